@@ -1,0 +1,50 @@
+# make demo and make test need nothing but Python >= 3.11 with venv: they build .venv themselves, once.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help demo test lint docs bench clean
+
+help:
+	@echo "make demo   set up and run the demonstration"
+	@echo "make test   set up and pass every check: ruff, mypy, import contracts, pytest"
+	@echo "make docs   build the site into docs/_build/html, warnings are errors"
+	@echo "make bench  measure speed and memory against scikit-learn (results in benchmarks/results)"
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit("coview needs Python 3.11 or newer, found " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.core: pyproject.toml | $(BIN)/python
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(PIP) -e ".[dev]"
+	@touch $@ $(VENV)/.core
+
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	$(PIP) -e ".[dev,docs]"
+	@touch $@ $(VENV)/.core $(VENV)/.dev
+
+demo: $(VENV)/.core
+	$(BIN)/coview demo
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/python -m pytest -n 2 --cov --cov-report=term
+
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf $(VENV) docs/_build docs/auto_examples .pytest_cache .mypy_cache .ruff_cache

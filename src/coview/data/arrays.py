@@ -1,0 +1,173 @@
+"""What `Views` does to one matrix: turn a source into it, take rows, share memory read-only. Sparse stays sparse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from coview.exceptions import ViewsError
+
+__all__ = ["as_matrix", "density", "is_frame", "read_only", "scatter_rows", "take_rows"]
+
+
+def as_matrix(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndarray | None]:
+    """Return (matrix, names of columns or None, row ids or None) of one view; refuse what is no numeric matrix."""
+    columns = index = None
+    if sparse.issparse(source):
+        matrix = source if source.format == "csr" else source.tocsr()
+    elif is_frame(source):
+        matrix, columns, index = _from_frame(name, source)
+    else:
+        matrix = _from_array(name, source)
+    if matrix.ndim != 2:
+        raise ViewsError(
+            f"View {name!r} must be two-dimensional (objects x features), got {matrix.ndim} dimension(s). "
+            "A single feature is a matrix of one column: reshape(-1, 1)."
+        )
+    if matrix.shape[0] == 0 or matrix.shape[1] == 0:
+        raise ViewsError(f"View {name!r} is empty: {matrix.shape[0]} rows x {matrix.shape[1]} features.")
+    _check_numeric(name, matrix)
+    _check_finite(name, matrix)
+    return read_only(matrix), columns, index
+
+
+def is_frame(source: Any) -> bool:
+    """Tell whether a pandas or polars (or other narwhals-known) data frame is given, importing neither."""
+    if not hasattr(source, "columns"):
+        return False
+    import narwhals as nw
+
+    return isinstance(nw.from_native(source, pass_through=True), (nw.DataFrame, nw.LazyFrame))
+
+
+def _from_frame(name: str, source: Any) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    import narwhals as nw
+
+    frame: Any = nw.from_native(source)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.collect()
+    native = frame.to_native()
+    index = None
+    if hasattr(native, "index") and type(native.index).__name__ != "RangeIndex":
+        index = np.asarray(native.index)
+        if index.dtype == object and all(isinstance(value, str) for value in index):
+            index = index.astype(str)
+    columns = np.asarray([str(column) for column in frame.columns], dtype=str)
+    if hasattr(native, "dtypes") and not isinstance(native.dtypes, list):
+        kinds = list(native.dtypes)
+        if kinds and all(type(kind).__name__ == "SparseDtype" for kind in kinds):
+            return sparse.csr_array(native.sparse.to_coo()), columns, index
+    for column in frame.columns:
+        dtype = frame[column].dtype
+        if not (dtype.is_numeric() or dtype == nw.Boolean):
+            raise ViewsError(
+                f"View {name!r} has column {column!r} of type {dtype}, which is not numeric. Turn text into counts "
+                "with TextViews and categories into indicators with ColumnViews, or drop the column."
+            )
+    matrix = frame.to_numpy()
+    if matrix.dtype == object:  # nullable columns
+        matrix = matrix.astype(np.float64)
+    return matrix, columns, index
+
+
+def _from_array(name: str, source: Any) -> np.ndarray:
+    try:
+        matrix = np.asarray(source)
+    except (ValueError, TypeError) as error:
+        raise ViewsError(f"View {name!r} is no numeric matrix ({error}).") from None
+    if matrix.dtype == object:
+        try:
+            matrix = matrix.astype(np.float64)
+        except (TypeError, ValueError):
+            raise ViewsError(
+                f"View {name!r} has dtype object, which is not numeric. Turn text into counts with TextViews and "
+                "categories into indicators with ColumnViews."
+            ) from None
+    return matrix
+
+
+def _check_numeric(name: str, matrix: Any) -> None:
+    if matrix.dtype.kind == "c":
+        raise ViewsError(f"View {name!r} has complex values (dtype {matrix.dtype}). Complex data not supported.")
+    if matrix.dtype.kind not in "biuf":
+        raise ViewsError(
+            f"View {name!r} has dtype {matrix.dtype}, which is not numeric. Turn text into counts with TextViews."
+        )
+
+
+def _check_finite(name: str, matrix: Any) -> None:
+    values = matrix.data if sparse.issparse(matrix) else matrix
+    if values.dtype.kind != "f" or np.isfinite(values.sum(dtype=np.float64)):
+        return
+    bad = ~np.isfinite(values)
+    if not bad.any():  # the sum overflowed, the values are fine
+        return
+    if sparse.issparse(matrix):
+        at = int(np.flatnonzero(bad)[0])
+        row, column = int(np.searchsorted(matrix.indptr, at, side="right") - 1), int(matrix.indices[at])
+        value = values[at]
+    else:
+        row, column = (int(i) for i in np.argwhere(bad)[0])
+        value = values[row, column]
+    raise ViewsError(
+        f"View {name!r} has NaN or infinity ({int(bad.sum())} values, the first is {value} at row {row}, column "
+        f"{column}). Fill or drop them; rows that lack the whole view are joined with Views.align."
+    )
+
+
+def read_only(matrix: Any) -> Any:
+    """Return the same values behind an object that cannot change them; nothing is copied."""
+    if sparse.issparse(matrix):
+        shared = type(matrix)(matrix.shape, dtype=matrix.dtype)
+        shared.data, shared.indices, shared.indptr = (
+            _frozen(part) for part in (matrix.data, matrix.indices, matrix.indptr)
+        )
+        return shared
+    return _frozen(matrix)
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def take_rows(matrix: Any, rows: Any) -> Any:
+    """Rows of a matrix, by slice or integer array; a contiguous slice shares memory."""
+    if sparse.issparse(matrix) and isinstance(rows, slice):
+        start, stop, step = rows.indices(matrix.shape[0])
+        if step == 1:
+            return slice_csr(matrix, start, max(start, stop))
+    return matrix[rows]
+
+
+def slice_csr(matrix: Any, start: int, stop: int) -> Any:
+    """Rows start to stop of a CSR matrix; values and column indices are shared, not copied."""
+    lo, hi = matrix.indptr[start], matrix.indptr[stop]
+    part = type(matrix)((stop - start, matrix.shape[1]), dtype=matrix.dtype)
+    part.data, part.indices = matrix.data[lo:hi], matrix.indices[lo:hi]
+    part.indptr = matrix.indptr[start : stop + 1] - lo
+    return part
+
+
+def scatter_rows(matrix: Any, positions: np.ndarray) -> Any:
+    """Matrix whose row i is row positions[i] of the given one, or zeros where positions[i] is -1."""
+    have = positions >= 0
+    taken = matrix[positions[have]]
+    if sparse.issparse(matrix):
+        counts = np.zeros(len(positions) + 1, dtype=taken.indptr.dtype)
+        counts[1:][have] = np.diff(taken.indptr)
+        return type(matrix)((taken.data, taken.indices, np.cumsum(counts)), shape=(len(positions), matrix.shape[1]))
+    result = np.zeros((len(positions), matrix.shape[1]), dtype=matrix.dtype)
+    result[have] = taken
+    return result
+
+
+def density(matrix: Any) -> float:
+    """Share of the entries that are not zero."""
+    size = matrix.shape[0] * matrix.shape[1]
+    if not size:
+        return 0.0
+    return (matrix.count_nonzero() if sparse.issparse(matrix) else np.count_nonzero(matrix)) / size
