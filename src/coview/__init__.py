@@ -8,15 +8,36 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0.dev0"
+from coview._version import __version__
+from coview.catalog import ESTIMATORS
 
-# public name -> module that defines it
-_PUBLIC = {
-    "Views": "coview.data.views",
-    "as_views": "coview.data.coerce",
+_MODULES = {
+    "coview.data.codebook": ("Codebook",),
+    "coview.data.coerce": ("as_views",),
+    "coview.data.columns": ("ColumnViews",),
+    "coview.data.files": ("read_views",),
+    "coview.data.text": ("TextViews",),
+    "coview.data.views": ("Views",),
+    "coview.data.weighting": ("LogCounts", "MinDocumentFrequency", "TfidfViews", "UnitRows"),
+    "coview.datasets": ("load_python_packages", "make_blobs_views", "make_topic_views"),
+    "coview.metrics": (
+        "average_rank",
+        "clustering_accuracy",
+        "hierarchical_f1",
+        "mean_average_precision",
+        "normalized_mutual_info",
+        "pairwise_f1",
+        "view_agreement",
+        "view_imbalance",
+    ),
+    "coview.persist": ("load", "save"),
 }
 
-__all__ = ["__version__", *sorted(_PUBLIC)]  # noqa: PLE0604
+# public name -> module that it is loaded from
+_PUBLIC = {name: module for module, names in _MODULES.items() for name in names}
+_PUBLIC.update((entry.name, entry.module) for entry in ESTIMATORS.values())
+
+__all__ = ["__version__", *sorted(_PUBLIC)]
 
 
 def __getattr__(name: str) -> Any:
@@ -31,6 +52,28 @@ def __dir__() -> list[str]:
     return sorted([*globals(), *_PUBLIC])
 
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what type checkers and editors see
+    from coview.data.codebook import Codebook as Codebook
     from coview.data.coerce import as_views as as_views
+    from coview.data.columns import ColumnViews as ColumnViews
+    from coview.data.files import read_views as read_views
+    from coview.data.text import TextViews as TextViews
     from coview.data.views import Views as Views
+    from coview.data.weighting import LogCounts as LogCounts
+    from coview.data.weighting import MinDocumentFrequency as MinDocumentFrequency
+    from coview.data.weighting import TfidfViews as TfidfViews
+    from coview.data.weighting import UnitRows as UnitRows
+    from coview.datasets import load_python_packages as load_python_packages
+    from coview.datasets import make_blobs_views as make_blobs_views
+    from coview.datasets import make_topic_views as make_topic_views
+    from coview.metrics import average_rank as average_rank
+    from coview.metrics import clustering_accuracy as clustering_accuracy
+    from coview.metrics import hierarchical_f1 as hierarchical_f1
+    from coview.metrics import mean_average_precision as mean_average_precision
+    from coview.metrics import normalized_mutual_info as normalized_mutual_info
+    from coview.metrics import pairwise_f1 as pairwise_f1
+    from coview.metrics import view_agreement as view_agreement
+    from coview.metrics import view_imbalance as view_imbalance
+    from coview.persist import load as load
+    from coview.persist import save as save
+    from coview.plsa.plsa import PLSA as PLSA

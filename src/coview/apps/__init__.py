@@ -1,1 +1,1 @@
-
+"""What people start: the command line."""

@@ -9,7 +9,18 @@ from scipy import sparse
 
 from coview.exceptions import ViewsError
 
-__all__ = ["as_matrix", "density", "is_frame", "read_only", "scatter_rows", "take_rows"]
+__all__ = [
+    "as_matrix",
+    "check_not_negative",
+    "density",
+    "frame_ids",
+    "frozen",
+    "is_frame",
+    "open_frame",
+    "read_only",
+    "scatter_rows",
+    "take_rows",
+]
 
 
 def as_matrix(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndarray | None]:
@@ -17,6 +28,9 @@ def as_matrix(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndarra
     columns = index = None
     if sparse.issparse(source):
         matrix = source if source.format == "csr" else source.tocsr()
+        if matrix.ndim == 2 and not matrix.has_canonical_format:  # scipy would repair it in place, which ours forbids
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
     elif is_frame(source):
         matrix, columns, index = _from_frame(name, source)
     else:
@@ -35,37 +49,52 @@ def as_matrix(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndarra
 
 def is_frame(source: Any) -> bool:
     """Tell whether a pandas or polars (or other narwhals-known) data frame is given, importing neither."""
-    if not hasattr(source, "columns"):
+    if not hasattr(type(source), "columns"):  # of the type: asking a lazy frame itself would make it work
         return False
     import narwhals as nw
 
-    return isinstance(nw.from_native(source, pass_through=True), (nw.DataFrame, nw.LazyFrame))
+    return nw.dependencies.is_into_dataframe(source) or nw.dependencies.is_polars_lazyframe(source)
+
+
+def open_frame(source: Any) -> Any:
+    """Return a data frame as narwhals sees it, with lazy ones collected."""
+    import narwhals as nw
+
+    if hasattr(source, "index") and not getattr(source.columns, "is_unique", True):  # pandas alone allows it
+        twice = source.columns[source.columns.duplicated()][0]
+        raise ViewsError(f"The data frame has the column {twice!r} more than once. Rename or drop one of them.")
+    frame: Any = nw.from_native(source)
+    return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+
+
+def frame_ids(frame: Any) -> np.ndarray | None:
+    """Row index of a pandas frame where it has one of its own, else None."""
+    native = frame.to_native()
+    if not hasattr(native, "index") or type(native.index).__name__ == "RangeIndex":
+        return None
+    index = np.asarray(native.index)
+    if index.dtype == object and all(isinstance(value, str) for value in index):
+        index = index.astype(str)
+    return index
 
 
 def _from_frame(name: str, source: Any) -> tuple[Any, np.ndarray, np.ndarray | None]:
     import narwhals as nw
 
-    frame: Any = nw.from_native(source)
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect()
-    native = frame.to_native()
-    index = None
-    if hasattr(native, "index") and type(native.index).__name__ != "RangeIndex":
-        index = np.asarray(native.index)
-        if index.dtype == object and all(isinstance(value, str) for value in index):
-            index = index.astype(str)
+    frame = open_frame(source)
     columns = np.asarray([str(column) for column in frame.columns], dtype=str)
-    if hasattr(native, "dtypes") and not isinstance(native.dtypes, list):
-        kinds = list(native.dtypes)
-        if kinds and all(type(kind).__name__ == "SparseDtype" for kind in kinds):
-            return sparse.csr_array(native.sparse.to_coo()), columns, index
-    for column in frame.columns:
-        dtype = frame[column].dtype
-        if not (dtype.is_numeric() or dtype == nw.Boolean):
+    index = frame_ids(frame)
+    kinds = list(getattr(frame.to_native(), "dtypes", []))
+    if kinds and all(type(kind).__name__ == "SparseDtype" for kind in kinds):
+        return sparse.csr_array(frame.to_native().sparse.to_coo()), columns, index
+    for column in frame.iter_columns():
+        if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
             raise ViewsError(
-                f"View {name!r} has column {column!r} of type {dtype}, which is not numeric. Turn text into counts "
-                "with TextViews and categories into indicators with ColumnViews, or drop the column."
+                f"View {name!r} has column {column.name!r} of type {column.dtype}, which is not numeric. Turn text "
+                "into counts with TextViews and categories into indicators with ColumnViews, or drop the column."
             )
+        if column.dtype == nw.Boolean and column.null_count():
+            raise ViewsError(f"View {name!r} has no value in {column.null_count()} rows of column {column.name!r}.")
     matrix = frame.to_numpy()
     if matrix.dtype == object:  # nullable columns
         matrix = matrix.astype(np.float64)
@@ -99,8 +128,11 @@ def _check_numeric(name: str, matrix: Any) -> None:
 
 def _check_finite(name: str, matrix: Any) -> None:
     values = matrix.data if sparse.issparse(matrix) else matrix
-    if values.dtype.kind != "f" or np.isfinite(values.sum(dtype=np.float64)):
+    if values.dtype.kind != "f":
         return
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=np.float64)):
+            return
     bad = ~np.isfinite(values)
     if not bad.any():  # the sum overflowed, the values are fine
         return
@@ -117,18 +149,30 @@ def _check_finite(name: str, matrix: Any) -> None:
     )
 
 
+def check_not_negative(name: str, matrix: Any, who: str) -> None:
+    """Refuse negative values where counts are needed; `who` is the estimator that needs them."""
+    values = matrix.data if sparse.issparse(matrix) else matrix
+    if values.dtype.kind in "bu" or not values.size or values.min() >= 0:
+        return
+    raise ViewsError(
+        f"View {name!r} has negative values (minimum {values.min():.3g}), but {who} needs counts. Turn it into counts "
+        "with Codebook(...), or leave it out with views=[...]."
+    )
+
+
 def read_only(matrix: Any) -> Any:
     """Return the same values behind an object that cannot change them; nothing is copied."""
     if sparse.issparse(matrix):
         shared = type(matrix)(matrix.shape, dtype=matrix.dtype)
         shared.data, shared.indices, shared.indptr = (
-            _frozen(part) for part in (matrix.data, matrix.indices, matrix.indptr)
+            frozen(part) for part in (matrix.data, matrix.indices, matrix.indptr)
         )
         return shared
-    return _frozen(matrix)
+    return frozen(matrix)
 
 
-def _frozen(array: np.ndarray) -> np.ndarray:
+def frozen(array: np.ndarray) -> np.ndarray:
+    """Return the same array behind a name that cannot change it."""
     view = array.view()
     view.flags.writeable = False
     return view

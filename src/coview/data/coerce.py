@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from coview.data.arrays import is_frame
+from coview.data.checks import check_name
 from coview.data.views import Views
 from coview.exceptions import ViewsError
 
@@ -37,6 +38,8 @@ def as_views(X: Any) -> Views:
 
 def is_plain(X: Any) -> bool:
     """Tell whether X is one matrix, as any scikit-learn estimator takes it, rather than several views."""
+    if sparse.issparse(X):  # asked first: a dok matrix is a mapping too
+        return True
     if isinstance(X, (Views, Mapping)) or _is_mudata(X):
         return False
     if isinstance(X, (list, tuple)):
@@ -47,14 +50,12 @@ def is_plain(X: Any) -> bool:
 def named_matrices(views: Any, named: Mapping[str, Any]) -> dict[str, Any]:
     """Sources by view name, from the forms that `Views(...)` accepts."""
     found: list[tuple[str, Any]]
-    if views is None:
+    if views is None or (isinstance(views, (list, tuple)) and not views):
         found = []
-    elif isinstance(views, Views):
-        found = list(views.items())
-    elif isinstance(views, Mapping):
+    elif isinstance(views, (Views, Mapping)) and not sparse.issparse(views):
         found = list(views.items())
     elif _is_mudata(views):
-        raise ViewsError("Views() takes matrices; pass a MuData straight to an estimator, or use read_views.")
+        raise ViewsError("Views() takes matrices; turn a MuData into them with as_views(data).")
     elif isinstance(views, (list, tuple)) and _is_list_of_views(views):
         found = [(f"view{i}", view) for i, view in enumerate(views)]
     elif is_frame(views) and _has_two_levels(views):
@@ -63,8 +64,7 @@ def named_matrices(views: Any, named: Mapping[str, Any]) -> dict[str, Any]:
         found = [(PLAIN, views)]
     found += list(named.items())
     for name, _ in found:
-        if not isinstance(name, str) or not name:
-            raise ViewsError(f"A view's name must be a non-empty string, got {name!r}.")
+        check_name(name)
     names = [name for name, _ in found]
     for name in names:
         if names.count(name) > 1:

@@ -13,7 +13,22 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 from scipy import sparse
 
-from coview.data.arrays import as_matrix, density, read_only, scatter_rows, take_rows
+from coview.data.arrays import as_matrix, density, frozen, read_only, scatter_rows, take_rows
+from coview.data.checks import (
+    as_feature_names,
+    as_ids,
+    as_present,
+    as_rows,
+    check_absent_rows_empty,
+    check_name,
+    check_same_index,
+    common_length,
+    listed,
+    row_of_id,
+    rows_by_id,
+    same_optional,
+    same_values,
+)
 from coview.exceptions import ViewsError
 
 if TYPE_CHECKING:
@@ -76,6 +91,10 @@ class Views:
     ) -> None:
         from coview.data.coerce import named_matrices
 
+        if isinstance(views, Views):  # what is known of these views stays known
+            ids = views._ids if ids is None else ids
+            present = dict(zip(views._names, views._present.T)) if present is None else present
+            feature_names = {**views._feature_names, **(feature_names or {})}
         sources = named_matrices(views, named)
         if not sources:
             raise ViewsError("Views needs at least one view, got none. Example: Views(words=W, links=L).")
@@ -89,31 +108,30 @@ class Views:
                 names[name] = columns
             if index is not None:
                 found_ids.append((name, index))
-        n_rows = _common_length(arrays)
-        _check_same_index(found_ids)
+        n_rows = common_length(arrays)
+        check_same_index(found_ids)
         if ids is None and found_ids:
             ids = found_ids[0][1]
-        mask = _as_present(present, tuple(arrays), n_rows)
+        mask = as_present(present, tuple(arrays), n_rows)
         for v, name in enumerate(arrays):
-            _check_absent_rows_empty(name, arrays[name], mask[:, v])
+            check_absent_rows_empty(name, arrays[name], mask[:, v])
         for name, columns in (feature_names or {}).items():
             if name not in arrays:
-                raise ViewsError(f"feature_names names view {name!r}, but the views are {_listed(tuple(arrays))}.")
-            names[name] = _as_feature_names(name, columns, arrays[name].shape[1])
-        self._set(arrays, _as_ids(ids, n_rows), mask, names)
+                raise ViewsError(f"feature_names names view {name!r}, but the views are {listed(tuple(arrays))}.")
+            names[name] = as_feature_names(name, columns, arrays[name].shape[1])
+        self._set(arrays, as_ids(ids, n_rows), mask, names)
 
     # -- construction without checks, and immutability
 
     def _set(
         self, arrays: dict[str, Matrix], ids: np.ndarray | None, present: np.ndarray, names: dict[str, np.ndarray]
     ) -> None:
-        present.flags.writeable = False
         put = object.__setattr__
         put(self, "_arrays", arrays)
         put(self, "_names", tuple(arrays))
-        put(self, "_ids", ids)
-        put(self, "_present", present)
-        put(self, "_feature_names", names)
+        put(self, "_ids", None if ids is None else frozen(ids))
+        put(self, "_present", frozen(present))
+        put(self, "_feature_names", {name: frozen(columns) for name, columns in names.items()})
 
     @classmethod
     def _trusted(
@@ -146,7 +164,7 @@ class Views:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         arrays = {name: read_only(array) for name, array in state["arrays"].items()}
-        self._set(arrays, state["ids"], np.asarray(state["present"]).view(), state["feature_names"])
+        self._set(arrays, state["ids"], state["present"], state["feature_names"])
 
     # -- what is in it
 
@@ -208,13 +226,13 @@ class Views:
             self._check_names((key,))
             return self._arrays[key]
         if isinstance(key, tuple):  # scikit-learn asks for X[rows, ...]
-            if len(key) != 2 or not (key[1] is Ellipsis or key[1] == slice(None)):
+            if len(key) != 2 or not (key[1] is Ellipsis or (isinstance(key[1], slice) and key[1] == slice(None))):
                 raise TypeError("Views are indexed by rows or by one view's name. For several views use X.select(...).")
             key = key[0]
         return self._take(key)
 
     def _take(self, key: Any) -> Views:
-        rows = _as_rows(key, len(self))
+        rows = as_rows(key, len(self))
         return Views._trusted(
             {name: take_rows(array, rows) for name, array in self._arrays.items()},
             None if self._ids is None else self._ids[rows],
@@ -227,10 +245,10 @@ class Views:
         if len(names) == 1 and not isinstance(names[0], str):
             names = tuple(names[0])
         if not names:
-            raise ViewsError(f"select needs at least one view; the views are {_listed(self._names)}.")
+            raise ViewsError(f"select needs at least one view; the views are {listed(self._names)}.")
         self._check_names(names)
         if len(set(names)) != len(names):
-            raise ViewsError(f"Views must have different names, got {_listed(names)}.")
+            raise ViewsError(f"Views must have different names, got {listed(names)}.")
         columns = [self._names.index(name) for name in names]
         return Views._trusted(
             {name: self._arrays[name] for name in names},
@@ -250,11 +268,11 @@ class Views:
         self._check_names(tuple(new))
         names = [new.get(name, name) for name in self._names]
         if len(set(names)) != len(names):
-            raise ViewsError(f"Views must have different names, got {_listed(tuple(names))}.")
+            raise ViewsError(f"Views must have different names, got {listed(tuple(names))}.")
         return Views._trusted(
             dict(zip(names, self._arrays.values())),
             self._ids,
-            self._present.copy(),
+            self._present,
             {new.get(name, name): columns for name, columns in self._feature_names.items()},
         )
 
@@ -302,25 +320,19 @@ class Views:
         names: dict[str, np.ndarray] = {}
         rows: dict[str, dict[Any, int]] = {}
         for name, source in views.items():
+            check_name(name)
             ids, matrix = source if isinstance(source, tuple) and len(source) == 2 else (None, source)
             arrays[name], columns, index = as_matrix(name, matrix)
             if columns is not None:
                 names[name] = columns
-            rows[name] = _row_of_id(name, index if ids is None else ids, arrays[name].shape[0])
-        if how == "left":
-            order = list(next(iter(rows.values())))
-        else:
-            order = list(dict.fromkeys(key for index in rows.values() for key in index))
-        if how == "inner":
-            order = [key for key in order if all(key in index for index in rows.values())]
-        if not order:
-            raise ViewsError("The views have no identifier in common. Check the ids, or use how='outer'.")
+            rows[name] = row_of_id(name, index if ids is None else ids, arrays[name].shape[0])
+        order = rows_by_id(rows, how)
         present = np.empty((len(order), len(arrays)), dtype=bool)
-        for v, (name, index) in enumerate(rows.items()):
-            positions = np.array([index.get(key, -1) for key in order], dtype=np.intp)
+        for v, name in enumerate(rows):
+            positions = np.array([rows[name].get(key, -1) for key in order], dtype=np.intp)
             present[:, v] = positions >= 0
             arrays[name] = scatter_rows(arrays[name], positions)
-        return cls._trusted(arrays, _as_ids(order, len(order)), present, names)
+        return cls._trusted(arrays, as_ids(order, len(order)), present, names)
 
     def write(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write a folder of views that `read_views` reads back; it appears whole or not at all."""
@@ -336,15 +348,15 @@ class Views:
         return (
             self._names == other._names
             and np.array_equal(self._present, other._present)
-            and _same_optional(self._ids, other._ids)
+            and same_optional(self._ids, other._ids)
             and self._feature_names.keys() == other._feature_names.keys()
             and all(np.array_equal(c, other._feature_names[n]) for n, c in self._feature_names.items())
-            and all(_same_values(array, other._arrays[name]) for name, array in self._arrays.items())
+            and all(same_values(array, other._arrays[name]) for name, array in self._arrays.items())
         )
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         raise TypeError(
-            f"Views ({_listed(self._names)}) are not one matrix. Use X.hstack() to glue them, X['{self._names[0]}'] "
+            f"Views ({listed(self._names)}) are not one matrix. Use X.hstack() to glue them, X['{self._names[0]}'] "
             "for one of them, or a coview estimator."
         )
 
@@ -355,7 +367,9 @@ class Views:
             have = self._present[:, v].mean() if len(self) else 1.0
             missing = "" if have == 1.0 else f"present in {100 * have:.1f} % of rows"
             n, m = array.shape
-            rows.append((name, f"{n} x {m}", f"{kind} {array.dtype}", f"{100 * density(array):.1f} % non-zero", missing))
+            rows.append(
+                (name, f"{n} x {m}", f"{kind} {array.dtype}", f"{100 * density(array):.1f} % non-zero", missing)
+            )
         return rows
 
     def __repr__(self) -> str:
@@ -379,130 +393,4 @@ class Views:
     def _check_names(self, names: Sequence[str]) -> None:
         for name in names:
             if name not in self._arrays:
-                raise ViewsError(f"There is no view {name!r}; the views are {_listed(self._names)}.")
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(repr(name) for name in names)
-
-
-def _common_length(arrays: Mapping[str, Matrix]) -> int:
-    lengths = {name: array.shape[0] for name, array in arrays.items()}
-    if len(set(lengths.values())) > 1:
-        found = ", ".join(f"{name!r} has {n}" for name, n in lengths.items())
-        raise ViewsError(
-            f"Views must have the same rows: {found}. Join rows by id with Views.align({{name: (ids, matrix)}})."
-        )
-    return next(iter(lengths.values()))
-
-
-def _check_same_index(found: list[tuple[str, np.ndarray]]) -> None:
-    for name, index in found[1:]:
-        if not np.array_equal(index, found[0][1]):
-            raise ViewsError(
-                f"Views {found[0][0]!r} and {name!r} have different row indexes. Join them with Views.align, or drop "
-                "the index with reset_index(drop=True) if the rows already match."
-            )
-
-
-def _as_ids(ids: Any, n_rows: int) -> np.ndarray | None:
-    if ids is None:
-        return None
-    array = np.asarray(ids)
-    if array.dtype == object and all(isinstance(value, str) for value in array):
-        array = array.astype(str)
-    if array.shape != (n_rows,):
-        raise ViewsError(f"ids must have one entry per row: {n_rows} rows, ids of shape {array.shape}.")
-    return array
-
-
-def _as_present(present: Any, names: tuple[str, ...], n_rows: int) -> np.ndarray:
-    mask = np.ones((n_rows, len(names)), dtype=bool)
-    if present is None:
-        return mask
-    if isinstance(present, Mapping):
-        for name, column in present.items():
-            if name not in names:
-                raise ViewsError(f"present names view {name!r}, but the views are {_listed(names)}.")
-            mask[:, names.index(name)] = _as_mask(column, (n_rows,))
-        return mask
-    return _as_mask(present, mask.shape).copy()
-
-
-def _as_mask(values: Any, shape: tuple[int, ...]) -> np.ndarray:
-    array = np.asarray(values)
-    if array.shape != shape or array.dtype != bool:
-        raise ViewsError(f"present must be boolean of shape {shape}, got {array.dtype} of shape {array.shape}.")
-    return array
-
-
-def _check_absent_rows_empty(name: str, array: Matrix, present: np.ndarray) -> None:
-    if present.all():
-        return
-    absent = np.flatnonzero(~present)
-    rows = take_rows(array, absent)
-    filled = rows.count_nonzero() if sparse.issparse(rows) else np.count_nonzero(rows)
-    if filled:
-        raise ViewsError(
-            f"View {name!r} has {filled} non-zero values in rows that present marks as lacking it. Set those rows to "
-            "zero, or mark them present."
-        )
-
-
-def _as_feature_names(name: str, columns: Any, n_features: int) -> np.ndarray:
-    array = np.asarray(list(columns), dtype=str)
-    if array.shape != (n_features,):
-        raise ViewsError(f"View {name!r} has {n_features} features, but {array.size} feature names were given.")
-    return array
-
-
-def _as_rows(key: Any, n_rows: int) -> Any:
-    """Rows as a slice or an integer array; one integer keeps its dimension."""
-    if isinstance(key, slice):
-        return key
-    if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
-        if not -n_rows <= key < n_rows:
-            raise IndexError(f"Row {key} is out of range: the views have {n_rows} rows.")
-        return np.array([key % n_rows])
-    rows = np.asarray(key)
-    if rows.size == 0 and rows.dtype != bool:
-        rows = rows.astype(np.intp)
-    if rows.ndim != 1 or rows.dtype.kind not in "biu":
-        raise TypeError(f"Views are indexed by rows or by one view's name, got {type(key).__name__}.")
-    if rows.dtype == bool:
-        if len(rows) != n_rows:
-            raise IndexError(f"A boolean mask must have one entry per row: {n_rows} rows, mask of {len(rows)}.")
-        return np.flatnonzero(rows)
-    if rows.size and (rows.min() < -n_rows or rows.max() >= n_rows):
-        raise IndexError(f"Rows {rows.min()} to {rows.max()} are out of range: the views have {n_rows} rows.")
-    return rows
-
-
-def _row_of_id(name: str, ids: Any, n_rows: int) -> dict[Any, int]:
-    if ids is None:
-        raise ViewsError(f"View {name!r} has no ids to align by. Pass (ids, matrix), or a pandas frame with an index.")
-    keys = np.asarray(ids).tolist() if not isinstance(ids, list) else ids
-    if len(keys) != n_rows:
-        raise ViewsError(f"View {name!r} has {n_rows} rows but {len(keys)} ids.")
-    index = {key: i for i, key in enumerate(keys)}
-    if len(index) != len(keys):
-        seen: set[Any] = set()
-        twice = next(key for key in keys if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise ViewsError(f"View {name!r} has the id {twice!r} more than once. Ids must be unique to align by.")
-    return index
-
-
-def _same_optional(a: np.ndarray | None, b: np.ndarray | None) -> bool:
-    if a is None or b is None:
-        return a is b
-    return np.array_equal(a, b)
-
-
-def _same_values(a: Matrix, b: Matrix) -> bool:
-    if a.shape != b.shape:
-        return False
-    if sparse.issparse(a) and sparse.issparse(b):
-        return (a != b).nnz == 0
-    if sparse.issparse(a) or sparse.issparse(b):
-        return False
-    return np.array_equal(a, b)
+                raise ViewsError(f"There is no view {name!r}; the views are {listed(self._names)}.")

@@ -1,1 +1,35 @@
+"""Corpora to try methods on: one that is on every machine, public ones by download, and synthetic ones."""
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+# public name -> module that defines it; `fetch.fetch` stays in its module, whose name it shares
+_PUBLIC = {
+    "data_home": "coview.datasets.fetch",
+    "load_python_packages": "coview.datasets.python_packages",
+    "make_blobs_views": "coview.datasets.synthetic",
+    "make_topic_views": "coview.datasets.synthetic",
+}
+
+__all__ = [*sorted(_PUBLIC)]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        value = getattr(importlib.import_module(_PUBLIC[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'coview.datasets' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_PUBLIC])
+
+
+if TYPE_CHECKING:
+    from coview.datasets.fetch import data_home as data_home
+    from coview.datasets.python_packages import load_python_packages as load_python_packages
+    from coview.datasets.synthetic import make_blobs_views as make_blobs_views
+    from coview.datasets.synthetic import make_topic_views as make_topic_views

@@ -1,1 +1,22 @@
+"""Measures of clusterings, label sets, rankings and views; each is a plain function of arrays."""
 
+from __future__ import annotations
+
+from coview.metrics.agreement import view_agreement, view_imbalance
+from coview.metrics.classification import hierarchical_f1, hierarchical_precision_recall_f1
+from coview.metrics.clustering import clustering_accuracy, normalized_mutual_info, pairwise_f1
+from coview.metrics.ranking import average_rank
+from coview.metrics.retrieval import average_precision, mean_average_precision
+
+__all__ = [
+    "average_precision",
+    "average_rank",
+    "clustering_accuracy",
+    "hierarchical_f1",
+    "hierarchical_precision_recall_f1",
+    "mean_average_precision",
+    "normalized_mutual_info",
+    "pairwise_f1",
+    "view_agreement",
+    "view_imbalance",
+]

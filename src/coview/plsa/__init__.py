@@ -1,1 +1,1 @@
-
+"""Probabilistic latent semantic analysis and its multi-view relatives."""

@@ -1,0 +1,249 @@
+"""The estimator base: data in through one gate, checks in one wording, engine and loop by parameter.
+
+The only module that touches what scikit-learn marks as its developers' interface.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackSupportMixin, FitCallback
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from coview.data.coerce import PLAIN, as_views, is_plain
+from coview.data.views import Matrix, Views
+from coview.engines.loop import Fit, Options, Sweep, run
+from coview.engines.protocol import Block, Engine, make_blocks
+from coview.engines.select import select_engine
+from coview.engines.steps import State, Steps
+from coview.exceptions import ViewsError
+
+__all__ = ["BatchEstimator", "MultiViewEstimator", "base_seed", "check_count", "check_option"]
+
+
+class MultiViewEstimator(CallbackSupportMixin, BaseEstimator):
+    """An estimator that takes `Views`, anything that becomes Views, or one plain matrix."""
+
+    _models_counts = True  # negative values are refused
+    _min_views = 1
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = self._models_counts
+        return tags
+
+    def _fit_views(self, X: Any) -> Views:
+        """Views to fit on; remembers their names and widths."""
+        plain = is_plain(X)
+        views = self._plain_views(X, reset=True) if plain else as_views(X)
+        if len(views.names) < self._min_views:
+            listed = ", ".join(map(repr, views.names))
+            raise ViewsError(f"{type(self).__name__} needs at least {self._min_views} views, got 1 ({listed}).")
+        if not plain:
+            # forget the column names of an earlier fit on one frame
+            self.__dict__.pop("feature_names_in_", None)
+            self.n_features_in_ = views.shape[1]
+        views = self._numbers(views, plain)
+        self.view_names_ = list(views.names)
+        self.n_features_by_view_ = views.n_features
+        self.feature_names_by_view_ = views.feature_names
+        return views
+
+    def _new_views(self, X: Any) -> Views:
+        """Views to predict on: some or all of the fitted ones, with the same features."""
+        plain = is_plain(X)
+        if plain:
+            if len(self.view_names_) > 1:
+                listed = ", ".join(map(repr, self.view_names_))
+                raise ViewsError(
+                    f"{type(self).__name__} was fitted on {len(self.view_names_)} views ({listed}), got one matrix. "
+                    f"Name its view: Views({self.view_names_[0]}=...)."
+                )
+            views = self._plain_views(X, reset=False)
+            if self.view_names_[0] != PLAIN:
+                views = views.rename({PLAIN: self.view_names_[0]})
+        else:
+            views = as_views(X)
+        for name, found in views.n_features.items():
+            if name not in self.n_features_by_view_:
+                listed = ", ".join(map(repr, self.view_names_))
+                raise ViewsError(f"{type(self).__name__} knows no view {name!r}; it was fitted on {listed}.")
+            expected = self.n_features_by_view_[name]
+            if found != expected:
+                raise ViewsError(
+                    f"View {name!r} has {found} features, but {type(self).__name__} was fitted with {expected}. "
+                    "Make it with the same vectoriser or columns."
+                )
+        return self._numbers(views, plain).select(*(name for name in self.view_names_ if name in views))
+
+    def _plain_views(self, X: Any, *, reset: bool) -> Views:
+        checked = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32))
+        names = getattr(self, "feature_names_in_", None)
+        return Views(checked, feature_names=None if names is None else {PLAIN: names})
+
+    def _numbers(self, views: Views, plain: bool) -> Views:
+        """Refuse negative values where counts are needed; one floating type for all views."""
+        if self._models_counts:
+            for name, matrix in views.items():
+                self._check_counts(name, matrix, plain)
+        kinds = {matrix.dtype for matrix in views.values()}
+        dtype = np.float32 if kinds == {np.dtype(np.float32)} else np.float64
+        if kinds == {np.dtype(dtype)}:
+            return views
+        return views.map(lambda matrix: matrix if matrix.dtype == dtype else matrix.astype(dtype))
+
+    def _check_counts(self, name: str, matrix: Matrix, plain: bool) -> None:
+        values: Any = matrix.data if sparse.issparse(matrix) else matrix
+        lowest = values.min() if values.size else 0
+        if lowest < 0:
+            model = type(self).__name__
+            found = f"View {name!r} has negative values (minimum {lowest:.3g}), but {model} models counts."
+            if plain:
+                found = f"Negative values in data passed to {model}: {found}"
+            raise ViewsError(f"{found} Turn it into counts with Codebook(...), or shift it to be non-negative.")
+
+
+class BatchEstimator(MultiViewEstimator):
+    """An estimator that the loop fits; subclasses hand over their steps and a start.
+
+    Parameters that every subclass takes: max_iter, tol, n_init, acceleration, time_budget, engine, n_jobs, verbose,
+    callbacks, checkpoint, checkpoint_every.
+    """
+
+    max_iter: int
+    tol: float
+    n_init: int
+    acceleration: str | None
+    time_budget: float | None
+    engine: Any
+    n_jobs: int | None
+    verbose: int
+    callbacks: Any
+    checkpoint: Any
+    checkpoint_every: int
+
+    def _engine(self) -> Engine:
+        return select_engine(self.engine, n_jobs=self.n_jobs)
+
+    def _check_loop(self) -> None:
+        check_count("max_iter", self.max_iter)
+        check_count("n_init", self.n_init)
+        check_count("checkpoint_every", self.checkpoint_every)
+        check_option("acceleration", self.acceleration, (None, "squarem"))
+        if not isinstance(self.tol, numbers.Real) or not self.tol >= 0:
+            raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}.")
+        if self.time_budget is not None and not self.time_budget > 0:
+            raise ValueError(f"time_budget must be a positive number of seconds or None, got {self.time_budget!r}.")
+
+    def _blocks(
+        self, views: Views, engine: Engine, width: int, extra: dict[str, np.ndarray] | None = None
+    ) -> list[Block]:
+        itemsize = next(views.values()).dtype.itemsize
+        return list(make_blocks(views, engine, engine.block_rows(width, itemsize), extra))
+
+    def _run_loop(
+        self,
+        X: Any,
+        views: Views,
+        steps: Steps,
+        blocks: list[Block],
+        begin: Callable[[int], tuple[dict[str, Any], int]],
+        engine: Engine,
+        reconstruct: Callable[[State], dict[str, Any]],
+    ) -> Fit:
+        """Drive the steps with this estimator's parameters; `reconstruct` gives the fitted attributes of a state."""
+        watchers = list(self.callbacks or ())
+        ours = [watch for watch in watchers if not isinstance(watch, FitCallback)]
+        theirs = [watch for watch in watchers if isinstance(watch, FitCallback)]
+        for watch in ours:
+            if not callable(watch):
+                raise TypeError(f"callbacks must be callables or scikit-learn callbacks, got {watch!r}.")
+        with ExitStack() as stack:
+            if self.verbose:
+                from coview.engines.progress import ProgressBar
+
+                ours.append(stack.enter_context(ProgressBar(type(self).__name__)))
+            if theirs or getattr(self, "_skl_callbacks", None) or hasattr(self, "_parent_callback_ctx"):
+                ours.append(self._sklearn_watch(X, theirs, reconstruct, stack))
+            options = Options(
+                self.max_iter,
+                float(self.tol),
+                self.n_init,
+                self.acceleration,
+                self.time_budget,
+                ours,
+                self._checkpoint(views),
+            )
+            return run(steps, blocks, begin, engine, options)
+
+    def _checkpoint(self, views: Views) -> Any:
+        if self.checkpoint is None:
+            return None
+        from coview.engines.checkpoint import Checkpoint, fingerprint
+
+        # what decides when a fit ends or who watches it, but not where it goes
+        silent = (
+            *("max_iter", "tol", "time_budget", "verbose", "callbacks"),
+            *("checkpoint", "checkpoint_every", "n_jobs", "engine"),
+        )
+        settings = {name: value for name, value in self.get_params(deep=False).items() if name not in silent}
+        if isinstance(settings.get("init"), Mapping):
+            settings["init"] = "given"
+        if settings.get("random_state") is None or not isinstance(settings["random_state"], numbers.Integral):
+            raise ValueError("checkpoint needs random_state to be an integer, so that a resumed fit can be the same.")
+        settings["class"] = type(self).__name__
+        return Checkpoint(Path(self.checkpoint), self.checkpoint_every, fingerprint(views, settings))
+
+    def _sklearn_watch(
+        self, X: Any, added: list[Any], reconstruct: Callable[[State], dict[str, Any]], stack: ExitStack
+    ) -> Callable[[Sweep], bool]:
+        """Tell scikit-learn's callbacks of every sweep; torn down by `with_callbacks` around fit."""
+        if added:
+            kept = list(getattr(self, "_skl_callbacks", []))
+            self.set_callbacks(*kept, *added)
+            stack.callback(lambda: self.set_callbacks(*kept))
+        context = self._init_callback_context(max_subtasks=self.max_iter * self.n_init)
+        context.call_on_fit_task_begin(estimator=self, X=X)
+        stack.callback(lambda: context.call_on_fit_task_end(estimator=self, X=X))
+
+        def watch(sweep: Sweep) -> bool:
+            task = context.subcontext(task_name="sweep")
+            task.call_on_fit_task_begin(estimator=self, X=X)
+            return bool(
+                task.call_on_fit_task_end(
+                    estimator=self, X=X, reconstruction_attributes=lambda: reconstruct(sweep.state)
+                )
+            )
+
+        return watch
+
+
+def base_seed(random_state: Any) -> int:
+    """Return one integer from any of scikit-learn's random states; an integer gives the same one every time."""
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31 - 1))
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def check_count(name: str, value: Any, least: int = 1) -> int:
+    """Return a whole number of at least `least`, or say what was found."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")
+    return int(value)
+
+
+def check_option(name: str, value: Any, options: tuple[Any, ...]) -> Any:
+    """Return one of some options, or say what they are."""
+    if value not in options:
+        listed = ", ".join(map(repr, options))
+        raise ValueError(f"{name} must be one of {listed}, got {value!r}.")
+    return value

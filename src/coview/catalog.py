@@ -1,0 +1,53 @@
+"""Every public estimator by name: feeds the package's front, the command line, model files, tests and docs."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["ESTIMATORS", "Entry", "estimators", "name_of", "resolve"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One public estimator."""
+
+    name: str
+    module: str
+    summary: str
+    kind: str  # "transformer", "clusterer", "classifier"
+    monotone: bool = False  # history_["objective"] never falls
+
+
+ESTIMATORS: dict[str, Entry] = {
+    entry.name: entry
+    for entry in (
+        Entry("PLSA", "coview.plsa.plsa", "topics of one view, or of several side by side", "transformer", True),
+    )
+}
+
+
+def resolve(name: str) -> type[Any]:
+    """Return the class of a catalogued estimator; KeyError for other names.
+
+    Examples
+    --------
+    >>> resolve("PLSA").__name__
+    'PLSA'
+    """
+    entry = ESTIMATORS[name]
+    return getattr(importlib.import_module(entry.module), name)
+
+
+def name_of(cls: type[Any]) -> str:
+    """Return the catalogue's name of a class; KeyError if it has none."""
+    entry = ESTIMATORS[cls.__name__]
+    if entry.module != cls.__module__:
+        raise KeyError(cls.__qualname__)
+    return entry.name
+
+
+def estimators() -> dict[str, type[Any]]:
+    """Return every catalogued class by name."""
+    return {name: resolve(name) for name in ESTIMATORS}

@@ -1,0 +1,388 @@
+"""The demo corpus: documented functions and classes of the packages installed beside coview, in two views.
+
+Nothing is downloaded and nothing is imported: the source files of a fixed list of subpackages are read with `ast`. View
+"words" holds the words of an object's docstring, view "code" the names in its code, and the target is the subpackage.
+Objects of one file resemble one another, so honest splits keep the files (`groups`) apart.
+"""
+
+from __future__ import annotations
+
+import ast
+import gc
+import hashlib
+import importlib.util
+import json
+import platform
+import re
+import warnings
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy
+import sklearn
+from scipy import sparse
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
+from sklearn.utils import Bunch
+
+from coview.data.atomic import atomic_path
+from coview.data.views import Views
+from coview.datasets.fetch import data_home as find_data_home
+from coview.exceptions import DataFileError
+
+__all__ = ["load_python_packages"]
+
+RECIPE = 1  # part of the cache's key: raise it whenever the same source files would give another corpus
+
+_SCIPY = "stats optimize signal sparse interpolate linalg spatial ndimage io special"
+_SKLEARN = "metrics linear_model ensemble preprocessing cluster model_selection decomposition"
+SUBPACKAGES: dict[str, tuple[str, ...]] = {  # label -> folders
+    **{f"scipy.{part}": (f"scipy/{part}",) for part in _SCIPY.split()},
+    **{f"sklearn.{part}": (f"sklearn/{part}",) for part in _SKLEARN.split()},
+    "numpy.ma": ("numpy/ma",),
+    "numpy.polynomial": ("numpy/polynomial",),
+    "email": ("email",),
+    "asyncio": ("asyncio",),
+    "http+urllib": ("http", "urllib"),
+}
+MIN_WORDS, MIN_CODE, PER_LABEL, MIN_DF, MAX_DF = 15, 10, 100, 3, 0.5
+
+_SKIPPED_FOLDERS = {"test", "tests", "testing", "vendored", "_vendor", "_vendored", "externals", "_external", "_lib"}
+_END_OF_PROSE = re.compile(r"\s*(see also|examples?|references)\s*:{0,2}\s*", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_NAME_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
+_NAME_FIELD = {
+    ast.Name: "id",
+    ast.Attribute: "attr",
+    ast.arg: "arg",
+    ast.keyword: "arg",
+    ast.FunctionDef: "name",
+    ast.AsyncFunctionDef: "name",
+    ast.ClassDef: "name",
+}
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+_DESCR = """Functions and classes of installed Python packages, in two views.
+
+Objects are the documented functions, methods and classes of {n_labels} subpackages of scipy, scikit-learn, numpy and
+the standard library, as installed here: {versions}.
+
+The view "words" counts the content words of the docstring up to its See Also, Examples or References, without
+doctests. The view "code" counts the parts of the names in the code, without the docstring. An object has at least
+{min_words} content words and {min_code} different name parts in its code; repeated docstrings and repeated code are
+dropped; a label keeps at most {per_label} objects, chosen by a hash of the name. Features are in at least {min_df}
+objects and in at most {max_df:.0%} of them.
+
+The target is the subpackage. Split by `groups` (the source file): random splits put neighbours of one file on both
+sides and flatter every method.
+"""
+
+
+class SourceObject(NamedTuple):
+    """A documented function, method or class: dotted name, source file, docstring words, parts of names in the code."""
+
+    name: str
+    file: str
+    words: tuple[str, ...]
+    code: tuple[str, ...]
+
+
+def load_python_packages(data_home: str | Path | None = None, refresh: bool = False) -> Bunch:
+    """Load the demo corpus: functions and classes of installed packages, by docstring words and by names in the code.
+
+    About 1,900 objects of 22 subpackages (scipy, scikit-learn, numpy, the standard library). The sources are parsed,
+    never imported or executed. The first call reads them, in seconds; later calls read a cache in the data home,
+    which is kept per version of the packages. The same versions always give the same corpus.
+
+    Parameters
+    ----------
+    data_home : path, optional
+        Where the cache lies; see `coview.datasets.data_home`. Where it cannot be written, nothing is cached.
+    refresh : bool, default=False
+        Read the sources again although there is a cache.
+
+    Returns
+    -------
+    Bunch
+        ``views`` (`Views` "words" and "code": float32 counts with feature names, the objects' names as ids),
+        ``target`` (integers) and ``target_names`` (subpackages), ``groups`` (source file of each object, for
+        scikit-learn's group splitters), ``names`` (qualified names), ``versions`` (of the packages),
+        ``content_hash`` (SHA-256 of all of it), ``DESCR``.
+
+    Examples
+    --------
+    >>> from coview.datasets import load_python_packages
+    >>> corpus = load_python_packages()
+    >>> corpus.views.names, len(corpus.target_names)
+    (('words', 'code'), 22)
+    >>> from sklearn.model_selection import StratifiedGroupKFold
+    >>> honest = StratifiedGroupKFold(5).split(corpus.views, corpus.target, corpus.groups)
+    """
+    versions = {
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "scikit-learn": sklearn.__version__,
+        "scipy": scipy.__version__,
+    }
+    key = hashlib.sha256(json.dumps([RECIPE, versions], sort_keys=True).encode()).hexdigest()[:16]
+    cache = find_data_home(data_home) / "python_packages" / f"{key}.npz"
+    arrays = None if refresh else _read_cache(cache)
+    if arrays is None:
+        roots = {package: package_root(package) for package in _top_level(SUBPACKAGES)}
+        arrays = build_corpus(SUBPACKAGES, roots)
+        _write_cache(cache, arrays)
+    return _as_bunch(arrays, versions)
+
+
+# -- from source files to objects
+
+
+def package_root(package: str) -> Path:
+    """Folder that holds a top-level package, found without importing it."""
+    spec = importlib.util.find_spec(package)
+    for place in (spec.submodule_search_locations if spec else None) or ():
+        if Path(place, "__init__.py").is_file():
+            return Path(place).parent
+    raise DataFileError(
+        f"The source files of package {package!r} are not installed here, and the corpus is made of them. Use an "
+        "environment with ordinary folders of .py files, or make_topic_views for data without sources."
+    )
+
+
+def read_objects(root: Path, folder: str) -> Iterator[SourceObject]:
+    """Yield the documented objects under root/folder, file by file; names and files are relative to root."""
+    for path in sorted((root / folder).rglob("*.py")):
+        relative = path.relative_to(root)
+        if _is_skipped(relative) or not path.is_file():
+            continue
+        tree = _parse(path)
+        if tree is None:
+            continue
+        parts = relative.with_suffix("").parts
+        module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        for name, node in _definitions(tree, module):
+            words = docstring_words(ast.get_docstring(node) or "")
+            if len(words) < MIN_WORDS:
+                continue
+            code = code_tokens(node)
+            if len(set(code)) >= MIN_CODE:
+                yield SourceObject(name, relative.as_posix(), words, code)
+
+
+def docstring_words(docstring: str) -> tuple[str, ...]:
+    """Content words of a docstring, up to its See Also, Examples or References, without doctests.
+
+    Examples
+    --------
+    >>> docstring_words("Sort the rows.\\n\\n>>> sort(3)\\n3\\n\\nExamples\\n--------\\nNone yet.")
+    ('sort', 'rows')
+    """
+    prose = []
+    in_doctest = False
+    for line in docstring.splitlines():
+        if _END_OF_PROSE.fullmatch(line):
+            break
+        text = line.strip()
+        # a doctest with what it prints ends at the next blank line
+        in_doctest = bool(text) and (in_doctest or text.startswith(">>>"))
+        if not in_doctest:
+            prose.append(text)
+    found = _WORD.findall(" ".join(prose).lower())
+    return tuple(word for word in found if word not in ENGLISH_STOP_WORDS)
+
+
+def code_tokens(node: Definition) -> tuple[str, ...]:
+    """Parts of an object's own name and of the names in its arguments and body; the docstring is no code.
+
+    Examples
+    --------
+    >>> sorted(code_tokens(ast.parse("def fit_model(X, y): return LinearSVC(X).score(y_true=y)").body[0]))
+    ['fit', 'linear', 'model', 'score', 'svc', 'true']
+    """
+    names = [node.name]
+    # statements of text alone hold no names, so the docstring needs no care here
+    waiting: list[Any] = [*node.body] if isinstance(node, ast.ClassDef) else [node.args, *node.body]
+    while waiting:
+        part = waiting.pop()
+        field = _NAME_FIELD.get(type(part))
+        if field is not None:
+            names.append(getattr(part, field) or "")  # a keyword without a name is **mapping
+        for child in part._fields:
+            value = getattr(part, child, None)
+            if isinstance(value, list):
+                waiting.extend(item for item in value if isinstance(item, ast.AST))
+            elif isinstance(value, ast.AST) and value._fields:  # operators and contexts hold nothing
+                waiting.append(value)
+    return tuple(token for name in names for token in split_name(name))
+
+
+@lru_cache(maxsize=65536)
+def split_name(name: str) -> tuple[str, ...]:
+    """Lower-case parts of a name, split on underscores, digits and camel case; single letters are left out.
+
+    Examples
+    --------
+    >>> split_name("HTTPServer_max2_nIter")
+    ('http', 'server', 'max', 'iter')
+    """
+    return tuple(part.lower() for part in _NAME_PART.findall(name) if len(part) > 1)
+
+
+def _is_skipped(path: Path) -> bool:
+    """Tell tests, vendored code and hidden files from the package's own."""
+    hidden = any(part.startswith(".") for part in path.parts)
+    return hidden or not _SKIPPED_FOLDERS.isdisjoint(path.parts) or path.stem.startswith(("test", "conftest"))
+
+
+def _parse(path: Path) -> ast.Module | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of the parser, about escapes in other people's strings
+            return ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError):
+        return None  # written for another Python, or a template: nothing that could be called here
+
+
+def _definitions(node: ast.AST, prefix: str) -> Iterator[tuple[str, Definition]]:
+    """Functions, classes and methods with their dotted names; what a function defines inside stays its own."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, Definition):
+            name = f"{prefix}.{child.name}"
+            yield name, child
+            if isinstance(child, ast.ClassDef):
+                yield from _definitions(child, name)
+        elif not isinstance(child, ast.expr):  # definitions under if, try, with
+            yield from _definitions(child, prefix)
+
+
+# -- from objects to a corpus
+
+
+def build_corpus(
+    labels: Mapping[str, Sequence[str]], roots: Mapping[str, Path], min_df: int = MIN_DF, max_df: float = MAX_DF
+) -> dict[str, np.ndarray]:
+    """Read all labels' folders and return the corpus as plain arrays, in the order of the objects' names."""
+    with _without_cycle_search():
+        objects = {
+            label: [found for folder in folders for found in read_objects(roots[folder.split("/")[0]], folder)]
+            for label, folders in labels.items()
+        }
+    chosen = choose(objects)
+    target_names = sorted({label for label, _ in chosen})  # a later release may have moved a subpackage away
+    arrays = {
+        "names": np.array([found.name for _, found in chosen], dtype=np.str_),
+        "groups": np.array([found.file for _, found in chosen], dtype=np.str_),
+        "target": np.array([target_names.index(label) for label, _ in chosen], dtype=np.int64),
+        "target_names": np.array(target_names, dtype=np.str_),
+    }
+    for view, tokens in (("words", [o.words for _, o in chosen]), ("code", [o.code for _, o in chosen])):
+        vectorizer = CountVectorizer(analyzer=list, min_df=min_df, max_df=max_df, dtype=np.float32)
+        counts = sparse.csr_array(vectorizer.fit_transform(tokens))
+        counts.sort_indices()
+        arrays[f"{view}.data"] = counts.data
+        arrays[f"{view}.indices"] = counts.indices.astype(np.int32)
+        arrays[f"{view}.indptr"] = counts.indptr.astype(np.int32)
+        arrays[f"{view}.features"] = vectorizer.get_feature_names_out().astype(np.str_)
+    arrays["content_hash"] = np.array(_content_hash(arrays))
+    return arrays
+
+
+def choose(objects: Mapping[str, Iterable[SourceObject]], per_label: int = PER_LABEL) -> list[tuple[str, SourceObject]]:
+    """Drop repeated names, docstrings and code, keep at most `per_label` of a label, and sort by name."""
+    pairs = [(label, found) for label, group in objects.items() for found in group]
+    seen: set[Any] = set()
+    kept: dict[str, list[SourceObject]] = {label: [] for label in objects}
+    for label, found in sorted(pairs, key=lambda pair: pair[1]):
+        marks = {("name", found.name), ("words", found.words), ("code", found.code)}
+        if seen.isdisjoint(marks):
+            kept[label].append(found)
+            seen |= marks
+    chosen = [(label, found) for label, group in kept.items() for found in sorted(group, key=_name_hash)[:per_label]]
+    return sorted(chosen, key=lambda pair: pair[1].name)
+
+
+@contextmanager
+def _without_cycle_search() -> Iterator[None]:
+    """Pause the cyclic garbage collector: syntax trees have no cycles, and searching them is a third of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _name_hash(found: SourceObject) -> str:
+    return hashlib.sha256(found.name.encode()).hexdigest()
+
+
+def _top_level(labels: Mapping[str, Sequence[str]]) -> list[str]:
+    return sorted({folder.split("/")[0] for folders in labels.values() for folder in folders})
+
+
+def _as_bunch(arrays: Mapping[str, np.ndarray], versions: dict[str, str]) -> Bunch:
+    n_rows = len(arrays["names"])
+    matrices = {}
+    for view in ("words", "code"):
+        parts = (arrays[f"{view}.data"], arrays[f"{view}.indices"], arrays[f"{view}.indptr"])
+        matrices[view] = sparse.csr_array(parts, shape=(n_rows, len(arrays[f"{view}.features"])))
+    names = {view: arrays[f"{view}.features"] for view in matrices}
+    return Bunch(
+        views=Views(matrices, ids=arrays["names"], feature_names=names),
+        target=arrays["target"],
+        target_names=arrays["target_names"],
+        groups=arrays["groups"],
+        names=arrays["names"],
+        versions=versions,
+        content_hash=str(arrays["content_hash"]),
+        DESCR=_DESCR.format(
+            n_labels=len(arrays["target_names"]),
+            versions=", ".join(f"{package} {version}" for package, version in versions.items()),
+            min_words=MIN_WORDS,
+            min_code=MIN_CODE,
+            per_label=PER_LABEL,
+            min_df=MIN_DF,
+            max_df=MAX_DF,
+        ),
+    )
+
+
+# -- the cache
+
+
+def _content_hash(arrays: Mapping[str, np.ndarray]) -> str:
+    """SHA-256 over every array but the hash itself, by name, type, shape and bytes."""
+    digest = hashlib.sha256()
+    for name in sorted(arrays.keys() - {"content_hash"}):
+        array = arrays[name]
+        # the width of a string array and the machine's byte order are no content
+        plain = "\0".join(array.tolist()).encode() if array.dtype.kind == "U" else array.astype("<f8").tobytes()
+        digest.update(f"{name} {array.dtype.kind} {array.shape} ".encode() + plain)
+    return digest.hexdigest()
+
+
+def _read_cache(path: Path) -> dict[str, np.ndarray] | None:
+    """Return the cached arrays, or None where there are none or they are not what was written."""
+    try:
+        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        intact = str(arrays["content_hash"]) == _content_hash(arrays)
+    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile, zlib.error):
+        return None
+    return arrays if intact else None
+
+
+def _write_cache(path: Path, arrays: dict[str, np.ndarray]) -> bool:
+    """Tell whether the cache could be written; a read-only home costs the next call seconds, never its result."""
+    try:
+        with atomic_path(path) as beside, open(beside, "wb") as stream:
+            np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
+    except OSError:
+        return False
+    return True

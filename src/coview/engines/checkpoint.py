@@ -1,0 +1,99 @@
+"""Checkpoints of a fit: everything that the rest of it depends on, in one file, replaced as a whole."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from coview.data.archive import read_archive, write_archive
+from coview.data.views import Views
+from coview.engines.steps import State
+from coview.exceptions import ModelFileError
+
+if TYPE_CHECKING:
+    from coview.engines.loop import Fit
+
+__all__ = ["Checkpoint", "fingerprint"]
+
+VERSION = 1
+
+
+@dataclass
+class Checkpoint:
+    """A file that a fit writes every few sweeps and goes on from."""
+
+    path: Path
+    every: int
+    fingerprint: str
+
+    written: int = 0  # sweeps of the current restart that the file holds
+
+    def maybe_write(self, restart: int, fit: Fit, best: Fit | None) -> None:
+        """Write if `every` sweeps have passed since the last time."""
+        if fit.n_iter // self.every == self.written // self.every:
+            return
+        self.written = fit.n_iter
+        tree = {
+            "fingerprint": self.fingerprint,
+            "restart": restart,
+            "current": _packed(fit),
+            "best": None if best is None else _packed(best),
+        }
+        write_archive(self.path, tree, kind="checkpoint", version=VERSION)
+
+    def read(self) -> tuple[int, Fit, Fit | None] | None:
+        """Return (restart, fit so far, best of earlier restarts), or None where there is no file."""
+        if not self.path.exists():
+            return None
+        tree, _ = read_archive(self.path, kind="checkpoint", newest=VERSION)
+        if tree["fingerprint"] != self.fingerprint:
+            raise ModelFileError(
+                f"The checkpoint {self.path} belongs to a fit with other data or parameters. Remove it to start anew, "
+                "or give this fit another path."
+            )
+        best = None if tree["best"] is None else _unpacked(tree["best"])
+        return int(tree["restart"]), _unpacked(tree["current"]), best
+
+    def remove(self) -> None:
+        """Forget the file: the fit is done."""
+        self.path.unlink(missing_ok=True)
+
+
+def _packed(fit: Fit) -> dict[str, Any]:
+    return {
+        "rows": fit.state.rows,
+        "shared": fit.state.shared,
+        "history": fit.history,
+        "n_iter": fit.n_iter,
+        "converged": fit.converged,
+        "stopped_by": fit.stopped_by,
+        "longest": fit.longest,
+    }
+
+
+def _unpacked(tree: dict[str, Any]) -> Fit:
+    from coview.engines.loop import Fit
+
+    rest = {name: value for name, value in tree.items() if name not in ("rows", "shared")}
+    return Fit(State(tree["rows"], tree["shared"]), **rest)
+
+
+def fingerprint(views: Views, settings: dict[str, Any]) -> str:
+    """Digest of the data and of the settings that a fit's course depends on."""
+    digest = hashlib.blake2b(digest_size=16)
+    digest.update(json.dumps(settings, sort_keys=True, default=str).encode())
+    for name, matrix in views.items():
+        digest.update(f"{name} {matrix.shape} {matrix.dtype}".encode())
+        parts: list[Any] = [matrix]
+        if sparse.issparse(matrix):
+            parts = [getattr(matrix, part) for part in ("indptr", "indices", "data")]
+        for part in parts:
+            digest.update(np.ascontiguousarray(part).view(np.uint8).data)
+    digest.update(np.packbits(views.present).tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,172 @@
+"""The CPU engine: numba kernels over CSR for rows and CSC for features, on this machine's cores."""
+
+from __future__ import annotations
+
+import sys
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from coview.data.arrays import slice_csr
+from coview.engines.threads import Team, balanced_chunks, thread_count
+from coview.kernels import ratio as kernels
+from coview.kernels import shares
+
+__all__ = ["CpuEngine", "CpuMatrix"]
+
+_CACHE = 1 << 20  # bytes of the factor that the feature side gathers from: about a core's own cache
+_PREFETCH_UP_TO = 256  # components; longer rows are streamed by the hardware well enough
+_ROWS = 4096  # rows per chunk of the dense passes
+
+
+class CpuMatrix:
+    """Rows of one view: CSR as given, CSC made when the feature side first needs it."""
+
+    def __init__(self, csr: Any) -> None:
+        self.csr = csr
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.csr.shape
+
+    @cached_property
+    def row_parts(self) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], list[tuple[int, int]]]:
+        return _parts(self.csr), balanced_chunks(self.csr.indptr)
+
+    @cached_property
+    def feature_parts(self) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], list[tuple[int, int]]]:
+        csc = self.csr.tocsc()
+        return _parts(csc), balanced_chunks(csc.indptr)
+
+
+def _even_chunks(n_rows: int) -> list[tuple[int, int]]:
+    return [(i, min(i + _ROWS, n_rows)) for i in range(0, n_rows, _ROWS)]
+
+
+def _parts(matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Arrays of a compressed matrix, always read-only: one compiled kernel serves memory maps too."""
+    return _fixed(matrix.indptr), _fixed(matrix.indices), _fixed(matrix.data)
+
+
+def _fixed(array: np.ndarray) -> np.ndarray:
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+class CpuEngine:
+    """Runs the `ratio` half-steps with numba; results do not depend on the number of threads.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        Threads; None takes all cores that threadpoolctl allows.
+    """
+
+    name = "cpu"
+    xp = np
+
+    def __init__(self, n_jobs: int | None = None) -> None:
+        self.team = Team(thread_count(n_jobs))
+
+    def prepare(self, matrix: Any) -> CpuMatrix:
+        if not sparse.issparse(matrix):
+            matrix = sparse.csr_array(matrix)
+        return CpuMatrix(matrix)
+
+    def block_rows(self, n_components: int, itemsize: int) -> int:
+        return int(np.clip(_CACHE // max(1, n_components * itemsize), 1024, 1 << 16))
+
+    def asarray(self, array: Any, dtype: Any = None) -> np.ndarray:
+        return np.ascontiguousarray(array, dtype=dtype)
+
+    def to_numpy(self, array: np.ndarray) -> np.ndarray:
+        return array
+
+    def ratio_rows(self, X: CpuMatrix, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, float]:
+        parts, chunks = X.row_parts
+        A, B, out = _fixed(A), _fixed(B), np.empty_like(A)
+        ahead = A.shape[1] <= _PREFETCH_UP_TO
+        _announce(kernels.ratio)
+        sums = self.team.map(lambda i, j: kernels.ratio(*parts, A, B, out, i, j, False, True, ahead), chunks)
+        return out, float(np.sum(sums))
+
+    def ratio_features(self, X: CpuMatrix, A: np.ndarray, B: np.ndarray, into: np.ndarray | None = None) -> np.ndarray:
+        parts, chunks = X.feature_parts
+        out = np.zeros_like(B) if into is None else into
+        A, B = _fixed(A), _fixed(B)
+        self.team.map(lambda i, j: kernels.ratio(*parts, B, A, out, i, j, True, False, False), chunks)
+        return out
+
+    def row_shares(self, old: np.ndarray, pull: np.ndarray, floor: float) -> np.ndarray:
+        old, pull, out = _fixed(old), _fixed(pull), np.empty_like(old)
+        floor = old.dtype.type(floor)
+        self.team.map(lambda i, j: shares.row_shares(old, pull, out, floor, i, j), _even_chunks(len(old)))
+        return out
+
+    def column_shares(
+        self, old: dict[str, np.ndarray], sums: dict[str, np.ndarray], floor: float
+    ) -> dict[str, np.ndarray]:
+        totals = np.zeros(next(iter(old.values())).shape[1])
+        for name, part in sums.items():
+            totals += self._column_products(_fixed(old[name]), part)
+        scale = np.divide(1.0, totals, out=np.zeros_like(totals), where=totals > 0)
+        for name, part in sums.items():
+            self._column_scale(_fixed(old[name]), part, _fixed(scale.astype(part.dtype)), part.dtype.type(floor))
+        return sums
+
+    def _column_products(self, old: np.ndarray, part: np.ndarray) -> np.ndarray:
+        """Multiply in place; column sums by fixed chunks, added in order."""
+        chunks = _even_chunks(len(part))
+        partial = np.zeros((len(chunks), part.shape[1]))
+        self.team.map(lambda i, j: shares.column_products(old, part, partial[i // _ROWS], i, j), chunks)
+        return partial.sum(axis=0)
+
+    def _column_scale(self, old: np.ndarray, part: np.ndarray, scale: np.ndarray, floor: Any) -> None:
+        self.team.map(lambda i, j: shares.column_scale(old, part, scale, floor, i, j), _even_chunks(len(part)))
+
+    def log_likelihood(self, X: CpuMatrix, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        parts, chunks = X.row_parts
+        A, B, out = _fixed(A), _fixed(B), np.empty(A.shape[0])
+        _announce(kernels.log_likelihood)
+        self.team.map(lambda i, j: kernels.log_likelihood(*parts, A, B, out, i, j), chunks)
+        return out
+
+    def project(self, X: CpuMatrix, W: np.ndarray) -> np.ndarray:
+        parts, chunks = X.row_parts
+        out = np.empty((X.shape[0], W.shape[1]), dtype=W.dtype)
+        W = _fixed(W)
+        self.team.map(lambda i, j: kernels.project(*parts, W, out, i, j), chunks)
+        return out
+
+    def accumulate(self, X: CpuMatrix, W: np.ndarray, into: np.ndarray | None = None) -> np.ndarray:
+        parts, chunks = X.feature_parts
+        out = np.zeros((X.shape[1], W.shape[1]), dtype=W.dtype) if into is None else into
+        W = _fixed(W)
+        self.team.map(lambda i, j: kernels.accumulate(*parts, W, out, i, j), chunks)
+        return out
+
+    def row_sums(self, X: CpuMatrix) -> np.ndarray:
+        return np.asarray(X.csr.sum(axis=1, dtype=np.float64)).ravel()
+
+    def take(self, X: CpuMatrix, rows: np.ndarray) -> CpuMatrix:
+        if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
+            return CpuMatrix(slice_csr(X.csr, int(rows[0]), int(rows[-1]) + 1))
+        return CpuMatrix(X.csr[rows])
+
+
+_announced = False
+
+
+def _announce(kernel: Any) -> None:
+    """Say once, on standard error, that kernels are being compiled; silent where a cached one is there."""
+    global _announced
+    if _announced or kernel.signatures:
+        return
+    _announced = True
+    cache = Path(kernel.stats.cache_path or ".")
+    if not any(cache.glob(f"ratio.{kernel.__name__}-*.nbi")):
+        print("coview: compiling kernels for this machine, once (some seconds) ...", file=sys.stderr, flush=True)

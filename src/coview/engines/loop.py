@@ -1,0 +1,226 @@
+"""The one loop that drives every batch model: sweeps, tolerance, restarts, history, time budget, stop and resume.
+
+A sweep is the row step over every block, then one shared step. The loop knows nothing of any model.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from coview.engines.accelerate import Squarem
+from coview.engines.checkpoint import Checkpoint
+from coview.engines.protocol import Block, Engine
+from coview.engines.steps import State, Steps, Tree
+from coview.exceptions import InterruptedFitWarning
+
+__all__ = ["Fit", "Options", "Sweep", "fold_in", "run", "sweep", "total_objective"]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a callback is told after each sweep.
+
+    `objective` is of the state *before* the sweep (it falls out of the sweep itself); `change` is relative to the one
+    before; `state` makes the current state available.
+    """
+
+    restart: int
+    n_restarts: int
+    number: int
+    max_iter: int
+    objective: float
+    change: float
+    seconds: float
+    state: State
+
+
+@dataclass
+class Options:
+    """How long to go on, and who watches."""
+
+    max_iter: int = 200
+    tol: float = 1e-5
+    n_init: int = 1
+    acceleration: str | None = None
+    time_budget: float | None = None
+    callbacks: Iterable[Callable[[Sweep], Any]] = ()
+    checkpoint: Checkpoint | None = None
+
+
+@dataclass
+class Fit:
+    """Where a fit ended."""
+
+    state: State
+    history: dict[str, list[float]] = field(default_factory=lambda: {"objective": [], "seconds": []})
+    n_iter: int = 0
+    converged: bool = False
+    stopped_by: str = "max_iter"
+    longest: float = 4.0  # SQUAREM's boldest step: part of where a fit stands
+
+    @property
+    def objective(self) -> float:
+        return self.history["objective"][-1] if self.history["objective"] else -np.inf
+
+
+def run(
+    steps: Steps,
+    blocks: list[Block],
+    begin: Callable[[int], tuple[Tree, int]],
+    ops: Engine,
+    options: Options,
+) -> Fit:
+    """Fit from `n_init` starts and keep the best; goes on from a checkpoint if there is one.
+
+    `begin(restart)` gives the shared parameters of a start and the seed of its rows.
+    """
+    best: Fit | None = None
+    first, current = 0, None
+    deadline = None if options.time_budget is None else time.monotonic() + options.time_budget
+    if options.checkpoint is not None and (found := options.checkpoint.read()) is not None:
+        first, current, best = found
+    for restart in range(first, options.n_init):
+        if current is None:
+            shared, seed = begin(restart)
+            current = Fit(State([steps.start(block, shared, seed, ops) for block in blocks], shared))
+        fit = _Run(steps, blocks, ops, options, deadline, restart, best).go(current)
+        current = None
+        if best is None or fit.objective > best.objective:
+            best = fit
+        if fit.stopped_by in ("interrupt", "time", "callback"):
+            best.stopped_by = fit.stopped_by
+            break
+    if best is None:
+        raise ValueError(f"n_init must be at least 1, got {options.n_init}.")
+    if options.checkpoint is not None and best.stopped_by not in ("interrupt", "time"):
+        options.checkpoint.remove()
+    return best
+
+
+def sweep(steps: Steps, blocks: list[Block], state: State, ops: Engine) -> float:
+    """One sweep, in place; returns the objective of the state before it."""
+    stats: Tree = {}
+    for b, block in enumerate(blocks):
+        state.rows[b], _ = steps.row_step(block, state.rows[b], state.shared, ops, stats)
+    state.shared = steps.shared_step(stats, state.shared, ops)
+    return float(stats["objective"])
+
+
+def total_objective(steps: Steps, blocks: list[Block], state: State, ops: Engine) -> float:
+    """The objective of a state, in a pass of its own."""
+    return float(sum(steps.objective(block, rows, state.shared, ops) for block, rows in zip(blocks, state.rows)))
+
+
+class _Run:
+    """One start, sweep by sweep."""
+
+    def __init__(
+        self,
+        steps: Steps,
+        blocks: list[Block],
+        ops: Engine,
+        options: Options,
+        deadline: float | None,
+        restart: int,
+        best: Fit | None,
+    ) -> None:
+        self.steps, self.blocks, self.ops, self.options = steps, blocks, ops, options
+        self.deadline, self.restart, self.best = deadline, restart, best
+
+    def go(self, fit: Fit) -> Fit:
+        """Sweep until something says stop; the last objective is measured in a pass of its own."""
+        clock = time.monotonic() - (fit.history["seconds"][-1] if fit.history["seconds"] else 0.0)
+        squarem = Squarem.start(self.options.acceleration, fit.longest)
+        try:
+            while fit.n_iter < self.options.max_iter:
+                before = self._advance(fit, squarem)
+                fit.history["objective"].append(before)
+                fit.history["seconds"].append(time.monotonic() - clock)
+                fit.n_iter += 1
+                if self._should_stop(fit):
+                    break
+                if squarem is not None:
+                    fit.longest = squarem.longest
+                if self.options.checkpoint is not None and (squarem is None or squarem.at_rest):
+                    self.options.checkpoint.maybe_write(self.restart, fit, self.best)
+        except KeyboardInterrupt:
+            fit.stopped_by = "interrupt"
+            warnings.warn(
+                f"The fit was interrupted after {fit.n_iter} of {self.options.max_iter} sweeps; the model holds what "
+                "was learned so far.",
+                InterruptedFitWarning,
+                stacklevel=2,
+            )
+        if squarem is not None:
+            squarem.settle(fit.state)
+        if len(fit.history["objective"]) == fit.n_iter:
+            fit.history["objective"].append(total_objective(self.steps, self.blocks, fit.state, self.ops))
+            fit.history["seconds"].append(time.monotonic() - clock)
+        return fit
+
+    def _advance(self, fit: Fit, squarem: Squarem | None) -> float:
+        if squarem is None:
+            return sweep(self.steps, self.blocks, fit.state, self.ops)
+        return squarem.advance(fit.state, self.steps, lambda state: sweep(self.steps, self.blocks, state, self.ops))
+
+    def _should_stop(self, fit: Fit) -> bool:
+        values, options = fit.history["objective"], self.options
+        change = np.inf
+        if len(values) > 1:
+            change = (values[-1] - values[-2]) / max(abs(values[-1]), np.finfo(float).tiny)
+        report = Sweep(
+            self.restart,
+            options.n_init,
+            fit.n_iter,
+            options.max_iter,
+            values[-1],
+            float(change),
+            fit.history["seconds"][-1],
+            fit.state,
+        )
+        # every callback hears of every sweep, even when an earlier one asked to stop
+        if any([bool(callback(report)) for callback in options.callbacks]):  # noqa: C419
+            fit.stopped_by = "callback"
+            return True
+        if options.tol > 0 and abs(change) <= options.tol:
+            fit.converged, fit.stopped_by = True, "tol"
+            return True
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            fit.stopped_by = "time"
+            return True
+        return False
+
+
+def fold_in(steps: Steps, block: Block, rows: Tree, shared: Tree, ops: Engine, *, max_iter: int, tol: float) -> Tree:
+    """Row state of new objects with the shared parameters fixed; each row stops by its own change.
+
+    A row rests once its largest entry moves by `tol` or less, so what an object gets does not depend on its company.
+    """
+    result = {name: ops.to_numpy(array).copy() for name, array in rows.items()}
+    active = np.arange(len(block))
+    part = block
+    for _ in range(max_iter):
+        new, _ = steps.row_step(part, rows, shared, ops, None)
+        moved = np.zeros(len(active))
+        for name, array in new.items():
+            fresh = ops.to_numpy(array)
+            old = ops.to_numpy(rows[name])
+            moved = np.maximum(moved, np.abs(fresh - old).reshape(len(active), -1).max(axis=1, initial=0.0))
+            result[name][active] = fresh
+        going = moved > tol
+        if not going.any():
+            break
+        rows = new
+        if going.all():
+            continue
+        keep = np.flatnonzero(going)
+        active = active[keep]
+        part = part.take(keep, ops)
+        rows = {name: ops.asarray(ops.to_numpy(array)[keep]) for name, array in new.items()}
+    return result

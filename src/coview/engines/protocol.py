@@ -1,0 +1,105 @@
+"""What an engine offers to a model's steps, and what a block of rows holds.
+
+A model sees `Engine` and plain arrays, never NumPy, numba or torch by name: the same row step runs on each engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from coview.data.views import Views
+
+__all__ = ["Block", "Engine", "Handle", "make_blocks"]
+
+Array = Any  # a NumPy array or a tensor of the engine's device
+Handle = Any  # one view's rows in the form that the engine likes best
+
+
+class Engine(Protocol):
+    """The face that a model's steps see."""
+
+    name: str
+    xp: Any
+
+    def prepare(self, matrix: Any) -> Handle:
+        """Take in the rows of one view (CSR or dense), by reference where possible."""
+
+    def block_rows(self, n_components: int, itemsize: int) -> int:
+        """Rows per block that suit this engine's caches."""
+
+    def asarray(self, array: Any, dtype: Any = None) -> Array:
+        """Bring an array to the engine."""
+
+    def to_numpy(self, array: Array) -> np.ndarray:
+        """Bring an array back."""
+
+    def ratio_rows(self, X: Handle, A: Array, B: Array) -> tuple[Array, float]:
+        """R @ B with R = X / (A @ B.T) on the non-zeros of X, and the log-likelihood sum X log(A @ B.T)."""
+
+    def ratio_features(self, X: Handle, A: Array, B: Array, into: Array | None) -> Array:
+        """R.T @ A, added to `into` where that is given."""
+
+    def row_shares(self, old: Array, pull: Array, floor: float) -> Array:
+        """Rows of old * pull divided by their sums, at least `floor`; a row that sums to zero keeps its old value."""
+
+    def column_shares(self, old: dict[str, Array], sums: dict[str, Array], floor: float) -> dict[str, Array]:
+        """Columns of old * sums divided by their sums over all parts, likewise; `sums` may be overwritten."""
+
+    def log_likelihood(self, X: Handle, A: Array, B: Array) -> Array:
+        """Row sums of X log(A @ B.T), in float64."""
+
+    def project(self, X: Handle, W: Array) -> Array:
+        """X @ W."""
+
+    def accumulate(self, X: Handle, W: Array, into: Array | None) -> Array:
+        """X.T @ W, added to `into` where that is given."""
+
+    def row_sums(self, X: Handle) -> Array:
+        """Sum of each row, in float64."""
+
+    def take(self, X: Handle, rows: np.ndarray) -> Handle:
+        """Some rows of a view."""
+
+
+@dataclass
+class Block:
+    """Some rows of every view, with what a model clamps or weighs there."""
+
+    start: int
+    stop: int
+    views: dict[str, Handle]
+    present: dict[str, np.ndarray]
+    extra: dict[str, Array] = field(default_factory=dict)  # e.g. clamped labels: first axis = the rows of the block
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    def take(self, rows: np.ndarray, engine: Engine) -> Block:
+        """Block of some of the rows (sorted positions within this block)."""
+        return Block(
+            0,
+            len(rows),
+            {name: engine.take(X, rows) for name, X in self.views.items()},
+            {name: mask[rows] for name, mask in self.present.items()},
+            {name: array[rows] for name, array in self.extra.items()},
+        )
+
+
+def make_blocks(
+    views: Views, engine: Engine, rows_per_block: int, extra: dict[str, np.ndarray] | None = None
+) -> Iterator[Block]:
+    """Cut views into blocks of rows; slices of CSR share the memory of the whole."""
+    for start in range(0, len(views), rows_per_block):
+        stop = min(start + rows_per_block, len(views))
+        part = views[start:stop]
+        yield Block(
+            start,
+            stop,
+            {name: engine.prepare(matrix) for name, matrix in part.items()},
+            {name: part.present[:, v] for v, name in enumerate(part.names)},
+            {name: engine.asarray(array[start:stop]) for name, array in (extra or {}).items()},
+        )

@@ -1,0 +1,84 @@
+"""The plain NumPy engine: slow, short, and what "right" means for every other engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+__all__ = ["ReferenceEngine"]
+
+
+class ReferenceEngine:
+    """Every operation written as its formula, one row at a time where the formula speaks of non-zeros."""
+
+    name = "reference"
+    xp = np
+
+    def prepare(self, matrix: Any) -> sparse.csr_array:
+        return sparse.csr_array(matrix)
+
+    def block_rows(self, n_components: int, itemsize: int) -> int:
+        return 1 << 30
+
+    def asarray(self, array: Any, dtype: Any = None) -> np.ndarray:
+        return np.asarray(array, dtype=dtype)
+
+    def to_numpy(self, array: np.ndarray) -> np.ndarray:
+        return array
+
+    def _ratio(self, X: sparse.csr_array, A: np.ndarray, B: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
+        model = np.zeros(X.nnz, dtype=A.dtype)
+        for i in range(X.shape[0]):
+            row = slice(X.indptr[i], X.indptr[i + 1])
+            model[row] = B[X.indices[row]] @ A[i]
+        weights = np.divide(X.data, model, out=np.zeros_like(model), where=model > 0)
+        return sparse.csr_array((weights, X.indices, X.indptr), shape=X.shape), model
+
+    def ratio_rows(self, X: sparse.csr_array, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, float]:
+        weights, _ = self._ratio(X, A, B)
+        return weights @ B, float(self.log_likelihood(X, A, B).sum())
+
+    def ratio_features(
+        self, X: sparse.csr_array, A: np.ndarray, B: np.ndarray, into: np.ndarray | None = None
+    ) -> np.ndarray:
+        weights, _ = self._ratio(X, A, B)
+        added = weights.T @ A
+        return added if into is None else into + added
+
+    def row_shares(self, old: np.ndarray, pull: np.ndarray, floor: float) -> np.ndarray:
+        values = old * pull
+        sums = values.sum(axis=1, keepdims=True)
+        shares = np.divide(values, sums, out=np.zeros_like(values), where=sums > 0)
+        return np.where(sums > 0, np.maximum(shares, floor), old)
+
+    def column_shares(
+        self, old: dict[str, np.ndarray], sums: dict[str, np.ndarray], floor: float
+    ) -> dict[str, np.ndarray]:
+        values = {name: old[name] * part for name, part in sums.items()}
+        totals = sum(value.sum(axis=0, dtype=np.float64) for value in values.values())
+        return {
+            name: np.where(totals > 0, np.maximum(value / np.where(totals > 0, totals, 1.0), floor), old[name]).astype(
+                value.dtype
+            )
+            for name, value in values.items()
+        }
+
+    def log_likelihood(self, X: sparse.csr_array, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        _, model = self._ratio(X, A, B)
+        terms = X.data * np.log(model, where=model > 0, out=np.zeros(len(model)), dtype=np.float64)
+        return np.array([terms[a:b].sum(dtype=np.float64) for a, b in zip(X.indptr[:-1], X.indptr[1:])])
+
+    def project(self, X: sparse.csr_array, W: np.ndarray) -> np.ndarray:
+        return X @ W
+
+    def accumulate(self, X: sparse.csr_array, W: np.ndarray, into: np.ndarray | None = None) -> np.ndarray:
+        added = X.T @ W
+        return added if into is None else into + added
+
+    def row_sums(self, X: sparse.csr_array) -> np.ndarray:
+        return np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+
+    def take(self, X: sparse.csr_array, rows: np.ndarray) -> sparse.csr_array:
+        return X[rows]

@@ -1,0 +1,50 @@
+"""A batch model as the loop sees it: pure functions over plain dicts of arrays.
+
+    start(block, shared, seed, ops)             -> rows           row state of one block
+    row_step(block, rows, shared, ops, stats)   -> rows, stats    local to the block; adds to stats (None: keeps none)
+    shared_step(stats, shared, ops)             -> shared         summed statistics to new shared parameters
+    objective(block, rows, shared, ops)         -> float          of the rows as given: what must never fall
+    normalize(state)                            -> state          back onto the simplexes after an extrapolation
+
+`row_step` puts the objective of the state that it was *given* into stats["objective"]: it falls out of the pass over
+the data anyway, so that watching a fit costs nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from coview.engines.protocol import Block, Engine
+
+__all__ = ["State", "Steps"]
+
+Tree = dict[str, Any]
+
+
+class Steps(Protocol):
+    """The functions that make a model; see the module's docstring."""
+
+    def start(self, block: Block, shared: Tree, seed: int, ops: Engine) -> Tree: ...
+
+    def row_step(
+        self, block: Block, rows: Tree, shared: Tree, ops: Engine, stats: Tree | None
+    ) -> tuple[Tree, Tree | None]: ...
+
+    def shared_step(self, stats: Tree, shared: Tree, ops: Engine) -> Tree: ...
+
+    def objective(self, block: Block, rows: Tree, shared: Tree, ops: Engine) -> float: ...
+
+    def normalize(self, rows: Tree, shared: Tree) -> tuple[Tree, Tree]: ...
+
+
+@dataclass
+class State:
+    """Where a fit stands: row state by block, and shared parameters."""
+
+    rows: list[Tree]
+    shared: Tree
+
+    def tree(self) -> Tree:
+        """Both as one tree; arrays are not copied."""
+        return {"rows": self.rows, "shared": self.shared}

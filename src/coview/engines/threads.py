@@ -1,0 +1,56 @@
+"""Threads over chunks of rows: which chunk runs where never changes a result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Team", "balanced_chunks", "thread_count"]
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Threads to use: `n_jobs` as joblib counts it (None = all cores), never above what threadpoolctl allows."""
+    from joblib import cpu_count
+    from threadpoolctl import threadpool_info
+
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0; use -1 for all cores.")
+    cores = cpu_count()
+    wanted = cores if n_jobs is None else n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+    limits = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "openmp"]
+    return max(1, min([wanted, *limits]))
+
+
+def balanced_chunks(indptr: np.ndarray, least: int = 16_384, most: int = 16) -> list[tuple[int, int]]:
+    """Cut rows into runs of about equal numbers of non-zeros; depends on the data alone, never on the threads."""
+    n_rows, nnz = len(indptr) - 1, int(indptr[-1] - indptr[0])
+    pieces = max(1, min(most, nnz // least, n_rows))
+    targets = indptr[0] + (nnz * np.arange(1, pieces)) // pieces
+    cuts = np.unique(np.concatenate([[0], np.searchsorted(indptr, targets), [n_rows]]))
+    return [(a, b) for a, b in pairwise(cuts.tolist())]
+
+
+class Team:
+    """A pool of threads that is started when first needed; pickles as its size."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._pool: ThreadPoolExecutor | None = None
+
+    def map(self, work: Callable[[int, int], Any], chunks: list[tuple[int, int]]) -> list[Any]:
+        """Call work(start, stop) for each chunk; results in the order of the chunks."""
+        if self.size == 1 or len(chunks) == 1:
+            return [work(start, stop) for start, stop in chunks]
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.size, thread_name_prefix="coview")
+        return list(self._pool.map(lambda chunk: work(*chunk), chunks))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"size": self.size}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["size"])  # type: ignore[misc]

@@ -1,0 +1,150 @@
+"""The one verb of the PLSA family: weigh the non-zeros of X by the current model and add up one factor's rows.
+
+For a compressed matrix X (CSR with A = row factor and B = feature factor, or CSC with the two swapped), row i:
+
+    s_j = A[i] . B[j]        r_j = x_ij / s_j (0 where s_j is 0)        out[i] = sum_j r_j B[j]
+    log-likelihood = sum_ij x_ij log s_j
+
+Four non-zeros are handled at a time; nothing of size non-zeros x topics exists. A call owns the rows start to stop.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from coview.kernels.prefetch import prefetch_row
+
+__all__ = ["accumulate", "fast_log", "log_likelihood", "project", "ratio"]
+
+# Sums may be reordered and fused; NaN and infinity keep their meaning.
+_MATH = {"reassoc", "contract", "nsz", "arcp"}
+_AHEAD = 8  # non-zeros between the one in work and the one asked for
+_LINE = 64  # bytes that one hint brings
+
+_TABLE = 128
+_CENTRE = 1.0 + (np.arange(_TABLE) + 0.5) / _TABLE
+_INVERSE = 1.0 / _CENTRE
+_LOG_CENTRE = -np.log(_INVERSE)
+_LOG2 = math.log(2.0)
+
+
+@njit(inline="always", fastmath=_MATH)
+def fast_log(x):
+    """Logarithm of a positive normal number to 2e-13: table of 128 centres and a polynomial, no division."""
+    bits = np.float64(x).view(np.int64)
+    cell = (bits >> 45) & 127
+    mantissa = np.int64((bits & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000).view(np.float64)
+    r = mantissa * _INVERSE[cell] - 1.0
+    series = r * (1.0 + r * (-0.5 + r * (1.0 / 3.0 + r * (-0.25 + r * 0.2))))
+    return ((bits >> 52) - 1023) * _LOG2 + _LOG_CENTRE[cell] + series
+
+
+@njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
+def ratio(indptr, indices, counts, A, B, out, start, stop, add, logs, ahead):
+    """Write (or add) sum_j r_j B[j] to rows start..stop of out; return their log-likelihood if `logs`, else 0."""
+    K = A.shape[1]
+    zero = A.dtype.type(0)
+    step = _LINE // A.itemsize
+    end = np.int64(indptr[stop])
+    total = 0.0
+    for i in range(start, stop):
+        if not add:
+            for k in range(K):
+                out[i, k] = zero
+        j = np.int64(indptr[i])
+        last = np.int64(indptr[i + 1])
+        while j + 4 <= last:
+            c0 = np.int64(indices[j])
+            c1 = np.int64(indices[j + 1])
+            c2 = np.int64(indices[j + 2])
+            c3 = np.int64(indices[j + 3])
+            if ahead and j + 4 + _AHEAD <= end:
+                for t in range(4):
+                    c = np.int64(indices[j + _AHEAD + t])
+                    for k in range(0, K, step):
+                        prefetch_row(B, c, k)  # type: ignore[call-arg]
+            s0 = zero
+            s1 = zero
+            s2 = zero
+            s3 = zero
+            for k in range(K):
+                a = A[i, k]
+                s0 += a * B[c0, k]
+                s1 += a * B[c1, k]
+                s2 += a * B[c2, k]
+                s3 += a * B[c3, k]
+            x0 = counts[j]
+            x1 = counts[j + 1]
+            x2 = counts[j + 2]
+            x3 = counts[j + 3]
+            r0 = x0 / s0 if s0 > 0 else zero
+            r1 = x1 / s1 if s1 > 0 else zero
+            r2 = x2 / s2 if s2 > 0 else zero
+            r3 = x3 / s3 if s3 > 0 else zero
+            if logs:
+                total += x0 * fast_log(s0) if s0 > 0 else 0.0
+                total += x1 * fast_log(s1) if s1 > 0 else 0.0
+                total += x2 * fast_log(s2) if s2 > 0 else 0.0
+                total += x3 * fast_log(s3) if s3 > 0 else 0.0
+            for k in range(K):
+                out[i, k] += r0 * B[c0, k] + r1 * B[c1, k] + r2 * B[c2, k] + r3 * B[c3, k]
+            j += 4
+        while j < last:
+            c0 = np.int64(indices[j])
+            s0 = zero
+            for k in range(K):
+                s0 += A[i, k] * B[c0, k]
+            if s0 > 0:
+                x0 = counts[j]
+                r0 = x0 / s0
+                if logs:
+                    total += x0 * fast_log(s0)
+                for k in range(K):
+                    out[i, k] += r0 * B[c0, k]
+            j += 1
+    return total
+
+
+@njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
+def log_likelihood(indptr, indices, counts, A, B, out, start, stop):
+    """Write sum_j x_ij log(A[i] . B[j]) of rows start..stop to out (float64)."""
+    K = A.shape[1]
+    for i in range(start, stop):
+        total = 0.0
+        for j in range(indptr[i], indptr[i + 1]):
+            c = np.int64(indices[j])
+            s = A.dtype.type(0)
+            for k in range(K):
+                s += A[i, k] * B[c, k]
+            if s > 0:
+                total += counts[j] * fast_log(s)
+        out[i] = total
+
+
+@njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
+def project(indptr, indices, values, W, out, start, stop):
+    """Write rows start..stop of X @ W to out."""
+    K = W.shape[1]
+    for i in range(start, stop):
+        for k in range(K):
+            out[i, k] = 0
+        for j in range(indptr[i], indptr[i + 1]):
+            c = np.int64(indices[j])
+            x = values[j]
+            for k in range(K):
+                out[i, k] += x * W[c, k]
+
+
+@njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
+def accumulate(indptr, indices, values, W, out, start, stop):
+    """Add rows start..stop of X @ W to out; called with CSC it adds X.T @ W."""
+    K = W.shape[1]
+    for i in range(start, stop):
+        for j in range(indptr[i], indptr[i + 1]):
+            c = np.int64(indices[j])
+            x = values[j]
+            for k in range(K):
+                out[i, k] += x * W[c, k]

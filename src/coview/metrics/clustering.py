@@ -1,0 +1,139 @@
+"""How well a clustering matches known classes, from the table of counts n_ij (class i, cluster j).
+
+    accuracy       max over one-to-one matchings m of  sum_i n_{i,m(i)} / n
+    NMI            I(class; cluster) / mean or max of the two entropies
+    pairwise F1    2 S / (T + P);  S, T, P = pairs of objects together in both, in their class, in their cluster
+
+The table is sparse, and no pair of objects is ever visited: a clustering of a million objects is fine.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
+from coview.metrics.labels import as_labels, encode
+
+__all__ = ["clustering_accuracy", "normalized_mutual_info", "pairwise_f1"]
+
+
+def clustering_accuracy(y_true: Any, y_pred: Any) -> float:
+    """Share of objects in the right cluster, under the best one-to-one matching of clusters to classes.
+
+    The numbers of clusters and of classes may differ; a cluster or class left without a partner counts as wrong.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_objects,)
+        Classes and clusters: numbers, strings or any other hashable values. -1 is a label like any other.
+
+    Returns
+    -------
+    float
+        Between 0 (excluded) and 1; 1 means the same partition.
+
+    Examples
+    --------
+    >>> from coview.metrics import clustering_accuracy
+    >>> clustering_accuracy(["cat", "cat", "dog", "dog"], [1, 1, 0, 1])
+    0.75
+    """
+    table = _contingency(y_true, y_pred)
+    if table.shape[0] > table.shape[1]:  # the solver is much faster with the short side as rows
+        table = table.T.tocsr()
+    # Every row also gets a partner of its own that is worth nothing. Adding 1 to all weights keeps the zeros in the
+    # sparse matrix and changes no matching, since each has exactly one entry per row.
+    weights = sparse.csr_array((table.data + 1.0, table.indices, table.indptr), shape=table.shape)
+    nothing = sparse.eye_array(table.shape[0], format="csr")
+    graph = sparse.hstack([weights, nothing], format="csr")
+    rows, columns = min_weight_full_bipartite_matching(graph, maximize=True)
+    matched = columns < table.shape[1]
+    return float(table[rows[matched], columns[matched]].sum() / table.sum())
+
+
+def normalized_mutual_info(y_true: Any, y_pred: Any, *, average: str = "arithmetic") -> float:
+    """Mutual information of classes and clusters, divided by an average of their entropies.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_objects,)
+        Classes and clusters: numbers, strings or any other hashable values. -1 is a label like any other.
+    average : {"arithmetic", "max"}, default="arithmetic"
+        What to divide by: the mean of the two entropies, or the larger one.
+
+    Returns
+    -------
+    float
+        Between 0 (independent) and 1 (the same partition). Two partitions of one part each are the same: 1.
+
+    Examples
+    --------
+    >>> from coview.metrics import normalized_mutual_info
+    >>> normalized_mutual_info([0, 0, 1, 1], ["b", "b", "a", "a"])
+    1.0
+    >>> round(normalized_mutual_info([0, 0, 1, 1], [0, 1, 2, 3], average="max"), 3)
+    0.5
+    """
+    if average not in ("arithmetic", "max"):
+        raise ValueError(f"average must be 'arithmetic' or 'max', got {average!r}.")
+    table = _contingency(y_true, y_pred).tocoo()
+    if (
+        table.nnz == table.shape[0] == table.shape[1]
+    ):  # the same partition: exactly 1, and no 0 / 0 where it has one part
+        return 1.0
+    n = table.sum()
+    of_class, of_cluster = table.sum(axis=1), table.sum(axis=0)
+    entropies = _entropy(of_class / n), _entropy(of_cluster / n)
+    scale = max(entropies) if average == "max" else sum(entropies) / 2
+    rows, columns = table.coords
+    log_ratio = np.log(table.data) + np.log(n) - np.log(of_class[rows]) - np.log(of_cluster[columns])
+    return float(np.clip((table.data / n * log_ratio).sum() / scale, 0.0, 1.0))  # rounding can leave [0, 1]
+
+
+def pairwise_f1(y_true: Any, y_pred: Any) -> float:
+    """F1 over pairs of objects: a pair is predicted when both are in one cluster, and right when in one class too.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_objects,)
+        Classes and clusters: numbers, strings or any other hashable values. -1 is a label like any other.
+
+    Returns
+    -------
+    float
+        Between 0 and 1. If no two objects share a class and none share a cluster, the partitions are the same: 1.
+
+    Examples
+    --------
+    >>> from coview.metrics import pairwise_f1
+    >>> pairwise_f1([0, 0, 1, 1], [0, 0, 0, 1])
+    0.4
+    """
+    table = _contingency(y_true, y_pred)
+    together = _pairs(table.data)
+    in_class, in_cluster = _pairs(table.sum(axis=1)), _pairs(table.sum(axis=0))
+    if in_class + in_cluster == 0:
+        return 1.0
+    return 2 * together / (in_class + in_cluster)
+
+
+def _contingency(y_true: Any, y_pred: Any) -> sparse.csr_array:
+    """Counts of objects by class (rows) and cluster (columns); every row and column has at least one."""
+    truth, found = as_labels("y_true", y_true), as_labels("y_pred", y_pred)
+    if len(truth) != len(found):
+        raise ValueError(f"y_true and y_pred must be of one length, got {len(truth)} and {len(found)} labels.")
+    (classes,), n_classes = encode(truth)
+    (clusters,), n_clusters = encode(found)
+    ones = np.ones(len(truth), dtype=np.int64)
+    return sparse.coo_array((ones, (classes, clusters)), shape=(n_classes, n_clusters)).tocsr()
+
+
+def _entropy(shares: np.ndarray) -> float:
+    return float(-(shares * np.log(shares)).sum())
+
+
+def _pairs(counts: np.ndarray) -> int:
+    return int((counts * (counts - 1) // 2).sum())

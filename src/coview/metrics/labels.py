@@ -1,0 +1,74 @@
+"""Labels of any type as small integers, so that every measure compares numbers only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["as_labels", "encode", "is_gap"]
+
+
+def as_labels(name: str, labels: Any) -> np.ndarray:
+    """Return one label per object as a one-dimensional array; refuse gaps, since None and NaN equal nothing.
+
+    Examples
+    --------
+    >>> as_labels("y_true", ["a", "b"])
+    array(['a', 'b'], dtype='<U1')
+    """
+    array = np.asarray(_keep_types(labels))
+    if array.ndim != 1:
+        raise ValueError(f"{name} must hold one label per object (one dimension), got shape {array.shape}.")
+    if not array.size:
+        raise ValueError(f"{name} is empty. Give one label per object.")
+    gaps = 0
+    if array.dtype.kind == "f":
+        gaps = int(np.isnan(array).sum())
+    elif array.dtype == object:
+        gaps = sum(is_gap(label) for label in array)
+    if gaps:
+        raise ValueError(f"{name} has {gaps} unlabelled objects (None or NaN). Score the labelled objects only.")
+    return array
+
+
+def encode(*arrays: np.ndarray) -> tuple[list[np.ndarray], int]:
+    """Return the arrays as codes 0, 1, ... with one code book for all of them, and the number of codes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> codes, n = encode(np.array(["a", "b"]), np.array(["b", "c"]))
+    >>> [code.tolist() for code in codes], n
+    ([[0, 1], [1, 2]], 3)
+    """
+    kinds = {"n" if array.dtype.kind in "biuf" else array.dtype.kind for array in arrays}
+    joined: np.ndarray
+    if len(kinds) == 1 and kinds <= {"n", "U", "S"}:
+        found, joined = np.unique(np.concatenate(arrays), return_inverse=True)
+        n_codes = len(found)
+    else:  # mixed types cannot be sorted, and NumPy would join 1 and "1"
+        book: dict[Any, int] = {}
+        joined = np.array([book.setdefault(label, len(book)) for array in arrays for label in array.tolist()])
+        n_codes = len(book)
+    return np.split(joined, np.cumsum([len(array) for array in arrays[:-1]])), n_codes
+
+
+def is_gap(label: Any) -> bool:
+    """Tell whether a label stands for "no label": None, NaN, or pandas' NA.
+
+    Examples
+    --------
+    >>> is_gap(None), is_gap(float("nan")), is_gap("a"), is_gap(0)
+    (True, True, False, False)
+    """
+    # NA is known by its name, since pandas is not imported here and NA refuses to be compared
+    return label is None or type(label).__name__ == "NAType" or bool(label != label)
+
+
+def _keep_types(labels: Any) -> Any:
+    """Keep a list of mixed labels as it is: NumPy would turn [1, "1"] into two equal strings, and None into "None"."""
+    if not isinstance(labels, (list, tuple)):
+        return labels
+    kinds = {str if isinstance(label, str) else type(label) if label is None else object for label in labels}
+    return labels if len(kinds) < 2 else np.fromiter(labels, dtype=object, count=len(labels))

@@ -1,0 +1,462 @@
+"""The demo corpus: parsing small sources by hand-made examples, then laws of the corpus of the installed packages."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+import textwrap
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coview.datasets import python_packages as corpus_module
+from coview.datasets.python_packages import (
+    SUBPACKAGES,
+    SourceObject,
+    build_corpus,
+    choose,
+    code_tokens,
+    docstring_words,
+    load_python_packages,
+    package_root,
+    read_objects,
+    split_name,
+)
+from coview.exceptions import DataFileError
+
+WORDS = ["alpha", "bravo", "charlie", "delta", "echo", "foxtrot", "golf", "hotel", "india", "juliet", "kilo", "lima"]
+WORDS += ["mike", "november", "oscar"]  # fifteen
+CODE = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis"]  # nine: with the object's own name, ten
+
+
+def function(name: str, n_words: int = 15, names: list[str] = CODE, words: list[str] = WORDS) -> str:
+    return f'def {name}():\n    """{" ".join(words[:n_words])}"""\n    return {", ".join(names)}\n'
+
+
+def write(root: Path, path: str, source: str) -> None:
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    (root / path).write_text(source, encoding="utf-8")
+
+
+def found(root: Path, folder: str = "pack") -> list[str]:
+    return [o.name for o in read_objects(root, folder)]
+
+
+def tokens_of(source: str) -> set[str]:
+    return set(code_tokens(ast.parse(textwrap.dedent(source)).body[0]))
+
+
+def obj(name: str, words: str = "", code: str = "") -> SourceObject:
+    return SourceObject(name, "f.py", (words or f"words of {name}",), (code or f"code of {name}",))
+
+
+# -- docstrings
+
+
+@pytest.mark.parametrize("header", ["See Also", "See also", "Examples", "Example:", "Examples::", "References"])
+def test_docstring_is_cut_at_the_closing_sections(header):
+    docstring = f"Solve systems.\n\nParameters\n----------\nmatrix : array\n\n    {header}\n--------\nforbidden\n"
+    assert docstring_words(docstring) == ("solve", "systems", "parameters", "matrix", "array")
+
+
+def test_sections_are_cut_at_headers_only():
+    assert docstring_words("Examples of references see also plots.") == ("examples", "references", "plots")
+
+
+def test_doctests_and_what_they_print_are_left_out():
+    docstring = "Count rows.\n\n  >>> count(table,\n  ...       axis)\n  printed\n\nReturns totals."
+    assert docstring_words(docstring) == ("count", "rows", "returns", "totals")
+
+
+def test_words_are_lower_case_letters_without_stop_words():
+    assert docstring_words("The X_train of 2 KDTree-objects, é: Über") == ("train", "kdtree", "objects", "über")
+
+
+# -- names in the code
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("fit_transform", ("fit", "transform")),
+        ("LogisticRegressionCV", ("logistic", "regression", "cv")),
+        ("HTTPServer", ("http", "server")),
+        ("__init__", ("init",)),
+        ("getURLNow", ("get", "url", "now")),
+        ("X_", ()),
+        ("log1p", ("log",)),
+    ],
+)
+def test_names_are_split_on_underscores_and_camel_case(name, parts):
+    assert split_name(name) == parts
+
+
+def test_code_holds_every_kind_of_name_and_no_text():
+    source = '''
+    def own_name(first_arg, *rest, key=preset):
+        """docstring words"""
+        local = module.attribute(keyword=value, **mapping)
+        async def inner(): "text"
+        class Nested(Base): pass
+        return "string", 3
+    '''
+    expected = "own name first arg rest key preset local module attribute keyword value mapping inner nested base"
+    assert tokens_of(source) == set(expected.split())
+
+
+def test_code_of_a_class_holds_its_methods():
+    assert tokens_of("class Tree:\n  'doc'\n  def grow(self): return self.leaf") == {"tree", "grow", "self", "leaf"}
+
+
+def test_decorators_of_the_object_are_not_its_body():
+    assert tokens_of("@register_everywhere\ndef plain(): pass") == {"plain"}
+
+
+# -- files and objects
+
+
+def test_functions_classes_and_methods_are_objects_and_inner_functions_are_not(tmp_path):
+    source = (
+        f"class Tree:\n    '''{' '.join(WORDS)}'''\n"
+        + textwrap.indent(function("grow"), "    ")
+        + "if fast:\n"
+        + textwrap.indent(function("chosen"), "    ")
+        + "try:\n    pass\nexcept ImportError:\n"
+        + textwrap.indent(function("fallback"), "    ")
+        + "async "
+        + function("waiting")
+        + function("outer").replace("    return", textwrap.indent(function("inner"), "    ") + "    return")
+    )
+    write(tmp_path, "pack/mod.py", source)
+    expected = ["Tree", "Tree.grow", "chosen", "fallback", "waiting", "outer"]
+    assert found(tmp_path) == [f"pack.mod.{name}" for name in expected]
+
+
+def test_too_few_words_are_left_out(tmp_path):
+    write(tmp_path, "pack/mod.py", function("enough", 15) + function("short", 14))
+    assert found(tmp_path) == ["pack.mod.enough"]
+
+
+def test_too_few_different_names_are_left_out(tmp_path):
+    write(tmp_path, "pack/mod.py", function("ten") + function("nine", names=[*CODE[:8], "ant", "bee", "ant_bee"]))
+    assert found(tmp_path) == ["pack.mod.ten"]
+
+
+def test_undocumented_objects_are_left_out(tmp_path):
+    write(tmp_path, "pack/mod.py", f"def bare():\n    return {', '.join(CODE)}\n")
+    assert found(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["tests/a", "sub/tests/a", "_vendor/a", "externals/a", "_lib/a", "test_a", "conftest", "testutils", ".hidden/a"],
+)
+def test_tests_and_vendored_code_are_skipped(tmp_path, path):
+    write(tmp_path, "pack/kept.py", function("kept"))
+    write(tmp_path, f"pack/{path}.py", function("dropped"))
+    assert found(tmp_path) == ["pack.kept.kept"]
+
+
+def test_folder_above_the_package_may_have_any_name(tmp_path):
+    write(tmp_path / "tests" / ".venv", "pack/mod.py", function("kept"))
+    assert found(tmp_path / "tests" / ".venv") == ["pack.mod.kept"]
+
+
+def test_names_and_files_are_relative_and_init_is_the_package(tmp_path):
+    write(tmp_path, "pack/sub/__init__.py", function("kept"))
+    (only,) = read_objects(tmp_path, "pack")
+    assert (only.name, only.file) == ("pack.sub.kept", "pack/sub/__init__.py")
+
+
+def test_file_that_does_not_parse_is_left_out(tmp_path):
+    write(tmp_path, "pack/broken.py", "def (:\n")
+    write(tmp_path, "pack/nul.py", "x = 1\0\n")
+    write(tmp_path, "pack/mod.py", function("kept"))
+    assert found(tmp_path) == ["pack.mod.kept"]
+
+
+def test_sources_are_never_executed(tmp_path):
+    write(tmp_path, "pack/mod.py", f"open({str(tmp_path / 'trace')!r}, 'w')\nraise SystemExit\n" + function("kept"))
+    assert found(tmp_path) == ["pack.mod.kept"]
+    assert not (tmp_path / "trace").exists()
+
+
+def test_parser_warnings_of_other_peoples_code_stay_silent(tmp_path, recwarn):
+    write(tmp_path, "pack/mod.py", "x = '\\d'\n" + function("kept"))
+    assert found(tmp_path) == ["pack.mod.kept"]
+    assert not recwarn.list
+
+
+def test_package_is_found_without_importing_it(tmp_path, monkeypatch):
+    write(tmp_path, "coview_unimported/__init__.py", "raise SystemExit")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert package_root("coview_unimported") == tmp_path
+    assert "coview_unimported" not in sys.modules
+
+
+def test_package_without_sources_is_refused():
+    with pytest.raises(DataFileError, match="source files of package 'coview_absent' are not installed"):
+        package_root("coview_absent")
+
+
+# -- choosing
+
+
+def test_repeated_docstrings_code_and_names_are_dropped():
+    objects = {
+        "b": [obj("p.a", "one", "one"), obj("p.c", "two", "one"), obj("p.d", "one", "two"), obj("p.e", "two", "two")],
+        "a": [obj("p.b", "three", "one"), obj("p.e", "four", "four")],
+    }
+    assert [(label, o.name) for label, o in choose(objects)] == [("b", "p.a"), ("a", "p.e")]
+
+
+def test_each_label_keeps_at_most_so_many_chosen_by_name_alone():
+    objects = {"many": [obj(f"p.{i}") for i in range(50)], "few": [obj(f"q.{i}") for i in range(3)]}
+    chosen = choose(objects, per_label=10)
+    assert [label for label, _ in chosen] == ["many"] * 10 + ["few"] * 3
+    # the choice of 10 out of 50 stays the same when 40 others are away, and is not just the first ten
+    again = choose({"many": [o for label, o in chosen if label == "many"], "few": []}, per_label=10)
+    assert [o for _, o in again] == [o for label, o in chosen if label == "many"]
+    assert [o.name for _, o in again] != sorted(f"p.{i}" for i in range(50))[:10]
+
+
+def test_order_of_the_input_does_not_matter():
+    objects = [obj(f"p.{i}", str(i % 7)) for i in range(40)]
+    assert choose({"a": objects}, per_label=5) == choose({"a": objects[::-1]}, per_label=5)
+
+
+def test_views_count_the_tokens_that_are_neither_rare_nor_common(tmp_path):
+    write(tmp_path, "one/m.py", function("aaa") + function("bbb", words=[*WORDS, "papa", "papa"], n_words=17))
+    write(tmp_path, "two/m.py", function("ccc_bbb", words=[*WORDS, "papa", "quebec"], n_words=17))
+    arrays = build_corpus({"y": ["two"], "x": ["one"]}, {"one": tmp_path, "two": tmp_path}, min_df=2, max_df=0.7)
+    assert arrays["words.features"].tolist() == ["papa"]  # the others are in one object, or in all
+    assert arrays["words.data"].tolist() == [2, 1]
+    assert arrays["words.indptr"].tolist() == [0, 0, 1, 2]
+    assert arrays["words.data"].dtype == np.float32
+    assert arrays["code.features"].tolist() == ["bbb"]
+
+
+def test_target_and_groups_follow_the_names(tmp_path):
+    write(tmp_path, "one/m.py", function("aaa") + function("bbb", words=[*WORDS, "papa"], n_words=16))
+    write(tmp_path, "two/m.py", function("ccc", words=[*WORDS, "quebec"], n_words=16))
+    roots = {"one": tmp_path, "two": tmp_path}
+    arrays = build_corpus({"y": ["two"], "x": ["one"], "empty": []}, roots, min_df=1, max_df=1.0)
+    assert arrays["names"].tolist() == ["one.m.aaa", "one.m.bbb", "two.m.ccc"]
+    assert arrays["target_names"][arrays["target"]].tolist() == ["x", "x", "y"]
+    assert arrays["target_names"].tolist() == ["x", "y"]
+    assert arrays["groups"].tolist() == ["one/m.py", "one/m.py", "two/m.py"]
+
+
+# -- the corpus of the installed packages
+
+EXTRACT = """
+import json, socket, sys
+from coview.datasets.python_packages import load_python_packages
+before = set(sys.modules)
+def refuse(*args, **kwargs): raise OSError("no network in this test")
+socket.socket.connect = socket.getaddrinfo = refuse
+corpus = load_python_packages(sys.argv[1])
+new = sorted(set(sys.modules) - before)
+print(json.dumps({"hash": corpus.content_hash, "imported": new, "loaded": sorted(sys.modules)}))
+"""
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    """The corpus, made in another process without network; returns its home and what that process says."""
+    home = tmp_path_factory.mktemp("first")
+    run = subprocess.run([sys.executable, "-c", EXTRACT, str(home)], capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stderr
+    return home, json.loads(run.stdout)
+
+
+@pytest.fixture(scope="module")
+def corpus(first):
+    """The corpus out of the first one's cache."""
+    return load_python_packages(first[0])
+
+
+def test_making_the_corpus_imports_none_of_its_packages(first):
+    packages = tuple(f"{folder.split('/')[0]}." for folders in SUBPACKAGES.values() for folder in folders)
+    assert [name for name in first[1]["imported"] if f"{name}.".startswith(packages)] == []
+
+
+def test_subpackages_that_nothing_needs_stay_unimported(first):
+    assert {"sklearn.ensemble", "sklearn.decomposition", "http.cookiejar"}.isdisjoint(first[1]["loaded"])
+
+
+def test_two_extractions_are_the_same(first, corpus, tmp_path):
+    again = load_python_packages(tmp_path / "again", refresh=True)
+    assert again.content_hash == first[1]["hash"]
+    assert again.views == corpus.views
+    for name in ("target", "target_names", "groups", "names"):
+        assert np.array_equal(again[name], corpus[name])
+
+
+def test_corpus_has_the_promised_size(corpus):
+    assert 1000 <= len(corpus.views) <= 2500
+    assert corpus.target_names.tolist() == sorted(SUBPACKAGES)
+    assert len(SUBPACKAGES) == 22
+    sizes = np.bincount(corpus.target)
+    assert sizes.min() >= 20
+    assert sizes.max() == 100
+
+
+def test_views_are_sparse_float32_counts_with_names(corpus):
+    assert corpus.views.names == ("words", "code")
+    for name, matrix in corpus.views.items():
+        assert matrix.dtype == np.float32
+        assert np.array_equal(matrix.data, np.round(matrix.data))
+        assert matrix.data.min() >= 1
+        assert len(corpus.views.feature_names[name]) == matrix.shape[1]
+        assert matrix.sum(axis=1).min() > 0
+
+
+def test_features_are_neither_rare_nor_common(corpus):
+    for matrix in corpus.views.values():
+        objects_with = np.bincount(matrix.indices, minlength=matrix.shape[1])
+        assert objects_with.min() >= 3
+        assert objects_with.max() <= 0.5 * len(corpus.views)
+
+
+def test_ids_are_the_unique_sorted_names(corpus):
+    assert np.array_equal(corpus.views.ids, corpus.names)
+    assert corpus.names.tolist() == sorted(set(corpus.names.tolist()))
+
+
+def test_groups_are_source_files_of_one_label_each(corpus):
+    labels_of = {(group, label) for group, label in zip(corpus.groups.tolist(), corpus.target.tolist())}
+    assert len(labels_of) == len(set(corpus.groups.tolist()))
+    for group in set(corpus.groups.tolist()):
+        assert (package_root(group.split("/")[0]) / group).is_file()
+        assert "tests" not in group.split("/")
+
+
+def test_one_row_counts_the_words_of_its_docstring(corpus):
+    import urllib.parse
+
+    row = corpus.names.tolist().index("urllib.parse.urlsplit")
+    columns = corpus.views["words"][[row]]
+    counted = dict(zip(corpus.views.feature_names["words"][columns.indices].tolist(), columns.data.tolist()))
+    expected = Counter(docstring_words(urllib.parse.urlsplit.__doc__))
+    kept = set(corpus.views.feature_names["words"].tolist())
+    assert counted == {word: count for word, count in expected.items() if word in kept}
+
+
+def test_versions_are_recorded(corpus):
+    from importlib.metadata import version
+
+    for package in ("numpy", "scipy", "scikit-learn"):
+        assert corpus.versions[package] == version(package)
+    assert corpus.versions["python"] in sys.version
+    assert corpus.versions["scipy"] in corpus.DESCR
+
+
+def test_honest_and_combined_beat_one_view(corpus):
+    """Over files, naive Bayes on both views beats it on either: the views complement one another."""
+    from sklearn.model_selection import StratifiedGroupKFold, cross_val_score
+    from sklearn.naive_bayes import MultinomialNB
+
+    def accuracy(X):
+        splits = StratifiedGroupKFold(5, shuffle=True, random_state=0)
+        return cross_val_score(MultinomialNB(alpha=0.1), X, corpus.target, groups=corpus.groups, cv=splits).mean()
+
+    assert accuracy(corpus.views.hstack()) > max(accuracy(matrix) for matrix in corpus.views.values()) + 0.01
+
+
+# -- the cache
+
+
+@pytest.fixture
+def no_extraction(monkeypatch):
+    def refuse(*args, **kwargs):
+        raise AssertionError("the sources were read although there is a cache")
+
+    monkeypatch.setattr(corpus_module, "build_corpus", refuse)
+
+
+def labelled(label: str, name: str) -> str:
+    """A function whose words and names are those of its label, and one of its own."""
+    words, names = ([f"{label}{word}" for word in source] for source in (WORDS, CODE))
+    return function(f"{label}_{name}", words=[*words, name], n_words=16, names=names)
+
+
+@pytest.fixture
+def small(monkeypatch, tmp_path):
+    """Make a corpus of two small packages the subject; returns their root."""
+    for label in ("one", "two"):
+        write(tmp_path, f"src/{label}/m.py", "".join(labelled(label, word) for word in CODE))
+    monkeypatch.setattr(corpus_module, "SUBPACKAGES", {"one": ("one",), "two": ("two",)})
+    monkeypatch.setattr(corpus_module, "package_root", lambda package: tmp_path / "src")
+    return tmp_path / "src"
+
+
+def test_cache_is_used_and_gives_the_same(first, no_extraction):
+    corpus = load_python_packages(first[0])
+    assert corpus.content_hash == first[1]["hash"]
+
+
+def test_refresh_reads_the_sources_again(small, tmp_path):
+    before = load_python_packages(tmp_path / "home")
+    (small / "one" / "m.py").unlink()
+    write(small, "one/n.py", "".join(labelled("one", word) for word in CODE))
+    assert load_python_packages(tmp_path / "home").content_hash == before.content_hash
+    after = load_python_packages(tmp_path / "home", refresh=True)
+    assert set(after.groups) == {"one/n.py", "two/m.py"}
+    assert after.content_hash != before.content_hash
+
+
+@pytest.mark.parametrize("harm", ["empty", "text", "truncated", "altered", "npy", "foreign", "folder"])
+def test_harmed_cache_is_rebuilt_silently(small, tmp_path, harm, recwarn):
+    expected = load_python_packages(tmp_path / "home")
+    (cache,) = (tmp_path / "home").rglob("*.npz")
+    content = cache.read_bytes()
+    arrays = dict(np.load(cache))
+    cache.unlink()
+    if harm == "folder":
+        cache.mkdir()
+    elif harm == "altered":
+        np.savez(cache, **{**arrays, "target": arrays["target"][::-1]})
+    elif harm == "npy":
+        with open(cache, "wb") as stream:
+            np.save(stream, np.arange(3))
+    elif harm == "foreign":
+        np.savez(cache, something=np.arange(3))
+    else:
+        cache.write_bytes({"empty": b"", "text": b"hello", "truncated": content[: len(content) // 2]}[harm])
+    again = load_python_packages(tmp_path / "home")
+    assert again.content_hash == expected.content_hash
+    assert again.views == expected.views
+    assert not recwarn.list
+    if harm != "folder":
+        assert dict(np.load(cache)).keys() == arrays.keys()  # whole again
+
+
+def test_cache_of_objects_is_not_unpickled(small, tmp_path):
+    expected = load_python_packages(tmp_path / "home")
+    (cache,) = (tmp_path / "home").rglob("*.npz")
+    np.savez(cache, **{**dict(np.load(cache)), "names": np.array([{"a": 1}], dtype=object)})
+    assert load_python_packages(tmp_path / "home").content_hash == expected.content_hash
+
+
+def test_home_that_cannot_be_written_is_no_error(small, tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    assert len(load_python_packages(tmp_path / "file").names) == 18
+
+
+def test_other_versions_have_another_cache(small, tmp_path, monkeypatch):
+    load_python_packages(tmp_path / "home")
+    monkeypatch.setattr(corpus_module.scipy, "__version__", "0.0.1")
+    assert load_python_packages(tmp_path / "home").versions["scipy"] == "0.0.1"
+    assert len(list((tmp_path / "home").rglob("*.npz"))) == 2
+
+
+def test_collector_runs_again_afterwards(small, tmp_path):
+    import gc
+
+    load_python_packages(tmp_path / "home")
+    assert gc.isenabled()

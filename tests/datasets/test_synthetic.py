@@ -1,0 +1,305 @@
+"""The made-up views follow the parameters they report."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.stats import chisquare
+from sklearn.cluster import KMeans
+from sklearn.naive_bayes import MultinomialNB
+
+from coview.data.views import Views
+from coview.datasets.synthetic import make_blobs_views, make_topic_views
+from coview.metrics import clustering_accuracy, view_agreement
+
+MAKERS = [make_topic_views, make_blobs_views]
+
+
+def test_shapes_and_types_of_topic_views():
+    data = make_topic_views(30, {"words": 40, "links": 20}, 4, n_components={"words": 7, "links": 5}, random_state=0)
+    assert isinstance(data.views, Views)
+    assert data.views.n_features == {"words": 40, "links": 20}
+    assert all(sparse.issparse(matrix) and matrix.format == "csr" for matrix in data.views.values())
+    assert (data.target.shape, data.target.dtype.kind) == ((30,), "i")
+    assert data.doc_cluster.shape == (30, 4)
+    assert {name: b.shape for name, b in data.cluster_topic.items()} == {"words": (4, 7), "links": (4, 5)}
+    assert {name: f.shape for name, f in data.topic_feature.items()} == {"words": (7, 40), "links": (5, 20)}
+
+
+def test_counts_are_whole_canonical_and_of_the_asked_type():
+    data = make_topic_views(30, 2, length=40, dtype=np.float32, random_state=0)
+    for matrix in data.views.values():
+        assert matrix.dtype == np.float32
+        assert matrix.has_canonical_format
+        np.testing.assert_array_equal(matrix.data, np.round(matrix.data))
+        assert matrix.data.min() >= 1
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("n_views", [[6, 4], {"view0": 6, "view1": 4}])
+def test_features_by_list_or_mapping(maker, n_views):
+    given_apart = maker(20, 2, n_features=[6, 4], random_state=0)
+    assert maker(20, n_views, random_state=0).views == given_apart.views
+    assert given_apart.views.n_features == {"view0": 6, "view1": 4}
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.integers(0, 1000),
+    st.integers(1, 5),
+    st.integers(1, 6),
+    st.integers(1, 30),
+    st.sampled_from([1e-3, 0.1, 5.0]),
+    st.floats(0, 1),
+)
+def test_parameters_are_distributions(seed, n_clusters, n_components, n_features, concentration, share):
+    data = make_topic_views(
+        12,
+        2,
+        n_clusters,
+        n_components=n_components,
+        n_features=n_features,
+        concentration=concentration,
+        quality=share,
+        overlap=share,
+        mixing=share,
+        random_state=seed,
+    )
+    for rows in (data.doc_cluster, *data.cluster_topic.values(), *data.topic_feature.values()):
+        assert rows.min() >= 0
+        np.testing.assert_allclose(rows.sum(axis=1), 1)
+    assert all(matrix.sum(axis=1).min() >= 1 for matrix in data.views.values())
+
+
+@pytest.mark.parametrize("agreement", [1.0, 0.5])
+def test_frequencies_follow_the_parameters(agreement):
+    data = make_topic_views(300, [12, 9], 3, length=[300, 200], quality=0.7, agreement=agreement, random_state=0)
+    for name, matrix in data.views.items():
+        expected = data.cluster_topic[name] @ data.topic_feature[name]
+        for cluster in range(3):
+            counts = matrix[data.view_cluster[name] == cluster].sum(axis=0)
+            frequent = expected[cluster] * counts.sum() >= 5
+            observed = np.append(counts[frequent], counts[~frequent].sum())
+            share = np.append(expected[cluster][frequent], expected[cluster][~frequent].sum())
+            keep = share * counts.sum() >= 5
+            observed, share = observed[keep], share[keep]
+            assert chisquare(observed, share / share.sum() * observed.sum()).pvalue > 1e-3
+
+
+def test_frequencies_follow_mixed_memberships():
+    data = make_topic_views(400, [15], 3, length=200, mixing=0.6, random_state=1)
+    matrix = data.views["view0"]
+    expected = data.doc_cluster @ data.cluster_topic["view0"] @ data.topic_feature["view0"]
+    totals = (expected * matrix.sum(axis=1)[:, None]).sum(axis=0)
+    deviation = (matrix.sum(axis=0) - totals) / np.sqrt(totals)
+    assert np.abs(deviation).max() < 4
+    rows = matrix.toarray() / matrix.sum(axis=1)[:, None]  # object by object, not only in total
+    assert np.corrcoef((rows - rows.mean(axis=0)).ravel(), (expected - expected.mean(axis=0)).ravel())[0, 1] > 0.8
+
+
+def test_the_mean_length_is_met():
+    data = make_topic_views(2000, 2, length={"view0": 1, "view1": 60}, n_features=20, random_state=0)
+    assert data.views["view0"].sum() == 2000
+    assert data.views["view1"].sum() / 2000 == pytest.approx(60, abs=1)
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_full_agreement_means_the_same_clusters(maker):
+    data = maker(90, 3, 4, random_state=0)
+    assert view_agreement(data.view_cluster, over="all") == 1.0
+    np.testing.assert_array_equal(data.target, data.view_cluster["view0"])
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("agreement", [0.0, 0.6])
+def test_the_rest_draws_its_clusters_independently(maker, agreement):
+    data = maker(4000, [2, 2], 4, agreement=agreement, random_state=0)
+    expected = agreement + (1 - agreement) / 4
+    assert view_agreement(data.view_cluster) == pytest.approx(expected, abs=0.03)
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_clusters_are_of_equal_size(maker):
+    sizes = np.bincount(maker(50, 2, 4, random_state=3).target)
+    assert sorted(sizes) == [12, 12, 13, 13]
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@settings(deadline=None, max_examples=40)
+@given(case=st.tuples(st.integers(0, 1000), st.integers(1, 25), st.lists(st.floats(0, 1), min_size=1, max_size=4)))
+def test_missing_shares_are_met_and_every_object_keeps_a_view(maker, case):
+    seed, n_objects, shares = case
+    absences = [round(share * n_objects) for share in shares]
+    arguments = {"n_objects": n_objects, "n_views": [3] * len(shares), "missing": shares, "random_state": seed}
+    if sum(absences) > n_objects * (len(shares) - 1):
+        with pytest.raises(ValueError, match="without any view"):
+            maker(**arguments)
+        return
+    views = maker(**arguments).views
+    assert (~views.present).sum(axis=0).tolist() == absences
+    assert views.present.any(axis=1).all()
+    for v, matrix in enumerate(views.values()):
+        filled = np.asarray(abs(matrix).sum(axis=1)).ravel() > 0
+        np.testing.assert_array_equal(filled, views.present[:, v])
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_missing_rows_do_not_depend_on_the_cluster(maker):
+    data = maker(3000, [2, 2], 3, missing=[0.5, 0.4], random_state=0)
+    shares = [data.views.present[data.target == cluster].mean(axis=0) for cluster in range(3)]
+    np.testing.assert_allclose(shares, [[0.5, 0.6]] * 3, atol=0.05)
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_missing_rows_do_not_depend_on_the_position(maker):
+    present = maker(3000, [2, 2], missing=0.4, random_state=0).views.present
+    np.testing.assert_allclose(present[:600].mean(axis=0), 0.6, atol=0.06)
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_views_are_drawn_apart(maker):
+    views = maker(20, 2, random_state=0).views
+    assert views.select("view0").rename(view0="x") != views.select("view1").rename(view1="x")
+
+
+def test_quality_zero_says_nothing():
+    data = make_topic_views(600, 2, 3, quality={"view0": 1.0, "view1": 0.0}, length=80, random_state=0)
+    background = data.topic_feature["view1"]
+    np.testing.assert_allclose(background, np.broadcast_to(background[0], background.shape))
+    scores = {}
+    for name, matrix in data.views.items():
+        model = MultinomialNB().fit(matrix[:300], data.target[:300])
+        scores[name] = model.score(matrix[300:], data.target[300:])
+    assert scores["view0"] > 0.95
+    assert scores["view1"] < 0.42
+
+
+def test_quality_grows_with_the_distance_of_topics():
+    spreads = [
+        make_topic_views(5, 1, quality=quality, random_state=0).topic_feature["view0"].std(axis=0).sum()
+        for quality in (0.0, 0.3, 1.0)
+    ]
+    assert spreads[0] == pytest.approx(0, abs=1e-12)
+    assert spreads[1] == pytest.approx(0.3 * spreads[2])
+
+
+def test_quality_leaves_the_frequencies_of_features_alone():
+    rich, poor = (
+        make_topic_views(5, 1, quality=quality, random_state=0).topic_feature["view0"] for quality in (1, 0.2)
+    )
+    np.testing.assert_allclose(rich.mean(axis=0), poor.mean(axis=0))
+
+
+def test_smaller_concentration_means_sparser_rows():
+    sparser, denser = (
+        make_topic_views(50, 1, concentration=concentration, random_state=0).views["view0"].nnz
+        for concentration in (0.01, 1.0)
+    )
+    assert sparser < denser / 2
+
+
+def test_without_overlap_a_cluster_keeps_to_its_own_topics():
+    data = make_topic_views(10, 1, 3, n_components=6, overlap=0.0, random_state=0)
+    own = np.arange(6) % 3 == np.arange(3)[:, None]
+    np.testing.assert_array_equal(data.cluster_topic["view0"] > 0, own)
+
+
+def test_fewer_topics_than_clusters_are_shared_in_turn():
+    data = make_topic_views(10, 1, 3, n_components=2, overlap=0.0, random_state=0)
+    np.testing.assert_array_equal(data.cluster_topic["view0"], [[1, 0], [0, 1], [1, 0]])
+
+
+def test_without_mixing_an_object_is_its_cluster():
+    data = make_topic_views(10, 1, 3, random_state=0)
+    np.testing.assert_array_equal(data.doc_cluster, np.eye(3)[data.target])
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_a_seed_repeats_and_another_differs(maker):
+    first, again, other = (maker(40, 2, missing=0.2, agreement=0.8, random_state=seed) for seed in (3, 3, 4))
+    assert first.views == again.views
+    np.testing.assert_array_equal(first.target, again.target)
+    assert first.views != other.views
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_a_random_state_moves_on(maker):
+    rng = np.random.RandomState(0)
+    first, second = maker(40, 2, random_state=rng), maker(40, 2, random_state=rng)
+    assert first.views != second.views
+    assert first.views == maker(40, 2, random_state=np.random.RandomState(0)).views
+
+
+def test_one_views_knobs_leave_the_other_views_alone():
+    plain = make_topic_views(40, 2, random_state=0)
+    changed = make_topic_views(40, 2, quality=[1.0, 0.2], length=[100, 30], n_components=[6, 9], random_state=0)
+    assert plain.views.select("view0") == changed.views.select("view0")
+    assert plain.views.select("view1") != changed.views.select("view1")
+    blobs = [make_blobs_views(40, 2, std=std, random_state=0).views.select("view0") for std in (1.0, [1.0, 5.0])]
+    assert blobs[0] == blobs[1]
+
+
+def test_large_sparse_views_take_memory_of_their_tokens():
+    data = make_topic_views(50_000, [100_000], 5, n_components=5, length=5, random_state=0)  # dense: 40 GB
+    matrix = data.views["view0"]
+    assert matrix.shape == (50_000, 100_000)
+    assert matrix.indices.dtype == np.int32
+    assert matrix.sum() / 50_000 == pytest.approx(5, abs=0.1)
+
+
+def test_blobs_have_the_reported_centres_and_spread():
+    data = make_blobs_views(6000, 2, 3, n_features=4, std={"view0": 0.5, "view1": 3.0}, random_state=0)
+    for name, std in (("view0", 0.5), ("view1", 3.0)):
+        values = data.views[name]
+        assert isinstance(values, np.ndarray)
+        for cluster in range(3):
+            blob = values[data.target == cluster]
+            np.testing.assert_allclose(blob.mean(axis=0), data.centers[name][cluster], atol=5 * std / np.sqrt(2000))
+            np.testing.assert_allclose(blob.std(axis=0), std, rtol=0.1)
+
+
+def test_centres_lie_in_the_box():
+    centers = make_blobs_views(10, 2, 50, center_box=(2.0, 3.0), random_state=0).centers
+    assert all(values.min() >= 2 and values.max() <= 3 for values in centers.values())
+
+
+def test_tight_blobs_are_found_by_k_means():
+    data = make_blobs_views(150, 2, 3, std=0.5, random_state=1)
+    found = KMeans(3, n_init=3, random_state=0).fit_predict(data.views.hstack())
+    assert clustering_accuracy(data.target, found) == 1.0
+
+
+def test_blobs_keep_float32():
+    assert make_blobs_views(10, 1, dtype=np.float32, random_state=0).views["view0"].dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("maker", "arguments", "sentence"),
+    [
+        (make_topic_views, {"n_objects": 0}, "n_objects must be a whole number of at least 1, got 0"),
+        (make_topic_views, {"n_views": "words"}, "n_views must be"),
+        (make_topic_views, {"n_views": []}, "n_views must be"),
+        (make_topic_views, {"n_views": True}, "n_views must be"),
+        (make_topic_views, {"n_views": {"a": 5}, "n_features": 5}, "leave n_features out"),
+        (make_topic_views, {"n_views": {"a": 0}}, "n_views of view 'a' must be a whole number"),
+        (make_topic_views, {"n_clusters": 2.5}, "n_clusters must be a whole number"),
+        (make_topic_views, {"agreement": 1.5}, "agreement must be a number from 0 to 1, got 1.5"),
+        (make_topic_views, {"quality": {"view0": 1.0}}, "quality must name every view"),
+        (make_topic_views, {"quality": [0.1, 2.0]}, "quality of view 'view1' must be a number from 0 to 1, got 2.0"),
+        (make_topic_views, {"length": [10, 10, 10]}, "each of the 2 views, got 3"),
+        (make_topic_views, {"length": 0.5}, "length must be a number of at least 1"),
+        (make_topic_views, {"length": np.inf}, "length must be"),
+        (make_topic_views, {"concentration": 0}, "concentration must be"),
+        (make_topic_views, {"mixing": np.nan}, "mixing must be"),
+        (make_topic_views, {"missing": 0.7}, "without any view"),
+        (make_blobs_views, {"std": -1}, "std must be a number of at least 0"),
+        (make_blobs_views, {"center_box": (1, 0)}, "center_box must be"),
+        (make_blobs_views, {"n_views": 1, "missing": 0.1}, "without any view"),
+    ],
+)
+def test_bad_parameters_are_refused(maker, arguments, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        maker(**arguments)

@@ -1,0 +1,220 @@
+"""The loop: when it stops, what it remembers, and that a killed fit ends where an unbroken one does."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+
+from coview import PLSA, Views
+from coview.exceptions import InterruptedFitWarning, ModelFileError
+
+
+def counts(n=120, m=40, seed=0):
+    rng = np.random.default_rng(seed)
+    X = sparse.random_array((n, m), density=0.2, format="csr", rng=rng)
+    X.data = np.ceil(4 * X.data)
+    return X
+
+
+def test_zero_tolerance_runs_exactly_max_iter_sweeps():
+    model = PLSA(3, max_iter=17, tol=0, random_state=0).fit(counts())
+    assert model.n_iter_ == 17
+    assert len(model.history_["objective"]) == len(model.history_["seconds"]) == 18
+
+
+def test_history_holds_the_objective_of_each_state_from_the_start_on():
+    X = counts()
+    values = PLSA(3, max_iter=5, tol=0, random_state=0).fit(X).history_["objective"]
+    for sweeps in (1, 3, 5):
+        model = PLSA(3, max_iter=sweeps, tol=0, random_state=0).fit(X)
+        mixture = model.doc_topic_ @ model.topic_feature_["x"]
+        coo = X.tocoo()
+        assert values[sweeps] == pytest.approx((coo.data * np.log(mixture[coo.row, coo.col])).sum(), rel=1e-10)
+
+
+def test_tolerance_stops_at_the_first_small_change():
+    model = PLSA(3, max_iter=1000, tol=1e-3, random_state=0).fit(counts())
+    values = np.array(model.history_["objective"])
+    changes = np.diff(values) / np.abs(values[1:])
+    assert model.n_iter_ < 1000
+    # the change is known one sweep later, when the state has been improved once more
+    assert changes[model.n_iter_ - 2] <= 1e-3
+    assert (changes[: model.n_iter_ - 2] > 1e-3).all()
+
+
+def test_restarts_keep_the_best():
+    X = counts()
+    best = PLSA(5, max_iter=30, tol=0, n_init=4, random_state=0).fit(X)
+    one = PLSA(5, max_iter=30, tol=0, n_init=1, random_state=0).fit(X)
+    assert best.history_["objective"][-1] >= one.history_["objective"][-1]
+    seen = []
+    PLSA(5, max_iter=3, tol=0, n_init=4, random_state=0, callbacks=[lambda s: seen.append(s.restart)]).fit(X)
+    assert seen == [0] * 3 + [1] * 3 + [2] * 3 + [3] * 3
+
+
+def test_a_time_budget_ends_the_fit_after_a_sweep():
+    model = PLSA(3, max_iter=10**6, tol=0, time_budget=0.2, random_state=0)
+    clock = time.monotonic()
+    model.fit(counts())
+    assert 1 <= model.n_iter_ < 10**6
+    assert time.monotonic() - clock < 30
+
+
+def test_a_callback_sees_each_sweep_and_can_stop():
+    seen = []
+
+    def watch(sweep):
+        seen.append((sweep.number, sweep.objective))
+        return sweep.number == 4
+
+    model = PLSA(3, max_iter=50, tol=0, random_state=0, callbacks=[watch]).fit(counts())
+    assert model.n_iter_ == 4
+    assert [number for number, _ in seen] == [1, 2, 3, 4]
+    assert [value for _, value in seen] == model.history_["objective"][:4]
+
+
+def test_a_callback_that_cannot_be_called_is_refused():
+    with pytest.raises(TypeError, match="callbacks must be callables"):
+        PLSA(2, callbacks=["loud"]).fit(counts())
+
+
+def test_scikit_learn_callbacks_hear_of_every_sweep_and_get_a_fitted_model():
+    class Watch:
+        def __init__(self):
+            self.begun, self.ended, self.scores, self.open = 0, 0, [], 0
+
+        def setup(self, estimator, context):
+            self.open += 1
+
+        def teardown(self, estimator, context):
+            self.open -= 1
+
+        def on_fit_task_begin(self, estimator, context):
+            self.begun += context.task_name == "sweep"
+
+        def on_fit_task_end(self, estimator, context, *, X=None, fitted_estimator=None):
+            if context.task_name == "sweep":
+                self.ended += 1
+                self.scores.append(fitted_estimator.score(X))
+
+    for way in ("parameter", "set_callbacks"):
+        watch = Watch()
+        model = PLSA(3, max_iter=6, tol=0, random_state=0)
+        if way == "parameter":
+            model.set_params(callbacks=[watch])
+        else:
+            model.set_callbacks(watch)
+        model.fit(counts())
+        assert (watch.begun, watch.ended, watch.open) == (6, 6, 0)
+        assert watch.scores == sorted(watch.scores)
+
+
+def test_progress_bar_shows_sweeps_and_objective(capsys):
+    PLSA(3, max_iter=5, tol=0, random_state=0, verbose=1).fit(counts())
+    shown = capsys.readouterr().err
+    assert "PLSA" in shown and "5/5" in shown and "objective" in shown
+
+
+@pytest.mark.parametrize("n_init", [1, 3])
+def test_control_c_returns_the_model_so_far_with_a_warning(n_init):
+    def interrupt(sweep):
+        if sweep.number == 7:
+            raise KeyboardInterrupt
+
+    X = counts()
+    with pytest.warns(InterruptedFitWarning, match="after 7 of 50 sweeps"):
+        model = PLSA(3, max_iter=50, tol=0, n_init=n_init, random_state=0, callbacks=[interrupt]).fit(X)
+    assert model.n_iter_ == 7
+    assert_array_equal(model.doc_topic_, PLSA(3, max_iter=7, tol=0, random_state=0).fit(X).doc_topic_)
+
+
+SCRIPT = """
+import os, signal, sys
+import numpy as np
+from coview import PLSA
+sys.path.insert(0, {here!r})
+from test_loop import counts
+path, kill, settings = sys.argv[1], int(sys.argv[2]), eval(sys.argv[3])
+def killer(sweep):
+    if (sweep.restart, sweep.number) == (settings.get("n_init", 1) - 1, kill):
+        os.kill(os.getpid(), signal.SIGKILL)
+model = PLSA(4, max_iter=40, tol=0, random_state=0, checkpoint=path, checkpoint_every=4, **settings)
+model.set_params(callbacks=[killer] if kill else None).fit(counts())
+np.savez(sys.argv[4], doc=model.doc_topic_, topics=model.topic_feature_["x"], history=model.history_["objective"])
+"""
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"acceleration": "squarem"}, {"n_init": 2}], ids=["plain", "squarem", "n_init"]
+)
+def test_a_killed_fit_resumes_bit_for_bit(settings, tmp_path):
+    script = SCRIPT.format(here=str(Path(__file__).parent))
+
+    def start(kill, name):
+        path, out = str(tmp_path / f"{name}.checkpoint"), str(tmp_path / f"{name}.npz")
+        return subprocess.run([sys.executable, "-c", script, path, str(kill), repr(settings), out], check=False)
+
+    assert start(0, "unbroken").returncode == 0
+    assert start(22, "killed").returncode == -signal.SIGKILL
+    assert (tmp_path / "killed.checkpoint").exists()
+    assert not (tmp_path / "killed.npz").exists()
+    assert start(0, "killed").returncode == 0
+    with np.load(tmp_path / "unbroken.npz") as a, np.load(tmp_path / "killed.npz") as b:
+        for name in ("doc", "topics", "history"):
+            assert_array_equal(a[name], b[name])
+    # a finished fit leaves no checkpoint behind
+    assert not list(tmp_path.glob("*.checkpoint")) and not list(tmp_path.glob(".*.part"))
+
+
+def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
+    path = tmp_path / "fit.checkpoint"
+
+    def stop(sweep):
+        if sweep.number == 5:
+            raise KeyboardInterrupt
+
+    settings = {"max_iter": 20, "tol": 0, "checkpoint": path, "checkpoint_every": 2, "random_state": 0}
+    with pytest.warns(InterruptedFitWarning):
+        PLSA(3, callbacks=[stop], **settings).fit(counts())
+    assert path.exists()
+    with pytest.raises(ModelFileError, match="other data or parameters"):
+        PLSA(4, **settings).fit(counts())
+    with pytest.raises(ModelFileError, match="other data or parameters"):
+        PLSA(3, **settings).fit(counts(seed=1))
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(ModelFileError):
+        PLSA(3, **settings).fit(counts())
+
+
+def test_a_checkpoint_needs_a_seed(tmp_path):
+    with pytest.raises(ValueError, match="random_state to be an integer"):
+        PLSA(3, checkpoint=tmp_path / "c").fit(counts())
+
+
+def test_blocks_do_not_change_the_start_nor_the_result_beyond_rounding(monkeypatch):
+    from coview.engines.cpu import CpuEngine
+
+    X = Views(words=counts(500), links=counts(500, 30, seed=2))
+    whole = PLSA(4, max_iter=20, tol=0, random_state=0).fit(X)
+    monkeypatch.setattr(CpuEngine, "block_rows", lambda self, n_components, itemsize: 37)
+    cut = PLSA(4, max_iter=20, tol=0, random_state=0).fit(X)
+    assert cut.history_["objective"][0] == pytest.approx(whole.history_["objective"][0], rel=1e-14)
+    np.testing.assert_allclose(cut.doc_topic_, whole.doc_topic_, rtol=1e-8, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [("max_iter", 0), ("tol", -1.0), ("n_init", 0), ("acceleration", "momentum"), ("schedule", "random"),
+     ("engine", "tpu"), ("init", "kmeans"), ("n_components", 2.5), ("time_budget", 0), ("checkpoint_every", 0), ("n_jobs", 0)],
+)  # fmt: skip
+def test_bad_parameters_are_named(parameter, value):
+    with pytest.raises((ValueError, RuntimeError), match=parameter):
+        PLSA(**{"n_components": 2, parameter: value}).fit(counts())

@@ -1,0 +1,51 @@
+"""Chunks cover the rows once, are balanced, and thread counts obey who asks."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from threadpoolctl import threadpool_limits
+
+from coview.engines.threads import Team, balanced_chunks, thread_count
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=60), st.integers(1, 40), st.integers(1, 20))
+def test_chunks_cover_every_row_once(lengths, least, most):
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    chunks = balanced_chunks(indptr, least, most)
+    assert [row for start, stop in chunks for row in range(start, stop)] == list(range(len(lengths)))
+    assert len(chunks) <= max(1, most)
+
+
+def test_chunks_are_balanced_by_non_zeros():
+    lengths = np.r_[np.full(10, 1000), np.full(1000, 10)]
+    chunks = balanced_chunks(np.concatenate([[0], np.cumsum(lengths)]), 1000, 4)
+    loads = [lengths[a:b].sum() for a, b in chunks]
+    assert len(chunks) == 4
+    assert max(loads) <= 1.3 * min(loads)
+
+
+def test_threadpoolctl_limits_are_respected():
+    import sklearn.cluster  # noqa: F401  (loads an OpenMP runtime to limit)
+
+    with threadpool_limits(1, user_api="openmp"):
+        assert thread_count(None) == 1
+        assert thread_count(8) == 1
+    assert thread_count(1) == 1
+
+
+def test_zero_jobs_are_refused():
+    with pytest.raises(ValueError, match="n_jobs"):
+        thread_count(0)
+
+
+def test_results_come_in_the_order_of_the_chunks_and_a_team_pickles():
+    chunks = [(i, i + 1) for i in range(20)]
+    team = Team(2)
+    assert team.map(lambda a, b: a * 10 + b, chunks) == [a * 10 + b for a, b in chunks]
+    assert pickle.loads(pickle.dumps(team)).size == 2

@@ -1,0 +1,69 @@
+"""Average ranks against scipy and by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import rankdata
+
+from coview.metrics import average_rank
+
+tables = st.tuples(st.integers(0, 10_000), st.integers(1, 8), st.integers(1, 6))
+
+
+def table_of(case):
+    seed, n_datasets, n_methods = case
+    return np.random.default_rng(seed).integers(0, 5, size=(n_datasets, n_methods)).astype(float)
+
+
+@settings(deadline=None, max_examples=40)
+@given(tables, st.booleans())
+def test_equals_scipy_row_by_row(case, higher_is_better):
+    table = table_of(case)
+    sign = -1 if higher_is_better else 1
+    expected = np.mean([rankdata(sign * row, method="average") for row in table], axis=0)
+    np.testing.assert_allclose(average_rank(table, higher_is_better=higher_is_better), expected)
+
+
+@settings(deadline=None, max_examples=40)
+@given(tables)
+def test_ranks_sum_to_a_constant_and_directions_mirror(case):
+    table = table_of(case)
+    n_methods = table.shape[1]
+    ranks = average_rank(table)
+    assert ranks.sum() == pytest.approx(n_methods * (n_methods + 1) / 2)
+    np.testing.assert_allclose(average_rank(table, higher_is_better=False), n_methods + 1 - ranks)
+
+
+def test_ties_share_their_mean_rank():
+    assert average_rank([[3.0, 5.0, 3.0]]).tolist() == [2.5, 1.0, 2.5]
+
+
+def test_every_form_of_table_is_the_same():
+    columns = {"A": [0.9, 0.1], "B": [0.5, 0.5], "C": [0.9, 0.3]}
+    rows = {"cora": {"A": 0.9, "B": 0.5, "C": 0.9}, "ads": {"C": 0.3, "B": 0.5, "A": 0.1}}
+    expected = {"A": 2.25, "B": 2.0, "C": 1.75}
+    for form in (columns, rows, pd.DataFrame(columns), pl.DataFrame(columns)):
+        assert average_rank(form) == expected
+    assert average_rank(pd.DataFrame(columns).to_numpy()).tolist() == list(expected.values())
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ([[1.0, np.nan]], "first for method 1 in row 0"),
+        ({"A": [1.0], "B": [np.nan]}, "first for method 'B' in row 0"),
+        ({"A": [1.0], "B": [1.0, 2.0]}, "'A' has 1, 'B' has 2"),
+        ({"cora": {"A": 1.0}, "ads": {"B": 1.0}}, "'ads' has \\['B'\\]"),
+        ({"dataset": ["cora"], "A": [1.0]}, "Column 'dataset' must hold"),
+        ([1.0, 2.0], "n_datasets, n_methods"),
+        ({}, "n_datasets, n_methods"),
+    ],
+)
+def test_bad_tables_are_refused(table, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        average_rank(table)

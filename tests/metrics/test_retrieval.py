@@ -1,0 +1,170 @@
+"""Average precision against scikit-learn and a plain loop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.metrics import average_precision_score, label_ranking_average_precision_score
+
+from coview.metrics import average_precision, mean_average_precision, retrieval
+
+
+def by_hand(scores, relevant, at=None, cutoff="rank"):
+    """Walk down the ranking of one query."""
+    ranked = sorted(range(len(scores)), key=lambda j: (-scores[j], j))
+    hits, total = 0, 0.0
+    at = at or len(scores)
+    for rank, item in enumerate(ranked, start=1):
+        if relevant[item]:
+            hits += 1
+            if (rank if cutoff == "rank" else hits) <= at:
+                total += hits / rank
+    return total / min(hits, at) if hits else np.nan
+
+
+@pytest.fixture
+def case():
+    rng = np.random.default_rng(0)
+    relevant = rng.random((20, 30)) < 0.3
+    relevant[:, 0] = True
+    return rng.permutation(600).reshape(20, 30) / 600, relevant
+
+
+def test_equals_scikit_learn_without_ties(case):
+    scores, relevant = case
+    assert mean_average_precision(scores, relevant) == pytest.approx(
+        label_ranking_average_precision_score(relevant, scores)
+    )
+    expected = [average_precision_score(r, s) for r, s in zip(relevant, scores)]
+    np.testing.assert_allclose(average_precision(scores, relevant), expected)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.integers(0, 10_000), st.integers(1, 6), st.integers(1, 12), st.sampled_from([None, 1, 3, 10]), st.booleans())
+def test_equals_a_walk_down_the_ranking(seed, n_queries, n_items, at, by_rank):
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(0, 4, size=(n_queries, n_items))  # many ties
+    relevant = rng.random((n_queries, n_items)) < 0.4
+    cutoff = "rank" if by_rank else "relevant"
+    expected = [by_hand(s, r, at, cutoff) for s, r in zip(scores, relevant)]
+    np.testing.assert_allclose(average_precision(scores, relevant, at=at, cutoff=cutoff), expected)
+
+
+def test_ties_keep_the_order_of_the_items():
+    assert average_precision([[1.0, 1.0]], [[1, 0]]) == [1.0]
+    assert average_precision([[1.0, 1.0]], [[0, 1]]) == [0.5]
+
+
+def test_many_ties_keep_the_order_of_the_items():
+    rng = np.random.default_rng(3)
+    scores, relevant = rng.integers(0, 3, size=(5, 500)).astype(float), rng.random((5, 500)) < 0.2
+    expected = [by_hand(s, r) for s, r in zip(scores, relevant)]
+    np.testing.assert_allclose(average_precision(scores, relevant), expected, rtol=1e-12)
+
+
+def test_cutoffs_count_ranks_or_relevant_items():
+    scores, relevant = [[5, 4, 3, 2, 1]], [[0, 1, 0, 1, 1]]
+    assert mean_average_precision(scores, relevant, at=2) == pytest.approx((1 / 2) / 2)
+    assert mean_average_precision(scores, relevant, at=2, cutoff="relevant") == pytest.approx((1 / 2 + 2 / 4) / 2)
+
+
+@pytest.mark.parametrize("at", [None, 1, 10])
+def test_perfect_ranking_scores_one(case, at):
+    _, relevant = case
+    assert mean_average_precision(relevant, relevant, at=at) == 1.0
+
+
+def test_worst_ranking_scores_less(case):
+    scores, relevant = case
+    assert mean_average_precision(~relevant, relevant) < mean_average_precision(scores, relevant) < 1
+
+
+def test_only_the_order_of_the_scores_matters(case):
+    scores, relevant = case
+    assert mean_average_precision(np.exp(3 * scores) - 7, relevant) == mean_average_precision(scores, relevant)
+
+
+def test_order_of_items_does_not_matter_without_ties(case):
+    scores, relevant = case
+    order = np.random.default_rng(1).permutation(scores.shape[1])
+    np.testing.assert_allclose(
+        average_precision(scores[:, order], relevant[:, order]), average_precision(scores, relevant)
+    )
+
+
+def test_labels_give_the_same_as_the_matrix():
+    rng = np.random.default_rng(2)
+    queries, items = rng.choice(["a", "b", "c"], size=15), rng.choice(["a", "b", "c"], size=40)
+    scores = rng.random((15, 40))
+    expected = mean_average_precision(scores, queries[:, None] == items, at=10)
+    assert mean_average_precision(scores, query_labels=queries, item_labels=items, at=10) == expected
+
+
+def test_blocks_change_nothing(case, monkeypatch):
+    scores, relevant = case
+    whole = average_precision(scores, relevant)
+    monkeypatch.setattr(retrieval, "BLOCK", 70)  # two queries at a time
+    np.testing.assert_array_equal(average_precision(scores, relevant), whole)
+
+
+def test_a_bad_score_is_found_in_a_later_block(case, monkeypatch):
+    scores, relevant = case
+    monkeypatch.setattr(retrieval, "BLOCK", 70)
+    scores[7, 4] = np.nan
+    with pytest.raises(ValueError, match="query 7, item 4"):
+        average_precision(scores, relevant)
+
+
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array])
+def test_sparse_relevance_and_scores(case, form):
+    scores, relevant = case
+    expected = average_precision(scores, relevant)
+    np.testing.assert_array_equal(average_precision(scores, form(relevant)), expected)
+    np.testing.assert_array_equal(average_precision(form(scores), relevant), expected)
+
+
+def test_queries_without_relevant_items_are_left_out():
+    scores, relevant = [[2, 1], [2, 1]], [[0, 1], [0, 0]]
+    assert mean_average_precision(scores, relevant) == 0.5
+    assert np.isnan(average_precision(scores, relevant)).tolist() == [False, True]
+
+
+def test_unsigned_and_boolean_scores_are_ranked_downwards():
+    for dtype in (np.uint8, bool):
+        assert mean_average_precision(np.array([[0, 1]], dtype=dtype), [[0, 1]]) == 1.0
+
+
+def test_minus_infinity_ranks_last():
+    assert mean_average_precision([[-np.inf, -1e300]], [[0, 1]]) == 1.0
+
+
+def test_inputs_are_not_changed(case):
+    scores, relevant = case
+    before = scores.copy(), relevant.copy()
+    mean_average_precision(scores, relevant, at=3)
+    np.testing.assert_array_equal(scores, before[0])
+    np.testing.assert_array_equal(relevant, before[1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"scores": [[1, 2]]}, "got none"),
+        ({"scores": [[1, 2]], "relevant": [[0, 1]], "item_labels": [0, 1]}, "got relevant, item_labels"),
+        ({"scores": [[1, 2]], "query_labels": [0]}, "got query_labels"),
+        ({"scores": [[1, 2]], "relevant": [[0, 1, 1]]}, "1 queries x 2 items, but relevance is given for 1 x 3"),
+        ({"scores": [1, 2], "relevant": [0, 1]}, "must be a matrix"),
+        ({"scores": [["a"]], "relevant": [[1]]}, "must be numeric"),
+        ({"scores": [[1, np.nan]], "relevant": [[0, 1]]}, "query 0, item 1"),
+        ({"scores": [[1, 2]], "relevant": [[0, 0.5]]}, "boolean, or 0 and 1"),
+        ({"scores": [[1, 2]], "relevant": [[0, 0]]}, "None of the 1 queries"),
+        ({"scores": [[1, 2]], "relevant": [[0, 1]], "at": 0}, "at must be"),
+        ({"scores": [[1, 2]], "relevant": [[0, 1]], "cutoff": "top"}, "cutoff must be"),
+    ],
+)
+def test_bad_input_is_refused(arguments, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        mean_average_precision(**arguments)

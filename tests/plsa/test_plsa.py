@@ -1,0 +1,307 @@
+"""PLSA: its mathematics against naive EM and scikit-learn's NMF, its laws, and its edges."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.decomposition import non_negative_factorization
+
+from coview import PLSA, Views, clustering_accuracy, make_topic_views
+from coview.exceptions import ViewsError
+
+
+def counts(n=30, m=20, seed=0, density=0.4):
+    rng = np.random.default_rng(seed)
+    X = sparse.random_array((n, m), density=density, format="csr", rng=rng)
+    X.data = np.ceil(4 * X.data)
+    return X
+
+
+def naive_em(X, doc_topic, topic_feature, sweeps, *, alternating):
+    """EM written with p(y|d,f) in full, as the textbook has it."""
+    X = X.toarray()
+    for _ in range(sweeps):
+
+        def posterior(doc, topics):
+            joint = doc[:, :, None] * topics[None]
+            return joint / joint.sum(axis=1, keepdims=True)
+
+        p = posterior(doc_topic, topic_feature)
+        new_doc = (X[:, None] * p).sum(axis=2)
+        new_doc = new_doc / new_doc.sum(axis=1, keepdims=True)
+        if alternating:
+            p = posterior(new_doc, topic_feature)
+        topic_feature = (X[:, None] * p).sum(axis=0)
+        topic_feature = topic_feature / topic_feature.sum(axis=1, keepdims=True)
+        doc_topic = new_doc
+    return doc_topic, topic_feature
+
+
+def start(X, k, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.dirichlet(np.ones(k), X.shape[0]), rng.dirichlet(np.ones(X.shape[1]), k)
+
+
+@pytest.mark.parametrize("schedule", ["alternating", "joint"])
+@pytest.mark.parametrize("engine", ["cpu", "reference"])
+def test_equals_naive_em_from_the_same_start(schedule, engine):
+    X = counts()
+    doc, topics = start(X, 4)
+    model = PLSA(
+        4, max_iter=25, tol=0, schedule=schedule, init={"doc_topic": doc, "topic_feature": topics}, engine=engine
+    )
+    model.fit(X)
+    right_doc, right_topics = naive_em(X, doc, topics, 25, alternating=schedule == "alternating")
+    assert_allclose(model.doc_topic_, right_doc, atol=1e-9)
+    assert_allclose(model.topic_feature_["x"], right_topics, atol=1e-9)
+
+
+def test_reaches_the_divergence_of_scikit_learns_nmf_from_the_same_start():
+    X = counts(60, 40)
+    doc, topics = start(X, 5)
+    totals = np.asarray(X.sum(axis=1)).reshape(-1, 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        W, H, _ = non_negative_factorization(
+            X, W=doc * totals, H=topics.copy(), n_components=5, init="custom", solver="mu",
+            beta_loss="kullback-leibler", max_iter=10, tol=0,
+        )  # fmt: skip
+    model = PLSA(5, max_iter=10, tol=0, init={"doc_topic": doc, "topic_feature": topics}).fit(X)
+    WH = W @ H
+    coo = X.tocoo()
+    # generalised KL at the best scale of each row is the likelihood of its shares
+    right = (coo.data * np.log(WH[coo.row, coo.col] / WH.sum(axis=1)[coo.row])).sum()
+    assert model.history_["objective"][-1] == pytest.approx(right, rel=1e-4)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    n=st.integers(1, 25), m=st.integers(1, 20), k=st.integers(1, 12), density=st.floats(0, 1),
+    seed=st.integers(0, 1000), schedule=st.sampled_from(["alternating", "joint"]),
+)  # fmt: skip
+def test_laws_hold_on_any_counts(n, m, k, density, seed, schedule):
+    X = counts(n, m, seed, density)
+    model = PLSA(k, max_iter=15, tol=0, schedule=schedule, random_state=seed).fit(X)
+    values = np.array(model.history_["objective"])
+    assert (np.diff(values) >= -1e-9 * np.maximum(1, np.abs(values[1:]))).all()
+    assert_allclose(model.doc_topic_.sum(axis=1), 1, atol=1e-9)
+    assert_allclose(model.topic_feature_["x"].sum(axis=1), 1, atol=1e-9)
+    mixtures = model.transform(X)
+    assert_allclose(mixtures.sum(axis=1), 1, atol=1e-9)
+    assert np.isfinite(model.score(X))
+
+
+def test_finds_the_topics_that_made_the_data():
+    made = make_topic_views(n_objects=300, n_views=1, n_clusters=4, random_state=0)
+    model = PLSA(4, n_init=5, random_state=0).fit(made.views)
+    assert clustering_accuracy(made.target, model.transform(made.views).argmax(axis=1)) > 0.9
+
+
+def test_float32_follows_float64():
+    X = counts(80, 50)
+    doc, topics = start(X, 6)
+    settings = {"max_iter": 30, "tol": 0, "init": {"doc_topic": doc, "topic_feature": topics}}
+    double, single = PLSA(6, **settings).fit(X), PLSA(6, **settings).fit(X.astype(np.float32))
+    assert single.doc_topic_.dtype == single.topic_feature_["x"].dtype == np.float32
+    assert single.history_["objective"][-1] == pytest.approx(double.history_["objective"][-1], rel=1e-5)
+
+
+def test_fold_in_is_the_likeliest_mixture_for_the_topics():
+    from scipy.optimize import minimize
+
+    X = counts(12, 15)
+    model = PLSA(3, random_state=0).fit(X)
+    topics, mixtures = model.topic_feature_["x"], model.transform(X)
+    for i in range(4):
+        x = X[[i]].toarray().ravel()
+
+        def loss(logits, x=x):
+            p = np.exp(logits - logits.max())
+            return -(x * np.log((p / p.sum()) @ topics + 1e-300)).sum()
+
+        best = min(minimize(loss, np.random.default_rng(s).normal(size=3)).fun for s in range(3))
+        assert loss(np.log(mixtures[i])) <= best + 1e-3 * abs(best)
+
+
+def test_what_an_object_gets_does_not_depend_on_its_company():
+    X = counts(40, 20)
+    model = PLSA(3, random_state=0).fit(X)
+    together = model.transform(X)
+    assert_array_equal(np.vstack([model.transform(X[[i]]) for i in range(40)]), together)
+
+
+def test_several_views_equal_their_concatenation():
+    X, Z = counts(40, 20), counts(40, 15, seed=5)
+    doc, topics = start(sparse.hstack([X, Z]), 3)
+    glued = PLSA(3, max_iter=20, tol=0, init={"doc_topic": doc, "topic_feature": topics}).fit(
+        sparse.hstack([X, Z], "csr")
+    )
+    shares = np.column_stack([topics[:, :20].sum(axis=1), topics[:, 20:].sum(axis=1)])
+    parts = {"a": topics[:, :20], "b": topics[:, 20:]}
+    views = Views(a=X, b=Z)
+    init = {"doc_topic": doc, "topic_feature": parts, "topic_view": shares}
+    model = PLSA(3, max_iter=20, tol=0, init=init).fit(views)
+    assert_allclose(model.doc_topic_, glued.doc_topic_, atol=1e-9)
+    joint = np.hstack([model.topic_view_[:, [v]] * model.topic_feature_[name] for v, name in enumerate("ab")])
+    assert_allclose(joint, glued.topic_feature_["x"], atol=1e-9)
+    assert_allclose(model.transform(views), glued.transform(sparse.hstack([X, Z], "csr")), atol=1e-6)
+    back = model.inverse_transform(model.doc_topic_)
+    assert_allclose(back.hstack(), glued.inverse_transform(glued.doc_topic_), atol=1e-9)
+    assert_allclose(back.hstack().sum(axis=1), 1)
+
+
+def test_a_fit_starts_again_from_its_own_attributes():
+    X = Views(a=counts(30, 12), b=counts(30, 9, seed=1))
+    first = PLSA(3, max_iter=10, tol=0, random_state=0).fit(X)
+    init = {name: getattr(first, name) for name in ("doc_topic_", "topic_feature_", "topic_view_")}
+    second = PLSA(3, max_iter=5, tol=0, init=init).fit(X)
+    unbroken = PLSA(3, max_iter=15, tol=0, random_state=0).fit(X)
+    assert second.history_["objective"][-1] == pytest.approx(unbroken.history_["objective"][-1], rel=1e-9)
+
+
+def test_permuting_rows_columns_and_topics_commutes():
+    X = counts(25, 18)
+    doc, topics = start(X, 4)
+    rng = np.random.default_rng(0)
+    rows, columns, order = rng.permutation(25), rng.permutation(18), rng.permutation(4)
+    plain = PLSA(4, max_iter=12, tol=0, init={"doc_topic": doc, "topic_feature": topics}).fit(X)
+    init = {"doc_topic": doc[rows][:, order], "topic_feature": topics[order][:, columns]}
+    mixed = PLSA(4, max_iter=12, tol=0, init=init).fit(X[rows][:, columns])
+    assert_allclose(mixed.doc_topic_, plain.doc_topic_[rows][:, order], atol=1e-9)
+    assert_allclose(mixed.topic_feature_["x"], plain.topic_feature_["x"][order][:, columns], atol=1e-9)
+
+
+def test_svd_start_is_better_than_random_and_survives_more_components_than_rank():
+    X = counts(60, 30)
+    begin = {init: PLSA(5, max_iter=1, tol=0, init=init, random_state=0).fit(X).history_["objective"][0]
+             for init in ("random", "nndsvd")}  # fmt: skip
+    assert begin["nndsvd"] > begin["random"]
+    model = PLSA(12, max_iter=5, tol=0, init="nndsvd", random_state=0).fit(counts(8, 5))
+    assert_allclose(model.doc_topic_.sum(axis=1), 1, atol=1e-9)
+
+
+def test_one_component_is_the_marginal():
+    X = counts()
+    model = PLSA(1, random_state=0).fit(X)
+    assert_allclose(model.topic_feature_["x"][0], np.asarray(X.sum(axis=0)).ravel() / X.sum(), atol=1e-9)
+    assert (model.doc_topic_ == 1).all()
+
+
+def test_empty_rows_and_columns():
+    X = counts().toarray()
+    X[3] = 0
+    X[:, 5] = 0
+    model = PLSA(3, random_state=0).fit(X)
+    assert_allclose(model.doc_topic_[3], 1 / 3)
+    assert_allclose(model.transform(X)[3], 1 / 3)
+    assert (model.topic_feature_["x"][:, 5] < 1e-12).all()
+
+
+def test_a_matrix_of_zeros_is_defined():
+    X = np.zeros((4, 3))
+    model = PLSA(2, max_iter=5, random_state=0).fit(X)
+    assert_allclose(model.doc_topic_, 0.5)
+    assert_allclose(model.topic_feature_["x"].sum(axis=1), 1)
+    assert model.score(X) == 0.0
+    assert model.perplexity(X) == 1.0
+
+
+def test_a_feature_unseen_in_training_says_nothing():
+    X = counts(30, 20).toarray()
+    X[:, 7] = 0
+    model = PLSA(3, random_state=0).fit(X)
+    new = X.copy()
+    new[:, 7] = 4
+    assert_allclose(model.transform(new), model.transform(X), atol=2e-3)
+
+
+def test_score_is_mean_log_likelihood_per_token():
+    X = counts()
+    model = PLSA(3, random_state=0).fit(X)
+    mixture = model.transform(X) @ model.topic_feature_["x"]
+    coo = X.tocoo()
+    expected = (coo.data * np.log(mixture[coo.row, coo.col])).sum() / X.sum()
+    assert model.score(X) == pytest.approx(expected, rel=1e-9)
+    assert model.perplexity(X) == pytest.approx(np.exp(-expected))
+
+
+def test_minibatches_reach_the_batch_likelihood():
+    made = make_topic_views(n_objects=600, n_views=1, n_clusters=4, random_state=1)
+    X = made.views
+    batch = max(PLSA(4, random_state=s).fit(X).score(X) for s in range(3))
+    rng = np.random.default_rng(0)
+
+    def online(seed):
+        model = PLSA(4, random_state=seed)
+        for _ in range(6):
+            order = rng.permutation(600)
+            for part in np.array_split(order, 6):
+                model.partial_fit(X[part])
+        return model
+
+    best = max((online(seed) for seed in range(3)), key=lambda model: model.score(X))
+    assert best.score(X) > batch - 0.02 * abs(batch)
+    assert best.n_batches_ == 36
+    assert_allclose(next(iter(best.topic_feature_.values())).sum(axis=1), 1, atol=1e-9)
+
+
+def test_partial_fit_needs_the_same_views_and_fit_starts_afresh():
+    X = Views(a=counts(), b=counts(seed=2))
+    model = PLSA(2, random_state=0).partial_fit(X)
+    with pytest.raises(ValueError, match="'b' missing"):
+        model.partial_fit(X.select("a"))
+    model.fit(X)
+    assert_array_equal(model.doc_topic_, PLSA(2, random_state=0).fit(X).doc_topic_)
+
+
+def test_names_follow_the_features():
+    import pandas as pd
+
+    frame = pd.DataFrame(counts().toarray(), columns=[f"word{j}" for j in range(20)])
+    model = PLSA(3, random_state=0).fit(frame)
+    top = model.top_features(n=4)
+    assert len(top) == 3 and all(len(topic) == 4 for topic in top)
+    name, value = top[1][0]
+    row = model.topic_feature_["x"][1]
+    assert value == pytest.approx(row.max()) and name == f"word{row.argmax()}"
+    assert list(model.get_feature_names_out()) == ["plsa0", "plsa1", "plsa2"]
+    out = model.set_output(transform="pandas").transform(frame)
+    assert list(out.columns) == ["plsa0", "plsa1", "plsa2"]
+
+
+def test_top_features_asks_for_a_view_where_there_are_several():
+    model = PLSA(2, random_state=0).fit(Views(a=counts(), b=counts(seed=2)))
+    assert model.top_features("b", 2)[0][0][0].startswith("f")
+    with pytest.raises(ViewsError, match="'a', 'b'"):
+        model.top_features()
+
+
+@pytest.mark.parametrize(
+    ("init", "sentence"),
+    [
+        ({"doc_topic": np.ones((3, 2))}, "must have shape"),
+        ({"topic_feature": -np.ones((2, 20))}, "at least 0"),
+        ({"topic_feature": np.zeros((2, 20))}, "sums to 0"),
+        ({"topics": np.ones((2, 20))}, "can hold"),
+    ],
+)
+def test_a_bad_start_is_refused(init, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        PLSA(2, init=init).fit(counts())
+
+
+def test_negative_values_name_the_view():
+    with pytest.raises(ViewsError, match=r"View 'image' has negative values \(minimum -0.31\), but PLSA models counts"):
+        PLSA(2).fit(Views(image=np.array([[-0.31, 1.0], [2.0, 3.0]])))
+
+
+def test_one_matrix_is_refused_where_several_views_were_fitted():
+    model = PLSA(2, random_state=0).fit(Views(a=counts(), b=counts(seed=2)))
+    with pytest.raises(ViewsError, match="fitted on 2 views"):
+        model.transform(counts())

@@ -1,0 +1,193 @@
+"""The multi-view contract, for every catalogued estimator: what users may count on whatever model they pick."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+
+from coview import Views, load, save
+from coview.catalog import ESTIMATORS, estimators
+
+SETTINGS: dict[str, dict[str, object]] = {"PLSA": {"n_components": 3, "max_iter": 20, "tol": 0}}
+NAMES = sorted(ESTIMATORS)
+OUTPUTS = ("transform", "predict", "predict_proba", "decision_function")
+
+
+def make(name: str, **settings: object):
+    cls = estimators()[name]
+    allowed = cls().get_params()
+    base = {"random_state": 0, **SETTINGS.get(name, {}), **settings}
+    return cls(**{key: value for key, value in base.items() if key in allowed})
+
+
+def corpus(n: int = 60) -> tuple[Views, np.ndarray]:
+    """Three groups of objects, two count views that both know the groups."""
+    rng = np.random.default_rng(3)
+    y = np.arange(n) % 3
+    words, links = rng.gamma(0.3, size=(3, 24)), rng.gamma(0.3, size=(3, 15))
+    return (
+        Views(
+            words=sparse.csr_array(rng.poisson(8 * words[y]).astype(float)),
+            links=sparse.csr_array(rng.poisson(6 * links[y]).astype(float)),
+        ),
+        y,
+    )
+
+
+def outputs(model, X) -> dict[str, np.ndarray]:
+    return {name: np.asarray(getattr(model, name)(X)) for name in OUTPUTS if hasattr(model, name)}
+
+
+def assert_same(a: dict[str, np.ndarray], b: dict[str, np.ndarray], rtol: float = 1e-6) -> None:
+    assert a.keys() == b.keys() and a
+    for name in a:
+        assert_allclose(a[name], b[name], rtol=rtol, atol=1e-8, err_msg=name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_same_seed_same_result(name):
+    X, y = corpus()
+    first, second = (outputs(make(name).fit(X, y), X) for _ in range(2))
+    for key in first:
+        assert_array_equal(first[key], second[key])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_dense_csr_and_frames_agree(name):
+    import pandas as pd
+    import polars as pl
+
+    X, y = corpus()
+    dense = {view: matrix.toarray() for view, matrix in X.items()}
+    expected = outputs(make(name).fit(X, y), X)
+    forms = {
+        "dense": Views(dense),
+        "csc": Views({view: matrix.tocsc() for view, matrix in X.items()}),
+        "csr_matrix": Views({view: sparse.csr_matrix(matrix) for view, matrix in X.items()}),
+        "pandas": Views({view: pd.DataFrame(matrix) for view, matrix in dense.items()}),
+        "polars": Views({view: pl.DataFrame(matrix) for view, matrix in dense.items()}),
+        "dict": dense,
+        "two-level frame": pd.concat({view: pd.DataFrame(matrix) for view, matrix in dense.items()}, axis=1),
+    }
+    for form in forms.values():
+        assert_same(outputs(make(name).fit(form, y), form), expected)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_float32_stays_float32(name):
+    X, y = corpus()
+    X32 = X.map(lambda matrix: matrix.astype(np.float32))
+    model = make(name).fit(X32, y)
+    for key in ("transform", "predict_proba"):
+        if hasattr(model, key):
+            assert getattr(model, key)(X32).dtype == np.float32
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_inputs_are_left_alone(name):
+    X, y = corpus()
+    arrays = {view: matrix.copy() for view, matrix in X.items()}
+    kept = {view: matrix.copy() for view, matrix in arrays.items()}
+    target = y.copy()
+    model = make(name).fit(Views(arrays), target)
+    outputs(model, Views(arrays))
+    for view, matrix in arrays.items():
+        for part in ("data", "indices", "indptr"):
+            assert_array_equal(getattr(matrix, part), getattr(kept[view], part))
+    assert_array_equal(target, y)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_reordering_new_rows_only_reorders_results(name):
+    X, y = corpus()
+    model = make(name).fit(X, y)
+    order = np.random.default_rng(0).permutation(len(X))
+    shuffled = outputs(model, X[order])
+    for key, value in outputs(model, X).items():
+        assert_allclose(shuffled[key], value[order], rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_reordering_views_at_prediction_changes_nothing(name):
+    X, y = corpus()
+    model = make(name).fit(X, y)
+    assert_same(outputs(model, X.select("links", "words")), outputs(model, X))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_subset_of_views_predicts(name):
+    X, y = corpus()
+    model = make(name).fit(X, y)
+    for view in X.names:
+        for value in outputs(model, X.select(view)).values():
+            assert len(value) == len(X) and np.isfinite(value).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_object_lacking_a_view_works_or_is_refused_with_a_sentence(name):
+    X, y = corpus()
+    present = np.ones((len(X), 2), dtype=bool)
+    present[:10, 0] = False
+    words = X["words"].toarray()
+    words[:10] = 0
+    partial = Views(words=words, links=X["links"], present=present)
+    try:
+        model = make(name).fit(partial, y)
+    except ValueError as error:
+        assert "view" in str(error).lower() and str(error).endswith(".")  # noqa: PT017
+        return
+    for value in outputs(model, partial).values():
+        assert len(value) == len(X) and np.isfinite(value).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_unknown_view_or_another_width_is_refused(name):
+    X, y = corpus()
+    model = make(name).fit(X, y)
+    method = next(getattr(model, key) for key in OUTPUTS if hasattr(model, key))
+    with pytest.raises(ValueError, match="'images'"):
+        method(X.rename(words="images"))
+    with pytest.raises(ValueError, match="'words' has 23 features"):
+        method(X.map({"words": lambda matrix: matrix[:, :23]}))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_save_and_load_round_trip(name, tmp_path):
+    X, y = corpus()
+    model = make(name).fit(X, y)
+    save(model, tmp_path / "model.coview")
+    back = load(tmp_path / "model.coview")
+    assert type(back) is type(model)
+    assert repr(back.get_params()) == repr(model.get_params())
+    expected = outputs(model, X)
+    for key, value in outputs(back, X).items():
+        assert_array_equal(value, expected[key])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_clone_forgets_the_fit_and_keeps_the_parameters(name):
+    X, y = corpus()
+    model = make(name).fit(X, y)
+    copy = clone(model)
+    assert repr(copy.get_params()) == repr(model.get_params())
+    assert not [key for key in vars(copy) if key.endswith("_")]
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in ESTIMATORS.values() if entry.monotone])
+@pytest.mark.parametrize("settings", [{}, {"schedule": "joint"}, {"acceleration": "squarem"}])
+def test_the_objective_never_falls(name, settings):
+    X, y = corpus()
+    history = np.array(make(name, max_iter=60, **settings).fit(X, y).history_["objective"])
+    assert len(history) > 10
+    assert (np.diff(history) >= -1e-10 * np.abs(history[:-1])).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_are_public_and_documented(name):
+    import coview
+
+    assert getattr(coview, name) is estimators()[name]
+    assert "Examples" in estimators()[name].__doc__
