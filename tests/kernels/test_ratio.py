@@ -29,7 +29,7 @@ def test_fast_log_is_accurate_over_the_whole_range():
 def test_zero_model_gives_zero_weight_not_infinity():
     X = sparse.csr_array(np.array([[3.0, 2.0]]))
     A, B, out = np.zeros((1, 2)), np.ones((2, 2)), np.empty((1, 2))
-    value = ratio(X.indptr, X.indices, X.data, A, B, out, 0, 1, False, True, False)
+    value = ratio(X.indptr, X.indices, X.data, A, B, out, 0, 1, False, True, 0)
     assert value == 0.0
     assert (out == 0).all()
 
@@ -41,7 +41,7 @@ def test_prefetch_changes_no_bit():
     outs = [np.empty_like(A) for _ in range(2)]
     values = [
         ratio(X.indptr, X.indices, X.data, A, B, out, 0, 50, False, True, ahead)
-        for out, ahead in zip(outs, (False, True))
+        for out, ahead in zip(outs, (0, 8))
     ]
     np.testing.assert_array_equal(*outs)
     assert values[0] == values[1]
@@ -51,7 +51,7 @@ def test_64_bit_indices_work():
     rng = np.random.default_rng(2)
     X = sparse.random_array((20, 30), density=0.3, format="csr", rng=rng)
     A, B, out = rng.random((20, 5)), rng.random((30, 5)), np.empty((20, 5))
-    ratio(X.indptr.astype(np.int64), X.indices.astype(np.int64), X.data, A, B, out, 0, 20, False, False, True)
+    ratio(X.indptr.astype(np.int64), X.indices.astype(np.int64), X.data, A, B, out, 0, 20, False, False, 4)
     R = X.toarray() / (A @ B.T)
     np.testing.assert_allclose(out, R @ B)
 

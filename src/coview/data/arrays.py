@@ -23,6 +23,10 @@ __all__ = [
 ]
 
 
+class _WrongType(ViewsError, TypeError):
+    """Values that no number can be made of: what scikit-learn's estimators answer with a TypeError."""
+
+
 def as_matrix(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndarray | None]:
     """Return (matrix, names of columns or None, row ids or None) of one view; refuse what is no numeric matrix."""
     columns = index = None
@@ -37,11 +41,12 @@ def as_matrix(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndarra
         matrix = _from_array(name, source)
     if matrix.ndim != 2:
         raise ViewsError(
-            f"View {name!r} must be two-dimensional (objects x features), got {matrix.ndim} dimension(s). "
-            "A single feature is a matrix of one column: reshape(-1, 1)."
+            f"View {name!r} must be two-dimensional (objects x features), got {matrix.ndim} dimension(s). Reshape your "
+            "data: one feature is a column, reshape(-1, 1), one object a row, reshape(1, -1)."
         )
     if matrix.shape[0] == 0 or matrix.shape[1] == 0:
-        raise ViewsError(f"View {name!r} is empty: {matrix.shape[0]} rows x {matrix.shape[1]} features.")
+        lacking = "0 feature(s)" if matrix.shape[0] else "0 row(s)"
+        raise ViewsError(f"View {name!r} is empty: {lacking} (shape={matrix.shape}) while a minimum of 1 is required.")
     _check_numeric(name, matrix)
     _check_finite(name, matrix)
     return read_only(matrix), columns, index
@@ -109,10 +114,11 @@ def _from_array(name: str, source: Any) -> np.ndarray:
     if matrix.dtype == object:
         try:
             matrix = matrix.astype(np.float64)
-        except (TypeError, ValueError):
-            raise ViewsError(
-                f"View {name!r} has dtype object, which is not numeric. Turn text into counts with TextViews and "
-                "categories into indicators with ColumnViews."
+        except (TypeError, ValueError) as error:
+            kind = _WrongType if isinstance(error, TypeError) else ViewsError
+            raise kind(
+                f"View {name!r} has dtype object, which is not numeric ({error}). Turn text into counts with TextViews "
+                "and categories into indicators with ColumnViews."
             ) from None
     return matrix
 
@@ -155,8 +161,8 @@ def check_not_negative(name: str, matrix: Any, who: str) -> None:
     if values.dtype.kind in "bu" or not values.size or values.min() >= 0:
         return
     raise ViewsError(
-        f"View {name!r} has negative values (minimum {values.min():.3g}), but {who} needs counts. Turn it into counts "
-        "with Codebook(...), or leave it out with views=[...]."
+        f"View {name!r} has negative values (minimum {values.min():.3g}). Negative values in data passed to {who} are "
+        "no counts: turn the view into counts with Codebook(...), or leave it out with views=[...]."
     )
 
 

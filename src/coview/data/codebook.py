@@ -41,9 +41,11 @@ class Codebook(PerViewTransformer):
         Number of centres, which become the features.
     views : str, list of str or None, default=None
         Views to change; the others pass through. By default all dense views.
-    softness : float, default=0.3
+    softness : float, default=1.5
         How far an object is shared out beyond its nearest centre; 0 gives each object to its nearest centre alone.
-    n_nearest : int, default=5
+        Objects must share words for a topic model to find topics, so small values cost much: on scikit-learn's
+        digits, topics of 64 to 256 words match the classes with an NMI of 0.77 to 0.78 by default, 0.09 at 0.
+    n_nearest : int, default=10
         Number of centres that an object is shared out among at most.
     total : float, default=1.0
         Sum of each row. Larger totals make the view weigh more beside the counts of others.
@@ -64,8 +66,11 @@ class Codebook(PerViewTransformer):
     >>> from coview.data.codebook import Codebook
     >>> embeddings = np.random.default_rng(0).normal(size=(50, 8))
     >>> X = Codebook(n_words=6, random_state=0).fit_transform(Views(image=embeddings))
-    >>> X["image"].shape, X["image"].min() >= 0, np.allclose(X["image"].sum(axis=1), 1)
-    ((50, 6), True, True)
+    >>> X
+    Views of 50 rows
+      image  50 x 6  sparse float64  100.0 % non-zero
+    >>> np.allclose(X["image"].sum(axis=1), 1)
+    True
     """
 
     _learned = ("centers_", "scale_")
@@ -74,8 +79,8 @@ class Codebook(PerViewTransformer):
         self,
         n_words: Any = 256,
         views: Any = None,
-        softness: float = 0.3,
-        n_nearest: int = 5,
+        softness: float = 1.5,
+        n_nearest: int = 10,
         total: float = 1.0,
         random_state: Any = None,
     ) -> None:
@@ -92,6 +97,11 @@ class Codebook(PerViewTransformer):
         self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         return super().fit(X, y)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.views is not None  # only sparse views that are named
+        return tags
+
     def _check_parameters(self) -> None:
         counts = self.n_words.values() if isinstance(self.n_words, Mapping) else [self.n_words]
         for name, value in (*(("n_words", count) for count in counts), ("n_nearest", self.n_nearest)):
@@ -105,7 +115,9 @@ class Codebook(PerViewTransformer):
     def _default_views(self, views: Views) -> tuple[str, ...]:
         dense = tuple(name for name, array in views.items() if not sparse.issparse(array))
         if not dense:
-            raise ViewsError(f"Codebook found no dense view among {listed(views.names)}. Name some with views=[...].")
+            raise ViewsError(
+                f"Codebook found no dense view: {listed(views.names)} are sparse. Name some with views=[...]."
+            )
         return dense
 
     def _fit_view(self, name: str, array: Any) -> tuple[np.ndarray, float]:
@@ -116,10 +128,12 @@ class Codebook(PerViewTransformer):
             n_words = n_words[name]
         if array.shape[0] < n_words:
             raise ViewsError(
-                f"Codebook cannot find n_words={n_words} centres in the {array.shape[0]} objects that have view "
-                f"{name!r}. Use n_words={max(array.shape[0] // 4, 1)} or so."
+                f"Codebook cannot find n_words={n_words} centres in view {name!r}, which only n_samples="
+                f"{array.shape[0]} objects have. Use n_words={max(array.shape[0] // 4, 1)} or so."
             )
-        search = MiniBatchKMeans(n_clusters=n_words, n_init=3, random_state=self._seed).fit(array)
+        # scikit-learn wants sparse values that it could write to, though it does not write
+        source = array.copy() if sparse.issparse(array) else array
+        search = MiniBatchKMeans(n_clusters=n_words, n_init=3, random_state=self._seed).fit(source)
         centers = np.ascontiguousarray(search.cluster_centers_)
         nearest = [distances.min(axis=1) for _, distances in _distances(array, centers)]
         return centers, float(np.median(np.concatenate(nearest)))

@@ -40,7 +40,7 @@ class ColumnViews(TransformerMixin, BaseEstimator):
         The columns of each view.
     encoders_ : dict
         ``{view: {column: fitted OneHotEncoder}}``, for the columns that are categories.
-    view_names_ : tuple of str
+    view_names_ : list of str
         Names of the views.
 
     Examples
@@ -59,6 +59,14 @@ class ColumnViews(TransformerMixin, BaseEstimator):
         self.groups = groups
         self.categorical = categorical
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False  # columns must have names
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = True
+        return tags
+
     def fit(self, X: Any, y: Any = None) -> ColumnViews:
         """Learn the categories of each column."""
         table = read_table(X, "ColumnViews")
@@ -76,7 +84,7 @@ class ColumnViews(TransformerMixin, BaseEstimator):
                 encoders[view][column.name] = OneHotEncoder(handle_unknown="ignore").fit(_categories(column))
         self.columns_ = columns
         self.encoders_ = encoders
-        self.view_names_ = tuple(columns)
+        self.view_names_ = list(columns)
         return self
 
     def transform(self, X: Any) -> Views:
@@ -159,12 +167,13 @@ def _numbers(view: str, column: Column, have: np.ndarray) -> np.ndarray:
 
 
 def _indicators(column: Column, encoder: OneHotEncoder) -> Any:
-    if isinstance(encoder.categories_[0][0], str) == (column.kind == "number"):
-        raise ViewsError(f"Column {column.name!r} holds {column.type_name} now, but had other categories in fit.")
     known = ~column.missing
+    categories = _categories(column)
     if not known.any():
         return sparse.csr_array((len(known), len(encoder.categories_[0])))
-    return scatter_rows(encoder.transform(_categories(column)), np.where(known, np.cumsum(known) - 1, -1))
+    if isinstance(encoder.categories_[0][0], str) != isinstance(categories[0, 0], str):  # none would be known
+        raise ViewsError(f"Column {column.name!r} holds {column.type_name} now, but had other categories in fit.")
+    return scatter_rows(encoder.transform(categories), np.where(known, np.cumsum(known) - 1, -1))
 
 
 def _categories(column: Column) -> np.ndarray:

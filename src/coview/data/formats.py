@@ -65,10 +65,10 @@ def _one_line(error: BaseException) -> str:
 
 
 def _read_npy(path: Path) -> Part:
-    array = np.load(path, allow_pickle=False)
-    if not isinstance(array, np.ndarray):
-        raise DataFileError(f"{path} is an .npz archive by content. Rename it to .npz.")
-    return Part(array)
+    with open(path, "rb") as stream:
+        if stream.read(6) != b"\x93NUMPY":  # NumPy itself would advise to try pickle
+            raise DataFileError(f"{path} is not an .npy file: it is truncated or of another format. Write it again.")
+    return Part(np.load(path, allow_pickle=False))
 
 
 def _read_npz(path: Path) -> Part | dict[str, Part]:

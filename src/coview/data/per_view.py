@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from coview.data.arrays import take_rows
 from coview.data.checks import listed
-from coview.data.coerce import as_views
+from coview.data.coerce import as_views, is_plain
 from coview.data.views import Views
 from coview.exceptions import ViewsError
 
@@ -31,33 +31,47 @@ class PerViewTransformer(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Learn from the chosen views of X."""
-        views = as_views(X)
+        views = self._views(X, reset=True)
         self._check_parameters()
         chosen = self._chosen(views)
         learned = {name: self._fit_view(name, _rows_with(views, name)) for name in chosen}
         for position, attribute in enumerate(self._learned):
             setattr(self, attribute, {name: found[position] for name, found in learned.items()})
-        self.touched_views_ = chosen
-        self.view_names_ = views.names
-        self.n_features_ = views.n_features
-        self.n_features_in_ = views.shape[1]
+        self.changed_views_ = list(chosen)
+        self.view_names_ = list(views.names)
+        self.n_features_by_view_ = views.n_features
         return self
 
     def transform(self, X: Any) -> Views:
         """Return X with the chosen views changed; any subset of the fitted views may be given."""
         check_is_fitted(self)
-        views = as_views(X)
-        check_fitted_views(type(self).__name__, views, self.n_features_)
+        views = self._views(X, reset=False)
+        check_fitted_views(type(self).__name__, views, self.n_features_by_view_)
         arrays = dict(views.items())
         names = views.feature_names
         for v, name in enumerate(views.names):
-            if name in self.touched_views_:
+            if name in self.changed_views_:
                 arrays[name] = self._transform_view(name, views[name], views.present[:, v])
                 names.pop(name, None)
                 columns = self._feature_names(name, views.feature_names.get(name))
                 if columns is not None:
                     names[name] = columns
         return Views(arrays, ids=views.ids, present=views.present, feature_names=names)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _views(self, X: Any, *, reset: bool) -> Views:
+        """Views of X; of one plain matrix, scikit-learn keeps and compares the number and names of the features."""
+        views = as_views(X)
+        if is_plain(X):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        elif reset:
+            self.__dict__.pop("feature_names_in_", None)
+            self.n_features_in_ = views.shape[1]
+        return views
 
     def _chosen(self, views: Views) -> tuple[str, ...]:
         if self.views is None:
@@ -93,7 +107,10 @@ def check_fitted_views(who: str, views: Views, n_features: Mapping[str, int]) ->
         if name not in n_features:
             raise ViewsError(f"{who} was not fitted with view {name!r}; it knows {listed(tuple(n_features))}.")
         if n != n_features[name]:
-            raise ViewsError(f"View {name!r} has {n} features, but {who} was fitted with {n_features[name]}.")
+            raise ViewsError(
+                f"View {name!r} has {n} features, but {who} was fitted with {n_features[name]}. Make it with the same "
+                "vectoriser or columns."
+            )
 
 
 def _rows_with(views: Views, name: str) -> Any:

@@ -132,5 +132,7 @@ def _objects(name: Any, kind: str, type_name: str, values: list[Any]) -> Column:
 def _is_missing(value: Any) -> bool:
     """None, NaN and the markers of pandas, told without importing it."""
     return (
-        value is None or (isinstance(value, (float, np.floating)) and value != value) or type(value).__name__ in ("NAType", "NaTType")
+        value is None
+        or (isinstance(value, (float, np.floating)) and value != value)
+        or type(value).__name__ in ("NAType", "NaTType")
     )

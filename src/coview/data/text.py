@@ -40,7 +40,7 @@ class TextViews(TransformerMixin, BaseEstimator):
         The fitted vectoriser of each view.
     columns_ : dict
         The column of each view.
-    view_names_ : tuple of str
+    view_names_ : list of str
         Names of the views.
 
     Examples
@@ -58,6 +58,13 @@ class TextViews(TransformerMixin, BaseEstimator):
     def __init__(self, columns: Any = None, vectorizer: Any = None) -> None:
         self.columns = columns
         self.vectorizer = vectorizer
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.one_d_array = True
+        tags.input_tags.string = True
+        return tags
 
     def fit(self, X: Any, y: Any = None) -> TextViews:
         """Learn the vocabulary of each view."""
@@ -81,7 +88,7 @@ class TextViews(TransformerMixin, BaseEstimator):
             found[view] = (matrix, column.missing)
         self.columns_ = columns
         self.vectorizers_ = vectorizers
-        self.view_names_ = tuple(columns)
+        self.view_names_ = list(columns)
         return self._views(table, found)
 
     def transform(self, X: Any) -> Views:

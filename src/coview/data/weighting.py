@@ -65,6 +65,11 @@ class TfidfViews(PerViewTransformer):
         self.sublinear_tf = sublinear_tf
         self.views = views
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
     def _check_parameters(self) -> None:
         _check_norm(self.norm, ("l1", "l2", None))
 
@@ -137,6 +142,11 @@ class LogCounts(PerViewTransformer):
     def __init__(self, views: Any = None) -> None:
         self.views = views
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
     def _fit_view(self, name: str, array: Any) -> tuple[Any, ...]:
         check_not_negative(name, array, "LogCounts")
         return ()
@@ -195,8 +205,8 @@ class MinDocumentFrequency(PerViewTransformer):
         kept = np.flatnonzero((frequency >= least) & (frequency <= most))
         if not kept.size:
             raise ViewsError(
-                f"View {name!r} has no feature in at least min_df={self.min_df} and at most max_df={self.max_df} of its "
-                f"{array.shape[0]} objects; the most frequent one is in {frequency.max()}. Widen the limits."
+                f"View {name!r} has no feature in at least min_df={self.min_df} and at most max_df={self.max_df} of "
+                f"its {array.shape[0]} objects; the most frequent one is in {frequency.max()}. Widen the limits."
             )
         return (kept,)
 

@@ -17,8 +17,7 @@ from coview.kernels import shares
 
 __all__ = ["CpuEngine", "CpuMatrix"]
 
-_CACHE = 1 << 20  # bytes of the factor that the feature side gathers from: about a core's own cache
-_PREFETCH_UP_TO = 256  # components; longer rows are streamed by the hardware well enough
+_BLOCK = 8192  # rows per block: the part of the row factor that the feature side gathers from stays in cache
 _ROWS = 4096  # rows per chunk of the dense passes
 
 
@@ -40,6 +39,11 @@ class CpuMatrix:
     def feature_parts(self) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], list[tuple[int, int]]]:
         csc = self.csr.tocsc()
         return _parts(csc), balanced_chunks(csc.indptr)
+
+
+def _ahead(n_components: int) -> int:
+    """Non-zeros to look ahead: short rows further, long rows less; very long ones the hardware streams by itself."""
+    return 8 if n_components <= 32 else 4 if n_components <= 256 else 0
 
 
 def _even_chunks(n_rows: int) -> list[tuple[int, int]]:
@@ -78,7 +82,7 @@ class CpuEngine:
         return CpuMatrix(matrix)
 
     def block_rows(self, n_components: int, itemsize: int) -> int:
-        return int(np.clip(_CACHE // max(1, n_components * itemsize), 1024, 1 << 16))
+        return _BLOCK
 
     def asarray(self, array: Any, dtype: Any = None) -> np.ndarray:
         return np.ascontiguousarray(array, dtype=dtype)
@@ -89,16 +93,18 @@ class CpuEngine:
     def ratio_rows(self, X: CpuMatrix, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, float]:
         parts, chunks = X.row_parts
         A, B, out = _fixed(A), _fixed(B), np.empty_like(A)
-        ahead = A.shape[1] <= _PREFETCH_UP_TO
+        ahead = _ahead(A.shape[1])
         _announce(kernels.ratio)
         sums = self.team.map(lambda i, j: kernels.ratio(*parts, A, B, out, i, j, False, True, ahead), chunks)
         return out, float(np.sum(sums))
 
     def ratio_features(self, X: CpuMatrix, A: np.ndarray, B: np.ndarray, into: np.ndarray | None = None) -> np.ndarray:
         parts, chunks = X.feature_parts
-        out = np.zeros_like(B) if into is None else into
+        # numpy.empty, unlike numpy.zeros, asks for large pages: gathering from the new factor is faster
+        out = np.empty_like(B) if into is None else into
+        add = into is not None
         A, B = _fixed(A), _fixed(B)
-        self.team.map(lambda i, j: kernels.ratio(*parts, B, A, out, i, j, True, False, False), chunks)
+        self.team.map(lambda i, j: kernels.ratio(*parts, B, A, out, i, j, add, False, 0), chunks)
         return out
 
     def row_shares(self, old: np.ndarray, pull: np.ndarray, floor: float) -> np.ndarray:
@@ -113,9 +119,12 @@ class CpuEngine:
         totals = np.zeros(next(iter(old.values())).shape[1])
         for name, part in sums.items():
             totals += self._column_products(_fixed(old[name]), part)
-        scale = np.divide(1.0, totals, out=np.zeros_like(totals), where=totals > 0)
+        empty = totals <= 0
+        scale = 1.0 / np.where(empty, 1.0, totals)
         for name, part in sums.items():
-            self._column_scale(_fixed(old[name]), part, _fixed(scale.astype(part.dtype)), part.dtype.type(floor))
+            self._column_scale(part, _fixed(scale.astype(part.dtype)), part.dtype.type(floor))
+            if empty.any():
+                part[:, empty] = old[name][:, empty]
         return sums
 
     def _column_products(self, old: np.ndarray, part: np.ndarray) -> np.ndarray:
@@ -125,8 +134,8 @@ class CpuEngine:
         self.team.map(lambda i, j: shares.column_products(old, part, partial[i // _ROWS], i, j), chunks)
         return partial.sum(axis=0)
 
-    def _column_scale(self, old: np.ndarray, part: np.ndarray, scale: np.ndarray, floor: Any) -> None:
-        self.team.map(lambda i, j: shares.column_scale(old, part, scale, floor, i, j), _even_chunks(len(part)))
+    def _column_scale(self, part: np.ndarray, scale: np.ndarray, floor: Any) -> None:
+        self.team.map(lambda i, j: shares.column_scale(part, scale, floor, i, j), _even_chunks(len(part)))
 
     def log_likelihood(self, X: CpuMatrix, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         parts, chunks = X.row_parts

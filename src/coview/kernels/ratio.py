@@ -21,7 +21,6 @@ __all__ = ["accumulate", "fast_log", "log_likelihood", "project", "ratio"]
 
 # Sums may be reordered and fused; NaN and infinity keep their meaning.
 _MATH = {"reassoc", "contract", "nsz", "arcp"}
-_AHEAD = 8  # non-zeros between the one in work and the one asked for
 _LINE = 64  # bytes that one hint brings
 
 _TABLE = 128
@@ -44,9 +43,13 @@ def fast_log(x):
 
 @njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
 def ratio(indptr, indices, counts, A, B, out, start, stop, add, logs, ahead):
-    """Write (or add) sum_j r_j B[j] to rows start..stop of out; return their log-likelihood if `logs`, else 0."""
+    """Write (or add) sum_j r_j B[j] to rows start..stop of out; return their log-likelihood if `logs`, else 0.
+
+    `ahead` is how many non-zeros before its turn a row of B is asked for; 0 asks for none.
+    """
     K = A.shape[1]
     zero = A.dtype.type(0)
+    one = A.dtype.type(1)
     step = _LINE // A.itemsize
     end = np.int64(indptr[stop])
     total = 0.0
@@ -61,9 +64,9 @@ def ratio(indptr, indices, counts, A, B, out, start, stop, add, logs, ahead):
             c1 = np.int64(indices[j + 1])
             c2 = np.int64(indices[j + 2])
             c3 = np.int64(indices[j + 3])
-            if ahead and j + 4 + _AHEAD <= end:
+            if ahead and j + 4 + ahead <= end:
                 for t in range(4):
-                    c = np.int64(indices[j + _AHEAD + t])
+                    c = np.int64(indices[j + ahead + t])
                     for k in range(0, K, step):
                         prefetch_row(B, c, k)  # type: ignore[call-arg]
             s0 = zero
@@ -85,10 +88,12 @@ def ratio(indptr, indices, counts, A, B, out, start, stop, add, logs, ahead):
             r2 = x2 / s2 if s2 > 0 else zero
             r3 = x3 / s3 if s3 > 0 else zero
             if logs:
-                total += x0 * fast_log(s0) if s0 > 0 else 0.0
-                total += x1 * fast_log(s1) if s1 > 0 else 0.0
-                total += x2 * fast_log(s2) if s2 > 0 else 0.0
-                total += x3 * fast_log(s3) if s3 > 0 else 0.0
+                # where the model is 0 the term is 0; chosen without a branch
+                l0 = x0 * fast_log(s0 if s0 > 0 else one)
+                l1 = x1 * fast_log(s1 if s1 > 0 else one)
+                l2 = x2 * fast_log(s2 if s2 > 0 else one)
+                l3 = x3 * fast_log(s3 if s3 > 0 else one)
+                total += (l0 + l1) + (l2 + l3)
             for k in range(K):
                 out[i, k] += r0 * B[c0, k] + r1 * B[c1, k] + r2 * B[c2, k] + r3 * B[c3, k]
             j += 4
@@ -112,15 +117,41 @@ def ratio(indptr, indices, counts, A, B, out, start, stop, add, logs, ahead):
 def log_likelihood(indptr, indices, counts, A, B, out, start, stop):
     """Write sum_j x_ij log(A[i] . B[j]) of rows start..stop to out (float64)."""
     K = A.shape[1]
+    zero = A.dtype.type(0)
+    one = A.dtype.type(1)
     for i in range(start, stop):
         total = 0.0
-        for j in range(indptr[i], indptr[i + 1]):
-            c = np.int64(indices[j])
-            s = A.dtype.type(0)
+        j = np.int64(indptr[i])
+        last = np.int64(indptr[i + 1])
+        while j + 4 <= last:
+            c0 = np.int64(indices[j])
+            c1 = np.int64(indices[j + 1])
+            c2 = np.int64(indices[j + 2])
+            c3 = np.int64(indices[j + 3])
+            s0 = zero
+            s1 = zero
+            s2 = zero
+            s3 = zero
             for k in range(K):
-                s += A[i, k] * B[c, k]
-            if s > 0:
-                total += counts[j] * fast_log(s)
+                a = A[i, k]
+                s0 += a * B[c0, k]
+                s1 += a * B[c1, k]
+                s2 += a * B[c2, k]
+                s3 += a * B[c3, k]
+            l0 = counts[j] * fast_log(s0 if s0 > 0 else one)
+            l1 = counts[j + 1] * fast_log(s1 if s1 > 0 else one)
+            l2 = counts[j + 2] * fast_log(s2 if s2 > 0 else one)
+            l3 = counts[j + 3] * fast_log(s3 if s3 > 0 else one)
+            total += (l0 + l1) + (l2 + l3)
+            j += 4
+        while j < last:
+            c0 = np.int64(indices[j])
+            s0 = zero
+            for k in range(K):
+                s0 += A[i, k] * B[c0, k]
+            if s0 > 0:
+                total += counts[j] * fast_log(s0)
+            j += 1
         out[i] = total
 
 

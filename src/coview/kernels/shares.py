@@ -41,9 +41,9 @@ def column_products(old, sums, totals, start, stop):
 
 
 @njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
-def column_scale(old, sums, scale, floor, start, stop):
-    """Scale the columns of rows start..stop of sums, in place, and floor them; old where the scale is zero."""
-    K = old.shape[1]
+def column_scale(sums, scale, floor, start, stop):
+    """Scale the columns of rows start..stop of sums, in place, and floor them."""
+    K = sums.shape[1]
     for i in range(start, stop):
         for k in range(K):
-            sums[i, k] = max(sums[i, k] * scale[k], floor) if scale[k] > 0 else old[i, k]
+            sums[i, k] = max(sums[i, k] * scale[k], floor)
