@@ -22,7 +22,7 @@ for decay in decays:
     online = PLSA(10, learning_decay=decay, random_state=0)
     for start in range(0, len(stream), 100):
         online.partial_fit(stream[start : start + 100])
-        if (start // 100) % 2 == 0:
+        if (start // 100) % 3 == 0:
             curves[decay][0].append(start + 100)
             curves[decay][1].append(online.perplexity(held_out))
     print(f"decay {decay}: held-out perplexity {online.perplexity(held_out):.1f} after {online.n_batches_} batches")

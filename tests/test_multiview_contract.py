@@ -11,7 +11,10 @@ from sklearn.base import clone
 from coview import Views, load, save
 from coview.catalog import ESTIMATORS, estimators
 
-SETTINGS: dict[str, dict[str, object]] = {"PLSA": {"n_components": 3, "max_iter": 20, "tol": 0}}
+SMALL = {"n_components": 3, "n_clusters": 3, "max_iter": 20, "tol": 0}
+SETTINGS: dict[str, dict[str, object]] = dict.fromkeys(
+    ("PLSA", "LinkPLSA", "DualPLSA", "DualPLSAClassifier", "MultiViewPLSA", "MultiViewPLSAClassifier"), SMALL
+)
 NAMES = sorted(ESTIMATORS)
 OUTPUTS = ("transform", "predict", "predict_proba", "decision_function")
 

@@ -8,9 +8,25 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from coview.catalog import estimators
 
 # small settings where the defaults are meant for real data
-SETTINGS: dict[str, dict[str, object]] = {"PLSA": {"n_components": 2, "max_iter": 30}}
+SETTINGS: dict[str, dict[str, object]] = {
+    "PLSA": {"n_components": 2, "max_iter": 30},
+    "LinkPLSA": {"n_components": 2, "max_iter": 30},
+    "DualPLSA": {"n_clusters": 2, "n_components": 3, "max_iter": 30},
+    "MultiViewPLSA": {"n_clusters": 2, "n_components": 3, "max_iter": 30},
+    "DualPLSAClassifier": {"n_components": 3, "max_iter": 30},
+    "MultiViewPLSAClassifier": {"n_components": 3, "max_iter": 30},
+}
 
-EXPECTED_FAILURES: dict[str, dict[str, str]] = {}
+NEGATIVE = "the check feeds negative values to clusterers whatever their positive_only tag says; counts are needed here"
+MINUS_ONE = "the check uses -1 as a class; here it marks an unlabelled object, as in sklearn.semi_supervised"
+CLUSTERER = {"check_clustering": NEGATIVE}
+CLASSIFIER = {"check_classifiers_classes": MINUS_ONE}
+EXPECTED_FAILURES: dict[str, dict[str, str]] = {
+    "DualPLSA": CLUSTERER,
+    "MultiViewPLSA": CLUSTERER,
+    "DualPLSAClassifier": CLASSIFIER,
+    "MultiViewPLSAClassifier": CLASSIFIER,
+}
 
 
 def instances() -> list[object]:

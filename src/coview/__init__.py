@@ -76,4 +76,9 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.metrics import view_imbalance as view_imbalance
     from coview.persist import load as load
     from coview.persist import save as save
+    from coview.plsa.dual import DualPLSA as DualPLSA
+    from coview.plsa.dual import DualPLSAClassifier as DualPLSAClassifier
+    from coview.plsa.link import LinkPLSA as LinkPLSA
+    from coview.plsa.multiview import MultiViewPLSA as MultiViewPLSA
+    from coview.plsa.multiview import MultiViewPLSAClassifier as MultiViewPLSAClassifier
     from coview.plsa.plsa import PLSA as PLSA

@@ -24,6 +24,11 @@ ESTIMATORS: dict[str, Entry] = {
     entry.name: entry
     for entry in (
         Entry("PLSA", "coview.plsa.plsa", "topics of one view, or of several side by side", "transformer", True),
+        Entry("DualPLSA", "coview.plsa.dual", "clusters and topics apart, one view", "clusterer", True),
+        Entry("DualPLSAClassifier", "coview.plsa.dual", "few labels, one view", "classifier", True),
+        Entry("MultiViewPLSA", "coview.plsa.multiview", "one clustering of several views", "clusterer", True),
+        Entry("MultiViewPLSAClassifier", "coview.plsa.multiview", "few labels, several views", "classifier", True),
+        Entry("LinkPLSA", "coview.plsa.link", "one topic mixture for several views", "transformer", True),
     )
 }
 

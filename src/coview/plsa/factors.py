@@ -21,6 +21,7 @@ __all__ = [
     "initial_arrays",
     "nonnegative_svd",
     "random_matrix",
+    "random_topics",
 ]
 
 ROW_FLOOR = 1e-12
@@ -39,6 +40,14 @@ def random_matrix(seed: int, start: int, stop: int, width: int, dtype: Any) -> n
     ]
     values = np.concatenate(parts)[start - first * _STRIPE : stop - first * _STRIPE] + 1e-3
     return (values / values.sum(axis=1, keepdims=True)).astype(dtype)
+
+
+def random_topics(given: Any, n_topics: int, width: int, seed: int, view: int) -> np.ndarray:
+    """Topics (topics x features, rows sum to one) as given, or random with a stream of its own per view."""
+    if given is not None:
+        return as_distributions("topic_feature", given, (n_topics, width))
+    topics = random_matrix(seed + 7919 * (view + 1), 0, width, n_topics, np.float64).T
+    return topics / topics.sum(axis=1, keepdims=True)
 
 
 def nonnegative_svd(views: Views, n_components: int, seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
@@ -90,9 +99,9 @@ def initial_arrays(init: Mapping[str, Any], allowed: tuple[str, ...], view_names
         name = str(key).rstrip("_")
         if name not in allowed:
             raise ValueError(f"init has the key {key!r}; it can hold {', '.join(map(repr, allowed))}.")
-        if name == "topic_feature" and not isinstance(value, Mapping):
+        if name in ("topic_feature", "cluster_topic") and not isinstance(value, Mapping):
             if len(view_names) > 1:
-                raise ValueError("init['topic_feature'] must be {view: array} where there are several views.")
+                raise ValueError(f"init[{name!r}] must be {{view: array}} where there are several views.")
             value = {view_names[0]: value}
         found[name] = value
     return found

@@ -10,36 +10,29 @@ faster; the joint schedule uses one R for both, as in the literature. Several vi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
-from coview.base import BatchEstimator, base_seed, check_count, check_option
+from coview.base import check_count, check_option
 from coview.data.views import Views
-from coview.engines.loop import fold_in
-from coview.engines.protocol import Block, Engine
-from coview.engines.steps import State, Tree
+from coview.engines.steps import Tree
 from coview.plsa.factors import (
     FEATURE_FLOOR,
-    ROW_FLOOR,
     as_distributions,
     initial_arrays,
     nonnegative_svd,
-    random_matrix,
+    random_topics,
 )
-from coview.plsa.topics import TopicsMixin
+from coview.plsa.mixture import MixtureModel
+from coview.plsa.steps import JointSteps, MixtureSteps
 
-__all__ = ["PLSA", "PLSASteps"]
-
-FOLD_IN_SWEEPS = 200
-FOLD_IN_TOL = 1e-5
+__all__ = ["PLSA"]
 
 
-class PLSA(TopicsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstimator):
+class PLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
     """Probabilistic latent semantic analysis of one view; several views are taken side by side.
 
     Parameters
@@ -145,22 +138,9 @@ class PLSA(TopicsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Batch
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
 
-    @with_callbacks
     def fit(self, X: Any, y: Any = None) -> PLSA:
         """Learn topics from X; y is ignored."""
-        steps = self._steps()
-        views = self._fit_views(X)
-        engine = self._engine()
-        begin, extra = self._starts(views, engine)
-        blocks = self._blocks(views, engine, self.n_components, extra)
-        self._forget_batches()
-        fit = self._run_loop(X, views, steps, blocks, begin, engine, lambda s: self._attributes(s, engine))
-        del blocks
-        for name, value in self._attributes(fit.state, engine).items():
-            setattr(self, name, value)
-        self.history_ = fit.history
-        self.n_iter_ = fit.n_iter
-        return self
+        return self._fit(X, self._fit_views(X))
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Learn topics from X and fold X in, so that what follows is trained on what it will meet later.
@@ -170,232 +150,106 @@ class PLSA(TopicsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Batch
         return self.fit(X).transform(X)
 
     def transform(self, X: Any) -> np.ndarray:
-        """Topic mixtures of objects, new or old, from some or all of the fitted views (topics stay fixed)."""
-        check_is_fitted(self, "topic_feature_")
-        views = self._new_views(X)
-        engine = self._engine()
-        shared = self._shared(views, engine)
-        parts = [self._fold_in(block, shared, engine) for block in self._blocks(views, engine, self.n_components)]
-        return np.concatenate(parts)
+        """Topic mixtures of objects, new or old, from some or all of the fitted views (topics stay fixed).
+
+        Rows sum to one; an object without any feature gets an even mixture.
+        """
+        return self._mixtures(X)
+
+    def partial_fit(self, X: Any, y: Any = None) -> PLSA:
+        """Learn from one minibatch (online EM); every batch has the views of the first."""
+        first = not hasattr(self, "batch_counts_")
+        self._learn_batch(self._fit_views(X) if first else self._new_views(X), first)
+        return self
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log-likelihood per token (unit of mass) of X, its mixtures folded in; 0 where X holds nothing."""
+        return self._token_score(X)
 
     def inverse_transform(self, X: Any) -> Any:
         """Expected shares of the features given topic mixtures (objects x topics).
 
         Returns a matrix where the model was fitted on one view, else Views; a whole row sums to one over all views.
         """
-        check_is_fitted(self, "topic_feature_")
-        mixtures = np.asarray(X)
-        if mixtures.ndim != 2 or mixtures.shape[1] != len(self.topic_view_):
-            raise ValueError(
-                f"X must be (objects, {len(self.topic_view_)}) topic mixtures, got shape {mixtures.shape}."
-            )
+        mixtures = self._checked_mixtures(X)
         parts = {
             name: (mixtures * self.topic_view_[:, v]) @ self.topic_feature_[name]
             for v, name in enumerate(self.view_names_)
         }
         return next(iter(parts.values())) if len(parts) == 1 else Views(parts)
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """Mean log-likelihood per token (unit of mass) of X, its mixtures folded in; 0 where X holds nothing."""
-        check_is_fitted(self, "topic_feature_")
-        views = self._new_views(X)
-        engine = self._engine()
-        shared = self._shared(views, engine)
-        steps, total, mass = self._steps(), 0.0, 0.0
-        for block in self._blocks(views, engine, self.n_components):
-            rows = {"doc_topic": engine.asarray(self._fold_in(block, shared, engine))}
-            total += steps.objective(block, rows, shared, engine)
-            mass += float(sum(engine.row_sums(part).sum() for part in block.views.values()))
-        return total / mass if mass else 0.0
-
-    def perplexity(self, X: Any) -> float:
-        """Perplexity of X: exp of minus `score`; lower is better."""
-        return float(np.exp(-self.score(X)))
-
-    def partial_fit(self, X: Any, y: Any = None) -> PLSA:
-        """Learn from one minibatch (online EM): fold it in, then move the running statistics towards it."""
-        steps = self._steps()
-        first = not hasattr(self, "batch_statistics_")
-        views = self._fit_views(X) if first else self._new_views(X)
-        if list(views.names) != self.view_names_:
-            missing = [name for name in self.view_names_ if name not in views]
-            raise ValueError(
-                f"partial_fit needs every view of the first batch; {', '.join(map(repr, missing))} missing."
-            )
-        engine = self._engine()
-        blocks = self._blocks(views, engine, self.n_components)
-        if first:
-            shared, _ = self._starts(views, engine)[0](0)
-            self.n_batches_, self.history_ = 0, {"objective": []}
-        else:
-            shared = self._shared(views, engine)
-        stats: Tree = {}
-        mixtures = []
-        for block in blocks:
-            rows: Tree = {"doc_topic": engine.asarray(self._fold_in(block, shared, engine))}
-            rows, _ = steps.row_step(block, rows, shared, engine, stats)
-            mixtures.append(engine.to_numpy(rows["doc_topic"]))
-        weight = 1.0 if first else (self.learning_offset + self.n_batches_) ** -self.learning_decay
-        fresh = {name: part * shared["feature_topic"][name] / len(views) for name, part in stats["ratio"].items()}
-        if first:
-            self.batch_statistics_ = fresh
-        else:
-            old = self.batch_statistics_
-            self.batch_statistics_ = {name: (1 - weight) * old[name] + weight * fresh[name] for name in fresh}
-        ones = {name: np.ones_like(part) for name, part in self.batch_statistics_.items()}
-        moved = {name: part.copy() for name, part in self.batch_statistics_.items()}
-        state = State([], {"feature_topic": engine.column_shares(ones, moved, FEATURE_FLOOR)})
-        for name, value in self._attributes(state, engine).items():
-            setattr(self, name, value)
-        self.doc_topic_ = np.concatenate(mixtures)
-        self.n_batches_ += 1
-        self.n_iter_ = self.n_batches_
-        self.history_["objective"].append(float(stats["objective"]))
-        return self
-
     # -- pieces
+
+    _mixture = "doc_topic_"
+    _start_names: tuple[str, ...] = ("doc_topic", "topic_feature", "topic_view")
+
+    def _checked_mixtures(self, X: Any) -> np.ndarray:
+        check_is_fitted(self, "topic_feature_")
+        mixtures, columns = np.asarray(X), self._n_features_out
+        if mixtures.ndim != 2 or mixtures.shape[1] != columns:
+            raise ValueError(f"X must be (objects, {columns}) topic mixtures, got shape {mixtures.shape}.")
+        return mixtures
 
     @property
     def _n_features_out(self) -> int:
         return len(self.topic_view_)
 
-    def _forget_batches(self) -> None:
-        for name in ("batch_statistics_", "n_batches_"):
-            self.__dict__.pop(name, None)
+    def _steps(self) -> MixtureSteps:
+        return JointSteps(check_count("n_components", self.n_components), self.schedule == "alternating")
 
-    def _steps(self) -> PLSASteps:
-        self._check_loop()
-        check_count("n_components", self.n_components)
-        check_option("schedule", self.schedule, ("alternating", "joint"))
-        return PLSASteps(self.n_components, self.schedule == "alternating")
-
-    def _starts(self, views: Views, engine: Engine) -> tuple[Any, dict[str, np.ndarray]]:
-        """Function from restart to (shared parameters, seed of the rows), and row states that are given."""
-        seed = base_seed(self.random_state)
-        dtype = next(views.values()).dtype
-        arrays: dict[str, Any] = {}
-        columns = None
-        extra = {}
+    def _begin(self, views: Views, seed: int) -> tuple[Any, dict[str, np.ndarray]]:
+        carried: dict[str, np.ndarray] = {}
         if isinstance(self.init, Mapping):
-            arrays = initial_arrays(self.init, ("doc_topic", "topic_feature", "topic_view"), list(views.names))
+            arrays = initial_arrays(self.init, self._start_names, list(views.names))
             if "doc_topic" in arrays:
                 shape = (len(views), self.n_components)
-                extra["start"] = as_distributions("doc_topic", arrays["doc_topic"], shape)
-        elif check_option("init", self.init, ("random", "nndsvd")) == "nndsvd":
-            extra["start"], columns = nonnegative_svd(views, self.n_components, seed)
+                carried["start"] = as_distributions("doc_topic", arrays["doc_topic"], shape)
+            return lambda here: {"profiles": self._start_profiles(arrays, views, here)}, carried
+        if check_option("init", self.init, ("random", "nndsvd")) == "random":
+            return lambda here: {"profiles": self._start_profiles({}, views, here)}, carried
+        carried["start"], columns = nonnegative_svd(views, self.n_components, seed)
+        return lambda here: {"profiles": self._as_start(columns)}, carried
 
-        def begin(restart: int) -> tuple[Tree, int]:
-            here = seed + 104_729 * restart
-            features = columns or _given_features(arrays, views, self.n_components, here)
-            floored = {name: np.maximum(part, FEATURE_FLOOR) for name, part in features.items()}
-            return {"feature_topic": {name: engine.asarray(part, dtype) for name, part in floored.items()}}, here
+    def _as_start(self, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Start profiles from columns that sum to one over all views."""
+        return columns
 
-        return begin, extra
+    def _start_profiles(self, arrays: Mapping[str, Any], views: Views, seed: int) -> dict[str, np.ndarray]:
+        """Topics over all views: given or random, each view with its share of the mass."""
+        mass = np.array([matrix.sum(dtype=np.float64) for matrix in views.values()])
+        mass = mass / mass.sum() if mass.sum() > 0 else np.full(len(mass), 1 / len(mass))
+        shares = np.tile(mass, (self.n_components, 1))
+        if "topic_view" in arrays:
+            shares = as_distributions("topic_view", arrays["topic_view"], shares.shape)
+        given = arrays.get("topic_feature", {})
+        topics = {
+            name: random_topics(given.get(name), self.n_components, width, seed, v)
+            for v, (name, width) in enumerate(views.n_features.items())
+        }
+        return {
+            name: np.maximum((part * shares[:, [v]]).T, FEATURE_FLOOR) for v, (name, part) in enumerate(topics.items())
+        }
 
-    def _shared(self, views: Views, engine: Engine) -> Tree:
-        """Fitted topics over the given views, renormalised where some are absent."""
-        dtype = next(views.values()).dtype
-        columns = [self.view_names_.index(name) for name in views.names]
+    def _profiles(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+        columns = [self.view_names_.index(name) for name in names]
         weights = self.topic_view_[:, columns]
         weights = weights / weights.sum(axis=1, keepdims=True)
-        features = {
-            name: engine.asarray(np.maximum(self.topic_feature_[name].T * weights[:, v], FEATURE_FLOOR), dtype=dtype)
-            for v, name in enumerate(views.names)
+        return {
+            name: np.maximum(self.topic_feature_[name].T * weights[:, v], FEATURE_FLOOR) for v, name in enumerate(names)
         }
-        return {"feature_topic": features}
 
-    def _fold_in(self, block: Block, shared: Tree, engine: Engine) -> np.ndarray:
-        dtype = next(iter(shared["feature_topic"].values())).dtype
-        start = np.full((len(block), self.n_components), 1.0 / self.n_components)
-        rows = {"doc_topic": engine.asarray(start, dtype=dtype)}
-        found = fold_in(self._steps(), block, rows, shared, engine, max_iter=FOLD_IN_SWEEPS, tol=FOLD_IN_TOL)
-        return found["doc_topic"]
-
-    def _attributes(self, state: State, engine: Engine) -> dict[str, Any]:
-        """Fitted attributes of a state."""
-        parts = {name: engine.to_numpy(part) for name, part in state.shared["feature_topic"].items()}
-        shares = np.column_stack([part.sum(axis=0, dtype=np.float64) for part in parts.values()])
-        found: dict[str, Any] = {
-            "topic_feature_": {
-                name: part.T
-                if len(parts) == 1
-                else (part / np.maximum(shares[:, v], FEATURE_FLOOR)).astype(part.dtype).T
-                for v, (name, part) in enumerate(parts.items())
-            },
-            "topic_view_": shares / shares.sum(axis=1, keepdims=True),
-        }
-        if state.rows:
-            found["doc_topic_"] = np.concatenate([engine.to_numpy(rows["doc_topic"]) for rows in state.rows])
-        return found
+    def _shared_attributes(self, shared: Tree) -> dict[str, Any]:
+        topics, shares = split_by_view(shared["profiles"])
+        return {"topic_feature_": topics, "topic_view_": shares}
 
 
-def _given_features(arrays: Mapping[str, Any], views: Views, n_components: int, seed: int) -> dict[str, np.ndarray]:
-    """Feature factors (features x topics, columns sum to one over all views) from `init`, random where it is silent."""
-    shares = views_mass = np.array([matrix.sum(dtype=np.float64) for matrix in views.values()])
-    shares = views_mass / views_mass.sum() if views_mass.sum() > 0 else np.full(len(views_mass), 1 / len(views_mass))
-    shares = np.tile(shares, (n_components, 1))
-    if "topic_view" in arrays:
-        shares = as_distributions("topic_view", arrays["topic_view"], shares.shape)
-    features = {}
-    for v, (name, width) in enumerate(views.n_features.items()):
-        given = arrays.get("topic_feature", {}).get(name)
-        if given is None:
-            # topics as rows of a random matrix: a stream of its own per view
-            topics = random_matrix(seed + 7919 * (v + 1), 0, width, n_components, np.float64).T
-            topics = topics / topics.sum(axis=1, keepdims=True)
-        else:
-            topics = as_distributions("topic_feature", given, (n_components, width))
-        features[name] = (topics * shares[:, [v]]).T
-    return features
-
-
-@dataclass(frozen=True)
-class PLSASteps:
-    """The steps of PLSA for the loop: rows = {"doc_topic"}, shared = {"feature_topic": {view: features x topics}}."""
-
-    n_components: int
-    alternating: bool
-
-    def start(self, block: Block, shared: Tree, seed: int, ops: Engine) -> Tree:
-        """Row state at the start: given or random; an object without any feature is an even mixture and stays so."""
-        dtype = next(iter(shared["feature_topic"].values())).dtype
-        if "start" in block.extra:
-            return {"doc_topic": ops.asarray(block.extra["start"].clip(min=ROW_FLOOR), dtype)}
-        rows = random_matrix(seed, block.start, block.stop, self.n_components, np.float64)
-        mass = sum(ops.to_numpy(ops.row_sums(part)) for part in block.views.values())
-        rows[np.asarray(mass) <= 0] = 1.0 / self.n_components
-        return {"doc_topic": ops.asarray(rows, dtype)}
-
-    def row_step(
-        self, block: Block, rows: Tree, shared: Tree, ops: Engine, stats: Tree | None
-    ) -> tuple[Tree, Tree | None]:
-        mixture, features = rows["doc_topic"], shared["feature_topic"]
-        pull, objective = None, 0.0
-        for name, X in block.views.items():
-            part, likelihood = ops.ratio_rows(X, mixture, features[name])
-            pull = part if pull is None else pull + part
-            objective += likelihood
-        new = ops.row_shares(mixture, pull, ROW_FLOOR)
-        if stats is not None:
-            used = new if self.alternating else mixture
-            sums = stats.setdefault("ratio", {})
-            for name, X in block.views.items():
-                sums[name] = ops.ratio_features(X, used, features[name], sums.get(name))
-            stats["objective"] = stats.get("objective", 0.0) + objective
-        return {"doc_topic": new}, stats
-
-    def shared_step(self, stats: Tree, shared: Tree, ops: Engine) -> Tree:
-        return {"feature_topic": ops.column_shares(shared["feature_topic"], stats["ratio"], FEATURE_FLOOR)}
-
-    def objective(self, block: Block, rows: Tree, shared: Tree, ops: Engine) -> float:
-        features = shared["feature_topic"]
-        return float(
-            sum(ops.log_likelihood(X, rows["doc_topic"], features[name]).sum() for name, X in block.views.items())
-        )
-
-    def normalize(self, rows: Tree, shared: Tree) -> tuple[Tree, Tree]:
-        mixture = rows["doc_topic"].clip(min=ROW_FLOOR)
-        parts = {name: part.clip(min=FEATURE_FLOOR) for name, part in shared["feature_topic"].items()}
-        sums = sum(part.sum(axis=0) for part in parts.values())
-        features = {name: part / sums for name, part in parts.items()}
-        return {"doc_topic": mixture / mixture.sum(axis=1, keepdims=True)}, {"feature_topic": features}
+def split_by_view(parts: Tree) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Topics over all views as p(feature | topic, view) by view (topics x features) and p(view | topic)."""
+    shares = np.column_stack([part.sum(axis=0, dtype=np.float64) for part in parts.values()])
+    if len(parts) == 1:
+        return {name: part.T for name, part in parts.items()}, np.ones_like(shares)
+    topics = {
+        name: (part / np.maximum(shares[:, v], FEATURE_FLOOR)).astype(part.dtype).T
+        for v, (name, part) in enumerate(parts.items())
+    }
+    return topics, shares / shares.sum(axis=1, keepdims=True)

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ViewsError
 
-__all__ = ["TopicsMixin", "feature_labels", "strongest"]
+__all__ = ["TopicsMixin", "feature_labels", "only_view", "strongest"]
 
 
 class TopicsMixin:
@@ -35,7 +35,7 @@ class TopicsMixin:
             Features are named where names are known, else "f0", "f1", ...
         """
         check_is_fitted(self, "topic_feature_")
-        view = _only_view(view, self.view_names_)
+        view = only_view(view, self.view_names_)
         topics = self.topic_feature_[view]
         return strongest(topics, feature_labels(self, view, topics.shape[1]), n)
 
@@ -52,7 +52,7 @@ def feature_labels(model: Any, view: str, width: int) -> np.ndarray:
     return np.array([f"f{j}" for j in range(width)]) if names is None else names
 
 
-def _only_view(view: str | None, names: list[str]) -> str:
+def only_view(view: str | None, names: list[str]) -> str:
     if view is None and len(names) == 1:
         return names[0]
     if view not in names:

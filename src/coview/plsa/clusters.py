@@ -1,0 +1,153 @@
+"""What dual and multi-view PLSA share: topics and clusters kept apart, fitted through the same steps.
+
+p(f | d, v) = sum_z p(z|d) sum_y p(y|z,v) p(f|y,v)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from coview.base import check_count
+from coview.data.views import Views
+from coview.engines.steps import Tree
+from coview.plsa.factors import FEATURE_FLOOR, as_distributions, initial_arrays, random_matrix, random_topics
+from coview.plsa.mixture import MixtureModel
+from coview.plsa.plsa import split_by_view
+from coview.plsa.steps import ClusterSteps
+from coview.plsa.topics import feature_labels, only_view, strongest
+
+__all__ = ["SOFT", "ClusterModel", "per_view"]
+
+SOFT = 1e-3  # share of a start that is spread evenly: an exact one-hot row is a fixed point of EM
+
+
+class ClusterModel(MixtureModel):
+    """Base of dual and multi-view PLSA, clusterers and classifiers."""
+
+    _joint = False  # all views share their topics (dual PLSA)
+    _mixture = "doc_cluster_"
+    n_components: Any
+    init: Any
+    view_weights: Any = None
+    cluster_topic_: dict[str, np.ndarray]
+    topic_view_: np.ndarray
+
+    def _n_columns(self) -> int:
+        """Number of clusters or classes."""
+        raise TypeError(f"{type(self).__name__} does not say how many clusters there are.")
+
+    def _memberships(self, views: Views, seed: int) -> np.ndarray:
+        """Where the objects start by the model's own strategy (objects x clusters)."""
+        raise TypeError(f"{type(self).__name__} does not say where its objects start.")
+
+    def _steps(self) -> ClusterSteps:
+        weights = per_view("view_weights", self.view_weights, self.view_names_, 1.0)
+        return ClusterSteps(self._n_columns(), self.schedule == "alternating", weights, self._joint)
+
+    def _topics(self) -> dict[str, int]:
+        counts = per_view("n_components", self.n_components, self.view_names_, None)
+        if self._joint and len(set(counts.values())) > 1:
+            raise ValueError(
+                f"{type(self).__name__} has one set of topics for all views: n_components must be a number."
+            )
+        return {name: check_count("n_components", count) for name, count in counts.items()}
+
+    def _begin(self, views: Views, seed: int) -> tuple[Any, dict[str, np.ndarray]]:
+        arrays: Mapping[str, Any] = {}
+        n_columns, n_topics = self._n_columns(), self._topics()
+        if isinstance(self.init, Mapping):
+            names = ("doc_cluster", "topic_feature", "cluster_topic", "topic_view")
+            arrays = initial_arrays(self.init, names, list(views.names))
+        if "doc_cluster" in arrays:
+            start = as_distributions("doc_cluster", arrays["doc_cluster"], (len(views), n_columns))
+        else:
+            start = self._memberships(views, seed)
+            start = (1 - SOFT) * start + SOFT / n_columns
+
+        def make(here: int) -> Tree:
+            given_topics, given_clusters = arrays.get("topic_feature", {}), arrays.get("cluster_topic", {})
+            features, clusters = {}, {}
+            for v, (name, width) in enumerate(views.n_features.items()):
+                features[name] = random_topics(given_topics.get(name), n_topics[name], width, here, v).T
+                stream = here + 31 * (0 if self._joint else v + 1)
+                clusters[name] = _start_clusters(given_clusters.get(name), n_columns, n_topics[name], stream)
+            if self._joint:
+                mass = np.array([matrix.sum(dtype=np.float64) for matrix in views.values()])
+                shares = np.tile(mass / mass.sum() if mass.sum() > 0 else np.full(len(mass), 1 / len(mass)),
+                                 (next(iter(n_topics.values())), 1))  # fmt: skip
+                if "topic_view" in arrays:
+                    shares = as_distributions("topic_view", arrays["topic_view"], shares.shape)
+                features = {name: part * shares[:, v] for v, (name, part) in enumerate(features.items())}
+            floored = {name: np.maximum(part, FEATURE_FLOOR) for name, part in features.items()}
+            return self._steps().with_profiles(floored, clusters)
+
+        return make, {"start": start}
+
+    def _shared_attributes(self, shared: Tree) -> dict[str, Any]:
+        clusters = dict(shared["cluster_topic"])
+        if not self._joint:
+            return {
+                "topic_feature_": {n: part.T for n, part in shared["feature_topic"].items()},
+                "cluster_topic_": clusters,
+            }
+        topics, shares = split_by_view(shared["feature_topic"])
+        return {"topic_feature_": topics, "cluster_topic_": clusters, "topic_view_": shares}
+
+    def _feature_topic(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+        """Fitted topics (features x topics) over some of the views."""
+        if not self._joint:
+            return {name: self.topic_feature_[name].T for name in names}
+        weights = self.topic_view_[:, [self.view_names_.index(name) for name in names]]
+        return {name: self.topic_feature_[name].T * weights[:, v] for v, name in enumerate(names)}
+
+    def _profiles(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+        profiles = {n: part @ self.cluster_topic_[n].T for n, part in self._feature_topic(names).items()}
+        if self._joint:  # a subset of views: each cluster's distribution over what is there
+            total = sum(part.sum(axis=0) for part in profiles.values())
+            profiles = {name: part / total for name, part in profiles.items()}
+        return {name: np.maximum(part, FEATURE_FLOOR) for name, part in profiles.items()}
+
+    def _restored(self) -> Tree:
+        names = tuple(self.view_names_)
+        return {
+            "feature_topic": self._feature_topic(names),
+            "cluster_topic": dict(self.cluster_topic_),
+            "profiles": self._profiles(names),
+        }
+
+    def top_features(self, view: str | None = None, n: int = 10, *, of: str = "topic") -> list[list[tuple[str, float]]]:
+        """The `n` most probable features of a view for each topic, or for each cluster with ``of="cluster"``.
+
+        Returns one list of (feature, probability) per topic or cluster.
+        """
+        if of == "topic":
+            return super().top_features(view, n)
+        if of != "cluster":
+            raise ValueError(f"of must be 'topic' or 'cluster', got {of!r}.")
+        view = only_view(view, self.view_names_)
+        weights = self.cluster_topic_[view] @ self.topic_feature_[view]
+        return strongest(weights, feature_labels(self, view, weights.shape[1]), n)
+
+
+def _start_clusters(given: Any, n_clusters: int, n_topics: int, seed: int) -> np.ndarray:
+    if given is not None:
+        return as_distributions("cluster_topic", given, (n_clusters, n_topics))
+    return random_matrix(seed, 0, n_clusters, n_topics, np.float64)
+
+
+def per_view(name: str, value: Any, views: list[str], default: Any) -> dict[str, Any]:
+    """A parameter that is one value or {view: value}, by view."""
+    if value is None:
+        value = default
+    if not isinstance(value, Mapping):
+        return dict.fromkeys(views, value)
+    for view in value:
+        if view not in views:
+            raise ValueError(f"{name} names view {view!r}, but the views are {', '.join(map(repr, views))}.")
+    if default is None and set(value) != set(views):
+        missing = next(view for view in views if view not in value)
+        raise ValueError(f"{name} has no value for view {missing!r}.")
+    return {view: value.get(view, default) for view in views}

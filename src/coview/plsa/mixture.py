@@ -1,0 +1,180 @@
+"""What every model of the family does the same way: fit through the loop, fold in, score, learn online.
+
+A model says what its shared parameters are and how they start; see `steps.py` for the mathematics.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.callback import with_callbacks
+from sklearn.utils.validation import check_is_fitted
+
+from coview.base import BatchEstimator, base_seed, check_option
+from coview.data.views import Views
+from coview.engines.loop import fold_in, sweep
+from coview.engines.protocol import Block, Engine
+from coview.engines.steps import State, Tree
+from coview.engines.tree import tree_map
+from coview.exceptions import ViewsError
+from coview.plsa.steps import MixtureSteps
+from coview.plsa.topics import TopicsMixin
+
+__all__ = ["MixtureModel"]
+
+FOLD_IN_SWEEPS = 200
+FOLD_IN_TOL = 1e-5
+FIRST_SWEEPS = 10  # of the first minibatch: what it teaches is all there is to fold the second one into
+RESTART = 104_729  # apart enough that restarts share no stream
+
+Self = TypeVar("Self", bound="MixtureModel")
+
+
+class MixtureModel(TopicsMixin, BatchEstimator):
+    """Base of the PLSA family: objects are mixtures of profiles."""
+
+    _mixture: str  # the fitted attribute that holds the mixtures of the training objects
+    schedule: str
+    random_state: Any
+    learning_decay: float
+    learning_offset: float
+    batch_counts_: Tree
+
+    # -- what a model says of itself
+
+    def _steps(self) -> MixtureSteps:
+        raise TypeError(f"{type(self).__name__} does not say what its steps are.")
+
+    def _begin(self, views: Views, seed: int) -> tuple[Any, dict[str, np.ndarray]]:
+        """Function from seed to shared parameters (NumPy arrays), and arrays that the blocks carry."""
+        raise TypeError(f"{type(self).__name__} does not say where it starts.")
+
+    def _profiles(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+        """Fitted profiles (features x columns) over some of the views."""
+        raise TypeError(f"{type(self).__name__} does not say what its profiles are.")
+
+    def _shared_attributes(self, shared: Tree) -> dict[str, Any]:
+        """Fitted attributes that the shared parameters (NumPy arrays) make."""
+        raise TypeError(f"{type(self).__name__} does not say what it learns.")
+
+    # -- what follows
+
+    @with_callbacks
+    def _fit(self: Self, X: Any, views: Views, extra: dict[str, np.ndarray] | None = None) -> Self:
+        steps = self._checked_steps()
+        engine = self._engine()
+        seed = base_seed(self.random_state)
+        make, carried = self._begin(views, seed)
+        blocks = self._blocks(views, engine, steps.width, {**carried, **(extra or {})})
+        dtype = next(views.values()).dtype
+
+        def begin(restart: int) -> tuple[Tree, int]:
+            here = seed + RESTART * restart
+            return tree_map(lambda array: engine.asarray(array, dtype), make(here)), here
+
+        fit = self._run_loop(X, views, steps, blocks, begin, engine, lambda state: self._attributes(state, engine))
+        del blocks
+        self.__dict__.pop("batch_counts_", None)
+        self.__dict__.pop("n_batches_", None)
+        for name, value in self._attributes(fit.state, engine).items():
+            setattr(self, name, value)
+        self.history_ = fit.history
+        self.n_iter_ = fit.n_iter
+        return self
+
+    def _attributes(self, state: State, engine: Engine) -> dict[str, Any]:
+        found = self._shared_attributes(tree_map(engine.to_numpy, state.shared))
+        if state.rows:
+            found[self._mixture] = np.concatenate([engine.to_numpy(rows["mixture"]) for rows in state.rows])
+        return found
+
+    def _checked_steps(self) -> MixtureSteps:
+        self._check_loop()
+        check_option("schedule", self.schedule, ("alternating", "joint"))
+        return self._steps()
+
+    def _fitted(self, views: Views, engine: Engine) -> Tree:
+        dtype = next(views.values()).dtype
+        profiles = self._profiles(views.names)
+        return {"profiles": {name: engine.asarray(part, dtype) for name, part in profiles.items()}}
+
+    def _fold_in(self, block: Block, steps: MixtureSteps, shared: Tree, engine: Engine) -> np.ndarray:
+        dtype = next(iter(shared["profiles"].values())).dtype
+        rows = {"mixture": engine.asarray(np.full((len(block), steps.width), 1.0 / steps.width), dtype)}
+        return fold_in(steps, block, rows, shared, engine, max_iter=FOLD_IN_SWEEPS, tol=FOLD_IN_TOL)["mixture"]
+
+    def _mixtures(self, X: Any) -> np.ndarray:
+        """Mixtures of objects by fold-in, from some or all of the fitted views."""
+        check_is_fitted(self, "topic_feature_")
+        views = self._new_views(X)
+        engine, steps = self._engine(), self._steps()
+        shared = self._fitted(views, engine)
+        blocks = self._blocks(views, engine, steps.width)
+        return np.concatenate([self._fold_in(block, steps, shared, engine) for block in blocks])
+
+    def _token_score(self, X: Any) -> float:
+        """Mean log-likelihood per token (unit of mass), mixtures folded in; 0 where X holds nothing."""
+        check_is_fitted(self, "topic_feature_")
+        views = self._new_views(X)
+        engine, steps = self._engine(), self._steps()
+        shared = self._fitted(views, engine)
+        total = mass = 0.0
+        for block in self._blocks(views, engine, steps.width):
+            rows = {"mixture": engine.asarray(self._fold_in(block, steps, shared, engine))}
+            total += steps.objective(block, rows, shared, engine)
+            mass += float(
+                sum(steps.weights.get(name, 1.0) * engine.row_sums(part).sum() for name, part in block.views.items())
+            )
+        return total / mass if mass else 0.0
+
+    def perplexity(self, X: Any) -> float:
+        """Perplexity of X: exp of minus the mean log-likelihood per token; lower is better."""
+        return float(np.exp(-self._token_score(X)))
+
+    def _learn_batch(self, views: Views, first: bool, extra: dict[str, np.ndarray] | None = None) -> None:
+        """Online EM: fold the batch in, then move the running expected counts towards its own.
+
+        Batch t weighs (learning_offset + t) ** -learning_decay; the first one is learned on its own for some sweeps.
+        """
+        if list(views.names) != self.view_names_:
+            missing = ", ".join(repr(name) for name in self.view_names_ if name not in views)
+            raise ViewsError(f"partial_fit needs every view of the first batch; {missing} missing.")
+        steps, engine = self._checked_steps(), self._engine()
+        dtype = next(views.values()).dtype
+        if first:
+            seed = base_seed(self.random_state)
+            make, carried = self._begin(views, seed)
+            blocks = self._blocks(views, engine, steps.width, {**carried, **(extra or {})})
+            shared = tree_map(lambda array: engine.asarray(array, dtype), make(seed))
+            state = State([steps.start(block, shared, seed, engine) for block in blocks], shared)
+            for _ in range(FIRST_SWEEPS):
+                sweep(steps, blocks, state, engine)
+            shared = state.shared
+            self.n_batches_, self.history_ = 0, {"objective": []}
+        else:
+            blocks = self._blocks(views, engine, steps.width, extra)
+            shared = tree_map(lambda array: engine.asarray(array, dtype), self._restored())
+        stats: Tree = {}
+        mixtures = []
+        for block in blocks:
+            rows: Tree = {"mixture": engine.asarray(self._fold_in(block, steps, shared, engine))}
+            rows, _ = steps.row_step(block, rows, shared, engine, stats)
+            mixtures.append(engine.to_numpy(rows["mixture"]))
+        pulls = steps.pulls(stats, shared)
+        old = {name: shared[name] for name in pulls}
+        counts = tree_map(lambda value, pull: engine.to_numpy(value * pull) / len(views), old, pulls)
+        if not first:
+            weight = (self.learning_offset + self.n_batches_) ** -self.learning_decay
+            counts = tree_map(lambda a, b: (1 - weight) * a + weight * b, self.batch_counts_, counts)
+        self.batch_counts_ = counts
+        new = steps.update(shared, tree_map(lambda c, o: engine.asarray(c, dtype) / o, counts, old), engine)
+        for name, value in self._attributes(State([{"mixture": m} for m in mixtures], new), engine).items():
+            setattr(self, name, value)
+        self.n_batches_ += 1
+        self.n_iter_ = self.n_batches_
+        self.history_["objective"].append(float(stats["objective"]))
+
+    def _restored(self) -> Tree:
+        """Shared parameters (NumPy arrays) from the fitted attributes."""
+        return {"profiles": self._profiles(tuple(self.view_names_))}

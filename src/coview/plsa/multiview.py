@@ -1,0 +1,300 @@
+"""Multi-view PLSA: every view has topics of its own, all views share each object's cluster memberships.
+
+    p(f | d, v) = sum_z p(z|d) sum_y p(y|z,v) p(f|y,v),     maximise sum_v w_v sum_df x_vdf log p(f | d, v)
+
+Zhuang, Karypis, Ning, He and Shi (2012). See `steps.py` for the updates.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+
+from coview.base import check_count, check_option
+from coview.data.views import Views
+from coview.labels import encode_labels
+from coview.plsa.clusters import ClusterModel
+from coview.starts import consensus_memberships, naive_bayes_posterior
+
+__all__ = ["MultiViewPLSA", "MultiViewPLSAClassifier"]
+
+
+class MultiViewPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, ClusterModel):
+    """Cluster objects that have several views: topics per view, one clustering for all.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    n_components : int or {view: int}, default=32
+        Number of topics of each view. They cost almost nothing: a sweep takes non-zeros x clusters.
+    view_weights : None, float or {view: float}, default=None
+        How much each view counts; 1 by default.
+    max_iter : int, default=150
+        Most sweeps over the data.
+    tol : float, default=1e-5
+        Stop when the log-likelihood changes by less than this, relative to itself; 0 runs exactly `max_iter` sweeps.
+    n_init : int, default=1
+        Number of starts; the one that ends highest is kept.
+    init : {"consensus", "random"} or dict, default="consensus"
+        Where the objects start: the consensus of one k-means per view, or at random. A dict holds any of
+        ``doc_cluster``, ``topic_feature``, ``cluster_topic`` (``{view: array}``, or one array where there is one
+        view) in the shapes of the fitted attributes; what it lacks starts by consensus (objects) or at random.
+    schedule : {"alternating", "joint"}, default="alternating"
+        Learn topics from fresh memberships, or all from the same expectations (as in the paper).
+    acceleration : {None, "squarem"}, default=None
+        Extrapolate every second sweep; never lowers the likelihood.
+    learning_decay, learning_offset : float, default=0.7 and 10
+        `partial_fit` gives minibatch t the weight ``(learning_offset + t) ** -learning_decay``.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the start.
+    engine, n_jobs, time_budget, verbose, callbacks, checkpoint, checkpoint_every
+        As in `PLSA`.
+
+    Attributes
+    ----------
+    labels_ : ndarray (n_objects,)
+        Likeliest cluster of each training object.
+    doc_cluster_ : ndarray (n_objects, n_clusters)
+        ``p(cluster | object)`` of the training objects.
+    cluster_topic_ : dict of ndarray (n_clusters, n_components)
+        ``p(topic | cluster, view)`` by view.
+    topic_feature_ : dict of ndarray (n_components, n_features of the view)
+        ``p(feature | topic, view)`` by view.
+    history_ : dict of lists
+        "objective" (weighted log-likelihood) and "seconds" after each sweep; entry 0 is the start.
+
+    Examples
+    --------
+    >>> from coview import MultiViewPLSA, clustering_accuracy, make_topic_views
+    >>> data = make_topic_views(n_objects=150, n_clusters=3, random_state=0)
+    >>> model = MultiViewPLSA(n_clusters=3, n_components=6, random_state=0).fit(data.views)
+    >>> clustering_accuracy(data.target, model.labels_) > 0.95
+    True
+    >>> model.predict(data.views[:5].select("view1")).shape
+    (5,)
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        n_components: Any = 32,
+        *,
+        view_weights: Any = None,
+        max_iter: int = 150,
+        tol: float = 1e-5,
+        n_init: int = 1,
+        init: Any = "consensus",
+        schedule: str = "alternating",
+        acceleration: str | None = None,
+        engine: Any = "auto",
+        n_jobs: int | None = None,
+        learning_decay: float = 0.7,
+        learning_offset: float = 10.0,
+        time_budget: float | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        callbacks: Any = None,
+        checkpoint: Any = None,
+        checkpoint_every: int = 10,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_components = n_components
+        self.view_weights = view_weights
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.init = init
+        self.schedule = schedule
+        self.acceleration = acceleration
+        self.engine = engine
+        self.n_jobs = n_jobs
+        self.learning_decay = learning_decay
+        self.learning_offset = learning_offset
+        self.time_budget = time_budget
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callbacks = callbacks
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+
+    def fit(self, X: Any, y: Any = None) -> MultiViewPLSA:
+        """Cluster the objects of X; y is ignored."""
+        self._fit(X, self._fit_views(X))
+        self.labels_ = self.doc_cluster_.argmax(axis=1)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> MultiViewPLSA:
+        """Learn from one minibatch (online EM); every batch has the views of the first."""
+        first = not hasattr(self, "batch_counts_")
+        self._learn_batch(self._fit_views(X) if first else self._new_views(X), first)
+        self.labels_ = self.doc_cluster_.argmax(axis=1)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        """Cluster the objects of X and fold them in; see `doc_cluster_` for where the fit itself left them."""
+        return self.fit(X).transform(X)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Cluster memberships of objects, new or old, from some or all of the fitted views; rows sum to one."""
+        return self._mixtures(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Likeliest cluster of objects, new or old, from some or all of the fitted views."""
+        return self._mixtures(X).argmax(axis=1)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log-likelihood per token (unit of mass), memberships folded in."""
+        return self._token_score(X)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.doc_cluster_.shape[1])
+
+    def _n_columns(self) -> int:
+        return check_count("n_clusters", self.n_clusters)
+
+    def _memberships(self, views: Views, seed: int) -> np.ndarray:
+        if isinstance(self.init, str) and check_option("init", self.init, ("consensus", "random")) == "random":
+            return np.random.default_rng(seed).dirichlet(np.ones(self.n_clusters), len(views))
+        return consensus_memberships(views, self.n_clusters, seed)
+
+
+class MultiViewPLSAClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, ClusterModel):
+    """Classify objects that have several views from few labels: labelled objects hold their class, the rest moves.
+
+    Parameters
+    ----------
+    n_components : int or {view: int}, default=32
+        Number of topics of each view. They cost almost nothing: a sweep takes non-zeros x classes.
+    view_weights : None, float or {view: float}, default=None
+        How much each view counts; 1 by default.
+    max_iter : int, default=150
+        Most sweeps over the data.
+    tol : float, default=1e-5
+        Stop when the log-likelihood changes by less than this, relative to itself; 0 runs exactly `max_iter` sweeps.
+    n_init : int, default=1
+        Number of starts; the one that ends highest is kept.
+    init : {"naive_bayes", "random"} or dict, default="naive_bayes"
+        Where unlabelled objects start: the mean of one naive Bayes posterior per view, or at random. A dict holds any
+        of ``doc_cluster``, ``topic_feature``, ``cluster_topic`` in the shapes of the fitted attributes.
+    schedule : {"alternating", "joint"}, default="alternating"
+        Learn topics from fresh memberships, or all from the same expectations (as in the paper).
+    acceleration : {None, "squarem"}, default=None
+        Extrapolate every second sweep; never lowers the likelihood.
+    learning_decay, learning_offset : float, default=0.7 and 10
+        `partial_fit` gives minibatch t the weight ``(learning_offset + t) ** -learning_decay``.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the start.
+    engine, n_jobs, time_budget, verbose, callbacks, checkpoint, checkpoint_every
+        As in `PLSA`.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes, sorted.
+    labels_ : ndarray (n_objects,)
+        Class of each training object: its own label, or the one found for it.
+    doc_cluster_ : ndarray (n_objects, n_classes)
+        ``p(class | object)`` of the training objects.
+    cluster_topic_, topic_feature_, history_
+        As in `MultiViewPLSA`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coview import MultiViewPLSAClassifier, make_topic_views
+    >>> data = make_topic_views(n_objects=150, n_clusters=3, random_state=0)
+    >>> y = np.full(150, -1)
+    >>> y[:6] = data.target[:6]
+    >>> model = MultiViewPLSAClassifier(n_components=6, random_state=0).fit(data.views, y)
+    >>> bool(np.mean(model.labels_[6:] == data.target[6:]) > 0.95)
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: Any = 32,
+        *,
+        view_weights: Any = None,
+        max_iter: int = 150,
+        tol: float = 1e-5,
+        n_init: int = 1,
+        init: Any = "naive_bayes",
+        schedule: str = "alternating",
+        acceleration: str | None = None,
+        engine: Any = "auto",
+        n_jobs: int | None = None,
+        learning_decay: float = 0.7,
+        learning_offset: float = 10.0,
+        time_budget: float | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        callbacks: Any = None,
+        checkpoint: Any = None,
+        checkpoint_every: int = 10,
+    ) -> None:
+        self.n_components = n_components
+        self.view_weights = view_weights
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.init = init
+        self.schedule = schedule
+        self.acceleration = acceleration
+        self.engine = engine
+        self.n_jobs = n_jobs
+        self.learning_decay = learning_decay
+        self.learning_offset = learning_offset
+        self.time_budget = time_budget
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callbacks = callbacks
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # proportions of features tell classes apart here, not distances: blobs are no fair test
+        tags.classifier_tags.poor_score = True
+        return tags
+
+    def fit(self, X: Any, y: Any) -> MultiViewPLSAClassifier:
+        """Learn from labelled and unlabelled objects; -1, None or NaN in y marks the unlabelled."""
+        views = self._fit_views(X)
+        codes, self.classes_ = encode_labels(y, len(views))
+        self._codes = codes
+        try:
+            self._fit(X, views, {"labels": codes})
+        finally:
+            del self._codes
+        self.labels_ = self.classes_[self.doc_cluster_.argmax(axis=1)]
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Class memberships of objects; the same as `predict_proba`."""
+        return self._mixtures(X)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Class memberships of objects, new or old, from some or all of the fitted views; rows sum to one."""
+        return self._mixtures(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Likeliest class of objects, new or old, from some or all of the fitted views."""
+        memberships = self._mixtures(X)
+        return self.classes_[memberships.argmax(axis=1)]
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.classes_)
+
+    def _n_columns(self) -> int:
+        return len(self.classes_)
+
+    def _memberships(self, views: Views, seed: int) -> np.ndarray:
+        n_classes = len(self.classes_)
+        if isinstance(self.init, str) and check_option("init", self.init, ("naive_bayes", "random")) == "random":
+            return np.random.default_rng(seed).dirichlet(np.ones(n_classes), len(views))
+        return naive_bayes_posterior(views, self._codes, n_classes)

@@ -1,0 +1,234 @@
+"""Dual, multi-view and link PLSA against the five-index EM of the paper, their laws, and few labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from coview import (
+    PLSA,
+    DualPLSA,
+    DualPLSAClassifier,
+    LinkPLSA,
+    MultiViewPLSA,
+    MultiViewPLSAClassifier,
+    Views,
+    clustering_accuracy,
+    make_topic_views,
+)
+
+
+def counts(n, m, seed):
+    rng = np.random.default_rng(seed)
+    X = sparse.random_array((n, m), density=0.4, format="csr", rng=rng)
+    X.data = np.ceil(4 * X.data)
+    return X
+
+
+def problem(n_views, n=14, k=3, seed=0):
+    """Views of different widths, topics of different numbers, and a start for everything."""
+    rng = np.random.default_rng(seed)
+    widths = [8, 11, 6, 9][:n_views]
+    topics = [4, 5, 3, 6][:n_views]
+    names = [f"v{i}" for i in range(n_views)]
+    views = Views({name: counts(n, m, seed + i) for i, (name, m) in enumerate(zip(names, widths))})
+    init = {
+        "doc_cluster": rng.dirichlet(np.ones(k), n),
+        "topic_feature": {name: rng.dirichlet(np.ones(m), y) for name, m, y in zip(names, widths, topics)},
+        "cluster_topic": {name: rng.dirichlet(np.ones(y), k) for name, y in zip(names, topics)},
+    }
+    return views, init, dict(zip(names, topics))
+
+
+def five_index_em(views, init, sweeps, codes=None, weights=None):
+    """The paper's EM with p(y, z | f, d, v) in full: eqs. 9 and 15 to 17."""
+    Z = init["doc_cluster"].copy()
+    F = {v: a.copy() for v, a in init["topic_feature"].items()}
+    B = {v: a.copy() for v, a in init["cluster_topic"].items()}
+    fixed = np.zeros(len(Z), dtype=bool) if codes is None else codes >= 0
+    Z[fixed] = 0
+    if codes is not None:
+        Z[fixed, codes[fixed]] = 1
+    for _ in range(sweeps):
+        pull = np.zeros_like(Z)
+        newF, newB = {}, {}
+        for v, X in views.items():
+            X = X.toarray()
+            joint = np.einsum("yf,zy,dz->dfyz", F[v], B[v], Z)
+            p = joint / joint.sum(axis=(2, 3), keepdims=True)
+            weighted = X[:, :, None, None] * p
+            newF[v] = weighted.sum(axis=(0, 3)).T
+            newB[v] = weighted.sum(axis=(0, 1)).T
+            pull += (1.0 if weights is None else weights[v]) * weighted.sum(axis=(1, 2))
+        F = {v: a / a.sum(axis=1, keepdims=True) for v, a in newF.items()}
+        B = {v: a / a.sum(axis=1, keepdims=True) for v, a in newB.items()}
+        moved = pull / pull.sum(axis=1, keepdims=True)
+        Z = np.where(fixed[:, None], Z, moved)
+    return Z, F, B
+
+
+@pytest.mark.parametrize("n_views", [1, 2, 3, 4])
+def test_clustering_equals_the_five_index_em(n_views):
+    views, init, topics = problem(n_views)
+    model = MultiViewPLSA(3, topics, init=init, schedule="joint", max_iter=50, tol=0).fit(views)
+    Z, F, B = five_index_em(views, init, 50)
+    assert_allclose(model.doc_cluster_, Z, atol=1e-9)
+    for v in views.names:
+        assert_allclose(model.topic_feature_[v], F[v], atol=1e-9)
+        assert_allclose(model.cluster_topic_[v], B[v], atol=1e-9)
+
+
+@pytest.mark.parametrize("n_views", [1, 2, 3, 4])
+def test_classification_equals_the_five_index_em_with_clamped_objects(n_views):
+    views, init, topics = problem(n_views, seed=5)
+    codes = np.array([0, 1, 2, -1, -1, 0] + [-1] * 8)
+    model = MultiViewPLSAClassifier(topics, init=init, schedule="joint", max_iter=50, tol=0).fit(views, codes)
+    Z, F, B = five_index_em(views, init, 50, codes)
+    assert_allclose(model.doc_cluster_, Z, atol=1e-9)
+    for v in views.names:
+        assert_allclose(model.topic_feature_[v], F[v], atol=1e-9)
+        assert_allclose(model.cluster_topic_[v], B[v], atol=1e-9)
+
+
+def test_view_weights_equal_the_five_index_em_with_weights():
+    views, init, topics = problem(2)
+    weights = {"v0": 0.3, "v1": 2.0}
+    model = MultiViewPLSA(3, topics, init=init, view_weights=weights, schedule="joint", max_iter=30, tol=0).fit(views)
+    Z, F, _ = five_index_em(views, init, 30, weights=weights)
+    assert_allclose(model.doc_cluster_, Z, atol=1e-9)
+    assert_allclose(model.topic_feature_["v1"], F["v1"], atol=1e-9)
+
+
+def test_dual_plsa_equals_multi_view_plsa_on_the_glued_view():
+    views, _, _ = problem(2)
+    rng = np.random.default_rng(1)
+    topics = rng.dirichlet(np.ones(19), 4)
+    clusters = rng.dirichlet(np.ones(4), 3)
+    doc = rng.dirichlet(np.ones(3), 14)
+    settings = {"max_iter": 25, "tol": 0}
+    init = {"doc_cluster": doc, "topic_feature": topics, "cluster_topic": clusters}
+    glued = MultiViewPLSA(3, 4, init=init, **settings).fit(views.hstack())
+    init = {
+        "doc_cluster": doc,
+        "topic_feature": {"v0": topics[:, :8], "v1": topics[:, 8:]},
+        "topic_view": np.column_stack([topics[:, :8].sum(axis=1), topics[:, 8:].sum(axis=1)]),
+        "cluster_topic": {"v0": clusters, "v1": clusters},
+    }
+    dual = DualPLSA(3, 4, init=init, **settings).fit(views)
+    assert_allclose(dual.doc_cluster_, glued.doc_cluster_, atol=1e-9)
+    assert_allclose(dual.transform(views), glued.transform(views.hstack()), atol=1e-6)
+    assert_allclose(dual.cluster_topic_["v0"], dual.cluster_topic_["v1"])
+    assert_allclose(dual.topic_view_.sum(axis=1), 1)
+
+
+def test_plsa_is_multi_view_plsa_with_one_topic_per_cluster():
+    X = counts(20, 12, 0)
+    rng = np.random.default_rng(0)
+    doc, topics = rng.dirichlet(np.ones(3), 20), rng.dirichlet(np.ones(12), 3)
+    plain = PLSA(3, init={"doc_topic": doc, "topic_feature": topics}, max_iter=20, tol=0).fit(X)
+    init = {"doc_cluster": doc, "topic_feature": topics, "cluster_topic": np.eye(3)}
+    multi = MultiViewPLSA(3, 3, init=init, max_iter=20, tol=0).fit(X)
+    assert_allclose(multi.doc_cluster_, plain.doc_topic_, atol=1e-8)
+
+
+def test_link_plsa_sums_the_row_statistics_over_views():
+    views, _, _ = problem(2)
+    rng = np.random.default_rng(2)
+    doc = rng.dirichlet(np.ones(3), 14)
+    topics = {"v0": rng.dirichlet(np.ones(8), 3), "v1": rng.dirichlet(np.ones(11), 3)}
+    init = {"doc_topic": doc, "topic_feature": topics}
+    model = LinkPLSA(3, init=init, schedule="joint", max_iter=10, tol=0).fit(views)
+    for _ in range(10):
+        pull, new = np.zeros_like(doc), {}
+        for v, X in views.items():
+            R = X.toarray() / (doc @ topics[v])
+            pull += R @ topics[v].T
+            new[v] = topics[v] * (doc.T @ R)
+            new[v] = new[v] / new[v].sum(axis=1, keepdims=True)
+        doc = doc * pull
+        doc, topics = doc / doc.sum(axis=1, keepdims=True), new
+    assert_allclose(model.doc_topic_, doc, atol=1e-9)
+    assert_allclose(model.topic_feature_["v1"], topics["v1"], atol=1e-9)
+
+
+def test_a_view_that_all_rows_lack_but_one_says_nothing_about_the_others():
+    made = make_topic_views(n_objects=120, n_clusters=3, missing={"view0": 0.0, "view1": 0.5}, random_state=0)
+    model = MultiViewPLSA(3, 6, random_state=0).fit(made.views)
+    assert clustering_accuracy(made.target, model.labels_) > 0.9
+    link = LinkPLSA(3, n_init=3, random_state=0).fit(made.views)
+    assert clustering_accuracy(made.target, link.doc_topic_.argmax(axis=1)) > 0.9
+
+
+@pytest.mark.parametrize("cls", [MultiViewPLSAClassifier, DualPLSAClassifier])
+@pytest.mark.parametrize(
+    "mark", [lambda y: y, lambda y: np.where(y < 0, np.nan, y), lambda y: [None if c < 0 else f"class {c}" for c in y]]
+)
+def test_unlabelled_marks_of_every_kind(cls, mark):
+    made = make_topic_views(n_objects=120, n_clusters=3, random_state=0)
+    y = np.where(np.arange(120) < 9, made.target, -1)
+    model = cls(6, random_state=0).fit(made.views, mark(y))
+    plain = cls(6, random_state=0).fit(made.views, y)
+    assert_array_equal(np.searchsorted(model.classes_, model.labels_), plain.labels_)
+    assert np.mean(plain.labels_ == made.target) > 0.95
+    assert_array_equal(plain.labels_[:9], made.target[:9])
+
+
+def test_all_labelled_and_one_label_per_class_work():
+    made = make_topic_views(n_objects=150, n_clusters=3, random_state=1)
+    train, test = made.views[:100], made.views[100:]
+    full = MultiViewPLSAClassifier(6, random_state=0).fit(train, made.target[:100])
+    assert_array_equal(full.labels_, made.target[:100])
+    assert full.score(test, made.target[100:]) > 0.95
+    y = np.full(100, -1)
+    for label in range(3):
+        y[np.flatnonzero(made.target[:100] == label)[0]] = label
+    one = MultiViewPLSAClassifier(6, random_state=0).fit(train, y)
+    assert one.score(test, made.target[100:]) > 0.9
+    assert_allclose(one.predict_proba(test.select("view0")).sum(axis=1), 1, atol=1e-6)
+
+
+def test_exact_one_hot_starts_are_softened_so_that_they_can_move():
+    made = make_topic_views(n_objects=90, n_clusters=3, quality=0.5, random_state=2)
+    model = MultiViewPLSA(3, 6, max_iter=5, tol=0, random_state=0).fit(made.views)
+    assert (model.doc_cluster_.max(axis=1) < 1).any()
+
+
+def test_minibatches_learn_the_clusters():
+    made = make_topic_views(n_objects=400, n_clusters=3, random_state=3)
+    model = MultiViewPLSA(3, 6, random_state=0)
+    for epoch in range(4):
+        for part in np.array_split(np.random.default_rng(epoch).permutation(400), 4):
+            model.partial_fit(made.views[part])
+    batch = MultiViewPLSA(3, 6, random_state=0).fit(made.views)
+    assert model.score(made.views) > batch.score(made.views) - 0.03 * abs(batch.score(made.views))
+    assert clustering_accuracy(made.target, model.predict(made.views)) > 0.9
+
+
+def test_top_features_of_clusters_and_topics():
+    made = make_topic_views(n_objects=90, n_clusters=3, random_state=0)
+    model = MultiViewPLSA(3, 5, random_state=0).fit(made.views)
+    assert len(model.top_features("view0", 4)) == 5
+    clusters = model.top_features("view0", 4, of="cluster")
+    assert len(clusters) == 3 and len(clusters[0]) == 4
+    profile = model.cluster_topic_["view0"] @ model.topic_feature_["view0"]
+    assert clusters[1][0][1] == pytest.approx(profile[1].max())
+    with pytest.raises(ValueError, match="of must be"):
+        model.top_features("view0", of="object")
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"n_components": {"view0": 3}}, "no value for view 'view1'"),
+        ({"n_components": {"view0": 3, "view1": 3, "links": 2}}, "names view 'links'"),
+        ({"view_weights": {"links": 2.0}}, "names view 'links'"),
+        ({"init": "naive"}, "init must be one of"),
+        ({"n_clusters": 0}, "n_clusters must be"),
+    ],
+)
+def test_bad_parameters_are_named(settings, sentence):
+    made = make_topic_views(n_objects=20, random_state=0)
+    with pytest.raises(ValueError, match=sentence):
+        MultiViewPLSA(**{"n_clusters": 2, "n_components": 3, **settings}).fit(made.views)

@@ -1,0 +1,106 @@
+"""The docs say what is true: snippets run and print what they show, examples run, every public name has a place."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import doctest
+import io
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+import coview
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
+PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if "_build" not in path.parts)
+NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
+
+pytestmark = pytest.mark.skipif(not EXAMPLES, reason="needs a checkout: docs and examples are not in the package")
+
+
+def fences(text: str, language: str) -> list[str]:
+    """Fenced blocks of one language in a Markdown text."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def listed_names(page: str) -> set[str]:
+    """Names that an API page documents: the entries of its autosummary tables, and data."""
+    entries = re.findall(r"^   (\w[\w.]*)$", page, flags=re.MULTILINE)
+    return {*entries, *re.findall(r"^\.\. py:data:: (\w+)$", page, flags=re.MULTILINE)}
+
+
+def test_every_public_name_is_in_the_api_page():
+    assert set(coview.__all__) - listed_names((ROOT / "docs" / "api.rst").read_text(encoding="utf-8")) == set()
+
+
+def test_every_name_in_the_api_page_exists():
+    for name in listed_names((ROOT / "docs" / "api.rst").read_text(encoding="utf-8")):
+        module, _, attribute = f"coview.{name}".rpartition(".")
+        found = coview if module == "coview" else __import__(module, fromlist=[attribute])
+        assert hasattr(found, attribute), name
+
+
+def test_the_readme_opens_with_the_two_commands():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    commands = [line.split("#")[0].strip() for line in text.splitlines() if line.startswith("    ")]
+    assert commands[:2] == ["make demo", "make test"]
+
+
+def test_the_readme_prints_what_it_shows():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (code,), (shown,) = fences(text, "python"), fences(text, "text")
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, "README.md", "exec"), {"__name__": "readme"})
+    found = printed.getvalue()
+    assert NUMBER.sub("#", found).split() == NUMBER.sub("#", shown).split()
+    # the last digit of a score may differ between processors
+    assert [float(n) for n in NUMBER.findall(found)] == pytest.approx(
+        [float(n) for n in NUMBER.findall(shown)], abs=0.05
+    )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT / "docs")))
+def test_pages_print_what_they_show(page):
+    blocks = [block for block in fences(page.read_text(encoding="utf-8"), "python") if ">>>" in block]
+    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page.name, str(page), 0)
+    report = io.StringIO()
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    runner.run(test, out=report.write)
+    assert runner.failures == 0, report.getvalue()
+
+
+def test_the_guide_has_examples():
+    guide = [page for page in PAGES if page.parent.name == "guide" and page.name != "index.md"]
+    assert len(guide) >= 6
+    assert all(">>>" in page.read_text(encoding="utf-8") for page in guide)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_are_short_and_say_what_they_show(path):
+    source = path.read_text(encoding="utf-8")
+    assert len(source.splitlines()) <= 120
+    title, line = (ast.get_docstring(ast.parse(source)) or "\n").splitlines()[:2]
+    assert title
+    assert set(line) == {"="}
+    assert len(line) >= len(title)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_run_and_plot(path, monkeypatch):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    pyplot.close("all")
+    monkeypatch.setattr(pyplot, "show", lambda *args, **kwargs: None)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            runpy.run_path(str(path), run_name="__main__")
+        assert pyplot.get_fignums()
+    finally:
+        pyplot.close("all")
