@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint docs bench clean
+.PHONY: help demo test lint docs bench reproduce clean
 
 help:
 	@echo "make demo   set up and run the demonstration"
 	@echo "make test   set up and pass every check: ruff, mypy, import contracts, pytest"
 	@echo "make docs   build the site into docs/_build/html, warnings are errors"
+	@echo "make reproduce PAPER=mvplsa_2012   run a paper's experiments again, ours beside theirs"
 	@echo "make bench  measure speed and memory against scikit-learn (results in benchmarks/results)"
 
 $(BIN)/python:
@@ -45,6 +46,9 @@ docs: $(VENV)/.docs
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/run.py
+
+reproduce: $(VENV)/.dev
+	$(BIN)/python reproductions/run.py $(PAPER)
 
 clean:
 	rm -rf $(VENV) docs/_build docs/auto_examples .pytest_cache .mypy_cache .ruff_cache

@@ -46,7 +46,7 @@ def text_like(size: str, dtype: Any = np.float32, seed: int = 0) -> sparse.csr_a
 
 
 def stored(size: str, folder: str) -> sparse.csr_array:
-    """`text_like` data, made once per folder and read back: a process that reads it holds no leftovers of the making."""
+    """`text_like` data, made once per folder and read back: who reads it holds no leftovers of the making."""
     path = Path(folder) / f"{size}.npz"
     if not path.exists():
         sparse.save_npz(path, text_like(size), compressed=False)

@@ -12,9 +12,13 @@ from coview import Views, load, save
 from coview.catalog import ESTIMATORS, estimators
 
 SMALL = {"n_components": 3, "n_clusters": 3, "max_iter": 20, "tol": 0}
-SETTINGS: dict[str, dict[str, object]] = dict.fromkeys(
-    ("PLSA", "LinkPLSA", "DualPLSA", "DualPLSAClassifier", "MultiViewPLSA", "MultiViewPLSAClassifier"), SMALL
-)
+SETTINGS: dict[str, dict[str, object]] = {
+    **dict.fromkeys(
+        ("PLSA", "LinkPLSA", "DualPLSA", "DualPLSAClassifier", "MultiViewPLSA", "MultiViewPLSAClassifier"), SMALL
+    ),
+    "ConsensusClustering": {"n_clusters": 3, "tol": 0, "n_init": 3},
+    "CoTrainingClassifier": {"max_iter": 3, "pool_size": 20},
+}
 NAMES = sorted(ESTIMATORS)
 OUTPUTS = ("transform", "predict", "predict_proba", "decision_function")
 

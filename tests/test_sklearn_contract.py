@@ -15,6 +15,7 @@ SETTINGS: dict[str, dict[str, object]] = {
     "MultiViewPLSA": {"n_clusters": 2, "n_components": 3, "max_iter": 30},
     "DualPLSAClassifier": {"n_components": 3, "max_iter": 30},
     "MultiViewPLSAClassifier": {"n_components": 3, "max_iter": 30},
+    "ConsensusClustering": {"n_clusters": 2, "n_init": 2},
 }
 
 NEGATIVE = "the check feeds negative values to clusterers whatever their positive_only tag says; counts are needed here"
@@ -26,6 +27,10 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = {
     "MultiViewPLSA": CLUSTERER,
     "DualPLSAClassifier": CLASSIFIER,
     "MultiViewPLSAClassifier": CLASSIFIER,
+    "MultiViewNaiveBayes": CLASSIFIER,
+    "CoTrainingClassifier": CLASSIFIER,
+    "BestView": CLASSIFIER,
+    "ConcatenatedViews": CLASSIFIER,
 }
 
 

@@ -16,10 +16,19 @@ _MODULES = {
     "coview.data.coerce": ("as_views",),
     "coview.data.columns": ("ColumnViews",),
     "coview.data.files": ("read_views",),
+    "coview.data.split": ("split_features",),
     "coview.data.text": ("TextViews",),
     "coview.data.views": ("Views",),
     "coview.data.weighting": ("LogCounts", "MinDocumentFrequency", "TfidfViews", "UnitRows"),
-    "coview.datasets": ("load_python_packages", "make_blobs_views", "make_topic_views"),
+    "coview.datasets": (
+        "load_citeseer",
+        "load_cora",
+        "load_newsgroups_views",
+        "load_python_packages",
+        "load_webkb",
+        "make_blobs_views",
+        "make_topic_views",
+    ),
     "coview.metrics": (
         "average_rank",
         "clustering_accuracy",
@@ -53,17 +62,27 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:  # what type checkers and editors see
+    from coview.baselines.best_view import BestView as BestView
+    from coview.baselines.co_training import CoTrainingClassifier as CoTrainingClassifier
+    from coview.baselines.concatenated import ConcatenatedViews as ConcatenatedViews
+    from coview.baselines.consensus import ConsensusClustering as ConsensusClustering
+    from coview.baselines.naive_bayes import MultiViewNaiveBayes as MultiViewNaiveBayes
     from coview.data.codebook import Codebook as Codebook
     from coview.data.coerce import as_views as as_views
     from coview.data.columns import ColumnViews as ColumnViews
     from coview.data.files import read_views as read_views
+    from coview.data.split import split_features as split_features
     from coview.data.text import TextViews as TextViews
     from coview.data.views import Views as Views
     from coview.data.weighting import LogCounts as LogCounts
     from coview.data.weighting import MinDocumentFrequency as MinDocumentFrequency
     from coview.data.weighting import TfidfViews as TfidfViews
     from coview.data.weighting import UnitRows as UnitRows
+    from coview.datasets import load_citeseer as load_citeseer
+    from coview.datasets import load_cora as load_cora
+    from coview.datasets import load_newsgroups_views as load_newsgroups_views
     from coview.datasets import load_python_packages as load_python_packages
+    from coview.datasets import load_webkb as load_webkb
     from coview.datasets import make_blobs_views as make_blobs_views
     from coview.datasets import make_topic_views as make_topic_views
     from coview.metrics import average_rank as average_rank

@@ -16,9 +16,11 @@ class Entry:
     name: str
     module: str
     summary: str
-    kind: str  # "transformer", "clusterer", "classifier"
+    kind: str  # "transformer", "clusterer", "classifier", or "wrapper" of any of these
     monotone: bool = False  # history_["objective"] never falls
 
+
+_BASE = "coview.baselines."
 
 ESTIMATORS: dict[str, Entry] = {
     entry.name: entry
@@ -29,6 +31,13 @@ ESTIMATORS: dict[str, Entry] = {
         Entry("MultiViewPLSA", "coview.plsa.multiview", "one clustering of several views", "clusterer", True),
         Entry("MultiViewPLSAClassifier", "coview.plsa.multiview", "few labels, several views", "classifier", True),
         Entry("LinkPLSA", "coview.plsa.link", "one topic mixture for several views", "transformer", True),
+        Entry(
+            "MultiViewNaiveBayes", _BASE + "naive_bayes", "naive Bayes per view, mean of the posteriors", "classifier"
+        ),
+        Entry("CoTrainingClassifier", _BASE + "co_training", "views that label objects for each other", "classifier"),
+        Entry("ConsensusClustering", _BASE + "consensus", "one clustering out of one per view", "clusterer", True),
+        Entry("BestView", _BASE + "best_view", "any single-view estimator on its best view", "wrapper"),
+        Entry("ConcatenatedViews", _BASE + "concatenated", "any estimator on all views side by side", "wrapper"),
     )
 }
 

@@ -36,10 +36,10 @@ __all__ = [
     "default_clusterer",
     "feature_log_prob",
     "fold_in_consensus",
+    "for_sklearn",
     "log_shares",
     "mean_posterior",
     "naive_bayes_posterior",
-    "short_indices",
     "soft_indicators",
     "unit_rows",
     "view_posterior",
@@ -198,17 +198,21 @@ def unit_rows(matrix: Any) -> Any:
     """Rows of length one, in floating point; empty rows stay empty."""
     if matrix.dtype.kind != "f":
         matrix = matrix.astype(np.float64)
-    return short_indices(normalize(matrix))
+    return for_sklearn(normalize(matrix))
 
 
-def short_indices(matrix: Any) -> Any:
-    """Sparse matrix with 32-bit indices where they suffice: many of scikit-learn's estimators refuse longer ones."""
-    if not sparse.issparse(matrix) or matrix.indices.dtype == matrix.indptr.dtype == np.int32:
+def for_sklearn(matrix: Any) -> Any:
+    """Sparse matrix as scikit-learn's compiled code wants it: 32-bit indices where they suffice, not read-only.
+
+    A dense matrix is handed over as it is.
+    """
+    if not sparse.issparse(matrix):
         return matrix
-    if max(matrix.nnz, *matrix.shape) > np.iinfo(np.int32).max:
-        return matrix
-    indices, indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
-    return type(matrix)((matrix.data, indices, indptr), shape=matrix.shape)
+    short = max(matrix.nnz, *matrix.shape) <= np.iinfo(np.int32).max
+    kind = np.int32 if short else np.int64
+    parts = (matrix.data, matrix.indices.astype(kind, copy=False), matrix.indptr.astype(kind, copy=False))
+    own = tuple(part if part.flags.writeable else part.copy() for part in parts)
+    return type(matrix)(own, shape=matrix.shape)
 
 
 def soft_indicators(labels: np.ndarray, n_clusters: int, softness: float = SOFTNESS) -> np.ndarray:

@@ -40,8 +40,7 @@ def test_prefetch_changes_no_bit():
     A, B = rng.random((50, 24)), rng.random((40, 24))
     outs = [np.empty_like(A) for _ in range(2)]
     values = [
-        ratio(X.indptr, X.indices, X.data, A, B, out, 0, 50, False, True, ahead)
-        for out, ahead in zip(outs, (0, 8))
+        ratio(X.indptr, X.indices, X.data, A, B, out, 0, 50, False, True, ahead) for out, ahead in zip(outs, (0, 8))
     ]
     np.testing.assert_array_equal(*outs)
     assert values[0] == values[1]

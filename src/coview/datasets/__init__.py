@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any
 # public name -> module that defines it; `fetch.fetch` stays in its module, whose name it shares
 _PUBLIC = {
     "data_home": "coview.datasets.fetch",
+    "load_citeseer": "coview.datasets.linqs",
+    "load_cora": "coview.datasets.linqs",
+    "load_newsgroups_views": "coview.datasets.newsgroups",
     "load_python_packages": "coview.datasets.python_packages",
+    "load_webkb": "coview.datasets.webkb",
     "make_blobs_views": "coview.datasets.synthetic",
     "make_topic_views": "coview.datasets.synthetic",
 }
@@ -30,6 +34,10 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from coview.datasets.fetch import data_home as data_home
+    from coview.datasets.linqs import load_citeseer as load_citeseer
+    from coview.datasets.linqs import load_cora as load_cora
+    from coview.datasets.newsgroups import load_newsgroups_views as load_newsgroups_views
     from coview.datasets.python_packages import load_python_packages as load_python_packages
     from coview.datasets.synthetic import make_blobs_views as make_blobs_views
     from coview.datasets.synthetic import make_topic_views as make_topic_views
+    from coview.datasets.webkb import load_webkb as load_webkb

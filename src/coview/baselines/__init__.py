@@ -1,0 +1,1 @@
+"""Simple rivals for every model: naive Bayes, co-training, consensus, best view, concatenation."""

@@ -1,0 +1,200 @@
+"""Consensus clustering (MVC): each view is clustered by itself, and one common pattern explains all of them.
+
+The formulas are in `coview.starts`, since other models start from the same consensus.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from coview.base import MultiViewEstimator, base_seed, check_count
+from coview.baselines.parameters import per_view
+from coview.data.arrays import take_rows
+from coview.data.views import Views
+from coview.exceptions import ViewsError
+from coview.starts import consensus, default_clusterer, fold_in_consensus, for_sklearn, unit_rows
+
+__all__ = ["ConsensusClustering"]
+
+
+def _can_predict(self: ConsensusClustering) -> bool:
+    return self.estimator is None or hasattr(self.estimator, "predict")
+
+
+class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MultiViewEstimator):
+    """One clustering out of one clustering per view, by generalised Kullback-Leibler divergence.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters of the consensus, and of every view where `estimator` is None.
+    estimator : clusterer or None, default=None
+        What clusters one view, as it is given; its own number of clusters may differ from `n_clusters`. Its label -1
+        (noise) counts as "no opinion". None is k-means on rows of unit length.
+    max_iter : int, default=300
+        Most updates of the consensus.
+    tol : float, default=1e-7
+        Stop when the divergence changes by less than this, relative to itself; 0 makes exactly `max_iter` updates.
+    n_init : int, default=10
+        Number of starts of the consensus; the one that ends with the least divergence is kept.
+    softness : float, default=0.01
+        Share of each object's cluster in a view that is spread over all clusters of that view.
+    view_weights : dict or None, default=None
+        Weight of each view; 1 for views that are not named.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the clusterers and of the starts.
+
+    Attributes
+    ----------
+    labels_ : ndarray (n_objects,)
+        Cluster of each training object.
+    doc_cluster_ : ndarray (n_objects, n_clusters)
+        Memberships of the training objects; rows sum to one.
+    cluster_mapping_ : dict of ndarray (n_clusters, clusters of the view)
+        Share of each view's clusters in each cluster of the consensus, by view; rows sum to one.
+    view_labels_ : dict of ndarray (n_objects,)
+        Cluster of each training object by each view alone, -1 where it lacks the view.
+    estimators_ : dict
+        Fitted clusterer of each view.
+    history_ : dict of lists
+        "objective": minus the divergence after each update, which never falls; entry 0 is the start.
+    n_iter_ : int
+        Updates of the best start.
+
+    Notes
+    -----
+    An object that lacks a view is placed by the others; one without any view belongs to all clusters alike. New objects
+    are placed by their clusters in each given view, if the clusterer can `predict`.
+
+    References
+    ----------
+    B. Long, P. S. Yu, Z. Zhang: A general model for multiple view unsupervised learning. SDM 2008.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coview import Views
+    >>> from coview import ConsensusClustering
+    >>> X = Views(words=np.array([[3, 0], [2, 0], [0, 3], [0, 2]]), links=np.array([[1, 0], [2, 1], [0, 1], [1, 2]]))
+    >>> model = ConsensusClustering(2, random_state=0).fit(X)
+    >>> bool(model.labels_[0] == model.labels_[1]), bool(model.labels_[0] == model.labels_[2])
+    (True, False)
+    >>> bool((model.predict(X.select("links")) == model.labels_).all())
+    True
+    """
+
+    _models_counts = False
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        estimator: Any = None,
+        max_iter: int = 300,
+        tol: float = 1e-7,
+        n_init: int = 10,
+        softness: float = 0.01,
+        view_weights: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.estimator = estimator
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.softness = softness
+        self.view_weights = view_weights
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> ConsensusClustering:
+        """Cluster each view, then find the consensus; y is ignored."""
+        self._check_parameters()
+        views = self._fit_views(X)
+        if len(views) < self.n_clusters:
+            raise ValueError(f"n_samples={len(views)} should be >= n_clusters={self.n_clusters}.")
+        weights = per_view("view_weights", self.view_weights, self.view_names_)
+        seed = base_seed(self.random_state)
+        self.estimators_: dict[str, Any] = {}
+        self.view_labels_: dict[str, np.ndarray] = {}
+        for v, name in enumerate(views.names):
+            self.estimators_[name], self.view_labels_[name] = self._cluster(name, views, v, seed)
+        found = consensus(
+            list(self.view_labels_.values()),
+            self.n_clusters,
+            seed=seed,
+            weights=weights,
+            softness=self.softness,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            n_init=self.n_init,
+        )
+        self.cluster_mapping_ = dict(zip(views.names, found.mappings))
+        self.doc_cluster_ = found.memberships.astype(next(views.values()).dtype)
+        self.labels_ = self.doc_cluster_.argmax(axis=1)
+        self.history_ = {"objective": found.objective}
+        self.n_iter_ = len(found.objective) - 1
+        return self
+
+    @available_if(_can_predict)
+    def predict(self, X: Any) -> np.ndarray:
+        """Cluster of each object, from some or all of the fitted views."""
+        return self._memberships(X).argmax(axis=1)
+
+    @available_if(_can_predict)
+    def transform(self, X: Any) -> np.ndarray:
+        """Memberships of objects (n_objects, n_clusters), from some or all of the fitted views."""
+        return self._memberships(X)
+
+    # -- pieces
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.doc_cluster_.shape[1]
+
+    def _memberships(self, X: Any) -> np.ndarray:
+        check_is_fitted(self, "cluster_mapping_")
+        views = self._new_views(X)
+        labels = []
+        for v, (name, matrix) in enumerate(views.items()):
+            found = np.asarray(self.estimators_[name].predict(self._prepared(matrix)))
+            known = views.present[:, v] & (found < self.cluster_mapping_[name].shape[1])
+            labels.append(np.where(known, found, -1))
+        weights = per_view("view_weights", self.view_weights, self.view_names_)
+        chosen = weights[[self.view_names_.index(name) for name in views.names]]
+        mappings = [self.cluster_mapping_[name] for name in views.names]
+        memberships = fold_in_consensus(labels, mappings, weights=chosen, softness=self.softness)
+        return memberships.astype(next(views.values()).dtype)
+
+    def _check_parameters(self) -> None:
+        for name in ("n_clusters", "max_iter", "n_init"):
+            check_count(name, getattr(self, name))
+        if not 0 < self.softness < 1:
+            raise ValueError(f"softness must lie between 0 and 1, got {self.softness!r}.")
+        if not self.tol >= 0:
+            raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}.")
+
+    def _prepared(self, matrix: Any) -> Any:
+        return unit_rows(matrix) if self.estimator is None else for_sklearn(matrix)
+
+    def _cluster(self, name: str, views: Views, v: int, seed: int) -> tuple[Any, np.ndarray]:
+        """Fitted clusterer of one view, and its labels for all objects (-1 where they lack the view)."""
+        have = np.flatnonzero(views.present[:, v])
+        if not have.size:
+            raise ViewsError(f"No object has view {name!r}, so that it cannot be clustered. Drop it.")
+        rows = self._prepared(views[name] if len(have) == len(views) else take_rows(views[name], have))
+        if self.estimator is None:
+            model = default_clusterer(min(self.n_clusters, rows.shape[0]), seed)
+        else:
+            model = clone(self.estimator)
+            if model.get_params().get("random_state", seed) is None:
+                model.set_params(random_state=seed)
+        if not hasattr(model, "fit_predict"):
+            raise TypeError(f"estimator must be a clusterer with fit_predict, got {model!r}.")
+        labels = np.full(len(views), -1, dtype=np.int64)
+        labels[have] = model.fit_predict(rows)
+        return model, np.maximum(labels, -1)

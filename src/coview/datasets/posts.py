@@ -1,0 +1,199 @@
+"""Posts of 20 Newsgroups: the files of the "bydate" release, and the parts of a post."""
+
+from __future__ import annotations
+
+import re
+import tarfile
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from coview.datasets.fetch import data_home as find_data_home
+from coview.datasets.fetch import fetch
+from coview.datasets.packed import DAMAGED, check_option
+from coview.exceptions import DataFileError
+
+__all__ = ["HALVES", "REMOVABLE", "Post", "clean", "header_lines", "read_posts", "split_header"]
+
+HALVES = {"20news-bydate-train": "train", "20news-bydate-test": "test"}  # folder -> half
+REMOVABLE = ("headers", "quotes", "footers")
+
+_FOLDER, _ARCHIVE = "newsgroups20", "20news-bydate.tar"
+_FILES = {f"{_FOLDER}/{_ARCHIVE}.gz": "8f1b2514ca22a5ade8fbb9cfa5727df95fa587f4c87b786e15c759fa66d95610"}
+_URLS = ("http://qwone.com/~jason/20Newsgroups", "https://people.csail.mit.edu/jrennie/20Newsgroups")
+
+_QUOTED = re.compile(r"[ \t]*(?:\w{0,4}>|[|:}\]])|In article\b").match
+_ATTRIBUTION = ("writes", "wrote", "says", "said")
+_SIGNATURE_LINES = 12  # a rule of dashes with more lines below it is part of the text
+
+Wanted = Callable[[str, str, str], bool]
+
+
+class Post(NamedTuple):
+    """A post: "train" or "test", its newsgroup, the number that is its file's name, and the text of the file.
+
+    Examples
+    --------
+    >>> Post("test", "sci.space", "61", "Subject: Orbits").id
+    'sci.space/61'
+    """
+
+    half: str
+    group: str
+    number: str
+    text: str
+
+    @property
+    def id(self) -> str:
+        """Newsgroup and number, which name a post of either half."""
+        return f"{self.group}/{self.number}"
+
+
+def read_posts(
+    data_home: str | Path | None = None, subset: str = "all", groups: Collection[str] | None = None
+) -> list[Post]:
+    """Return the posts of the "bydate" release: the earlier half first, by group, by number.
+
+    Parameters
+    ----------
+    data_home : path, optional
+        See `load_newsgroups_views`.
+    subset : {"all", "train", "test"}, default="all"
+        Which half.
+    groups : sequence of str, optional
+        Only these groups, every one of which must be there; all by default.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> folder = Path(tempfile.mkdtemp(), "newsgroups20", "20news-bydate-test", "sci.space")
+    >>> folder.mkdir(parents=True)
+    >>> _ = (folder / "61").write_bytes(b"Subject: Caf\\xe9\\n\\nOpen.")
+    >>> read_posts(folder.parents[2])
+    [Post(half='test', group='sci.space', number='61', text='Subject: Café\\n\\nOpen.')]
+    """
+    check_option("subset", subset, ("all", *HALVES.values()))
+    halves = tuple(HALVES.values()) if subset == "all" else (subset,)
+
+    def wanted(half: str, group: str, number: str) -> bool:
+        return HALVES.get(half) in halves and not number.startswith(".") and (groups is None or group in groups)
+
+    source = _find_source(find_data_home(data_home))
+    files = _from_folders(source, wanted) if source.is_dir() else _from_archive(source, wanted)
+    posts = [Post(HALVES[half], group, number, text.decode("latin-1")) for half, group, number, text in files]
+    lacking = sorted(set(groups or ()) - {post.group for post in posts})
+    if lacking or not posts:
+        what = f"of {', '.join(map(repr, lacking))} " if lacking else ""
+        raise DataFileError(f"{str(source)!r} has no posts {what}in subset={subset!r}. Get the archive again.")
+    # numbers of different length sort as numbers when the shorter come first
+    posts.sort(key=lambda post: (halves.index(post.half), post.group, len(post.number), post.number))
+    return posts
+
+
+def _find_source(home: Path) -> Path:
+    folder = home / _FOLDER
+    if any((folder / half).is_dir() for half in HALVES):
+        return folder
+    for suffix in (".xz", ".gz", ".bz2", ""):
+        path = folder / f"{_ARCHIVE}{suffix}"
+        if path.is_file():
+            return path
+    return fetch(next(iter(_FILES)), _FILES, _URLS, home)
+
+
+def _from_folders(folder: Path, wanted: Wanted) -> Iterator[tuple[str, str, str, bytes]]:
+    for half in HALVES:
+        for path in (folder / half).glob("*/*"):
+            if path.is_file() and wanted(half, path.parent.name, path.name):
+                yield half, path.parent.name, path.name, path.read_bytes()
+
+
+def _from_archive(path: Path, wanted: Wanted) -> Iterator[tuple[str, str, str, bytes]]:
+    """Files of the archive as they come; nothing is unpacked on disk."""
+    try:
+        with tarfile.open(path, "r|*") as archive:
+            for member in archive:
+                parts = member.name.split("/")[-3:]
+                if member.isfile() and len(parts) == 3 and wanted(*parts):
+                    stream = archive.extractfile(member)
+                    yield parts[0], parts[1], parts[2], stream.read() if stream else b""
+    except (*DAMAGED, tarfile.TarError) as error:
+        raise DataFileError(
+            f"{str(path)!r} cannot be read to its end ({error}). Remove it and get it again."
+        ) from error
+
+
+# -- parts of a post
+
+
+def clean(text: str, remove: Sequence[str]) -> str:
+    """Cut headers, quotes or footers from a post.
+
+    Examples
+    --------
+    >>> clean("Subject: Orbits\\n\\nIn article <1@b> kim@b writes:\\n> Why?\\nBecause.\\n-- \\nAlex", REMOVABLE)
+    'Because.'
+    """
+    if "headers" in remove:
+        text = split_header(text)[1]
+    if "footers" not in remove and "quotes" not in remove:
+        return text
+    lines = text.rstrip().split("\n")  # not splitlines: form feeds and the like are in texts, and break no line
+    if "footers" in remove:
+        lines = lines[: _start_of_footer(lines)]
+    if "quotes" in remove:
+        lines = [line for line in lines if not (_QUOTED(line) or _is_attribution(line))]
+    return "\n".join(lines)
+
+
+def split_header(text: str) -> tuple[str, str]:
+    """Part a post at its first empty line; a post without one is all header.
+
+    Examples
+    --------
+    >>> split_header("Subject: Orbits\\n\\nBecause.")
+    ('Subject: Orbits', 'Because.')
+    """
+    header, _, body = text.replace("\r\n", "\n").partition("\n\n")
+    return header, body
+
+
+def header_lines(text: str, names: Sequence[str]) -> list[str]:
+    """Contents of the named header lines of a post, with the lines that continue them.
+
+    Examples
+    --------
+    >>> header_lines("From: kim@b\\nSUBJECT: Low\\n orbits\\n\\nSubject: no", ["subject"])
+    ['Low orbits']
+    """
+    found: list[str] = []
+    inside = False
+    for line in split_header(text)[0].split("\n"):
+        if line[:1] in (" ", "\t"):  # continues the line above
+            if inside:
+                found[-1] = f"{found[-1]} {line.strip()}"
+            continue
+        name, _, content = line.partition(":")
+        inside = name.strip().lower() in names
+        if inside:
+            found.append(content.strip())
+    return found
+
+
+def _start_of_footer(lines: list[str]) -> int:
+    """Where the signature begins: at the first rule of dashes among the last lines that has text above it."""
+    for i in range(max(1, len(lines) - 1 - _SIGNATURE_LINES), len(lines)):
+        if _is_rule(lines[i]) and any(line.strip() for line in lines[:i]):
+            return i
+    return len(lines)
+
+
+def _is_rule(line: str) -> bool:
+    line = line.strip()
+    return len(line) > 1 and not line.strip("-_=")
+
+
+def _is_attribution(line: str) -> bool:
+    line = line.rstrip()
+    return line.endswith(":") and line[-12:].rstrip(": ").lower().endswith(_ATTRIBUTION)
