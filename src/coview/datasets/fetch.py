@@ -107,10 +107,15 @@ def _resolve(home: str | Path | None) -> Path:
     if home is None:
         home = os.environ.get(ENVIRONMENT) or None
     if home is None:
-        from platformdirs import user_cache_path
-
-        return user_cache_path("coview", appauthor=False)
+        return user_cache()
     return Path(home).expanduser()
+
+
+def user_cache() -> Path:
+    """Return the folder for what coview makes itself and can make again; ``$COVIEW_DATA`` may be someone else's."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path("coview", appauthor=False)
 
 
 def _check_present(path: Path, expected: str) -> None:

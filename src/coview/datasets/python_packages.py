@@ -33,6 +33,7 @@ from sklearn.utils import Bunch
 from coview.data.atomic import atomic_path
 from coview.data.views import Views
 from coview.datasets.fetch import data_home as find_data_home
+from coview.datasets.fetch import user_cache
 from coview.exceptions import DataFileError
 
 __all__ = ["load_python_packages"]
@@ -96,13 +97,13 @@ def load_python_packages(data_home: str | Path | None = None, refresh: bool = Fa
     """Load the demo corpus: functions and classes of installed packages, by docstring words and by names in the code.
 
     About 1,900 objects of 22 subpackages (scipy, scikit-learn, numpy, the standard library). The sources are parsed,
-    never imported or executed. The first call reads them, in seconds; later calls read a cache in the data home,
-    which is kept per version of the packages. The same versions always give the same corpus.
+    never imported or executed. The first call reads them, in seconds; later calls read a cache, which is kept per
+    version of the packages. The same versions always give the same corpus.
 
     Parameters
     ----------
     data_home : path, optional
-        Where the cache lies; see `coview.datasets.data_home`. Where it cannot be written, nothing is cached.
+        Where the cache lies; the user's cache folder by default. Where it cannot be written, nothing is cached.
     refresh : bool, default=False
         Read the sources again although there is a cache.
 
@@ -130,7 +131,8 @@ def load_python_packages(data_home: str | Path | None = None, refresh: bool = Fa
         "scipy": scipy.__version__,
     }
     key = hashlib.sha256(json.dumps([RECIPE, versions], sort_keys=True).encode()).hexdigest()[:16]
-    cache = find_data_home(data_home) / "python_packages" / f"{key}.npz"
+    home = user_cache() if data_home is None else find_data_home(data_home)
+    cache = home / "python_packages" / f"{key}.npz"
     arrays = None if refresh else _read_cache(cache)
     if arrays is None:
         roots = {package: package_root(package) for package in _top_level(SUBPACKAGES)}
