@@ -168,6 +168,7 @@ class BatchEstimator(MultiViewEstimator):
             if not callable(watch):
                 raise TypeError(f"callbacks must be callables or scikit-learn callbacks, got {watch!r}.")
         with ExitStack() as stack:
+            stack.enter_context(engine.limits())
             if self.verbose:
                 from coview.engines.progress import ProgressBar
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,11 @@ class CpuEngine:
 
     def __init__(self, n_jobs: int | None = None) -> None:
         self.team = Team(thread_count(n_jobs))
+
+    def limits(self) -> AbstractContextManager[Any]:
+        from threadpoolctl import threadpool_limits
+
+        return threadpool_limits(self.team.size, user_api="blas")
 
     def prepare(self, matrix: Any) -> CpuMatrix:
         if not sparse.issparse(matrix):

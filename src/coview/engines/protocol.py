@@ -6,6 +6,7 @@ A model sees `Engine` and plain arrays, never NumPy, numba or torch by name: the
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -24,6 +25,9 @@ class Engine(Protocol):
 
     name: str
     xp: Any
+
+    def limits(self) -> AbstractContextManager[Any]:
+        """Context in which libraries called from the steps use no more threads than the engine."""
 
     def prepare(self, matrix: Any) -> Handle:
         """Take in the rows of one view (CSR or dense), by reference where possible."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ class ReferenceEngine:
 
     name = "reference"
     xp = np
+
+    def limits(self) -> AbstractContextManager[Any]:
+        return nullcontext()
 
     def prepare(self, matrix: Any) -> sparse.csr_array:
         return sparse.csr_array(matrix)

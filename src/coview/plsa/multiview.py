@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
 from coview.base import check_count, check_option
@@ -297,4 +298,17 @@ class MultiViewPLSAClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, 
         n_classes = len(self.classes_)
         if isinstance(self.init, str) and check_option("init", self.init, ("naive_bayes", "random")) == "random":
             return np.random.default_rng(seed).dirichlet(np.ones(n_classes), len(views))
-        return naive_bayes_posterior(views, self._codes, n_classes)
+        return naive_bayes_posterior(_as_counts(views), self._codes, n_classes)
+
+
+def _as_counts(views: Views) -> Views:
+    """Views whose typical entry is at least 1, so that Laplace's one more of each feature is small beside it.
+
+    Only the start is made from them: EM itself does not see the scale of a view.
+    """
+    typical = {}
+    for name, matrix in views.items():
+        values = matrix.data if sparse.issparse(matrix) else matrix[matrix > 0]
+        typical[name] = float(np.mean(values)) if len(values) else 1.0
+    small = {name: 1.0 / value for name, value in typical.items() if 0 < value < 1}
+    return views.map({name: lambda matrix, by=by: matrix * by for name, by in small.items()}) if small else views
