@@ -306,9 +306,9 @@ def _as_counts(views: Views) -> Views:
 
     Only the start is made from them: EM itself does not see the scale of a view.
     """
-    typical = {}
+    scaled = {}
     for name, matrix in views.items():
-        values = matrix.data if sparse.issparse(matrix) else matrix[matrix > 0]
-        typical[name] = float(np.mean(values)) if len(values) else 1.0
-    small = {name: 1.0 / value for name, value in typical.items() if 0 < value < 1}
-    return views.map({name: lambda matrix, by=by: matrix * by for name, by in small.items()}) if small else views
+        values: Any = matrix.data if sparse.issparse(matrix) else matrix[matrix > 0]
+        typical = float(np.mean(values)) if len(values) else 1.0
+        scaled[name] = matrix * (1.0 / typical) if 0 < typical < 1 else matrix
+    return Views(scaled, present=views.present)
