@@ -182,11 +182,11 @@ class BatchEstimator(MultiViewEstimator):
                 self.acceleration,
                 self.time_budget,
                 ours,
-                self._checkpoint(views),
+                self._checkpoint(views, blocks, engine),
             )
             return run(steps, blocks, begin, engine, options)
 
-    def _checkpoint(self, views: Views) -> Any:
+    def _checkpoint(self, views: Views, blocks: list[Block], engine: Engine) -> Any:
         if self.checkpoint is None:
             return None
         from coview.engines.checkpoint import Checkpoint, fingerprint
@@ -202,7 +202,8 @@ class BatchEstimator(MultiViewEstimator):
         if settings.get("random_state") is None or not isinstance(settings["random_state"], numbers.Integral):
             raise ValueError("checkpoint needs random_state to be an integer, so that a resumed fit can be the same.")
         settings["class"] = type(self).__name__
-        return Checkpoint(Path(self.checkpoint), self.checkpoint_every, fingerprint(views, settings))
+        carried = [engine.to_numpy(block.extra[name]) for block in blocks for name in sorted(block.extra)]
+        return Checkpoint(Path(self.checkpoint), self.checkpoint_every, fingerprint(views, settings, carried))
 
     def _sklearn_watch(
         self, X: Any, added: list[Any], reconstruct: Callable[[State], dict[str, Any]], stack: ExitStack

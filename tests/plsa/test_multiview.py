@@ -18,6 +18,7 @@ from coview import (
     clustering_accuracy,
     make_topic_views,
 )
+from coview.exceptions import InterruptedFitWarning, ModelFileError
 
 
 def counts(n, m, seed):
@@ -232,3 +233,23 @@ def test_bad_parameters_are_named(settings, sentence):
     made = make_topic_views(n_objects=20, random_state=0)
     with pytest.raises(ValueError, match=sentence):
         MultiViewPLSA(**{"n_clusters": 2, "n_components": 3, **settings}).fit(made.views)
+
+
+def test_a_checkpoint_of_other_labels_is_refused_and_the_same_fit_goes_on(tmp_path):
+    made = make_topic_views(n_objects=60, n_clusters=3, random_state=0)
+    y = np.where(np.arange(60) < 9, made.target, -1)
+    path = tmp_path / "fit.checkpoint"
+
+    def stop(sweep):
+        if sweep.number == 6:
+            raise KeyboardInterrupt
+
+    settings = {"max_iter": 20, "tol": 0, "checkpoint": path, "checkpoint_every": 3, "random_state": 0}
+    with pytest.warns(InterruptedFitWarning):
+        MultiViewPLSAClassifier(5, callbacks=[stop], **settings).fit(made.views, y)
+    other = np.where(np.arange(60) < 12, made.target, -1)
+    with pytest.raises(ModelFileError, match="other data or parameters"):
+        MultiViewPLSAClassifier(5, **settings).fit(made.views, other)
+    resumed = MultiViewPLSAClassifier(5, **settings).fit(made.views, y)
+    unbroken = MultiViewPLSAClassifier(5, max_iter=20, tol=0, random_state=0).fit(made.views, y)
+    assert_array_equal(resumed.doc_cluster_, unbroken.doc_cluster_)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,8 +85,8 @@ def _unpacked(tree: dict[str, Any]) -> Fit:
     return Fit(State(tree["rows"], tree["shared"]), **rest)
 
 
-def fingerprint(views: Views, settings: dict[str, Any]) -> str:
-    """Digest of the data and of the settings that a fit's course depends on."""
+def fingerprint(views: Views, settings: dict[str, Any], arrays: Iterable[Any] = ()) -> str:
+    """Digest of the data, the settings and further arrays (labels, starts) that a fit's course depends on."""
     digest = hashlib.blake2b(digest_size=16)
     digest.update(json.dumps(settings, sort_keys=True, default=str).encode())
     for name, matrix in views.items():
@@ -95,5 +96,6 @@ def fingerprint(views: Views, settings: dict[str, Any]) -> str:
             parts = [getattr(matrix, part) for part in ("indptr", "indices", "data")]
         for part in parts:
             digest.update(np.ascontiguousarray(part).view(np.uint8).data)
-    digest.update(np.packbits(views.present).tobytes())
+    for array in (*arrays, np.packbits(views.present)):
+        digest.update(np.ascontiguousarray(array).view(np.uint8).data)
     return digest.hexdigest()
