@@ -11,8 +11,18 @@ from scipy import sparse
 
 from coview.engines.select import select_engine
 
-ENGINES = ["cpu"]
+ENGINES = ["cpu", "torch"]
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-12}
+
+
+def engine_of(name):
+    """An engine by name; "torch" is the CUDA engine on torch's CPU device, which needs no GPU."""
+    if name != "torch":
+        return select_engine(name)
+    pytest.importorskip("torch", reason="torch is not installed: the CUDA engine's plain path is not checked")
+    from coview.engines.cuda import CudaEngine
+
+    return CudaEngine("cpu")
 
 
 def problem(seed: int, n: int, m: int, k: int, density: float, dtype: type):
@@ -34,36 +44,40 @@ PROBLEMS = st.tuples(
 @given(shape=PROBLEMS)
 def test_operations_agree_with_the_reference(engine, dtype, shape):
     X, A, B = problem(*shape, dtype)
-    ours, right = select_engine(engine), select_engine("reference")
+    ours, right = engine_of(engine), select_engine("reference")
     x, y = ours.prepare(X), right.prepare(X)
+    a, b, back = ours.asarray(A), ours.asarray(B), ours.to_numpy
     rtol = TOLERANCE[dtype]
-    pull, value = ours.ratio_rows(x, A, B)
+    pull, value = ours.ratio_rows(x, a, b)
     expected, right_value = right.ratio_rows(y, A, B)
-    assert_allclose(pull, expected, rtol=rtol)
-    assert value == pytest.approx(right_value, rel=rtol, abs=1e-6)
-    assert pull.dtype == dtype
+    assert_allclose(back(pull), expected, rtol=rtol)
+    assert float(value) == pytest.approx(right_value, rel=rtol, abs=1e-6)
+    assert back(pull).dtype == dtype
     start = np.ones_like(B)
-    assert_allclose(ours.ratio_features(x, A, B, start.copy()), right.ratio_features(y, A, B, start.copy()), rtol=rtol)
-    assert_allclose(ours.log_likelihood(x, A, B), right.log_likelihood(y, A, B), rtol=rtol, atol=1e-5)
-    assert_allclose(ours.project(x, B), right.project(y, B), rtol=rtol, atol=1e-6)
-    assert_allclose(ours.accumulate(x, A, None), right.accumulate(y, A, None), rtol=rtol, atol=1e-6)
-    assert_allclose(ours.row_sums(x), right.row_sums(y), rtol=rtol)
-    assert_allclose(ours.row_shares(A, pull, 1e-12), right.row_shares(A, expected, 1e-12), rtol=rtol)
-    parts, sums = {"a": B, "b": B[:1]}, {"a": np.abs(B - 0.5), "b": B[:1].copy()}
-    copies = {name: part.copy() for name, part in sums.items()}
-    left, other = ours.column_shares(parts, sums, 1e-15), right.column_shares(parts, copies, 1e-15)
-    for name in parts:
-        assert_allclose(left[name], other[name], rtol=rtol)
+    found = ours.ratio_features(x, a, b, ours.asarray(start.copy()))
+    assert_allclose(back(found), right.ratio_features(y, A, B, start.copy()), rtol=rtol)
+    assert_allclose(back(ours.log_likelihood(x, a, b)), right.log_likelihood(y, A, B), rtol=rtol, atol=1e-5)
+    assert_allclose(back(ours.project(x, b)), right.project(y, B), rtol=rtol, atol=1e-6)
+    assert_allclose(back(ours.accumulate(x, a, None)), right.accumulate(y, A, None), rtol=rtol, atol=1e-6)
+    assert_allclose(back(ours.row_sums(x)), right.row_sums(y), rtol=rtol)
+    assert_allclose(back(ours.row_shares(a, pull, 1e-12)), right.row_shares(A, expected, 1e-12), rtol=rtol)
+    some = np.arange(0, X.shape[0], 2)
+    assert_allclose(back(ours.project(ours.take(x, some), b)), right.project(y, B)[some], rtol=rtol, atol=1e-6)
+    old, sums = {"a": B, "b": B[:1]}, {"a": np.abs(B - 0.5), "b": B[:1]}
+    left = ours.column_shares(*({n: ours.asarray(part) for n, part in parts.items()} for parts in (old, sums)), 1e-15)
+    other = right.column_shares(old, {name: part.copy() for name, part in sums.items()}, 1e-15)
+    for name in old:
+        assert_allclose(back(left[name]), other[name], rtol=rtol)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_statistics_that_sum_to_zero_keep_the_old_value(engine):
-    ops = select_engine(engine)
-    old = np.array([[0.25, 0.75], [0.5, 0.5]])
-    pull = np.array([[0.0, 0.0], [1.0, 3.0]])
-    assert_allclose(ops.row_shares(old, pull, 1e-12), [[0.25, 0.75], [0.25, 0.75]])
-    columns = ops.column_shares({"x": old}, {"x": np.array([[0.0, 1.0], [0.0, 2.0]])}, 1e-15)["x"]
-    assert_allclose(columns, [[0.25, 0.75 / 1.75], [0.5, 1.0 / 1.75]])
+    ops = engine_of(engine)
+    old = ops.asarray([[0.25, 0.75], [0.5, 0.5]])
+    pull = ops.asarray([[0.0, 0.0], [1.0, 3.0]])
+    assert_allclose(ops.to_numpy(ops.row_shares(old, pull, 1e-12)), [[0.25, 0.75], [0.25, 0.75]])
+    columns = ops.column_shares({"x": old}, {"x": ops.asarray([[0.0, 1.0], [0.0, 2.0]])}, 1e-15)["x"]
+    assert_allclose(ops.to_numpy(columns), [[0.25, 0.75 / 1.75], [0.5, 1.0 / 1.75]])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -90,10 +104,31 @@ def test_a_fit_is_the_same_on_one_and_two_threads():
     assert fits[0].history_["objective"] == fits[1].history_["objective"]
 
 
-def test_a_fit_agrees_with_the_reference_engine():
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_fit_agrees_with_the_reference_engine(engine):
     from coview import PLSA
 
     X, _, _ = problem(2, 80, 50, 4, 0.2, np.float64)
-    ours, right = (PLSA(4, max_iter=20, tol=0, random_state=0, engine=e).fit(X) for e in ("cpu", "reference"))
+    engines = engine_of(engine), "reference"
+    ours, right = (PLSA(4, max_iter=20, tol=0, random_state=0, engine=e).fit(X) for e in engines)
     assert_allclose(ours.history_["objective"], right.history_["objective"], rtol=1e-10)
     assert_allclose(ours.topic_feature_["x"], right.topic_feature_["x"], rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("acceleration", [None, "squarem"])
+def test_every_batch_model_runs_on_torch_and_agrees_with_the_cpu(acceleration):
+    from coview import DualPLSA, LinkPLSA, MultiViewPLSA, MultiViewPLSAClassifier, make_topic_views
+
+    torch = engine_of("torch")
+    made = make_topic_views(n_objects=80, n_clusters=3, random_state=0)
+    y = np.where(np.arange(80) < 9, made.target, -1)
+    settings = {"max_iter": 15, "tol": 0, "random_state": 0, "acceleration": acceleration}
+    for make in (
+        lambda engine: LinkPLSA(3, engine=engine, **settings),
+        lambda engine: DualPLSA(3, 4, engine=engine, **settings),
+        lambda engine: MultiViewPLSA(3, 4, engine=engine, **settings),
+        lambda engine: MultiViewPLSAClassifier(4, engine=engine, **settings),
+    ):
+        ours, right = make(torch).fit(made.views, y), make("cpu").fit(made.views, y)
+        assert_allclose(ours.history_["objective"], right.history_["objective"], rtol=1e-10)
+        assert_allclose(ours.transform(made.views), right.transform(made.views), atol=1e-8)
