@@ -198,3 +198,33 @@ def test_names_are_public_and_documented(name):
 
     assert getattr(coview, name) is estimators()[name]
     assert "Examples" in estimators()[name].__doc__
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_columns_in_another_order_are_refused_where_names_are_known(name):
+    X, y = corpus()
+    words = [f"w{j}" for j in range(24)]
+    named = Views(dict(X.items()), feature_names={"words": words})
+    model = make(name).fit(named, y)
+    method = next(getattr(model, key) for key in OUTPUTS if hasattr(model, key))
+    order = np.arange(24)[::-1]
+    turned = Views(words=X["words"][:, order], links=X["links"], feature_names={"words": np.array(words)[order]})
+    with pytest.raises(ValueError, match="column 0 is 'w23', was 'w0'"):
+        method(turned)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_object_at_all_is_refused_with_a_sentence(name):
+    X, y = corpus()
+    model = make(name).fit(X, y)
+    method = next(getattr(model, key) for key in OUTPUTS if hasattr(model, key))
+    with pytest.raises(ValueError, match="0 rows"):
+        method(X[[]])
+
+
+@pytest.mark.parametrize("name", ["PLSA", "LinkPLSA", "DualPLSAClassifier", "MultiViewPLSAClassifier"])
+def test_reordering_views_at_fit_changes_nothing(name):
+    X, y = corpus()
+    turned = X.select("links", "words")
+    first, second = make(name).fit(X, y), make(name).fit(turned, y)
+    assert_same(outputs(first, X), outputs(second, turned), rtol=1e-4)

@@ -6,7 +6,7 @@ The only module that touches what scikit-learn marks as its developers' interfac
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -19,17 +19,19 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from coview.data.coerce import PLAIN, as_views, is_plain
+from coview.data.per_view import check_feature_names
 from coview.data.views import Matrix, Views
 from coview.engines.loop import Fit, Options, Sweep, run
 from coview.engines.protocol import Block, Engine, make_blocks
 from coview.engines.select import select_engine
 from coview.engines.steps import State, Steps
+from coview.engines.tree import tree_leaves
 from coview.exceptions import ViewsError
 
 __all__ = ["BatchEstimator", "MultiViewEstimator", "base_seed", "check_count", "check_option"]
 
 
-class MultiViewEstimator(CallbackSupportMixin, BaseEstimator):
+class MultiViewEstimator(BaseEstimator):
     """An estimator that takes `Views`, anything that becomes Views, or one plain matrix."""
 
     _models_counts = True  # negative values are refused
@@ -73,6 +75,8 @@ class MultiViewEstimator(CallbackSupportMixin, BaseEstimator):
                 views = views.rename({PLAIN: self.view_names_[0]})
         else:
             views = as_views(X)
+        if not len(views):
+            raise ViewsError("X has 0 rows: there is nothing to predict. Pass at least one object.")
         for name, found in views.n_features.items():
             if name not in self.n_features_by_view_:
                 listed = ", ".join(map(repr, self.view_names_))
@@ -83,6 +87,7 @@ class MultiViewEstimator(CallbackSupportMixin, BaseEstimator):
                     f"View {name!r} has {found} features, but {type(self).__name__} was fitted with {expected}. "
                     "Make it with the same vectoriser or columns."
                 )
+        check_feature_names(type(self).__name__, views, self.feature_names_by_view_)
         return self._numbers(views, plain).select(*(name for name in self.view_names_ if name in views))
 
     def _plain_views(self, X: Any, *, reset: bool) -> Views:
@@ -112,7 +117,7 @@ class MultiViewEstimator(CallbackSupportMixin, BaseEstimator):
             raise ViewsError(f"{found} Turn it into counts with Codebook(...), or shift it to be non-negative.")
 
 
-class BatchEstimator(MultiViewEstimator):
+class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
     """An estimator that the loop fits; subclasses hand over their steps and a start.
 
     Parameters that every subclass takes: max_iter, tol, n_init, acceleration, time_budget, engine, n_jobs, verbose,
@@ -134,6 +139,10 @@ class BatchEstimator(MultiViewEstimator):
     def _engine(self) -> Engine:
         return select_engine(self.engine, n_jobs=self.n_jobs)
 
+    def _fixed_start(self) -> bool:
+        """Whether every start would be the same, so that one is enough."""
+        return False
+
     def _check_loop(self) -> None:
         check_count("max_iter", self.max_iter)
         check_count("n_init", self.n_init)
@@ -147,8 +156,14 @@ class BatchEstimator(MultiViewEstimator):
     def _blocks(
         self, views: Views, engine: Engine, width: int, extra: dict[str, np.ndarray] | None = None
     ) -> list[Block]:
+        return list(self._each_block(views, engine, width, extra))
+
+    def _each_block(
+        self, views: Views, engine: Engine, width: int, extra: dict[str, np.ndarray] | None = None
+    ) -> Iterator[Block]:
+        """Blocks one after the other, for what passes over the data once."""
         itemsize = next(views.values()).dtype.itemsize
-        return list(make_blocks(views, engine, engine.block_rows(width, itemsize), extra))
+        return make_blocks(views, engine, engine.block_rows(width, itemsize), extra)
 
     def _run_loop(
         self,
@@ -161,6 +176,7 @@ class BatchEstimator(MultiViewEstimator):
         reconstruct: Callable[[State], dict[str, Any]],
     ) -> Fit:
         """Drive the steps with this estimator's parameters; `reconstruct` gives the fitted attributes of a state."""
+        n_init = 1 if self._fixed_start() else self.n_init
         watchers = list(self.callbacks or ())
         ours = [watch for watch in watchers if not isinstance(watch, FitCallback)]
         theirs = [watch for watch in watchers if isinstance(watch, FitCallback)]
@@ -168,7 +184,6 @@ class BatchEstimator(MultiViewEstimator):
             if not callable(watch):
                 raise TypeError(f"callbacks must be callables or scikit-learn callbacks, got {watch!r}.")
         with ExitStack() as stack:
-            stack.enter_context(engine.limits())
             if self.verbose:
                 from coview.engines.progress import ProgressBar
 
@@ -178,7 +193,7 @@ class BatchEstimator(MultiViewEstimator):
             options = Options(
                 self.max_iter,
                 float(self.tol),
-                self.n_init,
+                n_init,
                 self.acceleration,
                 self.time_budget,
                 ours,
@@ -197,12 +212,14 @@ class BatchEstimator(MultiViewEstimator):
             *("checkpoint", "checkpoint_every", "n_jobs", "engine"),
         )
         settings = {name: value for name, value in self.get_params(deep=False).items() if name not in silent}
+        carried = [engine.to_numpy(block.extra[name]) for block in blocks for name in sorted(block.extra)]
         if isinstance(settings.get("init"), Mapping):
-            settings["init"] = "given"
+            carried += [np.asarray(array) for array in tree_leaves(dict(settings["init"]))]
+            settings["init"] = sorted(settings["init"])
+        settings["blocks"] = [block.stop for block in blocks]  # row states are kept block by block
         if settings.get("random_state") is None or not isinstance(settings["random_state"], numbers.Integral):
             raise ValueError("checkpoint needs random_state to be an integer, so that a resumed fit can be the same.")
         settings["class"] = type(self).__name__
-        carried = [engine.to_numpy(block.extra[name]) for block in blocks for name in sorted(block.extra)]
         return Checkpoint(Path(self.checkpoint), self.checkpoint_every, fingerprint(views, settings, carried))
 
     def _sklearn_watch(

@@ -114,9 +114,9 @@ def consensus_memberships(views: Views, n_clusters: int, seed: int) -> np.ndarra
     labels = []
     for v, (name, matrix) in enumerate(views.items()):
         have = views.present[:, v]
-        rows = unit_rows(matrix if have.all() else take_rows(views[name], np.flatnonzero(have)))
         found = np.full(len(views), -1)
         if have.any():
+            rows = unit_rows(matrix if have.all() else take_rows(views[name], np.flatnonzero(have)))
             found[have] = default_clusterer(min(n_clusters, rows.shape[0]), seed).fit(rows).labels_
         labels.append(found)
     return consensus(labels, n_clusters, seed=seed).memberships

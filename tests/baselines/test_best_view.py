@@ -163,3 +163,31 @@ def test_bad_parameters_are_refused(model, sentence):
     X, y = corpus()
     with pytest.raises((ValueError, TypeError), match=sentence):
         model.fit(X, y)
+
+
+def test_string_labels_of_a_wrapped_classifier_are_kept():
+    from coview import MultiViewPLSAClassifier, make_topic_views
+
+    made = make_topic_views(n_objects=60, n_clusters=2, random_state=0)
+    y = np.array(["a", "b"])[made.target]
+    model = BestView(MultiViewPLSAClassifier(3, random_state=0)).fit(made.views, y)
+    assert set(model.labels_) == {"a", "b"}
+
+
+def test_scoring_is_used_even_with_one_label_per_class():
+    from sklearn.naive_bayes import MultinomialNB
+
+    from coview import make_topic_views
+
+    made = make_topic_views(n_objects=30, n_clusters=2, random_state=0)
+    y = np.full(30, -1)
+    for label in (0, 1):
+        y[np.flatnonzero(made.target == label)[0]] = label
+    calls = []
+
+    def scorer(model, X, y):
+        calls.append(len(y))
+        return 1.0
+
+    BestView(MultinomialNB(), scoring=scorer).fit(made.views, y)
+    assert calls == [2, 2]

@@ -21,15 +21,16 @@ def test_the_objective_never_falls(views, seed):
     assert (np.diff(values) >= -1e-10 * np.abs(values[1:])).all()
 
 
-def test_reaches_a_plain_fit_in_fewer_sweeps(views):
-    wins = 0
-    for seed in range(5):
-        start = {"max_iter": 150, "tol": 0, "random_state": seed}
-        plain = PLSA(8, **start).fit(views).history_["objective"]
-        fast = PLSA(8, acceleration="squarem", **start).fit(views).history_["objective"]
-        reached = np.flatnonzero(np.array(fast) >= plain[-1])
-        wins += bool(len(reached)) and reached[0] < 120
-    assert wins >= 3
+@pytest.mark.parametrize("seed", range(3))
+def test_reaches_a_plain_fit_in_fewer_sweeps(views, seed):
+    # from a common point on the slope, so that both climb the same hill
+    early = PLSA(8, max_iter=30, tol=0, random_state=seed).fit(views)
+    init = {name: getattr(early, name + "_") for name in ("doc_topic", "topic_feature", "topic_view")}
+    plain = PLSA(8, max_iter=150, tol=0, init=init).fit(views).history_["objective"]
+    fast = PLSA(8, max_iter=150, tol=0, init=init, acceleration="squarem").fit(views).history_["objective"]
+    reached = np.flatnonzero(np.array(fast) >= plain[-1])
+    assert len(reached)
+    assert reached[0] < 120
 
 
 def test_distributions_stay_distributions(views):
@@ -41,3 +42,23 @@ def test_distributions_stay_distributions(views):
 def test_an_unknown_accelerator_is_refused():
     with pytest.raises(ValueError, match="acceleration"):
         Squarem.start("momentum", 4.0)
+
+
+def test_an_interrupt_anywhere_leaves_a_history_that_never_falls(views, monkeypatch):
+    from coview.exceptions import InterruptedFitWarning
+    from coview.plsa.steps import JointSteps
+
+    plain = JointSteps.update
+    for stop in range(3, 30):
+        calls = iter(range(1000))
+
+        def update(self, *words, calls=calls, stop=stop):
+            if next(calls) == stop:
+                raise KeyboardInterrupt
+            return plain(self, *words)
+
+        monkeypatch.setattr(JointSteps, "update", update)
+        with pytest.warns(InterruptedFitWarning):
+            model = PLSA(8, max_iter=100, tol=0, acceleration="squarem", random_state=stop).fit(views)
+        values = np.array(model.history_["objective"])
+        assert (np.diff(values) >= -1e-10 * np.abs(values[1:])).all()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import signal
+import time
 
 import numpy as np
 import pytest
@@ -49,3 +52,23 @@ def test_results_come_in_the_order_of_the_chunks_and_a_team_pickles():
     team = Team(2)
     assert team.map(lambda a, b: a * 10 + b, chunks) == [a * 10 + b for a, b in chunks]
     assert pickle.loads(pickle.dumps(team)).size == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_makes_threads_of_its_own():
+    team = Team(2)
+    chunks = [(i, i + 1) for i in range(8)]
+    assert team.map(lambda a, b: a, chunks) == list(range(8))
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if team.map(lambda a, b: a, chunks) == list(range(8)) else 1)
+    for _ in range(100):
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            break
+        time.sleep(0.1)
+    else:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    assert done and os.waitstatus_to_exitcode(status) == 0

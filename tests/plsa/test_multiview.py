@@ -253,3 +253,53 @@ def test_a_checkpoint_of_other_labels_is_refused_and_the_same_fit_goes_on(tmp_pa
     resumed = MultiViewPLSAClassifier(5, **settings).fit(made.views, y)
     unbroken = MultiViewPLSAClassifier(5, max_iter=20, tol=0, random_state=0).fit(made.views, y)
     assert_array_equal(resumed.doc_cluster_, unbroken.doc_cluster_)
+
+
+@pytest.mark.parametrize("weight", [-1.0, float("nan"), 0.0, "a", True])
+@pytest.mark.parametrize("cls", [MultiViewPLSA, LinkPLSA])
+def test_bad_view_weights_are_refused(cls, weight):
+    made = make_topic_views(n_objects=20, random_state=0)
+    with pytest.raises(ValueError, match="view_weights"):
+        cls(view_weights=weight).fit(made.views)
+
+
+def test_a_view_that_no_object_has_is_left_out():
+    made = make_topic_views(n_objects=40, n_clusters=2, random_state=0)
+    present = np.column_stack([np.ones(40, bool), np.zeros(40, bool)])
+    empty = sparse.csr_array(made.views["view1"].shape)
+    model = MultiViewPLSA(2, 4, random_state=0).fit(Views(view0=made.views["view0"], view1=empty, present=present))
+    assert clustering_accuracy(made.target, model.labels_) > 0.9
+
+
+def test_random_starts_differ_from_restart_to_restart():
+    made = make_topic_views(n_objects=40, n_clusters=3, random_state=0)
+    seen = []
+    watch = [lambda s: seen.append(s.objective)]
+    MultiViewPLSA(3, 4, init="random", n_init=3, max_iter=1, tol=0, random_state=0, callbacks=watch).fit(made.views)
+    assert len(set(seen)) == 3
+
+
+def test_a_classifier_learns_from_minibatches():
+    made = make_topic_views(n_objects=400, n_clusters=3, random_state=4)
+    y = np.where(np.arange(400) % 5 == 0, made.target, -1)
+    model = MultiViewPLSAClassifier(6, random_state=0)
+    with pytest.raises(ValueError, match="needs classes"):
+        model.partial_fit(made.views[:100], y[:100])
+    for part in np.array_split(np.arange(400), 4):
+        model.partial_fit(made.views[part], y[part], classes=[0, 1, 2])
+    assert model.score(made.views, made.target) > 0.9
+
+
+def test_a_checkpoint_of_another_start_is_refused(tmp_path):
+    views, init, topics = problem(2)
+
+    def stop(sweep):
+        if sweep.number == 6:
+            raise KeyboardInterrupt
+
+    settings = {"max_iter": 20, "tol": 0, "checkpoint": tmp_path / "c", "checkpoint_every": 2, "random_state": 0}
+    with pytest.warns(InterruptedFitWarning):
+        MultiViewPLSA(3, topics, init=init, callbacks=[stop], **settings).fit(views)
+    other = {**init, "topic_feature": {name: a[::-1] for name, a in init["topic_feature"].items()}}
+    with pytest.raises(ModelFileError, match="other data or parameters"):
+        MultiViewPLSA(3, topics, init=other, **settings).fit(views)

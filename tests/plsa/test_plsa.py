@@ -305,3 +305,29 @@ def test_one_matrix_is_refused_where_several_views_were_fitted():
     model = PLSA(2, random_state=0).fit(Views(a=counts(), b=counts(seed=2)))
     with pytest.raises(ViewsError, match="fitted on 2 views"):
         model.transform(counts())
+
+
+def test_partial_fit_goes_on_from_a_fit():
+    X = counts(60, 30)
+    model = PLSA(4, random_state=0).fit(X)
+    before, topics = model.score(X), model.topic_feature_["x"].copy()
+    model.partial_fit(X[:10])
+    assert not np.array_equal(model.topic_feature_["x"], topics)
+    assert model.score(X) > before - 0.05 * abs(before)
+    assert model.score(X) > PLSA(4, random_state=0).partial_fit(X[:10]).score(X)
+
+
+def test_how_a_fit_ended_is_told():
+    X = counts()
+    assert PLSA(2, max_iter=3, random_state=0).fit(X).stopped_by_ == "max_iter"
+    assert PLSA(2, max_iter=500, tol=1e-3, random_state=0).fit(X).stopped_by_ == "tol"
+
+
+@pytest.mark.parametrize("init", ["nndsvd", "given"])
+def test_a_fixed_start_is_run_once(init):
+    X = counts()
+    seen = []
+    if init == "given":
+        init = dict(zip(("doc_topic", "topic_feature"), start(X, 3)))
+    PLSA(3, init=init, n_init=4, max_iter=2, tol=0, random_state=0, callbacks=[lambda s: seen.append(s.restart)]).fit(X)
+    assert seen == [0, 0]

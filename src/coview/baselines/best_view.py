@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.metrics import accuracy_score, r2_score, silhouette_score
+from sklearn.metrics import accuracy_score, check_scoring, r2_score, silhouette_score
 from sklearn.model_selection import check_cv, cross_val_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -141,7 +141,7 @@ class BestView(SingleViewWrapper):
         folds = self._folds(labels, model)
         if folds is None:
             known = np.flatnonzero(_labelled(labels))
-            return float(model.score(take_rows(matrix, known), labels[known]))
+            return float(check_scoring(model, self.scoring)(model, take_rows(matrix, known), labels[known]))
         return float(np.mean(cross_val_score(clone(model), matrix, labels, cv=folds, scoring=self.scoring)))
 
     def _folds(self, labels: np.ndarray, model: Any) -> list[tuple[np.ndarray, np.ndarray]] | None:
@@ -184,8 +184,12 @@ class BestView(SingleViewWrapper):
         if is_classifier(best):
             self.classes_ = np.unique(np.concatenate([model.classes_ for model in self.estimators_.values()]))
         if hasattr(best, "labels_"):
-            self.labels_ = np.full(len(views), -1, dtype=np.int64)
-            self.labels_[usable[views.present[usable, views.names.index(self.best_view_)]]] = best.labels_
+            found = np.asarray(best.labels_)
+            gap: Any = -1 if found.dtype.kind in "iuf" else None
+            self.labels_ = np.full(len(views), gap, dtype=object if gap is None else found.dtype)
+            self.labels_[usable[views.present[usable, views.names.index(self.best_view_)]]] = found
+            if gap is None and all(label is not None for label in self.labels_):
+                self.labels_ = self.labels_.astype(found.dtype)
 
     # -- predicting
 

@@ -18,12 +18,12 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator, base_seed, check_count, check_option
-from coview.baselines.parameters import per_view
 from coview.baselines.wrapper import in_type_of, unlabelled_as_minus_one
 from coview.data.arrays import take_rows
 from coview.data.views import Views
 from coview.exceptions import ViewsError
 from coview.labels import encode_labels
+from coview.parameters import per_view
 from coview.starts import for_sklearn, mean_posterior
 
 __all__ = ["CoTrainingClassifier"]

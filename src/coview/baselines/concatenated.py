@@ -11,10 +11,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import check_option
-from coview.baselines.parameters import per_view
 from coview.baselines.wrapper import SingleViewWrapper, in_type_of, inner_has
 from coview.data.arrays import take_rows
 from coview.data.views import Matrix, Views
+from coview.parameters import per_view
 from coview.starts import for_sklearn, unit_rows
 
 __all__ = ["ConcatenatedViews"]

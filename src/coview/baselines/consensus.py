@@ -13,10 +13,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator, base_seed, check_count
-from coview.baselines.parameters import per_view
 from coview.data.arrays import take_rows
 from coview.data.views import Views
 from coview.exceptions import ViewsError
+from coview.parameters import per_view
 from coview.starts import consensus, default_clusterer, fold_in_consensus, for_sklearn, unit_rows
 
 __all__ = ["ConsensusClustering"]

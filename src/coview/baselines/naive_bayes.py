@@ -12,9 +12,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
-from coview.baselines.parameters import check_sample_weight, per_view
 from coview.data.views import Views
 from coview.labels import encode_labels
+from coview.parameters import check_sample_weight, per_view
 from coview.starts import class_feature_counts, feature_log_prob, log_shares, mean_posterior, view_posterior
 
 __all__ = ["MultiViewNaiveBayes"]

@@ -13,6 +13,9 @@ from pathlib import Path
 
 __all__ = ["atomic_folder", "atomic_path"]
 
+_UMASK = os.umask(0o077)  # it can only be read by setting it: done once, here
+os.umask(_UMASK)
+
 
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
@@ -25,9 +28,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     try:
         yield beside
         _flush(beside)
-        umask = os.umask(0)
-        os.umask(umask)
-        beside.chmod(0o666 & ~umask)  # mkstemp makes private files; a data file is an ordinary one
+        beside.chmod(0o666 & ~_UMASK)  # mkstemp makes private files; a data file is an ordinary one
         os.replace(beside, target)
     finally:
         beside.unlink(missing_ok=True)
@@ -44,9 +45,7 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
         for file in beside.rglob("*"):
             if file.is_file():
                 _flush(file)
-        umask = os.umask(0)
-        os.umask(umask)
-        beside.chmod(0o777 & ~umask)
+        beside.chmod(0o777 & ~_UMASK)
         if not target.exists():
             os.replace(beside, target)
         elif not _exchange(beside, target):

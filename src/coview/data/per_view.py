@@ -113,6 +113,19 @@ def check_fitted_views(who: str, views: Views, n_features: Mapping[str, int]) ->
             )
 
 
+def check_feature_names(who: str, views: Views, fitted: Mapping[str, np.ndarray]) -> None:
+    """Refuse a view whose columns have other names, or another order, than in fit, where both are known."""
+    for name, columns in views.feature_names.items():
+        known = fitted.get(name)
+        if known is None or np.array_equal(known, columns):
+            continue
+        at = int(np.flatnonzero(known != columns)[0])
+        raise ViewsError(
+            f"View {name!r} has other columns than {who} was fitted with: column {at} is {str(columns[at])!r}, was "
+            f"{str(known[at])!r}. Give the same columns in the same order."
+        )
+
+
 def _rows_with(views: Views, name: str) -> Any:
     present = views.present[:, views.names.index(name)]
     return views[name] if present.all() else take_rows(views[name], np.flatnonzero(present))

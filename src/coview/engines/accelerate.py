@@ -2,7 +2,7 @@
 
 With r = M(t) - t and v = M(M(t)) - M(t) - r, the point t - 2 a r + a^2 v with a = -|r|/|v| replaces the two plain
 sweeps (Varadhan and Roland, 2008). It is kept only if its objective is not below that of the first plain sweep;
-otherwise the second plain sweep stands, and the next step is shorter.
+otherwise the second plain sweep stands, and the next step is shorter; that refused sweep is not counted.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Squarem:
         """Sweep from the extrapolated point; go back to the plain one if the objective there is lower."""
         assert self.plain is not None
         plain, bar = self.plain
+        value = sweep(state)  # if interrupted here, `settle` still knows the plain sweep
         self.plain = None
-        value = sweep(state)
         if np.isfinite(value) and value >= bar:
             self.longest = min(self.longest * 1.5, 1e6)
             return value
@@ -88,9 +88,7 @@ class Squarem:
             return a + (2.0 * length) * r + (length * length) * ((c - b) - r)
 
         moved = tree_map(jump, zero, one, two)
-        rows, shared = moved["rows"], moved["shared"]
-        normal = [steps.normalize(part, shared) for part in rows]
-        return [part for part, _ in normal], normal[0][1]
+        return [steps.normalize_rows(part) for part in moved["rows"]], steps.normalize_shared(moved["shared"])
 
 
 def _copied(state: State) -> Tree:

@@ -80,7 +80,8 @@ class CpuEngine:
     def limits(self) -> AbstractContextManager[Any]:
         from threadpoolctl import threadpool_limits
 
-        return threadpool_limits(self.team.size, user_api="blas")
+        # one BLAS thread: its products would be added up in another order with more
+        return threadpool_limits({"blas": 1, "openmp": self.team.size})
 
     def prepare(self, matrix: Any) -> CpuMatrix:
         if not sparse.issparse(matrix):

@@ -4,7 +4,7 @@
     row_step(block, rows, shared, ops, stats)   -> rows, stats    local to the block; adds to stats (None: keeps none)
     shared_step(stats, shared, ops)             -> shared         summed statistics to new shared parameters
     objective(block, rows, shared, ops)         -> float          of the rows as given: what must never fall
-    normalize(state)                            -> state          back onto the simplexes after an extrapolation
+    normalize_rows(rows), normalize_shared(shared)                back onto the simplexes after an extrapolation
 
 `row_step` puts the objective of the state that it was *given* into stats["objective"]: it falls out of the pass over
 the data anyway, so that watching a fit costs nothing.
@@ -35,7 +35,9 @@ class Steps(Protocol):
 
     def objective(self, block: Block, rows: Tree, shared: Tree, ops: Engine) -> float: ...
 
-    def normalize(self, rows: Tree, shared: Tree) -> tuple[Tree, Tree]: ...
+    def normalize_rows(self, rows: Tree) -> Tree: ...
+
+    def normalize_shared(self, shared: Tree) -> Tree: ...
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -40,12 +41,14 @@ class Team:
     def __init__(self, size: int) -> None:
         self.size = size
         self._pool: ThreadPoolExecutor | None = None
+        self._process = 0  # whose threads they are: a forked child has none of its parent's
 
     def map(self, work: Callable[[int, int], Any], chunks: list[tuple[int, int]]) -> list[Any]:
         """Call work(start, stop) for each chunk; results in the order of the chunks."""
         if self.size == 1 or len(chunks) == 1:
             return [work(start, stop) for start, stop in chunks]
-        if self._pool is None:
+        if self._pool is None or self._process != os.getpid():
+            self._process = os.getpid()
             self._pool = ThreadPoolExecutor(self.size, thread_name_prefix="coview")
         return list(self._pool.map(lambda chunk: work(*chunk), chunks))
 

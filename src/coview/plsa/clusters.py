@@ -13,13 +13,21 @@ import numpy as np
 from coview.base import check_count
 from coview.data.views import Views
 from coview.engines.steps import Tree
-from coview.plsa.factors import FEATURE_FLOOR, as_distributions, initial_arrays, random_matrix, random_topics
+from coview.parameters import per_view
+from coview.plsa.factors import (
+    FEATURE_FLOOR,
+    as_distributions,
+    initial_arrays,
+    random_matrix,
+    random_topics,
+    stream_of,
+)
 from coview.plsa.mixture import MixtureModel
 from coview.plsa.plsa import split_by_view
 from coview.plsa.steps import ClusterSteps
 from coview.plsa.topics import feature_labels, only_view, strongest
 
-__all__ = ["SOFT", "ClusterModel", "per_view"]
+__all__ = ["SOFT", "ClusterModel"]
 
 SOFT = 1e-3  # share of a start that is spread evenly: an exact one-hot row is a fixed point of EM
 
@@ -44,11 +52,11 @@ class ClusterModel(MixtureModel):
         raise TypeError(f"{type(self).__name__} does not say where its objects start.")
 
     def _steps(self) -> ClusterSteps:
-        weights = per_view("view_weights", self.view_weights, self.view_names_, 1.0)
+        weights = dict(zip(self.view_names_, per_view("view_weights", self.view_weights, self.view_names_).tolist()))
         return ClusterSteps(self._n_columns(), self.schedule == "alternating", weights, self._joint)
 
     def _topics(self) -> dict[str, int]:
-        counts = per_view("n_components", self.n_components, self.view_names_, None)
+        counts = _count_per_view("n_components", self.n_components, self.view_names_)
         if self._joint and len(set(counts.values())) > 1:
             raise ValueError(
                 f"{type(self).__name__} has one set of topics for all views: n_components must be a number."
@@ -63,6 +71,8 @@ class ClusterModel(MixtureModel):
             arrays = initial_arrays(self.init, names, list(views.names))
         if "doc_cluster" in arrays:
             start = as_distributions("doc_cluster", arrays["doc_cluster"], (len(views), n_columns))
+        elif self.init == "random":
+            start = None
         else:
             start = self._memberships(views, seed)
             start = (1 - SOFT) * start + SOFT / n_columns
@@ -70,9 +80,9 @@ class ClusterModel(MixtureModel):
         def make(here: int) -> Tree:
             given_topics, given_clusters = arrays.get("topic_feature", {}), arrays.get("cluster_topic", {})
             features, clusters = {}, {}
-            for v, (name, width) in enumerate(views.n_features.items()):
-                features[name] = random_topics(given_topics.get(name), n_topics[name], width, here, v).T
-                stream = here + 31 * (0 if self._joint else v + 1)
+            for name, width in views.n_features.items():
+                features[name] = random_topics(given_topics.get(name), n_topics[name], width, here, name).T
+                stream = here if self._joint else here + stream_of(name)
                 clusters[name] = _start_clusters(given_clusters.get(name), n_columns, n_topics[name], stream)
             if self._joint:
                 mass = np.array([matrix.sum(dtype=np.float64) for matrix in views.values()])
@@ -84,7 +94,12 @@ class ClusterModel(MixtureModel):
             floored = {name: np.maximum(part, FEATURE_FLOOR) for name, part in features.items()}
             return self._steps().with_profiles(floored, clusters)
 
-        return make, {"start": start}
+        return make, {} if start is None else {"start": start}
+
+    def _fixed_start(self) -> bool:
+        return isinstance(self.init, Mapping) and {"topic_feature", "cluster_topic"} <= {
+            str(key).rstrip("_") for key in self.init
+        }
 
     def _shared_attributes(self, shared: Tree) -> dict[str, Any]:
         clusters = dict(shared["cluster_topic"])
@@ -138,16 +153,14 @@ def _start_clusters(given: Any, n_clusters: int, n_topics: int, seed: int) -> np
     return random_matrix(seed, 0, n_clusters, n_topics, np.float64)
 
 
-def per_view(name: str, value: Any, views: list[str], default: Any) -> dict[str, Any]:
-    """A parameter that is one value or {view: value}, by view."""
-    if value is None:
-        value = default
+def _count_per_view(name: str, value: Any, views: list[str]) -> dict[str, Any]:
+    """A number that is one for all views or {view: number}, by view."""
     if not isinstance(value, Mapping):
         return dict.fromkeys(views, value)
     for view in value:
         if view not in views:
             raise ValueError(f"{name} names view {view!r}, but the views are {', '.join(map(repr, views))}.")
-    if default is None and set(value) != set(views):
-        missing = next(view for view in views if view not in value)
-        raise ValueError(f"{name} has no value for view {missing!r}.")
-    return {view: value.get(view, default) for view in views}
+    for view in views:
+        if view not in value:
+            raise ValueError(f"{name} has no value for view {view!r}.")
+    return {view: value[view] for view in views}

@@ -6,6 +6,7 @@ transpose, `topic_feature_`. Floors keep float32 clear of subnormal numbers and 
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,6 +23,7 @@ __all__ = [
     "nonnegative_svd",
     "random_matrix",
     "random_topics",
+    "stream_of",
 ]
 
 ROW_FLOOR = 1e-12
@@ -42,11 +44,16 @@ def random_matrix(seed: int, start: int, stop: int, width: int, dtype: Any) -> n
     return (values / values.sum(axis=1, keepdims=True)).astype(dtype)
 
 
-def random_topics(given: Any, n_topics: int, width: int, seed: int, view: int) -> np.ndarray:
+def stream_of(view: str) -> int:
+    """Seed offset of a view, by its name: the order of the views does not matter."""
+    return 1 + zlib.crc32(view.encode()) % 1_000_003
+
+
+def random_topics(given: Any, n_topics: int, width: int, seed: int, view: str) -> np.ndarray:
     """Topics (topics x features, rows sum to one) as given, or random with a stream of its own per view."""
     if given is not None:
         return as_distributions("topic_feature", given, (n_topics, width))
-    topics = random_matrix(seed + 7919 * (view + 1), 0, width, n_topics, np.float64).T
+    topics = random_matrix(seed + 7919 * stream_of(view), 0, width, n_topics, np.float64).T
     return topics / topics.sum(axis=1, keepdims=True)
 
 

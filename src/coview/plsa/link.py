@@ -16,7 +16,7 @@ import numpy as np
 from coview.base import check_count
 from coview.data.views import Views
 from coview.engines.steps import Tree
-from coview.plsa.clusters import per_view
+from coview.parameters import per_view
 from coview.plsa.factors import FEATURE_FLOOR, random_topics
 from coview.plsa.plsa import PLSA
 from coview.plsa.steps import LinkSteps
@@ -115,14 +115,14 @@ class LinkPLSA(PLSA):
         return int(self.doc_topic_.shape[1])
 
     def _steps(self) -> LinkSteps:
-        weights = per_view("view_weights", self.view_weights, self.view_names_, 1.0)
+        weights = dict(zip(self.view_names_, per_view("view_weights", self.view_weights, self.view_names_).tolist()))
         return LinkSteps(check_count("n_components", self.n_components), self.schedule == "alternating", weights)
 
     def _start_profiles(self, arrays: Mapping[str, Any], views: Views, seed: int) -> dict[str, np.ndarray]:
         given = arrays.get("topic_feature", {})
         return {
-            name: np.maximum(random_topics(given.get(name), self.n_components, width, seed, v).T, FEATURE_FLOOR)
-            for v, (name, width) in enumerate(views.n_features.items())
+            name: np.maximum(random_topics(given.get(name), self.n_components, width, seed, name).T, FEATURE_FLOOR)
+            for name, width in views.n_features.items()
         }
 
     def _as_start(self, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

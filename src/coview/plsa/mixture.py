@@ -62,11 +62,15 @@ class MixtureModel(TopicsMixin, BatchEstimator):
 
     @with_callbacks
     def _fit(self: Self, X: Any, views: Views, extra: dict[str, np.ndarray] | None = None) -> Self:
-        steps = self._checked_steps()
         engine = self._engine()
+        with engine.limits():
+            return self._fit_on(engine, X, views, extra or {})
+
+    def _fit_on(self: Self, engine: Engine, X: Any, views: Views, extra: dict[str, np.ndarray]) -> Self:
+        steps = self._checked_steps()
         seed = base_seed(self.random_state)
         make, carried = self._begin(views, seed)
-        blocks = self._blocks(views, engine, steps.width, {**carried, **(extra or {})})
+        blocks = self._blocks(views, engine, steps.width, {**carried, **extra})
         dtype = next(views.values()).dtype
 
         def begin(restart: int) -> tuple[Tree, int]:
@@ -81,6 +85,7 @@ class MixtureModel(TopicsMixin, BatchEstimator):
             setattr(self, name, value)
         self.history_ = fit.history
         self.n_iter_ = fit.n_iter
+        self.stopped_by_ = fit.stopped_by
         return self
 
     def _attributes(self, state: State, engine: Engine) -> dict[str, Any]:
@@ -110,7 +115,7 @@ class MixtureModel(TopicsMixin, BatchEstimator):
         views = self._new_views(X)
         engine, steps = self._engine(), self._steps()
         shared = self._fitted(views, engine)
-        blocks = self._blocks(views, engine, steps.width)
+        blocks = self._each_block(views, engine, steps.width)
         return np.concatenate([self._fold_in(block, steps, shared, engine) for block in blocks])
 
     def _token_score(self, X: Any) -> float:
@@ -120,7 +125,7 @@ class MixtureModel(TopicsMixin, BatchEstimator):
         engine, steps = self._engine(), self._steps()
         shared = self._fitted(views, engine)
         total = mass = 0.0
-        for block in self._blocks(views, engine, steps.width):
+        for block in self._each_block(views, engine, steps.width):
             rows = {"mixture": engine.asarray(self._fold_in(block, steps, shared, engine))}
             total += steps.objective(block, rows, shared, engine)
             mass += float(
@@ -132,11 +137,13 @@ class MixtureModel(TopicsMixin, BatchEstimator):
         """Perplexity of X: exp of minus the mean log-likelihood per token; lower is better."""
         return float(np.exp(-self._token_score(X)))
 
-    def _learn_batch(self, views: Views, first: bool, extra: dict[str, np.ndarray] | None = None) -> None:
+    def _learn_batch(self, views: Views, extra: dict[str, np.ndarray] | None = None) -> None:
         """Online EM: fold the batch in, then move the running expected counts towards its own.
 
-        Batch t weighs (learning_offset + t) ** -learning_decay; the first one is learned on its own for some sweeps.
+        Batch t weighs (learning_offset + t) ** -learning_decay; the first one of a new model is learned on its own for
+        some sweeps. After `fit`, what was learned counts like the batches before the first.
         """
+        first = not hasattr(self, "topic_feature_")
         if list(views.names) != self.view_names_:
             missing = ", ".join(repr(name) for name in self.view_names_ if name not in views)
             raise ViewsError(f"partial_fit needs every view of the first batch; {missing} missing.")
@@ -151,7 +158,6 @@ class MixtureModel(TopicsMixin, BatchEstimator):
             for _ in range(FIRST_SWEEPS):
                 sweep(steps, blocks, state, engine)
             shared = state.shared
-            self.n_batches_, self.history_ = 0, {"objective": []}
         else:
             blocks = self._blocks(views, engine, steps.width, extra)
             shared = tree_map(lambda array: engine.asarray(array, dtype), self._restored())
@@ -164,9 +170,13 @@ class MixtureModel(TopicsMixin, BatchEstimator):
         pulls = steps.pulls(stats, shared)
         old = {name: shared[name] for name in pulls}
         counts = tree_map(lambda value, pull: engine.to_numpy(value * pull) / len(views), old, pulls)
+        if first or not hasattr(self, "batch_counts_"):
+            self.n_batches_, self.history_ = 0, {"objective": []}
         if not first:
+            known = getattr(self, "batch_counts_", None)
+            known = steps.as_counts(tree_map(engine.to_numpy, old), counts) if known is None else known
             weight = (self.learning_offset + self.n_batches_) ** -self.learning_decay
-            counts = tree_map(lambda a, b: (1 - weight) * a + weight * b, self.batch_counts_, counts)
+            counts = tree_map(lambda a, b: (1 - weight) * a + weight * b, known, counts)
         self.batch_counts_ = counts
         new = steps.update(shared, tree_map(lambda c, o: engine.asarray(c, dtype) / o, counts, old), engine)
         for name, value in self._attributes(State([{"mixture": m} for m in mixtures], new), engine).items():

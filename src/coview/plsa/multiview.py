@@ -129,8 +129,8 @@ class MultiViewPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMi
 
     def partial_fit(self, X: Any, y: Any = None) -> MultiViewPLSA:
         """Learn from one minibatch (online EM); every batch has the views of the first."""
-        first = not hasattr(self, "batch_counts_")
-        self._learn_batch(self._fit_views(X) if first else self._new_views(X), first)
+        fitted = hasattr(self, "topic_feature_")
+        self._learn_batch(self._new_views(X) if fitted else self._fit_views(X))
         self.labels_ = self.doc_cluster_.argmax(axis=1)
         return self
 
@@ -158,8 +158,8 @@ class MultiViewPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMi
         return check_count("n_clusters", self.n_clusters)
 
     def _memberships(self, views: Views, seed: int) -> np.ndarray:
-        if isinstance(self.init, str) and check_option("init", self.init, ("consensus", "random")) == "random":
-            return np.random.default_rng(seed).dirichlet(np.ones(self.n_clusters), len(views))
+        if isinstance(self.init, str):
+            check_option("init", self.init, ("consensus", "random"))
         return consensus_memberships(views, self.n_clusters, seed)
 
 
@@ -274,6 +274,29 @@ class MultiViewPLSAClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, 
         self.labels_ = self.classes_[self.doc_cluster_.argmax(axis=1)]
         return self
 
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> MultiViewPLSAClassifier:
+        """Learn from one minibatch (online EM); -1, None or NaN in y marks the unlabelled.
+
+        The first batch of a new model must name all classes and should hold labelled objects of each; every batch has
+        the views of the first.
+        """
+        first = not hasattr(self, "topic_feature_")
+        if first:
+            if classes is None:
+                raise ValueError("The first call of partial_fit needs classes: all that will ever be seen.")
+            views = self._fit_views(X)
+            codes, self.classes_ = encode_labels(y, len(views), classes)
+        else:
+            views = self._new_views(X)
+            codes, _ = encode_labels(y, len(views), self.classes_)
+        self._codes = codes
+        try:
+            self._learn_batch(views, {"labels": codes})
+        finally:
+            del self._codes
+        self.labels_ = self.classes_[self.doc_cluster_.argmax(axis=1)]
+        return self
+
     def transform(self, X: Any) -> np.ndarray:
         """Class memberships of objects; the same as `predict_proba`."""
         return self._mixtures(X)
@@ -295,10 +318,9 @@ class MultiViewPLSAClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, 
         return len(self.classes_)
 
     def _memberships(self, views: Views, seed: int) -> np.ndarray:
-        n_classes = len(self.classes_)
-        if isinstance(self.init, str) and check_option("init", self.init, ("naive_bayes", "random")) == "random":
-            return np.random.default_rng(seed).dirichlet(np.ones(n_classes), len(views))
-        return naive_bayes_posterior(_as_counts(views), self._codes, n_classes)
+        if isinstance(self.init, str):
+            check_option("init", self.init, ("naive_bayes", "random"))
+        return naive_bayes_posterior(_as_counts(views), self._codes, len(self.classes_))
 
 
 def _as_counts(views: Views) -> Views:

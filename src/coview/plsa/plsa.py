@@ -157,9 +157,9 @@ class PLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
         return self._mixtures(X)
 
     def partial_fit(self, X: Any, y: Any = None) -> PLSA:
-        """Learn from one minibatch (online EM); every batch has the views of the first."""
-        first = not hasattr(self, "batch_counts_")
-        self._learn_batch(self._fit_views(X) if first else self._new_views(X), first)
+        """Learn from one minibatch (online EM), going on from what is known; every batch has the views of the first."""
+        fitted = hasattr(self, "topic_feature_")
+        self._learn_batch(self._new_views(X) if fitted else self._fit_views(X))
         return self
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -210,6 +210,11 @@ class PLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
         carried["start"], columns = nonnegative_svd(views, self.n_components, seed)
         return lambda here: {"profiles": self._as_start(columns)}, carried
 
+    def _fixed_start(self) -> bool:
+        if isinstance(self.init, Mapping):
+            return {"doc_topic", "topic_feature"} <= {str(key).rstrip("_") for key in self.init}
+        return self.init == "nndsvd"
+
     def _as_start(self, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Start profiles from columns that sum to one over all views."""
         return columns
@@ -223,8 +228,8 @@ class PLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
             shares = as_distributions("topic_view", arrays["topic_view"], shares.shape)
         given = arrays.get("topic_feature", {})
         topics = {
-            name: random_topics(given.get(name), self.n_components, width, seed, v)
-            for v, (name, width) in enumerate(views.n_features.items())
+            name: random_topics(given.get(name), self.n_components, width, seed, name)
+            for name, width in views.n_features.items()
         }
         return {
             name: np.maximum((part * shares[:, [v]]).T, FEATURE_FLOOR) for v, (name, part) in enumerate(topics.items())

@@ -89,13 +89,17 @@ class MixtureSteps:
         """What multiplies each shared parameter before it is made a distribution again; product = expected counts."""
         return {"profiles": stats["ratio"]}
 
+    def as_counts(self, shared: Tree, like: Tree) -> Tree:
+        """Shared parameters as expected counts with the masses of others: what `fit` learned, for online learning."""
+        return {"profiles": _with_masses(shared["profiles"], like["profiles"], joint=False)}
+
     def update(self, shared: Tree, pulls: Tree, ops: Engine) -> Tree:
         """Shared parameters times their pulls, as distributions."""
         raise TypeError(f"{type(self).__name__} does not say how its profiles are made.")
 
-    def normalize(self, rows: Tree, shared: Tree) -> tuple[Tree, Tree]:
-        """Back onto the simplexes after an extrapolation."""
-        return {"mixture": _shares(rows["mixture"], 1, ROW_FLOOR)}, self.normalize_shared(shared)
+    def normalize_rows(self, rows: Tree) -> Tree:
+        """Rows back onto the simplex after an extrapolation."""
+        return {"mixture": _shares(rows["mixture"], 1, ROW_FLOOR)}
 
     def normalize_shared(self, shared: Tree) -> Tree:
         """Shared parameters as distributions again."""
@@ -105,6 +109,9 @@ class MixtureSteps:
 @dataclass(frozen=True)
 class JointSteps(MixtureSteps):
     """PLSA: each profile is one distribution over the features of all views."""
+
+    def as_counts(self, shared: Tree, like: Tree) -> Tree:
+        return {"profiles": _with_masses(shared["profiles"], like["profiles"], joint=True)}
 
     def update(self, shared: Tree, pulls: Tree, ops: Engine) -> Tree:
         return {"profiles": ops.column_shares(shared["profiles"], pulls["profiles"], FEATURE_FLOOR)}
@@ -133,6 +140,14 @@ class ClusterSteps(MixtureSteps):
     """
 
     joint: bool = False
+
+    def as_counts(self, shared: Tree, like: Tree) -> Tree:
+        clusters = like["cluster_topic"]
+        masses = {name: part.sum(axis=1, keepdims=True) for name, part in clusters.items()}
+        return {
+            "feature_topic": _with_masses(shared["feature_topic"], like["feature_topic"], joint=self.joint),
+            "cluster_topic": {name: part * masses[name] for name, part in shared["cluster_topic"].items()},
+        }
 
     def pulls(self, stats: Tree, shared: Tree) -> Tree:
         features, clusters, ratio = shared["feature_topic"], shared["cluster_topic"], stats["ratio"]
@@ -190,6 +205,13 @@ def _column_shares(parts: Tree, *, joint: bool) -> Tree:
     if joint:
         sums = dict.fromkeys(sums, sum(sums.values()))
     return {name: part / sums[name] for name, part in parts.items()}
+
+
+def _with_masses(parts: Tree, like: Tree, *, joint: bool) -> Tree:
+    masses = {name: part.sum(axis=0) for name, part in like.items()}
+    if joint:
+        masses = dict.fromkeys(masses, sum(masses.values()))
+    return {name: part * masses[name] for name, part in parts.items()}
 
 
 def _shares(values: Any, axis: int, floor: float) -> Any:
