@@ -1,0 +1,6 @@
+"""Modules that need an optional library are not collected for doctests where it is absent."""
+
+from importlib.util import find_spec
+
+_NEEDS = {"torch": ["src/coview/engines/cuda.py"], "triton": ["src/coview/kernels/triton_ratio.py"]}
+collect_ignore = [path for library, paths in _NEEDS.items() if find_spec(library) is None for path in paths]
