@@ -38,7 +38,9 @@ def instances() -> list[object]:
     return [cls(**SETTINGS.get(name, {})) for name, cls in estimators().items()]
 
 
-@parametrize_with_checks(instances(), expected_failed_checks=lambda e: EXPECTED_FAILURES.get(type(e).__name__, {}))
+@parametrize_with_checks(
+    instances(), expected_failed_checks=lambda e: EXPECTED_FAILURES.get(type(e).__name__, {}), xfail_strict=True
+)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_sklearn_contract(estimator, check):
     check(estimator)

@@ -1,0 +1,297 @@
+"""The harness of reproductions, on a toy paper; the 2012 paper's file, experiments and committed table."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from coview import Views, make_topic_views
+
+REPRODUCTIONS = Path(__file__).resolve().parents[1] / "reproductions"
+MVPLSA = REPRODUCTIONS / "mvplsa_2012"
+if str(REPRODUCTIONS) not in sys.path:
+    sys.path.insert(0, str(REPRODUCTIONS))
+
+from harness.paper import Cell, Figure, load_experiment, read_paper  # noqa: E402
+from harness.store import Results  # noqa: E402
+from harness.summary import Numbers, check_claims, verdict  # noqa: E402
+from harness.table import table_text  # noqa: E402
+from harness.work import missing_cells  # noqa: E402
+from run import main  # noqa: E402
+
+TOML = """
+title = "A toy"
+authors = "Nobody"
+year = 2000
+runs = 3
+protocol = "1"
+measure = "Percent."
+differences = ["None."]
+
+[data.here]
+title = "Here"
+[data.gone]
+title = "Gone"
+absent = true
+
+[experiments.guess]
+data = ["here", "gone"]
+methods = ["coin", "die"]
+grid = { rate = [0.1, 0.2] }
+
+[tables.table1]
+title = "Table 1: guesses"
+experiment = "guess"
+metrics = ["accuracy"]
+across = "rate"
+rows.here = ["die"]
+figure = "lines"
+claims = []
+[tables.table1.published.here]
+coin = ["51.00 ± 0.10", "90"]
+[tables.table1.published.gone]
+coin = ["50", "50"]
+"""
+
+# coin: 50 + seed at both rates; die: two variants, the second better by 5
+EXPERIMENT = """
+from pathlib import Path
+from coview.exceptions import DataFileError
+
+HERE = Path(__file__).parent
+
+def load(data, options):
+    if options.get("absent"):
+        raise DataFileError(f"Nothing at {HERE}/secret.gz.")
+
+def run(cell, options):
+    with open(HERE / "calls", "a") as file:
+        file.write(f"{cell.method} {cell['rate']} {cell.seed}\\n")
+    if (HERE / "broken").exists() and cell.seed == 2:
+        raise RuntimeError("killed")
+    if cell.method == "coin":
+        return {"accuracy": {"coin": 50.0 + cell.seed}}
+    return {"accuracy": {"die|u=1": 10.0 + cell.seed, "die|u=2": 15.0}}
+"""
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Path:
+    folder = tmp_path / "toy"
+    folder.mkdir()
+    (folder / "paper.toml").write_text(TOML)
+    (folder / "experiment.py").write_text(EXPERIMENT)
+    return folder
+
+
+def run_toy(folder: Path, *more: str, jobs: int = 1) -> str:
+    assert main([folder.name, "--papers", str(folder.parent), "--jobs", str(jobs), *more]) == 0
+    return (folder / "table.md").read_text()
+
+
+def numbers_of(folder: Path) -> Numbers:
+    paper = read_paper(folder)
+    return Numbers(paper, Results(folder / "results.jsonl"), paper.runs)
+
+
+# -- the harness
+
+
+@pytest.mark.parametrize(
+    ("ours", "published", "word"),
+    [
+        (92.0, Figure(93.0, 0.2, ""), "within"),  # one point, whatever the deviation
+        (91.9, Figure(93.0, 0.2, ""), "below"),
+        (94.1, Figure(93.0, None, ""), "above"),
+        (89.0, Figure(93.0, 4.0, ""), "within"),  # one published deviation
+        (97.1, Figure(93.0, 4.0, ""), "above"),
+    ],
+)
+def test_verdict_allows_one_point_or_one_published_deviation(ours: float, published: Figure, word: str) -> None:
+    assert verdict(ours, published) == word
+
+
+def test_table_sets_ours_beside_theirs_with_mean_deviation_and_verdict(toy: Path) -> None:
+    text = run_toy(toy)
+    assert "| coin | ours | 51.00 ± 1.00 **within** | 51.00 ± 1.00 **below** |" in text
+    assert "| | paper | 51.00 ± 0.10 | 90 |" in text
+    assert (toy / "figures" / "table1.png").stat().st_size > 1000
+
+
+def test_of_variants_the_best_mean_is_shown(toy: Path) -> None:
+    assert "| die | ours | 15.00 ± 0.00 | 15.00 ± 0.00 |" in run_toy(toy)
+
+
+def test_absent_data_are_skipped_and_named_without_a_path(toy: Path) -> None:
+    text = run_toy(toy)
+    assert "**Not found: Gone.**" in text and "COVIEW_DATA" in text
+    assert "| coin | ours | not run (no data) | not run (no data) |" in text
+    assert "secret" not in text and str(toy.parent) not in text
+
+
+def test_a_failed_session_keeps_its_runs_and_the_next_makes_only_the_rest(toy: Path) -> None:
+    (toy / "broken").touch()
+    with pytest.raises(RuntimeError, match="killed"):
+        run_toy(toy)
+    kept = len(Results(toy / "results.jsonl").runs)
+    assert kept == 2  # seeds 0 and 1 of the first setting
+    (toy / "broken").unlink()
+    (toy / "calls").unlink()
+    run_toy(toy)
+    assert len((toy / "calls").read_text().splitlines()) == 2 * 2 * 3 - kept
+    (toy / "calls").unlink()
+    run_toy(toy)
+    assert not (toy / "calls").exists()
+
+
+def test_a_line_cut_short_is_dropped_and_its_run_made_again(toy: Path) -> None:
+    before = run_toy(toy)
+    path = toy / "results.jsonl"
+    runs = [line for line in path.read_text().splitlines() if '"key"' in line]
+    path.write_text("\n".join(runs)[:-5])
+    (toy / "calls").unlink()
+    after = run_toy(toy)
+    assert len((toy / "calls").read_text().splitlines()) == 1
+    assert [x for x in before.splitlines() if "ours" in x] == [x for x in after.splitlines() if "ours" in x]
+
+
+def test_a_broken_line_in_the_middle_is_refused_with_its_number(tmp_path: Path) -> None:
+    path = tmp_path / "results.jsonl"
+    path.write_text('{"key":"a","values":{},"seconds":1}\nnonsense\n')
+    with pytest.raises(ValueError, match="Line 2"):
+        Results(path)
+
+
+def test_two_processes_find_what_one_finds(toy: Path) -> None:
+    run_toy(toy)
+    one = Results(toy / "results.jsonl").runs
+    run_toy(toy, "--fresh", jobs=2)
+    two = Results(toy / "results.jsonl").runs
+    assert {key: run["values"] for key, run in one.items()} == {key: run["values"] for key, run in two.items()}
+
+
+def test_a_new_protocol_makes_all_runs_again(toy: Path) -> None:
+    run_toy(toy)
+    (toy / "paper.toml").write_text(TOML.replace('protocol = "1"', 'protocol = "2"'))
+    paper = read_paper(toy)
+    cells = paper.cells()
+    assert missing_cells(paper, cells, Results(toy / "results.jsonl")) == cells
+
+
+def test_quick_runs_go_into_a_folder_of_their_own(toy: Path) -> None:
+    assert main(["toy", "--papers", str(toy.parent), "--jobs", "1", "--quick"]) == 0
+    assert not (toy / "table.md").exists()
+    assert "50.50 ± 0.71" in (toy / "quick" / "table.md").read_text()
+
+
+def test_wrong_names_say_what_there_is(toy: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["nothing", "--papers", str(toy.parent)]) == 2
+    assert "toy" in capsys.readouterr().err
+    assert main(["toy", "--papers", str(toy.parent), "--only", "table9"]) == 2
+    assert "table1" in capsys.readouterr().err
+
+
+def test_published_figures_must_fit_the_columns(toy: Path) -> None:
+    (toy / "paper.toml").write_text(TOML.replace('["51.00 ± 0.10", "90"]', '["51.00 ± 0.10"]'))
+    with pytest.raises(ValueError, match="1 published figures for 2 columns"):
+        read_paper(toy)
+
+
+@pytest.mark.parametrize(
+    ("claim", "holds"),
+    [
+        ('{ text = "t", check = "highest", row = "coin" }', True),
+        ('{ text = "t", check = "highest", row = "die" }', False),
+        ('{ text = "t", check = "highest", row = "die", expect = false }', True),
+        ('{ text = "t", check = "significant", row = "coin" }', True),
+        ('{ text = "t", check = "significant", row = "die" }', False),
+        ('{ text = "t", check = "at_least", row = "coin", column = 0.1, value = 51.0 }', True),
+        ('{ text = "t", check = "at_least", row = "coin", column = "best", value = 52.0 }', False),
+        ('{ text = "t", check = "best_at", row = "coin", column = 0.1 }', True),
+        ('{ text = "t", check = "best_at", row = "coin", column = 0.2 }', False),
+        ('{ text = "t", check = "spread", row = "coin", value = 0.0 }', True),
+    ],
+)
+def test_claims_in_words_are_checked(toy: Path, claim: str, holds: bool) -> None:
+    toml = TOML.replace("claims = []", f"claims = [{claim[:-1]}, data = ['here'] }}]")
+    # both rows published, so that the claim is about both
+    toml = toml.replace('coin = ["51.00 ± 0.10", "90"]', 'coin = ["51.00 ± 0.10", "90"]\ndie = ["15", "15"]')
+    (toy / "paper.toml").write_text(toml)
+    run_toy(toy)
+    numbers = numbers_of(toy)
+    (found,) = check_claims(numbers.paper.tables[0], numbers)
+    assert found.holds is holds
+
+
+def test_a_claim_without_its_runs_is_neither_true_nor_false(toy: Path) -> None:
+    (toy / "paper.toml").write_text(
+        TOML.replace("claims = []", "claims = [{ text = 't', check = 'highest', row = 'coin', data = ['gone'] }]")
+    )
+    run_toy(toy)
+    numbers = numbers_of(toy)
+    (found,) = check_claims(numbers.paper.tables[0], numbers)
+    assert found.holds is None
+
+
+# -- the 2012 paper
+
+
+def test_figures_that_the_paper_prints_twice_are_the_same_in_both_tables() -> None:
+    tables = {table.name: table.published for table in read_paper(MVPLSA).tables}
+    for data, rows in tables["table3"].items():
+        assert rows["MVPLSA"] == tables["table4"][data]["MVPLSA"]
+    first = [tables["table3"]["newsgv4"][f"NBC_V{v}"][0].mean for v in (1, 2, 3, 4)]
+    assert first == [figure.mean for figure in tables["table5"]["newsgv4"]["NBC"]]
+
+
+def test_every_printed_figure_is_transcribed() -> None:
+    counts = {
+        table.name: sum(len(figures) for rows in table.published.values() for figures in rows.values())
+        for table in read_paper(MVPLSA).tables
+    }
+    assert (counts["table3"], counts["table4"], counts["table5"]) == (27 * 5, 18 * 5, 8)
+
+
+def test_labels_are_drawn_by_class_and_grow_with_the_rate() -> None:
+    draw_labels = load_experiment(str(MVPLSA)).draw_labels
+    target = np.repeat([0, 1, 2], [153, 42, 100])
+    few, more = draw_labels(target, 0.01, 3), draw_labels(target, 0.07, 3)
+    assert np.bincount(few[few >= 0]).tolist() == [2, 1, 1]
+    assert np.bincount(more[more >= 0]).tolist() == [11, 3, 7]  # 0.07 * 100 is 7, not 8
+    assert (more[few >= 0] == few[few >= 0]).all() and (few[few >= 0] == target[few >= 0]).all()
+    assert (draw_labels(target, 0.07, 4) != more).any()
+
+
+def test_every_method_gives_the_rows_of_its_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    paper, experiment = read_paper(MVPLSA), load_experiment(str(MVPLSA))
+
+    def tiny(loader: str, name: str, weighting: str) -> SimpleNamespace:
+        n_views, n_classes = (4, 3) if name == "v4" else (2, 2)
+        made = make_topic_views(n_objects=40, n_views=n_views, n_clusters=n_classes, n_features=30, random_state=0)
+        renamed = {f"view{v}": matrix for v, matrix in enumerate(made.views.values(), start=1)}
+        return SimpleNamespace(views=Views(renamed), target=made.target)
+
+    monkeypatch.setattr(experiment, "_load", tiny)
+    made: dict[Cell, dict[str, dict[str, float]]] = {}  # two tables may share their runs
+    for table in paper.tables:
+        firsts = {(cell.data, cell.method): cell for cell in reversed(paper.cells([table.name], runs=1))}
+        for data, rows in table.rows.items():
+            mine = [cell for (name, _), cell in firsts.items() if name == data]
+            made.update((cell, experiment.run(cell, paper.raw["data"][data])) for cell in mine if cell not in made)
+            values = [made[cell] for cell in mine]
+            for metric in table.metrics:
+                given = {row.partition("|")[0]: x for value in values for row, x in value[metric].items()}
+                assert set(rows) <= set(given), (table.name, data)
+                assert all(0 <= x <= 100 for x in given.values())
+
+
+def test_the_committed_runs_are_complete_and_the_committed_table_is_what_they_print() -> None:
+    paper, results = read_paper(MVPLSA), Results(MVPLSA / "results.jsonl")
+    assert missing_cells(paper, paper.cells(), results) == []
+    text = table_text(paper, Numbers(paper, results, paper.runs))
+    assert (MVPLSA / "table.md").read_text(encoding="utf-8") == text
+    assert all((MVPLSA / "figures" / f"{table.name}.png").exists() for table in paper.tables if table.figure)
