@@ -427,6 +427,7 @@ def test_the_owner_can_still_write_to_the_source():
     Views(a=words)
     source[0, 0] = 2
     words.data[0] = 2
+    assert source.flags.writeable and words.data.flags.writeable
 
 
 def test_construction_and_slices_share_memory():
