@@ -136,7 +136,9 @@ def _classes_of(labels: np.ndarray, found: np.ndarray) -> np.ndarray:
     if not found.size:
         raise ValueError(f"y has no label: all {len(labels)} objects are unlabelled (-1, None or NaN).")
     classes = _sorted(found)
-    check_classification_targets(found)
+    with warnings.catch_warnings():  # few labels are the rule here: one of each class is no regression problem
+        warnings.filterwarnings("ignore", message="The number of unique classes", category=UserWarning)
+        check_classification_targets(found)
     if labels.dtype.kind in "iuf" and classes.tolist() == [1] and (labels == UNLABELLED).any():
         raise ValueError(
             "y holds only -1 and 1, but -1 marks an unlabelled object, so that one class is left. "

@@ -19,7 +19,7 @@ from coview.kernels import shares
 __all__ = ["CpuEngine", "CpuMatrix"]
 
 _BLOCK = 8192  # rows per block: the part of the row factor that the feature side gathers from stays in cache
-_ROWS = 4096  # rows per chunk of the dense passes
+_ROWS = 32_768  # rows per chunk of the dense passes
 
 
 class CpuMatrix:

@@ -26,8 +26,11 @@ def thread_count(n_jobs: int | None) -> int:
     return max(1, min([wanted, *limits]))
 
 
-def balanced_chunks(indptr: np.ndarray, least: int = 16_384, most: int = 16) -> list[tuple[int, int]]:
-    """Cut rows into runs of about equal numbers of non-zeros; depends on the data alone, never on the threads."""
+def balanced_chunks(indptr: np.ndarray, least: int = 65_536, most: int = 16) -> list[tuple[int, int]]:
+    """Cut rows into runs of about equal numbers of non-zeros; depends on the data alone, never on the threads.
+
+    A run below `least` non-zeros takes less than a millisecond or two: handing it to another thread costs more.
+    """
     n_rows, nnz = len(indptr) - 1, int(indptr[-1] - indptr[0])
     pieces = max(1, min(most, nnz // least, n_rows))
     targets = indptr[0] + (nnz * np.arange(1, pieces)) // pieces
