@@ -1,0 +1,179 @@
+"""A paper: its published figures and its protocol (`paper.toml`), and the code of its experiments (`experiment.py`).
+
+Every combination of experiment, data set, method, setting and seed is one run, described by a `Cell`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+__all__ = ["Cell", "Figure", "Paper", "Table", "load_experiment", "read_paper"]
+
+_FIGURE = re.compile(r"^(\d+(?:\.\d+)?)(?:\s*±\s*(\d+(?:\.\d+)?))?$")
+
+
+class Figure(NamedTuple):
+    """A published number; `std` is None where the paper gives none."""
+
+    mean: float
+    std: float | None
+    text: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run: what it measures, on what, how, with which settings and seed."""
+
+    experiment: str
+    data: str
+    method: str
+    setting: tuple[tuple[str, Any], ...]
+    seed: int
+
+    def key(self, protocol: str) -> str:
+        """Full description as one line of JSON; two runs with the same key are the same run."""
+        parts = [protocol, self.experiment, self.data, self.method, dict(sorted(self.setting)), self.seed]
+        return json.dumps(parts, separators=(",", ":"))
+
+    def __getitem__(self, name: str) -> Any:
+        return dict(self.setting)[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Value of a setting, or the default where the run has no such setting."""
+        return dict(self.setting).get(name, default)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table or figure of the paper: where ours come from, and what is printed."""
+
+    name: str
+    title: str
+    experiment: str
+    metrics: tuple[str, ...]
+    across: str | None
+    rows: Mapping[str, tuple[str, ...]]  # data set -> rows, published ones first
+    columns: Mapping[str, tuple[Any, ...]]  # data set -> values of `across`
+    published: Mapping[str, Mapping[str, tuple[Figure, ...]]]  # data set -> row -> one figure per column
+    claims: tuple[Mapping[str, Any], ...]
+    note: str
+    figure: str | None
+    figure_rows: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """All that `paper.toml` says."""
+
+    folder: Path
+    raw: Mapping[str, Any]
+    tables: tuple[Table, ...]
+
+    @property
+    def protocol(self) -> str:
+        """Version of the protocol; runs of another version do not count."""
+        return str(self.raw["protocol"])
+
+    @property
+    def runs(self) -> int:
+        """Number of seeds, as in the paper."""
+        return int(self.raw["runs"])
+
+    def title_of(self, data: str) -> str:
+        """Name of a data set as the paper prints it."""
+        return str(self.raw["data"][data].get("title", data))
+
+    def cells(self, tables: list[str] | None = None, runs: int | None = None) -> list[Cell]:
+        """Every run that the given tables (all by default) need; each once, though two tables may share it."""
+        wanted = dict.fromkeys(table.experiment for table in self.tables if tables is None or table.name in tables)
+        return [cell for name in wanted for cell in self._cells_of(name, self.runs if runs is None else runs)]
+
+    def _cells_of(self, name: str, runs: int) -> Iterator[Cell]:
+        spec = self.raw["experiments"][name]
+        for data, method in itertools.product(spec["data"], spec["methods"]):
+            for setting in _settings(spec, data):
+                for seed in range(runs):
+                    yield Cell(name, data, method, setting, seed)
+
+
+def read_paper(folder: str | Path) -> Paper:
+    """Read `paper.toml`, and refuse what does not fit together before anything is run."""
+    folder = Path(folder)
+    with open(folder / "paper.toml", "rb") as file:
+        raw = tomllib.load(file)
+    tables = tuple(_table(name, spec, raw["experiments"]) for name, spec in raw["tables"].items())
+    return Paper(folder, raw, tables)
+
+
+@cache
+def load_experiment(folder: str) -> ModuleType:
+    """Load `experiment.py` of a paper's folder: `load(data, options)` and `run(cell, options)`; once per process."""
+    path = Path(folder) / "experiment.py"
+    spec = importlib.util.spec_from_file_location(f"reproduction_{path.parent.name}", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{str(path)!r} is no Python module.")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _settings(spec: Mapping[str, Any], data: str) -> list[tuple[tuple[str, Any], ...]]:
+    grid = spec.get("grids", {}).get(data, spec.get("grid", {}))
+    return [tuple(zip(grid, values)) for values in itertools.product(*grid.values())]
+
+
+def _table(name: str, spec: Mapping[str, Any], experiments: Mapping[str, Any]) -> Table:
+    if spec["experiment"] not in experiments:
+        raise ValueError(f"Table {name!r} needs experiment {spec['experiment']!r}, which paper.toml does not have.")
+    experiment = experiments[spec["experiment"]]
+    across = spec.get("across")
+    rows, columns, published = {}, {}, {}
+    for data in experiment["data"]:
+        printed = {row: tuple(map(_figure, texts)) for row, texts in spec.get("published", {}).get(data, {}).items()}
+        columns[data] = _columns(name, experiment, data, across)
+        for row, figures in printed.items():
+            if len(figures) != max(len(columns[data]), 1):
+                raise ValueError(
+                    f"Table {name!r}, {data}, {row}: {len(figures)} published figures for {len(columns[data])} columns."
+                )
+        published[data] = printed
+        rows[data] = tuple(dict.fromkeys([*printed, *spec.get("rows", {}).get(data, [])]))
+    return Table(
+        name,
+        spec["title"],
+        spec["experiment"],
+        tuple(spec["metrics"]),
+        across,
+        {data: names for data, names in rows.items() if names},
+        columns,
+        published,
+        tuple(spec.get("claims", ())),
+        spec.get("note", ""),
+        spec.get("figure"),
+        tuple(spec.get("figure_rows", ())),
+    )
+
+
+def _columns(name: str, experiment: Mapping[str, Any], data: str, across: str | None) -> tuple[Any, ...]:
+    grid = experiment.get("grids", {}).get(data, experiment.get("grid", {}))
+    free = [key for key, values in grid.items() if len(values) > 1]
+    if [key for key in free if key != across]:
+        raise ValueError(f"Table {name!r} has columns for {across!r}, but its experiment varies {', '.join(free)}.")
+    return tuple(grid[across]) if across else ()
+
+
+def _figure(text: str) -> Figure:
+    found = _FIGURE.match(text)
+    if found is None:
+        raise ValueError(f"A published figure is written '93.49 ± 4.54' or '93.49', got {text!r}.")
+    return Figure(float(found[1]), None if found[2] is None else float(found[2]), text)
