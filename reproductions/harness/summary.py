@@ -12,7 +12,7 @@ from scipy.stats import ttest_rel
 from harness.paper import Figure, Paper, Table
 from harness.store import Results
 
-__all__ = ["POINTS", "Claim", "Numbers", "Ours", "check_claims", "verdict"]
+__all__ = ["POINTS", "Claim", "Numbers", "Ours", "check_claims", "column_name", "verdict"]
 
 POINTS = 1.0  # two figures nearer than this are the same, however small the published deviation
 
@@ -93,6 +93,11 @@ class Numbers:
         return [self.ours(table, data, row, column, metric) for column in table.columns[data] or (None,)]
 
 
+def column_name(table: Table, column: Any) -> str:
+    """Head of a column: "rate 0.01", but "view1" where the value speaks for itself."""
+    return "" if table.across is None else column if isinstance(column, str) else f"{table.across} {column}"
+
+
 def check_claims(table: Table, numbers: Numbers) -> Iterator[Claim]:
     """Check what the paper says in words about a table or figure, data set by data set."""
     for spec in table.claims:
@@ -162,7 +167,7 @@ def _spread(table: Table, data: str, spec: Mapping[str, Any], rows: dict[Any, li
 
 
 def _named(table: Table, data: str, column: int, metric: str) -> str:
-    parts = [f"{table.across} {table.columns[data][column]}"] if table.across else []
+    parts = [column_name(table, table.columns[data][column])] if table.across else []
     return ", ".join([*parts, *([metric] if len(table.metrics) > 1 else [])])
 
 

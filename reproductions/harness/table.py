@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from harness.paper import Paper, Table
-from harness.summary import POINTS, Claim, Numbers, check_claims, verdict
+from harness.summary import POINTS, Claim, Numbers, check_claims, column_name, verdict
 
 __all__ = ["table_text"]
 
@@ -104,7 +103,7 @@ def _figure_lines(table: Table) -> list[str]:
 def _rows(table: Table, data: str, numbers: Numbers, absent: bool) -> Iterator[str]:
     """Two lines for each row that has published figures, ours and theirs; one for the others."""
     columns = table.columns[data] or (None,)
-    heads = [_head(table.across, column) for column in columns]
+    heads = [column_name(table, column) for column in columns]
     if len(table.metrics) > 1:
         heads = [f"{metric} {head}".strip() for metric in table.metrics for head in heads]
     yield "| | | " + " | ".join(heads) + " |"
@@ -122,8 +121,3 @@ def _rows(table: Table, data: str, numbers: Numbers, absent: bool) -> Iterator[s
         yield f"| {row} | ours | " + " | ".join(cells) + " |"
         if figures:
             yield "| | paper | " + " | ".join(figure.text for figure in figures) + " |"
-
-
-def _head(across: str | None, column: Any) -> str:
-    """Head of a column: "rate 0.01", but "view1" where the value speaks for itself."""
-    return "" if across is None else column if isinstance(column, str) else f"{across} {column}"

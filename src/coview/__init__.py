@@ -58,7 +58,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_PUBLIC])
+    return sorted(__all__)
 
 
 if TYPE_CHECKING:  # what type checkers and editors see

@@ -47,6 +47,8 @@ class MultiViewEstimator(BaseEstimator):
         """Views to fit on; remembers their names and widths."""
         plain = is_plain(X)
         views = self._plain_views(X, reset=True) if plain else as_views(X)
+        if not len(views):
+            raise ViewsError("X has 0 rows: there is nothing to learn from. Pass at least one object.")
         if len(views.names) < self._min_views:
             listed = ", ".join(map(repr, views.names))
             raise ViewsError(f"{type(self).__name__} needs at least {self._min_views} views, got 1 ({listed}).")
@@ -91,7 +93,17 @@ class MultiViewEstimator(BaseEstimator):
         return self._numbers(views, plain).select(*(name for name in self.view_names_ if name in views))
 
     def _plain_views(self, X: Any, *, reset: bool) -> Views:
-        checked = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32))
+        if X is None:
+            raise ViewsError("X is None. Pass Views, a dict of matrices, or one matrix.")
+        try:
+            checked = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32))
+        except ValueError as error:
+            if "could not convert string to float" not in str(error):
+                raise
+            raise ViewsError(
+                f"X holds text ({error}). Turn text into counts with TextViews, and categories into indicators with "
+                "ColumnViews."
+            ) from None
         names = getattr(self, "feature_names_in_", None)
         return Views(checked, feature_names=None if names is None else {PLAIN: names})
 

@@ -6,7 +6,7 @@ import importlib
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["ESTIMATORS", "Entry", "estimators", "name_of", "resolve"]
+__all__ = ["ESTIMATORS", "TRANSFORMERS", "Entry", "estimators", "name_of", "resolve"]
 
 
 @dataclass(frozen=True)
@@ -42,24 +42,38 @@ ESTIMATORS: dict[str, Entry] = {
 }
 
 
+# transformers of data: saved and loaded like estimators, but they take other things than views
+TRANSFORMERS = {
+    "Codebook": "coview.data.codebook",
+    "ColumnViews": "coview.data.columns",
+    "LogCounts": "coview.data.weighting",
+    "MinDocumentFrequency": "coview.data.weighting",
+    "TextViews": "coview.data.text",
+    "TfidfViews": "coview.data.weighting",
+    "UnitRows": "coview.data.weighting",
+}
+
+
+def _modules() -> dict[str, str]:
+    return {**TRANSFORMERS, **{name: entry.module for name, entry in ESTIMATORS.items()}}
+
+
 def resolve(name: str) -> type[Any]:
-    """Return the class of a catalogued estimator; KeyError for other names.
+    """Return the class of a catalogued estimator or transformer; KeyError for other names.
 
     Examples
     --------
     >>> resolve("PLSA").__name__
     'PLSA'
     """
-    entry = ESTIMATORS[name]
-    return getattr(importlib.import_module(entry.module), name)
+    return getattr(importlib.import_module(_modules()[name]), name)
 
 
 def name_of(cls: type[Any]) -> str:
     """Return the catalogue's name of a class; KeyError if it has none."""
-    entry = ESTIMATORS[cls.__name__]
-    if entry.module != cls.__module__:
+    if _modules()[cls.__name__] != cls.__module__:
         raise KeyError(cls.__qualname__)
-    return entry.name
+    return cls.__name__
 
 
 def estimators() -> dict[str, type[Any]]:

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from coview.metrics.labels import is_gap
 
-__all__ = ["UNLABELLED", "encode_labels"]
+__all__ = ["UNLABELLED", "LabelledScoreMixin", "encode_labels"]
 
 UNLABELLED = -1
 
@@ -64,6 +64,20 @@ def encode_labels(y: Any, n_rows: int | None = None, classes: Any = None) -> tup
     if found.size:
         codes[known] = np.searchsorted(given, found.astype(given.dtype, copy=False))
     return codes, given
+
+
+class LabelledScoreMixin:
+    """Accuracy over the labelled objects of y: those without label cannot be right or wrong."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy on X over the objects that have a label in y (not -1, None or NaN)."""
+        labels = _as_column(y)
+        known = ~_unlabelled(labels)
+        if not known.any():
+            raise ValueError("y has no label to score against: all objects are unlabelled (-1, None or NaN).")
+        found = np.asarray(self.predict(X))[known]  # type: ignore[attr-defined]
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(np.average(found == _one_kind(labels[known]), weights=weights))
 
 
 def _as_column(y: Any) -> np.ndarray:
@@ -134,7 +148,10 @@ def _kind(label: Any) -> str:
 
 def _classes_of(labels: np.ndarray, found: np.ndarray) -> np.ndarray:
     if not found.size:
-        raise ValueError(f"y has no label: all {len(labels)} objects are unlabelled (-1, None or NaN).")
+        raise ValueError(
+            f"y has no label: all {len(labels)} objects are unlabelled (-1, None or NaN). Label at least one object of "
+            "each class, or cluster without labels."
+        )
     classes = _sorted(found)
     with warnings.catch_warnings():  # few labels are the rule here: one of each class is no regression problem
         warnings.filterwarnings("ignore", message="The number of unique classes", category=UserWarning)

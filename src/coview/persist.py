@@ -34,9 +34,9 @@ _BIT_GENERATORS = {
     cls.__name__: cls
     for cls in (np.random.MT19937, np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64)
 }
-_TYPES: dict[str, type] = {  # classes that stand for a dtype in parameters such as CountVectorizer(dtype=np.int64)
+_TYPES: dict[str, type] = {  # stand for a dtype in parameters; of two 64-bit integers the later, numpy.int64, is kept
     **{cls.__name__: cls for cls in (bool, int, float, complex, str, object)},
-    **{f"numpy.{np.dtype(code).name}": np.dtype(code).type for code in "?bhilqBHILQefdFD"},
+    **{f"numpy.{np.dtype(code).name}": np.dtype(code).type for code in "?bhiqlBHIQLefdFD"},
 }
 _DTYPE = re.compile(r"[<>|=][biufcUO]\d*")
 

@@ -303,3 +303,27 @@ def test_a_checkpoint_of_another_start_is_refused(tmp_path):
     other = {**init, "topic_feature": {name: a[::-1] for name, a in init["topic_feature"].items()}}
     with pytest.raises(ModelFileError, match="other data or parameters"):
         MultiViewPLSA(3, topics, init=other, **settings).fit(views)
+
+
+def test_score_counts_labelled_objects_only():
+    from sklearn.model_selection import cross_val_score
+
+    made = make_topic_views(n_objects=90, n_clusters=3, random_state=0)
+    y = np.where(np.arange(90) % 3 == 0, made.target, -1)
+    y[1:90:9] = made.target[1:90:9]
+    model = MultiViewPLSAClassifier(4, random_state=0).fit(made.views, y)
+    known = y >= 0
+    assert model.score(made.views, y) == np.mean(model.predict(made.views)[known] == y[known])
+    assert cross_val_score(model, made.views, y, cv=3).mean() > 0.9
+    with pytest.raises(ValueError, match="no label to score"):
+        model.score(made.views, np.full(90, -1))
+    assert model.top_features("view0", 2, of="class") == model.top_features("view0", 2, of="cluster")
+
+
+@pytest.mark.parametrize(
+    ("X", "sentence"),
+    [(["red fox", "blue sea"], "2D|text"), (np.array([["a", "b"], ["c", "d"]]), "TextViews"), (None, "X is None")],
+)
+def test_text_and_nothing_are_refused_with_a_sentence(X, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        MultiViewPLSA(2).fit(X)

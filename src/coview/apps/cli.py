@@ -19,10 +19,23 @@ __all__ = ["app", "main"]
 app = typer.Typer(
     help="Multi-view learning: several feature sets per object.",
     no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+
+
+@app.callback()
+def _common(
+    version: Annotated[bool, typer.Option("--version", help="Show the version and stop.", is_eager=True)] = False,
+) -> None:
+    if version:
+        from coview._version import __version__
+
+        print(__version__)
+        raise typer.Exit
+
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a machine to read.")]
 

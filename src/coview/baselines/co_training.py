@@ -22,14 +22,14 @@ from coview.baselines.wrapper import in_type_of, unlabelled_as_minus_one
 from coview.data.arrays import take_rows
 from coview.data.views import Views
 from coview.exceptions import ViewsError
-from coview.labels import encode_labels
+from coview.labels import LabelledScoreMixin, encode_labels
 from coview.parameters import per_view
 from coview.starts import for_sklearn, mean_posterior
 
 __all__ = ["CoTrainingClassifier"]
 
 
-class CoTrainingClassifier(ClassifierMixin, MultiViewEstimator):
+class CoTrainingClassifier(LabelledScoreMixin, ClassifierMixin, MultiViewEstimator):
     """Classifiers of several views that label objects for each other.
 
     Parameters

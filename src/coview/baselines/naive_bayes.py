@@ -13,14 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
 from coview.data.views import Views
-from coview.labels import encode_labels
+from coview.labels import LabelledScoreMixin, encode_labels
 from coview.parameters import check_sample_weight, per_view
 from coview.starts import class_feature_counts, feature_log_prob, log_shares, mean_posterior, view_posterior
 
 __all__ = ["MultiViewNaiveBayes"]
 
 
-class MultiViewNaiveBayes(ClassifierMixin, MultiViewEstimator):
+class MultiViewNaiveBayes(LabelledScoreMixin, ClassifierMixin, MultiViewEstimator):
     """Multinomial naive Bayes per view; the posterior of an object is the mean over the views that it has.
 
     Parameters

@@ -127,7 +127,10 @@ def as_rows(key: Any, n_rows: int) -> Any:
     if rows.size == 0 and rows.dtype != bool:
         rows = rows.astype(np.intp)
     if rows.ndim != 1 or rows.dtype.kind not in "biu":
-        raise TypeError(f"Views are indexed by rows or by one view's name, got {type(key).__name__}.")
+        raise TypeError(
+            f"Views are indexed by rows or by one view's name, got {type(key).__name__}. For several views use "
+            "X.select(...)."
+        )
     if rows.dtype == bool:
         if len(rows) != n_rows:
             raise IndexError(f"A boolean mask must have one entry per row: {n_rows} rows, mask of {len(rows)}.")

@@ -136,12 +136,13 @@ class ClusterModel(MixtureModel):
     def top_features(self, view: str | None = None, n: int = 10, *, of: str = "topic") -> list[list[tuple[str, float]]]:
         """The `n` most probable features of a view for each topic, or for each cluster with ``of="cluster"``.
 
-        Returns one list of (feature, probability) per topic or cluster.
+        Returns one list of (feature, probability) per topic or cluster; with ``of="class"``, the same for a classifier,
+        the lists are in the order of ``classes_``.
         """
         if of == "topic":
             return super().top_features(view, n)
-        if of != "cluster":
-            raise ValueError(f"of must be 'topic' or 'cluster', got {of!r}.")
+        if of not in ("cluster", "class"):
+            raise ValueError(f"of must be 'topic', or 'cluster' (of a classifier: 'class'), got {of!r}.")
         view = only_view(view, self.view_names_)
         weights = self.cluster_topic_[view] @ self.topic_feature_[view]
         return strongest(weights, feature_labels(self, view, weights.shape[1]), n)

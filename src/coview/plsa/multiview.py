@@ -15,7 +15,7 @@ from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Clust
 
 from coview.base import check_count, check_option
 from coview.data.views import Views
-from coview.labels import encode_labels
+from coview.labels import LabelledScoreMixin, encode_labels
 from coview.plsa.clusters import ClusterModel
 from coview.starts import consensus_memberships, naive_bayes_posterior
 
@@ -163,7 +163,9 @@ class MultiViewPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMi
         return consensus_memberships(views, self.n_clusters, seed)
 
 
-class MultiViewPLSAClassifier(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, ClusterModel):
+class MultiViewPLSAClassifier(
+    LabelledScoreMixin, ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, ClusterModel
+):
     """Classify objects that have several views from few labels: labelled objects hold their class, the rest moves.
 
     Parameters
