@@ -72,7 +72,6 @@ class CpuEngine:
     """
 
     name = "cpu"
-    xp = np
 
     def __init__(self, n_jobs: int | None = None) -> None:
         self.team = Team(thread_count(n_jobs))

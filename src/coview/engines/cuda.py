@@ -65,7 +65,6 @@ class CudaEngine:
     """
 
     name = "cuda"
-    xp = torch
 
     def __init__(self, device: str = "cuda", precision: str = "single") -> None:
         if precision not in _PRECISIONS:

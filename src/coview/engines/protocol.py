@@ -24,7 +24,6 @@ class Engine(Protocol):
     """The face that a model's steps see."""
 
     name: str
-    xp: Any
 
     def limits(self) -> AbstractContextManager[Any]:
         """Context in which libraries called from the steps use no more threads than the engine."""

@@ -15,7 +15,6 @@ class ReferenceEngine:
     """Every operation written as its formula, one row at a time where the formula speaks of non-zeros."""
 
     name = "reference"
-    xp = np
 
     def limits(self) -> AbstractContextManager[Any]:
         return nullcontext()
