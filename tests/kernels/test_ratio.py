@@ -6,10 +6,13 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 from numba import njit
 from scipy import sparse
 
-from coview.kernels.ratio import fast_log, ratio
+from coview.engines import cpu
+from coview.engines.cpu import CpuEngine
+from coview.kernels.ratio import fast_log, ratio, tile_cuts
 
 
 @njit
@@ -18,6 +21,10 @@ def _logs(values):
     for i in range(len(values)):
         out[i] = fast_log(values[i])
     return out
+
+
+def _bounds(indptr):
+    return indptr[:-1], indptr[1:]
 
 
 def test_fast_log_is_accurate_over_the_whole_range():
@@ -29,7 +36,7 @@ def test_fast_log_is_accurate_over_the_whole_range():
 def test_zero_model_gives_zero_weight_not_infinity():
     X = sparse.csr_array(np.array([[3.0, 2.0]]))
     A, B, out = np.zeros((1, 2)), np.ones((2, 2)), np.empty((1, 2))
-    value = ratio(X.indptr, X.indices, X.data, A, B, out, 0, 1, False, True, 0)
+    value = ratio(*_bounds(X.indptr), X.indices, X.data, A, B, out, 0, 1, False, True, 0)
     assert value == 0.0
     assert (out == 0).all()
 
@@ -40,17 +47,53 @@ def test_prefetch_changes_no_bit():
     A, B = rng.random((50, 24)), rng.random((40, 24))
     outs = [np.empty_like(A) for _ in range(2)]
     values = [
-        ratio(X.indptr, X.indices, X.data, A, B, out, 0, 50, False, True, ahead) for out, ahead in zip(outs, (0, 8))
+        ratio(*_bounds(X.indptr), X.indices, X.data, A, B, out, 0, 50, False, True, ahead)
+        for out, ahead in zip(outs, (0, 8))
     ]
     np.testing.assert_array_equal(*outs)
     assert values[0] == values[1]
+
+
+def test_cuts_part_every_row_at_the_same_columns():
+    X = sparse.random_array((50, 40), density=0.3, format="csr", rng=np.random.default_rng(4))
+    X.sort_indices()
+    edges = np.array([0, 13, 25, 40])
+    cuts = np.empty((4, 50), dtype=np.int64)
+    tile_cuts(X.indptr, X.indices, edges, cuts)
+    for t in range(3):
+        for i in range(50):
+            columns = X.indices[X.indptr[i] : X.indptr[i + 1]]
+            expected = columns[(columns >= edges[t]) & (columns < edges[t + 1])]
+            np.testing.assert_array_equal(X.indices[cuts[t, i] : cuts[t + 1, i]], expected)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_tiles_give_what_one_pass_gives(monkeypatch, n_jobs):
+    rng = np.random.default_rng(5)
+    X = sparse.random_array((60, 200), density=0.3, format="csr", rng=rng)
+    X.sort_indices()
+    A, B = rng.random((60, 48)), rng.random((200, 48))
+    engine = CpuEngine(n_jobs)
+    whole, value = engine.ratio_rows(engine.prepare(X), A, B)
+    monkeypatch.setattr(cpu, "_TILE", 200 * 48 * 8 // 3)
+    handle = engine.prepare(X)
+    assert len(handle.tiles(48 * 8)) == 3
+    tiled, tiled_value = engine.ratio_rows(handle, A, B)
+    np.testing.assert_allclose(tiled, whole, rtol=1e-12)
+    np.testing.assert_allclose(tiled_value, value, rtol=1e-12)
+
+
+def test_rows_in_no_order_are_not_cut(monkeypatch):
+    monkeypatch.setattr(cpu, "_TILE", 1)
+    X = sparse.csr_array((np.ones(48), np.arange(48)[::-1].copy(), np.array([0, 48])), shape=(1, 48))
+    assert len(CpuEngine(1).prepare(X).tiles(512)) == 1
 
 
 def test_64_bit_indices_work():
     rng = np.random.default_rng(2)
     X = sparse.random_array((20, 30), density=0.3, format="csr", rng=rng)
     A, B, out = rng.random((20, 5)), rng.random((30, 5)), np.empty((20, 5))
-    ratio(X.indptr.astype(np.int64), X.indices.astype(np.int64), X.data, A, B, out, 0, 20, False, False, 4)
+    ratio(*_bounds(X.indptr.astype(np.int64)), X.indices.astype(np.int64), X.data, A, B, out, 0, 20, False, False, 4)
     R = X.toarray() / (A @ B.T)
     np.testing.assert_allclose(out, R @ B)
 

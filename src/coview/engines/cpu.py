@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import AbstractContextManager
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,9 @@ __all__ = ["CpuEngine", "CpuMatrix"]
 
 _BLOCK = 8192  # rows per block: the part of the row factor that the feature side gathers from stays in cache
 _ROWS = 32_768  # rows per chunk of the dense passes
+_TILE = 6 << 20  # bytes of the feature factor that one pass over the rows gathers from, where its rows are long
+_LONG = 384  # bytes of a long row
+_LEAST = 12  # non-zeros of a row per tile: with fewer, going over the rows again costs more than the cache gives
 
 
 class CpuMatrix:
@@ -27,10 +31,25 @@ class CpuMatrix:
 
     def __init__(self, csr: Any) -> None:
         self.csr = csr
+        self._cuts: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
 
     @property
     def shape(self) -> tuple[int, int]:
         return self.csr.shape
+
+    def tiles(self, row_bytes: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Where each row begins and ends in each tile of columns; one tile where the feature factor is small."""
+        wanted = -(-self.shape[1] * row_bytes // _TILE) if row_bytes >= _LONG else 1
+        count = int(min(wanted, self.csr.nnz // (_LEAST * max(self.shape[0], 1))))
+        if count < 2 or not self.csr.has_sorted_indices:
+            return [_bounds(self.csr.indptr)]
+        if count not in self._cuts:
+            edges = np.linspace(0, self.shape[1], count + 1).astype(np.int64)
+            cuts = np.empty((count + 1, self.shape[0]), dtype=self.csr.indptr.dtype)
+            indptr, indices, _ = self.row_parts[0]
+            kernels.tile_cuts(indptr, indices, edges, cuts)
+            self._cuts[count] = [(_fixed(a), _fixed(b)) for a, b in pairwise(cuts)]
+        return self._cuts[count]
 
     @cached_property
     def row_parts(self) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], list[tuple[int, int]]]:
@@ -45,6 +64,10 @@ class CpuMatrix:
 def _ahead(n_components: int) -> int:
     """Non-zeros to look ahead: short rows further, long rows less; very long ones the hardware streams by itself."""
     return 8 if n_components <= 32 else 4 if n_components <= 256 else 0
+
+
+def _bounds(indptr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return _fixed(indptr[:-1]), _fixed(indptr[1:])
 
 
 def _even_chunks(n_rows: int) -> list[tuple[int, int]]:
@@ -97,20 +120,30 @@ class CpuEngine:
         return array
 
     def ratio_rows(self, X: CpuMatrix, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, float]:
-        parts, chunks = X.row_parts
+        (_, indices, counts), chunks = X.row_parts
         A, B, out = _fixed(A), _fixed(B), np.empty_like(A)
-        ahead = _ahead(A.shape[1])
+        tiles = X.tiles(A.shape[1] * A.itemsize)
+        ahead = _ahead(A.shape[1]) if len(tiles) == 1 else 0
         _announce(kernels.ratio)
-        sums = self.team.map(lambda i, j: kernels.ratio(*parts, A, B, out, i, j, False, True, ahead), chunks)
-        return out, float(np.sum(sums))
+        total = 0.0
+        for t, tile in enumerate(tiles):
+
+            def work(i: int, j: int, tile: Any = tile, add: bool = t > 0) -> float:
+                return kernels.ratio(*tile, indices, counts, A, B, out, i, j, add, True, ahead)
+
+            total += float(np.sum(self.team.map(work, chunks)))
+        return out, total
 
     def ratio_features(self, X: CpuMatrix, A: np.ndarray, B: np.ndarray, into: np.ndarray | None = None) -> np.ndarray:
-        parts, chunks = X.feature_parts
+        (indptr, indices, counts), chunks = X.feature_parts
+        bounds = _bounds(indptr)
         # numpy.empty, unlike numpy.zeros, asks for large pages: gathering from the new factor is faster
         out = np.empty_like(B) if into is None else into
         add = into is not None
         A, B = _fixed(A), _fixed(B)
-        self.team.map(lambda i, j: kernels.ratio(*parts, B, A, out, i, j, add, False, 0), chunks)
+        # a block of the row factor mostly stays in cache; asking ahead pays only where its rows are short lines
+        ahead = 4 if 32 < A.shape[1] <= 64 else 0
+        self.team.map(lambda i, j: kernels.ratio(*bounds, indices, counts, B, A, out, i, j, add, False, ahead), chunks)
         return out
 
     def row_shares(self, old: np.ndarray, pull: np.ndarray, floor: float) -> np.ndarray:

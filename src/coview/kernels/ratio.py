@@ -6,6 +6,8 @@ For a compressed matrix X (CSR with A = row factor and B = feature factor, or CS
     log-likelihood = sum_ij x_ij log s_j
 
 Four non-zeros are handled at a time; nothing of size non-zeros x topics exists. A call owns the rows start to stop.
+Where B is larger than the cache, `tile_cuts` cuts every row of X at the same columns: the rows are then passed over
+once per tile of B, which stays in cache meanwhile.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from numba import njit
 
 from coview.kernels.prefetch import prefetch_row
 
-__all__ = ["accumulate", "fast_log", "log_likelihood", "project", "ratio"]
+__all__ = ["accumulate", "fast_log", "log_likelihood", "project", "ratio", "tile_cuts"]
 
 # Sums may be reordered and fused; NaN and infinity keep their meaning.
 _MATH = {"reassoc", "contract", "nsz", "arcp"}
@@ -42,23 +44,24 @@ def fast_log(x):
 
 
 @njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
-def ratio(indptr, indices, counts, A, B, out, start, stop, add, logs, ahead):
+def ratio(begins, ends, indices, counts, A, B, out, start, stop, add, logs, ahead):
     """Write (or add) sum_j r_j B[j] to rows start..stop of out; return their log-likelihood if `logs`, else 0.
 
-    `ahead` is how many non-zeros before its turn a row of B is asked for; 0 asks for none.
+    Row i takes the non-zeros begins[i] to ends[i]. `ahead` is how many non-zeros before its turn a row of B is asked
+    for; 0 asks for none.
     """
     K = A.shape[1]
     zero = A.dtype.type(0)
     one = A.dtype.type(1)
     step = _LINE // A.itemsize
-    end = np.int64(indptr[stop])
+    end = len(indices)
     total = 0.0
     for i in range(start, stop):
         if not add:
             for k in range(K):
                 out[i, k] = zero
-        j = np.int64(indptr[i])
-        last = np.int64(indptr[i + 1])
+        j = np.int64(begins[i])
+        last = np.int64(ends[i])
         while j + 4 <= last:
             c0 = np.int64(indices[j])
             c1 = np.int64(indices[j + 1])
@@ -111,6 +114,18 @@ def ratio(indptr, indices, counts, A, B, out, start, stop, add, logs, ahead):
                     out[i, k] += r0 * B[c0, k]
             j += 1
     return total
+
+
+@njit(nogil=True, cache=True)
+def tile_cuts(indptr, indices, edges, out):
+    """Write to out[t, i] where row i (sorted columns) passes column edges[t]; out[t] and out[t + 1] bound tile t."""
+    for i in range(len(indptr) - 1):
+        j = np.int64(indptr[i])
+        last = np.int64(indptr[i + 1])
+        for t in range(len(edges)):
+            while j < last and indices[j] < edges[t]:
+                j += 1
+            out[t, i] = j
 
 
 @njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
