@@ -8,6 +8,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +20,27 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from coview.data.coerce import PLAIN, as_views, is_plain
+from coview.data.lazy import LazyViews
 from coview.data.per_view import check_feature_names
 from coview.data.views import Matrix, Views
+from coview.engines.holders import Holder
 from coview.engines.loop import Fit, Options, Sweep, run
-from coview.engines.protocol import Block, Engine, make_blocks
-from coview.engines.select import select_engine
+from coview.engines.protocol import Block, Engine, Extra, make_blocks
+from coview.engines.select import hold, select_engine
 from coview.engines.steps import State, Steps
 from coview.engines.tree import tree_leaves
 from coview.exceptions import ViewsError
 
-__all__ = ["BatchEstimator", "MultiViewEstimator", "base_seed", "check_count", "check_option"]
+__all__ = [
+    "BatchEstimator",
+    "CountsGate",
+    "MultiViewEstimator",
+    "base_seed",
+    "check_count",
+    "check_option",
+    "floating_type",
+    "row_bytes",
+]
 
 
 class MultiViewEstimator(BaseEstimator):
@@ -36,6 +48,7 @@ class MultiViewEstimator(BaseEstimator):
 
     _models_counts = True  # negative values are refused
     _min_views = 1
+    _takes_lazy = False  # rows that are read when needed: a sharded folder, dask collections
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -43,10 +56,10 @@ class MultiViewEstimator(BaseEstimator):
         tags.input_tags.positive_only = self._models_counts
         return tags
 
-    def _fit_views(self, X: Any) -> Views:
-        """Views to fit on; remembers their names and widths."""
+    def _fit_views(self, X: Any) -> Any:
+        """Views to fit on, lazy ones where the model takes them; remembers their names and widths."""
         plain = is_plain(X)
-        views = self._plain_views(X, reset=True) if plain else as_views(X)
+        views: Any = self._plain_views(X, reset=True) if plain else self._let_in(as_views(X))
         if not len(views):
             raise ViewsError("X has 0 rows: there is nothing to learn from. Pass at least one object.")
         if len(views.names) < self._min_views:
@@ -62,7 +75,15 @@ class MultiViewEstimator(BaseEstimator):
         self.feature_names_by_view_ = views.feature_names
         return views
 
-    def _new_views(self, X: Any) -> Views:
+    def _let_in(self, views: Any) -> Any:
+        if isinstance(views, LazyViews) and not self._takes_lazy:
+            raise ViewsError(
+                f"{type(self).__name__} needs its rows in memory, got {len(views)} rows that are read when needed. "
+                "Read them with X.collect(), or fit one of the PLSA family."
+            )
+        return views
+
+    def _new_views(self, X: Any) -> Any:
         """Views to predict on: some or all of the fitted ones, with the same features."""
         plain = is_plain(X)
         if plain:
@@ -72,11 +93,11 @@ class MultiViewEstimator(BaseEstimator):
                     f"{type(self).__name__} was fitted on {len(self.view_names_)} views ({listed}), got one matrix. "
                     f"Name its view: Views({self.view_names_[0]}=...)."
                 )
-            views = self._plain_views(X, reset=False)
+            views: Any = self._plain_views(X, reset=False)
             if self.view_names_[0] != PLAIN:
                 views = views.rename({PLAIN: self.view_names_[0]})
         else:
-            views = as_views(X)
+            views = self._let_in(as_views(X))
         if not len(views):
             raise ViewsError("X has 0 rows: there is nothing to predict. Pass at least one object.")
         for name, found in views.n_features.items():
@@ -107,25 +128,37 @@ class MultiViewEstimator(BaseEstimator):
         names = getattr(self, "feature_names_in_", None)
         return Views(checked, feature_names=None if names is None else {PLAIN: names})
 
-    def _numbers(self, views: Views, plain: bool) -> Views:
-        """Refuse negative values where counts are needed; one floating type for all views."""
-        if self._models_counts:
-            for name, matrix in views.items():
-                self._check_counts(name, matrix, plain)
-        kinds = {matrix.dtype for matrix in views.values()}
-        dtype = np.float32 if kinds == {np.dtype(np.float32)} else np.float64
-        if kinds == {np.dtype(dtype)}:
+    def _numbers(self, views: Any, plain: bool) -> Any:
+        """Refuse negative values where counts are needed; one floating type for all views. Lazy ones pass later."""
+        if isinstance(views, LazyViews):
             return views
-        return views.map(lambda matrix: matrix if matrix.dtype == dtype else matrix.astype(dtype))
+        return CountsGate(type(self).__name__, self._models_counts, floating_type(views), plain)(views)
 
-    def _check_counts(self, name: str, matrix: Matrix, plain: bool) -> None:
+
+@dataclass(frozen=True)
+class CountsGate:
+    """Lets views in to a model: refuses negative values where it models counts, casts to one floating type."""
+
+    model: str
+    counts: bool
+    dtype: Any
+    plain: bool = False
+
+    def __call__(self, views: Views) -> Views:
+        if self.counts:
+            for name, matrix in views.items():
+                self._check(name, matrix)
+        if all(matrix.dtype == self.dtype for matrix in views.values()):
+            return views
+        return views.map(lambda matrix: matrix if matrix.dtype == self.dtype else matrix.astype(self.dtype))
+
+    def _check(self, name: str, matrix: Matrix) -> None:
         values: Any = matrix.data if sparse.issparse(matrix) else matrix
         lowest = values.min() if values.size else 0
         if lowest < 0:
-            model = type(self).__name__
-            found = f"View {name!r} has negative values (minimum {lowest:.3g}), but {model} models counts."
-            if plain:
-                found = f"Negative values in data passed to {model}: {found}"
+            found = f"View {name!r} has negative values (minimum {lowest:.3g}), but {self.model} models counts."
+            if self.plain:
+                found = f"Negative values in data passed to {self.model}: {found}"
             raise ViewsError(f"{found} Turn it into counts with Codebook(...), or shift it to be non-negative.")
 
 
@@ -148,8 +181,9 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
     checkpoint: Any
     checkpoint_every: int
 
-    def _engine(self) -> Engine:
-        return select_engine(self.engine, n_jobs=self.n_jobs)
+    def _engine(self, X: Any = None) -> Engine:
+        """Return the engine that was asked for; "auto" follows the data."""
+        return select_engine(self.engine, n_jobs=self.n_jobs, data=X)
 
     def _fixed_start(self) -> bool:
         """Whether every start would be the same, so that one is enough."""
@@ -165,26 +199,24 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
         if self.time_budget is not None and not self.time_budget > 0:
             raise ValueError(f"time_budget must be a positive number of seconds or None, got {self.time_budget!r}.")
 
-    def _blocks(
-        self, views: Views, engine: Engine, width: int, extra: dict[str, np.ndarray] | None = None
-    ) -> list[Block]:
-        return list(self._each_block(views, engine, width, extra))
+    def _hold(self, views: Any, engine: Engine, width: int, extra: Extra) -> Holder:
+        """Hand the rows to who will hold them during a fit: this process, its disk or a cluster."""
+        gate = CountsGate(type(self).__name__, self._models_counts, floating_type(views))
+        return hold(views, engine, width, extra, gate, row_bytes(views))
 
-    def _each_block(
-        self, views: Views, engine: Engine, width: int, extra: dict[str, np.ndarray] | None = None
-    ) -> Iterator[Block]:
+    def _each_block(self, views: Views, engine: Engine, width: int, extra: Extra | None = None) -> Iterator[Block]:
         """Blocks one after the other, for what passes over the data once."""
-        itemsize = next(views.values()).dtype.itemsize
-        return make_blocks(views, engine, engine.block_rows(width, itemsize), extra)
+        size = engine.block_rows(width, floating_type(views).itemsize, len(views), row_bytes(views))
+        return make_blocks(views, engine, size, extra)
 
     def _run_loop(
         self,
         X: Any,
-        views: Views,
+        views: Any,
         steps: Steps,
-        blocks: list[Block],
+        holder: Holder,
         begin: Callable[[int], tuple[dict[str, Any], int]],
-        engine: Engine,
+        carried: Extra,
         reconstruct: Callable[[State], dict[str, Any]],
     ) -> Fit:
         """Drive the steps with this estimator's parameters; `reconstruct` gives the fitted attributes of a state."""
@@ -209,11 +241,11 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
                 self.acceleration,
                 self.time_budget,
                 ours,
-                self._checkpoint(views, blocks, engine),
+                self._checkpoint(views, holder, carried),
             )
-            return run(steps, blocks, begin, engine, options)
+            return run(steps, holder, begin, options)
 
-    def _checkpoint(self, views: Views, blocks: list[Block], engine: Engine) -> Any:
+    def _checkpoint(self, views: Any, holder: Holder, extra: Extra) -> Any:
         if self.checkpoint is None:
             return None
         from coview.engines.checkpoint import Checkpoint, fingerprint
@@ -224,11 +256,11 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
             *("checkpoint", "checkpoint_every", "n_jobs", "engine"),
         )
         settings = {name: value for name, value in self.get_params(deep=False).items() if name not in silent}
-        carried = [engine.to_numpy(block.extra[name]) for block in blocks for name in sorted(block.extra)]
+        carried = [np.asarray(extra[name]) for name in sorted(extra) if not callable(extra[name])]
         if isinstance(settings.get("init"), Mapping):
             carried += [np.asarray(array) for array in tree_leaves(dict(settings["init"]))]
             settings["init"] = sorted(settings["init"])
-        settings["blocks"] = [block.stop for block in blocks]  # row states are kept block by block
+        settings["blocks"] = holder.stops  # row states are kept block by block
         if settings.get("random_state") is None or not isinstance(settings["random_state"], numbers.Integral):
             raise ValueError("checkpoint needs random_state to be an integer, so that a resumed fit can be the same.")
         settings["class"] = type(self).__name__
@@ -256,6 +288,23 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
             )
 
         return watch
+
+
+def floating_type(views: Any) -> np.dtype:
+    """Floating type that all views are brought to: float32 where they all are, else float64."""
+    kinds = set(views.dtypes.values()) if isinstance(views, LazyViews) else {m.dtype for m in views.values()}
+    return np.dtype(np.float32) if kinds == {np.dtype(np.float32)} else np.dtype(np.float64)
+
+
+def row_bytes(views: Any) -> float:
+    """Bytes that a row of all views takes in memory, on average."""
+    if isinstance(views, LazyViews):
+        return sum(views.nbytes) / len(views)
+    sizes = (
+        sum(part.nbytes for part in (m.data, m.indices, m.indptr)) if sparse.issparse(m) else m.nbytes
+        for m in views.values()
+    )
+    return sum(sizes) / max(len(views), 1)
 
 
 def base_seed(random_state: Any) -> int:

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from coview.metrics.labels import is_gap
 
-__all__ = ["UNLABELLED", "LabelledScoreMixin", "encode_labels"]
+__all__ = ["UNLABELLED", "LabelledScoreMixin", "encode_labels", "named"]
 
 UNLABELLED = -1
 
@@ -64,6 +64,19 @@ def encode_labels(y: Any, n_rows: int | None = None, classes: Any = None) -> tup
     if found.size:
         codes[known] = np.searchsorted(given, found.astype(given.dtype, copy=False))
     return codes, given
+
+
+def named(classes: np.ndarray, codes: Any) -> Any:
+    """Classes of codes; of a dask array of codes, a dask array that is still lazy.
+
+    Examples
+    --------
+    >>> named(np.array(["cat", "dog"]), np.array([1, 0]))
+    array(['dog', 'cat'], dtype='<U3')
+    """
+    if isinstance(codes, np.ndarray):
+        return classes[codes]
+    return codes.map_blocks(classes.__getitem__, dtype=classes.dtype)
 
 
 class LabelledScoreMixin:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,12 +28,15 @@ from sklearn.preprocessing import normalize
 
 from coview.data.arrays import take_rows
 from coview.data.views import Views
+from coview.engines.passes import over_rows, sample_rows
 
 __all__ = [
     "Consensus",
+    "NaiveBayesStart",
     "class_feature_counts",
     "consensus",
     "consensus_memberships",
+    "count_scales",
     "default_clusterer",
     "feature_log_prob",
     "fold_in_consensus",
@@ -40,6 +44,7 @@ __all__ = [
     "log_shares",
     "mean_posterior",
     "naive_bayes_posterior",
+    "sampled_start",
     "soft_indicators",
     "unit_rows",
     "view_posterior",
@@ -77,13 +82,77 @@ def naive_bayes_posterior(views: Views, codes: np.ndarray, n_classes: int, alpha
            [0.17, 0.83],
            [0.72, 0.28]])
     """
-    counted = np.bincount(codes[codes >= 0], minlength=n_classes)
-    prior = log_shares(counted)
-    posteriors = {}
+    return NaiveBayesStart.learned(views, codes, n_classes, alpha)(views)
+
+
+@dataclass(frozen=True)
+class NaiveBayesStart:
+    """One multinomial naive Bayes per view, learned in one pass; called with some rows it gives their mean posterior.
+
+    Each view is scaled before (`scales`). Rows may be lazy: they are gone through some at a time.
+    """
+
+    log_probs: dict[str, np.ndarray]
+    log_prior: np.ndarray
+    scales: dict[str, float]
+
+    @classmethod
+    def learned(
+        cls,
+        views: Any,
+        codes: np.ndarray,
+        n_classes: int,
+        alpha: float = 1.0,
+        scales: dict[str, float] | None = None,
+    ) -> NaiveBayesStart:
+        """Learn from the labelled rows (code not -1) of views in memory or lazy."""
+        scales = dict.fromkeys(views.names, 1.0) if scales is None else scales
+        parts = over_rows(views, partial(_counts_by_view, codes=codes, n_classes=n_classes))
+        counts = {name: sum(part[name] for part in parts) * scales[name] for name in views.names}
+        prior = log_shares(np.bincount(codes[codes >= 0], minlength=n_classes))
+        return cls({name: feature_log_prob(part, alpha) for name, part in counts.items()}, prior, scales)
+
+    def __call__(self, views: Views) -> np.ndarray:
+        posteriors = {
+            name: view_posterior(matrix, self.log_probs[name] * self.scales[name], self.log_prior)
+            for name, matrix in views.items()
+        }
+        n_classes = len(self.log_prior)
+        return mean_posterior(posteriors, views.present, np.ones(len(posteriors)), np.full(n_classes, 1.0 / n_classes))
+
+
+def _counts_by_view(views: Views, first: int, *, codes: np.ndarray, n_classes: int) -> dict[str, np.ndarray]:
+    here = codes[first : first + len(views)]
+    return {name: class_feature_counts(matrix, here, n_classes) for name, matrix in views.items()}
+
+
+def count_scales(views: Any) -> dict[str, float]:
+    """Factors that bring the typical entry of each view to 1 where it is below, so that Laplace's one more is small.
+
+    Only a start is made so: EM itself does not see the scale of a view.
+    """
+    parts = over_rows(views, _sums_by_view)
+    scales = {}
+    for name in views.names:
+        total, number = np.sum([part[name] for part in parts], axis=0)
+        typical = total / number if number else 1.0
+        scales[name] = 1.0 / typical if 0 < typical < 1 else 1.0
+    return scales
+
+
+def _sums_by_view(views: Views, first: int) -> dict[str, tuple[float, int]]:
+    found = {}
     for name, matrix in views.items():
-        counts = class_feature_counts(matrix, codes, n_classes)
-        posteriors[name] = view_posterior(matrix, feature_log_prob(counts, alpha), prior)
-    return mean_posterior(posteriors, views.present, np.ones(len(posteriors)), np.full(n_classes, 1.0 / n_classes))
+        values: Any = matrix.data if sparse.issparse(matrix) else matrix[matrix > 0]
+        found[name] = (float(values.sum(dtype=np.float64)), len(values))
+    return found
+
+
+def sampled_start(views: Any, n_clusters: int, seed: int, most: int = 20_000) -> NaiveBayesStart:
+    """Consensus of a sample of lazy rows, carried to all rows by naive Bayes."""
+    sample = sample_rows(views, most)
+    codes = consensus_memberships(sample, n_clusters, seed).argmax(axis=1)
+    return NaiveBayesStart.learned(sample, codes, n_clusters, scales=count_scales(sample))
 
 
 def consensus_memberships(views: Views, n_clusters: int, seed: int) -> np.ndarray:

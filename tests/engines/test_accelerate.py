@@ -7,6 +7,8 @@ import pytest
 
 from coview import PLSA, make_topic_views
 from coview.engines.accelerate import Squarem
+from coview.engines.holders import InMemory
+from coview.engines.reference import ReferenceEngine
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +43,7 @@ def test_distributions_stay_distributions(views):
 
 def test_an_unknown_accelerator_is_refused():
     with pytest.raises(ValueError, match="acceleration"):
-        Squarem.start("momentum", 4.0)
+        Squarem.start("momentum", 4.0, InMemory([], ReferenceEngine()))
 
 
 def test_an_interrupt_anywhere_leaves_a_history_that_never_falls(views, monkeypatch):

@@ -204,7 +204,7 @@ def test_blocks_do_not_change_the_start_nor_the_result_beyond_rounding(monkeypat
 
     X = Views(words=counts(500), links=counts(500, 30, seed=2))
     whole = PLSA(4, max_iter=20, tol=0, random_state=0).fit(X)
-    monkeypatch.setattr(CpuEngine, "block_rows", lambda self, n_components, itemsize: 37)
+    monkeypatch.setattr(CpuEngine, "block_rows", lambda self, *_: 37)
     cut = PLSA(4, max_iter=20, tol=0, random_state=0).fit(X)
     assert cut.history_["objective"][0] == pytest.approx(whole.history_["objective"][0], rel=1e-14)
     np.testing.assert_allclose(cut.doc_topic_, whole.doc_topic_, rtol=1e-8, atol=1e-12)

@@ -8,10 +8,12 @@ otherwise the second plain sweep stands, and the next step is shorter; that refu
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from coview.engines.holders import Holder
 from coview.engines.steps import State, Steps, Tree
 from coview.engines.tree import tree_leaves, tree_map
 
@@ -21,19 +23,20 @@ __all__ = ["Squarem"]
 class Squarem:
     """The accelerator of one run: call `advance` for each sweep."""
 
-    def __init__(self, longest: float = 4.0) -> None:
+    def __init__(self, holder: Holder, longest: float = 4.0) -> None:
+        self.holder = holder
         self.longest = longest  # the boldest step allowed now: grows with success, shrinks with refusals
-        self.trail: list[Tree] = []  # states of this cycle
+        self.trail: list[State] = []  # states of this cycle
         self.plain: tuple[State, float] | None = None  # what stands if the extrapolation is refused, and its bar
 
     @classmethod
-    def start(cls, name: str | None, longest: float) -> Squarem | None:
+    def start(cls, name: str | None, longest: float, holder: Holder) -> Squarem | None:
         """Return an accelerator by name, or None for plain sweeps."""
         if name is None:
             return None
         if name != "squarem":
             raise ValueError(f"acceleration must be None or 'squarem', got {name!r}.")
-        return cls(longest)
+        return cls(holder, longest)
 
     @property
     def at_rest(self) -> bool:
@@ -49,7 +52,7 @@ class Squarem:
         before = sweep(state)
         self.trail.append(_copied(state))
         if len(self.trail) == 3:
-            plain = State(list(state.rows), state.shared)
+            plain = _copied(state)
             state.rows, state.shared = self._extrapolate(steps)
             self.plain, self.trail = (plain, before), []
         return before
@@ -73,24 +76,37 @@ class Squarem:
             state.rows, state.shared = self.plain[0].rows, self.plain[0].shared
             self.plain = None
 
-    def _extrapolate(self, steps: Steps) -> tuple[list[Tree], Tree]:
-        zero, one, two = self.trail
-        r2 = v2 = 0.0
-        for a, b, c in zip(tree_leaves(zero), tree_leaves(one), tree_leaves(two)):
-            r = b - a
-            v = (c - b) - r
-            r2 += float((r * r).sum())
-            v2 += float((v * v).sum())
+    def _extrapolate(self, steps: Steps) -> tuple[Any, Tree]:
+        rows, shared = [state.rows for state in self.trail], [state.shared for state in self.trail]
+        r2, v2 = self.holder.total(_lengths, *rows) + _lengths(*shared)
         length = float(np.clip(np.sqrt(r2 / v2) if v2 > 0 else 1.0, 1.0, self.longest))
-
-        def jump(a: Any, b: Any, c: Any) -> Any:
-            r = b - a
-            return a + (2.0 * length) * r + (length * length) * ((c - b) - r)
-
-        moved = tree_map(jump, zero, one, two)
-        return [steps.normalize_rows(part) for part in moved["rows"]], steps.normalize_shared(moved["shared"])
+        moved = self.holder.combine(partial(_jumped_rows, steps, length), *rows)
+        return moved, steps.normalize_shared(_jumped(length, *shared))
 
 
-def _copied(state: State) -> Tree:
-    # leaves are replaced, never written to, by the steps: a shallow copy of the tree is a snapshot
-    return tree_map(lambda leaf: leaf, state.tree())
+def _lengths(zero: Tree, one: Tree, two: Tree) -> np.ndarray:
+    """Squared lengths of r and v."""
+    r2 = v2 = 0.0
+    for a, b, c in zip(tree_leaves(zero), tree_leaves(one), tree_leaves(two)):
+        r = b - a
+        v = (c - b) - r
+        r2 += float((r * r).sum())
+        v2 += float((v * v).sum())
+    return np.array([r2, v2])
+
+
+def _jumped(length: float, zero: Tree, one: Tree, two: Tree) -> Tree:
+    def jump(a: Any, b: Any, c: Any) -> Any:
+        r = b - a
+        return a + (2.0 * length) * r + (length * length) * ((c - b) - r)
+
+    return tree_map(jump, zero, one, two)
+
+
+def _jumped_rows(steps: Steps, length: float, zero: Tree, one: Tree, two: Tree) -> Tree:
+    return steps.normalize_rows(_jumped(length, zero, one, two))
+
+
+def _copied(state: State) -> State:
+    # leaves are replaced, never written to, by the steps: a shallow copy is a snapshot
+    return State(list(state.rows) if isinstance(state.rows, list) else state.rows, state.shared)

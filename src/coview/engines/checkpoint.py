@@ -15,9 +15,11 @@ from scipy import sparse
 from coview.data.archive import read_archive, write_archive
 from coview.data.views import Views
 from coview.engines.steps import State
+from coview.engines.tree import tree_map
 from coview.exceptions import ModelFileError
 
 if TYPE_CHECKING:
+    from coview.engines.holders import Holder
     from coview.engines.loop import Fit
 
 __all__ = ["Checkpoint", "fingerprint"]
@@ -35,7 +37,7 @@ class Checkpoint:
 
     written: int = 0  # sweeps of the current restart that the file holds
 
-    def maybe_write(self, restart: int, fit: Fit, best: Fit | None) -> None:
+    def maybe_write(self, restart: int, fit: Fit, best: Fit | None, holder: Holder) -> None:
         """Write if `every` sweeps have passed since the last time."""
         if fit.n_iter // self.every == self.written // self.every:
             return
@@ -43,12 +45,12 @@ class Checkpoint:
         tree = {
             "fingerprint": self.fingerprint,
             "restart": restart,
-            "current": _packed(fit),
-            "best": None if best is None else _packed(best),
+            "current": _packed(fit, holder, self.path),
+            "best": None if best is None else _packed(best, holder, self.path),
         }
         write_archive(self.path, tree, kind="checkpoint", version=VERSION)
 
-    def read(self) -> tuple[int, Fit, Fit | None] | None:
+    def read(self, holder: Holder) -> tuple[int, Fit, Fit | None] | None:
         """Return (restart, fit so far, best of earlier restarts), or None where there is no file."""
         if not self.path.exists():
             return None
@@ -58,18 +60,18 @@ class Checkpoint:
                 f"The checkpoint {self.path} belongs to a fit with other data or parameters. Remove it to start anew, "
                 "or give this fit another path."
             )
-        best = None if tree["best"] is None else _unpacked(tree["best"])
-        return int(tree["restart"]), _unpacked(tree["current"]), best
+        best = None if tree["best"] is None else _unpacked(tree["best"], holder, self.path)
+        return int(tree["restart"]), _unpacked(tree["current"], holder, self.path), best
 
     def remove(self) -> None:
         """Forget the file: the fit is done."""
         self.path.unlink(missing_ok=True)
 
 
-def _packed(fit: Fit) -> dict[str, Any]:
+def _packed(fit: Fit, holder: Holder, path: Path) -> dict[str, Any]:
     return {
-        "rows": fit.state.rows,
-        "shared": fit.state.shared,
+        "rows": holder.pack(fit.state.rows, path),
+        "shared": tree_map(holder.ops.to_numpy, fit.state.shared),
         "history": fit.history,
         "n_iter": fit.n_iter,
         "converged": fit.converged,
@@ -78,11 +80,12 @@ def _packed(fit: Fit) -> dict[str, Any]:
     }
 
 
-def _unpacked(tree: dict[str, Any]) -> Fit:
+def _unpacked(tree: dict[str, Any], holder: Holder, path: Path) -> Fit:
     from coview.engines.loop import Fit
 
     rest = {name: value for name, value in tree.items() if name not in ("rows", "shared")}
-    return Fit(State(tree["rows"], tree["shared"]), **rest)
+    shared = tree_map(holder.ops.asarray, tree["shared"])
+    return Fit(State(holder.unpack(tree["rows"], path), shared), **rest)
 
 
 def fingerprint(views: Views, settings: dict[str, Any], arrays: Iterable[Any] = ()) -> str:

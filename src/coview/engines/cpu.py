@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from coview.data.arrays import slice_csr
+from coview.engines.memory import bytes_of
 from coview.engines.threads import Team, balanced_chunks, thread_count
 from coview.kernels import ratio as kernels
 from coview.kernels import shares
@@ -92,12 +93,21 @@ class CpuEngine:
     ----------
     n_jobs : int or None
         Threads; None takes all cores that threadpoolctl allows.
+    memory_limit : int, str or None
+        Most memory that the process may take while it fits rows that are read when needed (a sharded folder): bytes,
+        or text such as "2 GB". None reads blocks of a fixed number of rows.
+
+    Examples
+    --------
+    >>> CpuEngine(memory_limit="1.5 GB").memory_limit
+    1500000000
     """
 
     name = "cpu"
 
-    def __init__(self, n_jobs: int | None = None) -> None:
+    def __init__(self, n_jobs: int | None = None, memory_limit: int | str | None = None) -> None:
         self.team = Team(thread_count(n_jobs))
+        self.memory_limit = None if memory_limit is None else bytes_of(memory_limit)
 
     def limits(self) -> AbstractContextManager[Any]:
         from threadpoolctl import threadpool_limits
@@ -110,7 +120,7 @@ class CpuEngine:
             matrix = sparse.csr_array(matrix)
         return CpuMatrix(matrix)
 
-    def block_rows(self, n_components: int, itemsize: int) -> int:
+    def block_rows(self, n_components: int, itemsize: int, n_rows: int, row_bytes: float) -> int:
         return _BLOCK
 
     def asarray(self, array: Any, dtype: Any = None) -> np.ndarray:
@@ -124,12 +134,13 @@ class CpuEngine:
         A, B, out = _fixed(A), _fixed(B), np.empty_like(A)
         tiles = X.tiles(A.shape[1] * A.itemsize)
         ahead = _ahead(A.shape[1]) if len(tiles) == 1 else 0
-        _announce(kernels.ratio)
+        kernel: Any = kernels.ratio
+        _announce(kernel)
         total = 0.0
         for t, tile in enumerate(tiles):
 
             def work(i: int, j: int, tile: Any = tile, add: bool = t > 0) -> float:
-                return kernels.ratio(*tile, indices, counts, A, B, out, i, j, add, True, ahead)
+                return kernel(*tile, indices, counts, A, B, out, i, j, add, True, ahead)
 
             total += float(np.sum(self.team.map(work, chunks)))
         return out, total
@@ -151,6 +162,12 @@ class CpuEngine:
         floor = old.dtype.type(floor)
         self.team.map(lambda i, j: shares.row_shares(old, pull, out, floor, i, j), _even_chunks(len(old)))
         return out
+
+    def clamp(self, mixture: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        fixed = np.flatnonzero(codes >= 0)
+        mixture[fixed] = 0
+        mixture[fixed, codes[fixed]] = 1
+        return mixture
 
     def column_shares(
         self, old: dict[str, np.ndarray], sums: dict[str, np.ndarray], floor: float

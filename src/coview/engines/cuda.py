@@ -91,7 +91,7 @@ class CudaEngine:
     def limits(self) -> AbstractContextManager[Any]:
         return nullcontext()
 
-    def block_rows(self, n_components: int, itemsize: int) -> int:
+    def block_rows(self, n_components: int, itemsize: int, n_rows: int, row_bytes: float) -> int:
         return 1 << 30
 
     def prepare(self, matrix: Any) -> CudaMatrix:

@@ -1,6 +1,7 @@
 """The one loop that drives every batch model: sweeps, tolerance, restarts, history, time budget, stop and resume.
 
-A sweep is the row step over every block, then one shared step. The loop knows nothing of any model.
+A sweep is the row step over every block, then one shared step. The loop knows nothing of any model, and nothing of
+where the rows are: a holder (`holders.py`) passes over them.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ import numpy as np
 
 from coview.engines.accelerate import Squarem
 from coview.engines.checkpoint import Checkpoint
+from coview.engines.holders import Holder
 from coview.engines.protocol import Block, Engine
 from coview.engines.steps import State, Steps, Tree
 from coview.exceptions import InterruptedFitWarning
 
-__all__ = ["Fit", "Options", "Sweep", "fold_in", "run", "sweep", "total_objective"]
+__all__ = ["Fit", "Options", "Sweep", "fold_in", "run", "sweep"]
 
 
 @dataclass(frozen=True)
@@ -69,13 +71,7 @@ class Fit:
         return self.history["objective"][-1] if self.history["objective"] else -np.inf
 
 
-def run(
-    steps: Steps,
-    blocks: list[Block],
-    begin: Callable[[int], tuple[Tree, int]],
-    ops: Engine,
-    options: Options,
-) -> Fit:
+def run(steps: Steps, holder: Holder, begin: Callable[[int], tuple[Tree, int]], options: Options) -> Fit:
     """Fit from `n_init` starts and keep the best; goes on from a checkpoint if there is one.
 
     `begin(restart)` gives the shared parameters of a start and the seed of its rows.
@@ -83,13 +79,13 @@ def run(
     best: Fit | None = None
     first, current = 0, None
     deadline = None if options.time_budget is None else time.monotonic() + options.time_budget
-    if options.checkpoint is not None and (found := options.checkpoint.read()) is not None:
+    if options.checkpoint is not None and (found := options.checkpoint.read(holder)) is not None:
         first, current, best = found
     for restart in range(first, options.n_init):
         if current is None:
             shared, seed = begin(restart)
-            current = Fit(State([steps.start(block, shared, seed, ops) for block in blocks], shared))
-        fit = _Run(steps, blocks, ops, options, deadline, restart, best).go(current)
+            current = Fit(State(holder.start(steps, shared, seed), shared))
+        fit = _Run(steps, holder, options, deadline, restart, best).go(current)
         current = None
         if best is None or fit.objective > best.objective:
             best = fit
@@ -103,18 +99,11 @@ def run(
     return best
 
 
-def sweep(steps: Steps, blocks: list[Block], state: State, ops: Engine) -> float:
+def sweep(steps: Steps, holder: Holder, state: State) -> float:
     """One sweep, in place; returns the objective of the state before it."""
-    stats: Tree = {}
-    for b, block in enumerate(blocks):
-        state.rows[b], _ = steps.row_step(block, state.rows[b], state.shared, ops, stats)
-    state.shared = steps.shared_step(stats, state.shared, ops)
+    state.rows, stats = holder.step(steps, state.rows, state.shared)
+    state.shared = steps.shared_step(stats, state.shared, holder.ops)
     return float(stats["objective"])
-
-
-def total_objective(steps: Steps, blocks: list[Block], state: State, ops: Engine) -> float:
-    """The objective of a state, in a pass of its own."""
-    return float(sum(steps.objective(block, rows, state.shared, ops) for block, rows in zip(blocks, state.rows)))
 
 
 class _Run:
@@ -123,20 +112,19 @@ class _Run:
     def __init__(
         self,
         steps: Steps,
-        blocks: list[Block],
-        ops: Engine,
+        holder: Holder,
         options: Options,
         deadline: float | None,
         restart: int,
         best: Fit | None,
     ) -> None:
-        self.steps, self.blocks, self.ops, self.options = steps, blocks, ops, options
+        self.steps, self.holder, self.options = steps, holder, options
         self.deadline, self.restart, self.best = deadline, restart, best
 
     def go(self, fit: Fit) -> Fit:
         """Sweep until something says stop; the last objective is measured in a pass of its own."""
         clock = time.monotonic() - (fit.history["seconds"][-1] if fit.history["seconds"] else 0.0)
-        squarem = Squarem.start(self.options.acceleration, fit.longest)
+        squarem = Squarem.start(self.options.acceleration, fit.longest, self.holder)
         try:
             while fit.n_iter < self.options.max_iter:
                 before = self._advance(fit, squarem)
@@ -148,7 +136,7 @@ class _Run:
                 if squarem is not None:
                     fit.longest = squarem.longest
                 if self.options.checkpoint is not None and (squarem is None or squarem.at_rest):
-                    self.options.checkpoint.maybe_write(self.restart, fit, self.best)
+                    self.options.checkpoint.maybe_write(self.restart, fit, self.best, self.holder)
         except KeyboardInterrupt:
             fit.stopped_by = "interrupt"
             warnings.warn(
@@ -160,14 +148,15 @@ class _Run:
         if squarem is not None:
             squarem.settle(fit.state)
         if len(fit.history["objective"]) == fit.n_iter:
-            fit.history["objective"].append(total_objective(self.steps, self.blocks, fit.state, self.ops))
+            last = self.holder.objective(self.steps, fit.state.rows, fit.state.shared)
+            fit.history["objective"].append(last)
             fit.history["seconds"].append(time.monotonic() - clock)
         return fit
 
     def _advance(self, fit: Fit, squarem: Squarem | None) -> float:
         if squarem is None:
-            return sweep(self.steps, self.blocks, fit.state, self.ops)
-        return squarem.advance(fit.state, self.steps, lambda state: sweep(self.steps, self.blocks, state, self.ops))
+            return sweep(self.steps, self.holder, fit.state)
+        return squarem.advance(fit.state, self.steps, lambda state: sweep(self.steps, self.holder, state))
 
     def _should_stop(self, fit: Fit) -> bool:
         values, options = fit.history["objective"], self.options

@@ -5,7 +5,7 @@ A model sees `Engine` and plain arrays, never NumPy, numba or torch by name: the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -14,10 +14,12 @@ import numpy as np
 
 from coview.data.views import Views
 
-__all__ = ["Block", "Engine", "Handle", "make_blocks"]
+__all__ = ["Block", "Engine", "Extra", "Gate", "Handle", "make_block", "make_blocks"]
 
 Array = Any  # a NumPy array or a tensor of the engine's device
 Handle = Any  # one view's rows in the form that the engine likes best
+Extra = Mapping[str, Any]  # what blocks carry: arrays over all rows, or functions of some rows (Views)
+Gate = Callable[[Views], Views]
 
 
 class Engine(Protocol):
@@ -31,8 +33,8 @@ class Engine(Protocol):
     def prepare(self, matrix: Any) -> Handle:
         """Take in the rows of one view (CSR or dense), by reference where possible."""
 
-    def block_rows(self, n_components: int, itemsize: int) -> int:
-        """Rows per block that suit this engine's caches."""
+    def block_rows(self, n_components: int, itemsize: int, n_rows: int, row_bytes: float) -> int:
+        """Rows per block that suit this engine's caches and memory; `row_bytes` is what a row of all views takes."""
 
     def asarray(self, array: Any, dtype: Any = None) -> Array:
         """Bring an array to the engine."""
@@ -48,6 +50,9 @@ class Engine(Protocol):
 
     def row_shares(self, old: Array, pull: Array, floor: float) -> Array:
         """Rows of old * pull divided by their sums, at least `floor`; a row that sums to zero keeps its old value."""
+
+    def clamp(self, mixture: Array, codes: Array) -> Array:
+        """Rows whose code is not -1 hold their class alone; `mixture` may be overwritten."""
 
     def column_shares(self, old: dict[str, Array], sums: dict[str, Array], floor: float) -> dict[str, Array]:
         """Columns of old * sums divided by their sums over all parts, likewise; `sums` may be overwritten."""
@@ -92,17 +97,28 @@ class Block:
         )
 
 
-def make_blocks(
-    views: Views, engine: Engine, rows_per_block: int, extra: dict[str, np.ndarray] | None = None
-) -> Iterator[Block]:
-    """Cut views into blocks of rows; slices of CSR share the memory of the whole."""
+def make_block(views: Any, start: int, stop: int, engine: Engine, extra: Extra, gate: Gate | None = None) -> Block:
+    """Rows start to stop of views, in memory or lazy, as a block; slices of CSR share the memory of the whole.
+
+    Of `extra`, an array is cut like the rows; a function is asked for what the rows (as Views) carry. Lazy views are
+    let in by the gate, which checks and casts what was read.
+    """
+    part = views[start:stop]
+    if gate is not None:
+        part = gate(part)
+    carried = {
+        name: engine.asarray(value(part) if callable(value) else value[start:stop]) for name, value in extra.items()
+    }
+    return Block(
+        start,
+        stop,
+        {name: engine.prepare(matrix) for name, matrix in part.items()},
+        {name: part.present[:, v] for v, name in enumerate(part.names)},
+        carried,
+    )
+
+
+def make_blocks(views: Views, engine: Engine, rows_per_block: int, extra: Extra | None = None) -> Iterator[Block]:
+    """Cut views into blocks of rows, one after the other."""
     for start in range(0, len(views), rows_per_block):
-        stop = min(start + rows_per_block, len(views))
-        part = views[start:stop]
-        yield Block(
-            start,
-            stop,
-            {name: engine.prepare(matrix) for name, matrix in part.items()},
-            {name: part.present[:, v] for v, name in enumerate(part.names)},
-            {name: engine.asarray(array[start:stop]) for name, array in (extra or {}).items()},
-        )
+        yield make_block(views, start, min(start + rows_per_block, len(views)), engine, extra or {})

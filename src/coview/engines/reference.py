@@ -22,7 +22,7 @@ class ReferenceEngine:
     def prepare(self, matrix: Any) -> sparse.csr_array:
         return sparse.csr_array(matrix)
 
-    def block_rows(self, n_components: int, itemsize: int) -> int:
+    def block_rows(self, n_components: int, itemsize: int, n_rows: int, row_bytes: float) -> int:
         return 1 << 30
 
     def asarray(self, array: Any, dtype: Any = None) -> np.ndarray:
@@ -55,6 +55,12 @@ class ReferenceEngine:
         sums = values.sum(axis=1, keepdims=True)
         shares = np.divide(values, sums, out=np.zeros_like(values), where=sums > 0)
         return np.where(sums > 0, np.maximum(shares, floor), old)
+
+    def clamp(self, mixture: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        fixed = np.flatnonzero(codes >= 0)
+        mixture[fixed] = 0
+        mixture[fixed, codes[fixed]] = 1
+        return mixture
 
     def column_shares(
         self, old: dict[str, np.ndarray], sums: dict[str, np.ndarray], floor: float

@@ -1,17 +1,24 @@
-"""Find the engine that was asked for; the only place where engines are imported."""
+"""Find the engine that was asked for, and who holds its rows; the only place where engines are imported."""
 
 from __future__ import annotations
 
 from importlib import util
 from typing import Any
 
+from coview.data.lazy import LazyViews
+from coview.engines.holders import Holder, InMemory
+from coview.engines.protocol import Engine, Extra, Gate, make_blocks
 from coview.exceptions import EngineError
 
-__all__ = ["select_engine"]
+__all__ = ["hold", "select_engine"]
+
+_NAMES = "'auto', 'cpu', 'cuda', 'dask', 'reference' or an engine object"
 
 
-def select_engine(engine: Any = "auto", *, n_jobs: int | None = None) -> Any:
-    """Return an engine by name ("auto", "cpu", "cuda", "reference"), or the engine object that was passed.
+def select_engine(engine: Any = "auto", *, n_jobs: int | None = None, data: Any = None) -> Any:
+    """Return an engine by name ("auto", "cpu", "cuda", "dask", "reference"), or the engine object that was passed.
+
+    "auto" follows the data: dask collections are worked on by the cluster, CUDA tensors on their GPU, all else here.
 
     Examples
     --------
@@ -21,8 +28,14 @@ def select_engine(engine: Any = "auto", *, n_jobs: int | None = None) -> Any:
     if not isinstance(engine, str):
         if hasattr(engine, "ratio_rows") and hasattr(engine, "prepare"):
             return engine
-        raise EngineError(f"engine must be 'auto', 'cpu', 'cuda', 'reference' or an engine object, got {engine!r}.")
-    if engine in ("auto", "cpu"):
+        raise EngineError(f"engine must be {_NAMES}, got {engine!r}.")
+    if engine == "auto":
+        engine, device = _engine_of(data)
+        if device is not None:
+            from coview.engines.cuda import CudaEngine
+
+            return CudaEngine(device)
+    if engine == "cpu":
         from coview.engines.cpu import CpuEngine
 
         return CpuEngine(n_jobs)
@@ -35,8 +48,39 @@ def select_engine(engine: Any = "auto", *, n_jobs: int | None = None) -> Any:
         from coview.engines.cuda import CudaEngine
 
         return CudaEngine()
+    if engine == "dask":
+        from coview.engines.distributed import DaskEngine
+
+        return DaskEngine()
     if engine == "reference":
         from coview.engines.reference import ReferenceEngine
 
         return ReferenceEngine()
-    raise EngineError(f"engine must be 'auto', 'cpu', 'cuda', 'reference' or an engine object, got {engine!r}.")
+    raise EngineError(f"engine must be {_NAMES}, got {engine!r}.")
+
+
+def hold(views: Any, engine: Engine, width: int, extra: Extra, gate: Gate, row_bytes: float) -> Holder:
+    """Hand the rows of a fit to a holder: the engine's own, this machine's disk for lazy views, or memory."""
+    if hasattr(engine, "hold"):
+        return engine.hold(views, width, extra, gate, row_bytes)
+    if isinstance(views, LazyViews):
+        from coview.engines.outofcore import OnDisk
+
+        return OnDisk(views, engine, width, extra, gate, row_bytes)
+    itemsize = next(views.values()).dtype.itemsize
+    size = engine.block_rows(width, itemsize, len(views), row_bytes)
+    return InMemory(list(make_blocks(views, engine, size, extra)), engine)
+
+
+def _engine_of(data: Any) -> tuple[str, str | None]:
+    """Name of the engine that data call for, and the device of CUDA tensors."""
+    if isinstance(data, LazyViews) and data.is_dask:
+        return "dask", None
+    parts = list(data.values()) if isinstance(data, dict) else data if isinstance(data, (list, tuple)) else [data]
+    for part in parts:
+        home = type(part).__module__.split(".")[0]
+        if home == "dask":
+            return "dask", None
+        if home == "torch" and getattr(part, "is_cuda", False):
+            return "cuda", str(part.device)
+    return "cpu", None

@@ -42,11 +42,7 @@ class Steps(Protocol):
 
 @dataclass
 class State:
-    """Where a fit stands: row state by block, and shared parameters."""
+    """Where a fit stands: the row state of every block, in its holder's form, and the shared parameters."""
 
-    rows: list[Tree]
+    rows: Any
     shared: Tree
-
-    def tree(self) -> Tree:
-        """Both as one tree; arrays are not copied."""
-        return {"rows": self.rows, "shared": self.shared}

@@ -6,11 +6,13 @@ p(f | d, v) = sum_z p(z|d) sum_y p(y|z,v) p(f|y,v)
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from coview.base import check_count
+from coview.data.lazy import LazyViews
 from coview.data.views import Views
 from coview.engines.steps import Tree
 from coview.parameters import per_view
@@ -21,6 +23,7 @@ from coview.plsa.factors import (
     random_matrix,
     random_topics,
     stream_of,
+    view_masses,
 )
 from coview.plsa.mixture import MixtureModel
 from coview.plsa.plsa import split_by_view
@@ -47,8 +50,8 @@ class ClusterModel(MixtureModel):
         """Number of clusters or classes."""
         raise TypeError(f"{type(self).__name__} does not say how many clusters there are.")
 
-    def _memberships(self, views: Views, seed: int) -> np.ndarray:
-        """Where the objects start by the model's own strategy (objects x clusters)."""
+    def _memberships(self, views: Any, seed: int) -> Any:
+        """Where the objects start by the model's own strategy: objects x clusters, or a function of some rows."""
         raise TypeError(f"{type(self).__name__} does not say where its objects start.")
 
     def _steps(self) -> ClusterSteps:
@@ -63,7 +66,7 @@ class ClusterModel(MixtureModel):
             )
         return {name: check_count("n_components", count) for name, count in counts.items()}
 
-    def _begin(self, views: Views, seed: int) -> tuple[Any, dict[str, np.ndarray]]:
+    def _begin(self, views: Any, seed: int) -> tuple[Any, dict[str, Any]]:
         arrays: Mapping[str, Any] = {}
         n_columns, n_topics = self._n_columns(), self._topics()
         if isinstance(self.init, Mapping):
@@ -74,8 +77,9 @@ class ClusterModel(MixtureModel):
         elif self.init == "random":
             start = None
         else:
-            start = self._memberships(views, seed)
-            start = (1 - SOFT) * start + SOFT / n_columns
+            start = Softened(self._memberships(views, seed), n_columns)
+            if not isinstance(views, LazyViews):
+                start = start(views)
 
         def make(here: int) -> Tree:
             given_topics, given_clusters = arrays.get("topic_feature", {}), arrays.get("cluster_topic", {})
@@ -85,7 +89,7 @@ class ClusterModel(MixtureModel):
                 stream = here if self._joint else here + stream_of(name)
                 clusters[name] = _start_clusters(given_clusters.get(name), n_columns, n_topics[name], stream)
             if self._joint:
-                mass = np.array([matrix.sum(dtype=np.float64) for matrix in views.values()])
+                mass = view_masses(views)
                 shares = np.tile(mass / mass.sum() if mass.sum() > 0 else np.full(len(mass), 1 / len(mass)),
                                  (next(iter(n_topics.values())), 1))  # fmt: skip
                 if "topic_view" in arrays:
@@ -146,6 +150,18 @@ class ClusterModel(MixtureModel):
         view = only_view(view, self.view_names_)
         weights = self.cluster_topic_[view] @ self.topic_feature_[view]
         return strongest(weights, feature_labels(self, view, weights.shape[1]), n)
+
+
+@dataclass(frozen=True)
+class Softened:
+    """A start, given or a function of some rows, mixed with a little of the even one."""
+
+    start: Any
+    n_columns: int
+
+    def __call__(self, views: Views) -> np.ndarray:
+        start = self.start(views) if callable(self.start) else self.start
+        return (1 - SOFT) * start + SOFT / self.n_columns
 
 
 def _start_clusters(given: Any, n_clusters: int, n_topics: int, seed: int) -> np.ndarray:

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.utils.extmath import randomized_svd
 
 from coview.data.views import Matrix, Views
+from coview.engines.passes import over_rows
 
 __all__ = [
     "FEATURE_FLOOR",
@@ -24,6 +25,7 @@ __all__ = [
     "random_matrix",
     "random_topics",
     "stream_of",
+    "view_masses",
 ]
 
 ROW_FLOOR = 1e-12
@@ -55,6 +57,15 @@ def random_topics(given: Any, n_topics: int, width: int, seed: int, view: str) -
         return as_distributions("topic_feature", given, (n_topics, width))
     topics = random_matrix(seed + 7919 * stream_of(view), 0, width, n_topics, np.float64).T
     return topics / topics.sum(axis=1, keepdims=True)
+
+
+def view_masses(views: Any) -> np.ndarray:
+    """Sum of all values of each view, in memory or lazy."""
+    return np.sum(over_rows(views, _masses), axis=0)
+
+
+def _masses(views: Views, first: int) -> np.ndarray:
+    return np.array([matrix.sum(dtype=np.float64) for matrix in views.values()])
 
 
 def nonnegative_svd(views: Views, n_components: int, seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:

@@ -11,8 +11,9 @@ import numpy as np
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
-from coview.base import BatchEstimator, base_seed, check_option
+from coview.base import BatchEstimator, base_seed, check_option, floating_type
 from coview.data.views import Views
+from coview.engines.holders import Holder, InMemory
 from coview.engines.loop import fold_in, sweep
 from coview.engines.protocol import Block, Engine
 from coview.engines.steps import State, Tree
@@ -34,6 +35,7 @@ Self = TypeVar("Self", bound="MixtureModel")
 class MixtureModel(TopicsMixin, BatchEstimator):
     """Base of the PLSA family: objects are mixtures of profiles."""
 
+    _takes_lazy = True
     _mixture: str  # the fitted attribute that holds the mixtures of the training objects
     schedule: str
     random_state: Any
@@ -46,7 +48,7 @@ class MixtureModel(TopicsMixin, BatchEstimator):
     def _steps(self) -> MixtureSteps:
         raise TypeError(f"{type(self).__name__} does not say what its steps are.")
 
-    def _begin(self, views: Views, seed: int) -> tuple[Any, dict[str, np.ndarray]]:
+    def _begin(self, views: Any, seed: int) -> tuple[Any, dict[str, Any]]:
         """Function from seed to shared parameters (NumPy arrays), and arrays that the blocks carry."""
         raise TypeError(f"{type(self).__name__} does not say where it starts.")
 
@@ -62,36 +64,36 @@ class MixtureModel(TopicsMixin, BatchEstimator):
 
     @with_callbacks
     def _fit(self: Self, X: Any, views: Views, extra: dict[str, np.ndarray] | None = None) -> Self:
-        engine = self._engine()
+        engine = self._engine(X)
         with engine.limits():
             return self._fit_on(engine, X, views, extra or {})
 
-    def _fit_on(self: Self, engine: Engine, X: Any, views: Views, extra: dict[str, np.ndarray]) -> Self:
+    def _fit_on(self: Self, engine: Engine, X: Any, views: Any, extra: dict[str, np.ndarray]) -> Self:
         steps = self._checked_steps()
         seed = base_seed(self.random_state)
         make, carried = self._begin(views, seed)
-        blocks = self._blocks(views, engine, steps.width, {**carried, **extra})
-        dtype = next(views.values()).dtype
+        extra = {**carried, **extra}
+        holder = self._hold(views, engine, steps.width, extra)
+        dtype = floating_type(views)
 
         def begin(restart: int) -> tuple[Tree, int]:
             here = seed + RESTART * restart
-            return tree_map(lambda array: engine.asarray(array, dtype), make(here)), here
+            return tree_map(lambda array: holder.ops.asarray(array, dtype), make(here)), here
 
-        fit = self._run_loop(X, views, steps, blocks, begin, engine, lambda state: self._attributes(state, engine))
-        del blocks
+        fit = self._run_loop(X, views, steps, holder, begin, extra, lambda state: self._attributes(state, holder))
+        holder.release()
         self.__dict__.pop("batch_counts_", None)
         self.__dict__.pop("n_batches_", None)
-        for name, value in self._attributes(fit.state, engine).items():
+        for name, value in self._attributes(fit.state, holder).items():
             setattr(self, name, value)
         self.history_ = fit.history
         self.n_iter_ = fit.n_iter
         self.stopped_by_ = fit.stopped_by
         return self
 
-    def _attributes(self, state: State, engine: Engine) -> dict[str, Any]:
-        found = self._shared_attributes(tree_map(engine.to_numpy, state.shared))
-        if state.rows:
-            found[self._mixture] = np.concatenate([engine.to_numpy(rows["mixture"]) for rows in state.rows])
+    def _attributes(self, state: State, holder: Holder) -> dict[str, Any]:
+        found = self._shared_attributes(tree_map(holder.ops.to_numpy, state.shared))
+        found[self._mixture] = holder.collect(state.rows, "mixture")
         return found
 
     def _checked_steps(self) -> MixtureSteps:
@@ -100,7 +102,7 @@ class MixtureModel(TopicsMixin, BatchEstimator):
         return self._steps()
 
     def _fitted(self, views: Views, engine: Engine) -> Tree:
-        dtype = next(views.values()).dtype
+        dtype = floating_type(views)
         profiles = self._profiles(views.names)
         return {"profiles": {name: engine.asarray(part, dtype) for name, part in profiles.items()}}
 
@@ -113,7 +115,7 @@ class MixtureModel(TopicsMixin, BatchEstimator):
         """Mixtures of objects by fold-in, from some or all of the fitted views."""
         check_is_fitted(self, "topic_feature_")
         views = self._new_views(X)
-        engine, steps = self._engine(), self._steps()
+        engine, steps = self._engine(X), self._steps()
         shared = self._fitted(views, engine)
         blocks = self._each_block(views, engine, steps.width)
         return np.concatenate([self._fold_in(block, steps, shared, engine) for block in blocks])
@@ -122,7 +124,7 @@ class MixtureModel(TopicsMixin, BatchEstimator):
         """Mean log-likelihood per token (unit of mass), mixtures folded in; 0 where X holds nothing."""
         check_is_fitted(self, "topic_feature_")
         views = self._new_views(X)
-        engine, steps = self._engine(), self._steps()
+        engine, steps = self._engine(X), self._steps()
         shared = self._fitted(views, engine)
         total = mass = 0.0
         for block in self._each_block(views, engine, steps.width):
@@ -148,25 +150,25 @@ class MixtureModel(TopicsMixin, BatchEstimator):
             missing = ", ".join(repr(name) for name in self.view_names_ if name not in views)
             raise ViewsError(f"partial_fit needs every view of the first batch; {missing} missing.")
         steps, engine = self._checked_steps(), self._engine()
-        dtype = next(views.values()).dtype
+        dtype = floating_type(views)
         if first:
             seed = base_seed(self.random_state)
             make, carried = self._begin(views, seed)
-            blocks = self._blocks(views, engine, steps.width, {**carried, **(extra or {})})
+            holder = InMemory(list(self._each_block(views, engine, steps.width, {**carried, **(extra or {})})), engine)
             shared = tree_map(lambda array: engine.asarray(array, dtype), make(seed))
-            state = State([steps.start(block, shared, seed, engine) for block in blocks], shared)
+            state = State(holder.start(steps, shared, seed), shared)
             for _ in range(FIRST_SWEEPS):
-                sweep(steps, blocks, state, engine)
+                sweep(steps, holder, state)
             shared = state.shared
         else:
-            blocks = self._blocks(views, engine, steps.width, extra)
+            holder = InMemory(list(self._each_block(views, engine, steps.width, extra)), engine)
             shared = tree_map(lambda array: engine.asarray(array, dtype), self._restored())
         stats: Tree = {}
-        mixtures = []
-        for block in blocks:
+        mixtures: list[Tree] = []
+        for block in holder.blocks:
             rows: Tree = {"mixture": engine.asarray(self._fold_in(block, steps, shared, engine))}
             rows, _ = steps.row_step(block, rows, shared, engine, stats)
-            mixtures.append(engine.to_numpy(rows["mixture"]))
+            mixtures.append(rows)
         pulls = steps.pulls(stats, shared)
         old = {name: shared[name] for name in pulls}
         counts = tree_map(lambda value, pull: engine.to_numpy(value * pull) / len(views), old, pulls)
@@ -179,7 +181,7 @@ class MixtureModel(TopicsMixin, BatchEstimator):
             counts = tree_map(lambda a, b: (1 - weight) * a + weight * b, known, counts)
         self.batch_counts_ = counts
         new = steps.update(shared, tree_map(lambda c, o: engine.asarray(c, dtype) / o, counts, old), engine)
-        for name, value in self._attributes(State([{"mixture": m} for m in mixtures], new), engine).items():
+        for name, value in self._attributes(State(mixtures, new), holder).items():
             setattr(self, name, value)
         self.n_batches_ += 1
         self.n_iter_ = self.n_batches_

@@ -10,14 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
 from coview.base import check_count, check_option
-from coview.data.views import Views
-from coview.labels import LabelledScoreMixin, encode_labels
+from coview.data.lazy import LazyViews
+from coview.labels import LabelledScoreMixin, encode_labels, named
 from coview.plsa.clusters import ClusterModel
-from coview.starts import consensus_memberships, naive_bayes_posterior
+from coview.starts import NaiveBayesStart, consensus_memberships, count_scales, sampled_start
 
 __all__ = ["MultiViewPLSA", "MultiViewPLSAClassifier"]
 
@@ -157,9 +156,11 @@ class MultiViewPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMi
     def _n_columns(self) -> int:
         return check_count("n_clusters", self.n_clusters)
 
-    def _memberships(self, views: Views, seed: int) -> np.ndarray:
+    def _memberships(self, views: Any, seed: int) -> Any:
         if isinstance(self.init, str):
             check_option("init", self.init, ("consensus", "random"))
+        if isinstance(views, LazyViews):
+            return sampled_start(views, self.n_clusters, seed)
         return consensus_memberships(views, self.n_clusters, seed)
 
 
@@ -273,7 +274,7 @@ class MultiViewPLSAClassifier(
             self._fit(X, views, {"labels": codes})
         finally:
             del self._codes
-        self.labels_ = self.classes_[self.doc_cluster_.argmax(axis=1)]
+        self.labels_ = named(self.classes_, self.doc_cluster_.argmax(axis=1))
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> MultiViewPLSAClassifier:
@@ -296,7 +297,7 @@ class MultiViewPLSAClassifier(
             self._learn_batch(views, {"labels": codes})
         finally:
             del self._codes
-        self.labels_ = self.classes_[self.doc_cluster_.argmax(axis=1)]
+        self.labels_ = named(self.classes_, self.doc_cluster_.argmax(axis=1))
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -310,7 +311,7 @@ class MultiViewPLSAClassifier(
     def predict(self, X: Any) -> np.ndarray:
         """Likeliest class of objects, new or old, from some or all of the fitted views."""
         memberships = self._mixtures(X)
-        return self.classes_[memberships.argmax(axis=1)]
+        return named(self.classes_, memberships.argmax(axis=1))
 
     @property
     def _n_features_out(self) -> int:
@@ -319,20 +320,7 @@ class MultiViewPLSAClassifier(
     def _n_columns(self) -> int:
         return len(self.classes_)
 
-    def _memberships(self, views: Views, seed: int) -> np.ndarray:
+    def _memberships(self, views: Any, seed: int) -> Any:
         if isinstance(self.init, str):
             check_option("init", self.init, ("naive_bayes", "random"))
-        return naive_bayes_posterior(_as_counts(views), self._codes, len(self.classes_))
-
-
-def _as_counts(views: Views) -> Views:
-    """Views whose typical entry is at least 1, so that Laplace's one more of each feature is small beside it.
-
-    Only the start is made from them: EM itself does not see the scale of a view.
-    """
-    scaled = {}
-    for name, matrix in views.items():
-        values: Any = matrix.data if sparse.issparse(matrix) else matrix[matrix > 0]
-        typical = float(np.mean(values)) if len(values) else 1.0
-        scaled[name] = matrix * (1.0 / typical) if 0 < typical < 1 else matrix
-    return Views(scaled, present=views.present)
+        return NaiveBayesStart.learned(views, self._codes, len(self.classes_), scales=count_scales(views))

@@ -17,14 +17,17 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import check_count, check_option
+from coview.data.lazy import LazyViews
 from coview.data.views import Views
 from coview.engines.steps import Tree
+from coview.exceptions import ViewsError
 from coview.plsa.factors import (
     FEATURE_FLOOR,
     as_distributions,
     initial_arrays,
     nonnegative_svd,
     random_topics,
+    view_masses,
 )
 from coview.plsa.mixture import MixtureModel
 from coview.plsa.steps import JointSteps, MixtureSteps
@@ -197,7 +200,7 @@ class PLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
     def _steps(self) -> MixtureSteps:
         return JointSteps(check_count("n_components", self.n_components), self.schedule == "alternating")
 
-    def _begin(self, views: Views, seed: int) -> tuple[Any, dict[str, np.ndarray]]:
+    def _begin(self, views: Any, seed: int) -> tuple[Any, dict[str, Any]]:
         carried: dict[str, np.ndarray] = {}
         if isinstance(self.init, Mapping):
             arrays = initial_arrays(self.init, self._start_names, list(views.names))
@@ -207,6 +210,10 @@ class PLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
             return lambda here: {"profiles": self._start_profiles(arrays, views, here)}, carried
         if check_option("init", self.init, ("random", "nndsvd")) == "random":
             return lambda here: {"profiles": self._start_profiles({}, views, here)}, carried
+        if isinstance(views, LazyViews):
+            raise ViewsError(
+                "init='nndsvd' needs the rows in memory, got rows that are read when needed. Use 'random'."
+            )
         carried["start"], columns = nonnegative_svd(views, self.n_components, seed)
         return lambda here: {"profiles": self._as_start(columns)}, carried
 
@@ -219,9 +226,9 @@ class PLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
         """Start profiles from columns that sum to one over all views."""
         return columns
 
-    def _start_profiles(self, arrays: Mapping[str, Any], views: Views, seed: int) -> dict[str, np.ndarray]:
+    def _start_profiles(self, arrays: Mapping[str, Any], views: Any, seed: int) -> dict[str, np.ndarray]:
         """Topics over all views: given or random, each view with its share of the mass."""
-        mass = np.array([matrix.sum(dtype=np.float64) for matrix in views.values()])
+        mass = view_masses(views)
         mass = mass / mass.sum() if mass.sum() > 0 else np.full(len(mass), 1 / len(mass))
         shares = np.tile(mass, (self.n_components, 1))
         if "topic_view" in arrays:

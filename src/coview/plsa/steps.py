@@ -48,7 +48,7 @@ class MixtureSteps:
             rows = random_matrix(seed, block.start, block.stop, self.width, np.float64)
             mass = sum(ops.to_numpy(ops.row_sums(part)) for part in block.views.values())
             rows[np.asarray(mass) <= 0] = 1.0 / self.width
-        return {"mixture": clamp(ops.asarray(rows, dtype), block)}
+        return {"mixture": clamped(ops.asarray(rows, dtype), block, ops)}
 
     def row_step(
         self, block: Block, rows: Tree, shared: Tree, ops: Engine, stats: Tree | None
@@ -62,7 +62,7 @@ class MixtureSteps:
             part = part if weight == 1.0 else part * weight
             pull = part if pull is None else pull + part
             objective += weight * likelihood
-        new = clamp(ops.row_shares(mixture, pull, ROW_FLOOR), block)
+        new = clamped(ops.row_shares(mixture, pull, ROW_FLOOR), block, ops)
         if stats is not None:
             used = new if self.alternating else mixture
             sums = stats.setdefault("ratio", {})
@@ -183,14 +183,10 @@ class ClusterSteps(MixtureSteps):
         return self.with_profiles(_column_shares(shared["feature_topic"], joint=self.joint), clusters)
 
 
-def clamp(mixture: Any, block: Block) -> Any:
-    """Set labelled rows to their class, in place; -1 is free."""
+def clamped(mixture: Any, block: Block, ops: Engine) -> Any:
+    """Labelled rows hold their class alone; -1 is free."""
     codes = block.extra.get("labels")
-    if codes is not None:
-        fixed = codes >= 0
-        mixture[fixed] = 0
-        mixture[fixed, codes[fixed]] = 1
-    return mixture
+    return mixture if codes is None else ops.clamp(mixture, codes)
 
 
 def _view_by_view(old: Tree, pulls: Tree, ops: Engine) -> Tree:
