@@ -21,6 +21,7 @@ RESULTS = Path(__file__).parent / "results"
 SIZES = {  # objects, features, tokens per object
     "newsgroups": (18_846, 60_000, 190),
     "large": (200_000, 100_000, 185),
+    "gpu": (200_000, 100_000, 157),  # 25.8 million non-zeros
 }
 
 

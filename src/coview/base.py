@@ -19,6 +19,7 @@ from sklearn.callback import CallbackSupportMixin, FitCallback
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from coview.data.arrays import from_tensor, is_tensor
 from coview.data.coerce import PLAIN, as_views, is_plain
 from coview.data.lazy import LazyViews
 from coview.data.per_view import check_feature_names
@@ -116,6 +117,8 @@ class MultiViewEstimator(BaseEstimator):
     def _plain_views(self, X: Any, *, reset: bool) -> Views:
         if X is None:
             raise ViewsError("X is None. Pass Views, a dict of matrices, or one matrix.")
+        if is_tensor(X):
+            X = from_tensor(X)
         try:
             checked = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32))
         except ValueError as error:

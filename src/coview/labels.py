@@ -67,16 +67,16 @@ def encode_labels(y: Any, n_rows: int | None = None, classes: Any = None) -> tup
 
 
 def named(classes: np.ndarray, codes: Any) -> Any:
-    """Classes of codes; of a dask array of codes, a dask array that is still lazy.
+    """Classes of codes (an array or tensor); of a dask array of codes, a dask array that is still lazy.
 
     Examples
     --------
     >>> named(np.array(["cat", "dog"]), np.array([1, 0]))
     array(['dog', 'cat'], dtype='<U3')
     """
-    if isinstance(codes, np.ndarray):
-        return classes[codes]
-    return codes.map_blocks(classes.__getitem__, dtype=classes.dtype)
+    if hasattr(codes, "map_blocks"):
+        return codes.map_blocks(classes.__getitem__, dtype=classes.dtype)
+    return classes[codes.cpu().numpy() if hasattr(codes, "cpu") else codes]
 
 
 class LabelledScoreMixin:

@@ -14,8 +14,10 @@ __all__ = [
     "check_not_negative",
     "density",
     "frame_ids",
+    "from_tensor",
     "frozen",
     "is_frame",
+    "is_tensor",
     "open_frame",
     "read_only",
     "scatter_rows",
@@ -30,6 +32,8 @@ class _WrongType(ViewsError, TypeError):
 def as_matrix(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndarray | None]:
     """Return (matrix, names of columns or None, row ids or None) of one view; refuse what is no numeric matrix."""
     columns = index = None
+    if is_tensor(source):
+        source = from_tensor(source)
     if sparse.issparse(source):
         matrix = source if source.format == "csr" else source.tocsr()
         if matrix.ndim == 2 and not matrix.has_canonical_format:  # scipy would repair it in place, which ours forbids
@@ -50,6 +54,21 @@ def as_matrix(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndarra
     _check_numeric(name, matrix)
     _check_finite(name, matrix)
     return read_only(matrix), columns, index
+
+
+def is_tensor(source: Any) -> bool:
+    """Tell whether a torch tensor is given, without importing torch."""
+    return type(source).__module__.split(".")[0] == "torch" and hasattr(source, "layout")
+
+
+def from_tensor(tensor: Any) -> Any:
+    """Return a torch tensor, of any device and dense or sparse, as a NumPy array or a CSR array."""
+    tensor = tensor.detach()
+    if str(tensor.layout) == "torch.strided":
+        return tensor.cpu().numpy()
+    csr = tensor.to_sparse_csr().cpu()
+    parts = (csr.values(), csr.col_indices(), csr.crow_indices())
+    return sparse.csr_array(tuple(part.numpy() for part in parts), shape=tuple(tensor.shape))
 
 
 def is_frame(source: Any) -> bool:

@@ -10,6 +10,8 @@ from scipy import sparse
 
 from coview.data.arrays import is_frame
 from coview.data.checks import check_name
+from coview.data.lazy import LazyViews
+from coview.data.sources import is_dask_collection
 from coview.data.views import Views
 from coview.exceptions import ViewsError
 
@@ -18,8 +20,8 @@ __all__ = ["PLAIN", "as_views", "is_plain", "named_matrices"]
 PLAIN = "x"  # the name of the view that a plain matrix becomes
 
 
-def as_views(X: Any) -> Views:
-    """Return X as `Views`; Views come back as they are.
+def as_views(X: Any) -> Any:
+    """Return X as `Views`; Views, in memory or lazy, come back as they are.
 
     Examples
     --------
@@ -29,7 +31,7 @@ def as_views(X: Any) -> Views:
     >>> as_views(np.eye(2)).names
     ('x',)
     """
-    if isinstance(X, Views):
+    if isinstance(X, (Views, LazyViews)):
         return X
     if _is_mudata(X):
         return _from_mudata(X)
@@ -40,7 +42,7 @@ def is_plain(X: Any) -> bool:
     """Tell whether X is one matrix, as any scikit-learn estimator takes it, rather than several views."""
     if sparse.issparse(X):  # asked first: a dok matrix is a mapping too
         return True
-    if isinstance(X, (Views, Mapping)) or _is_mudata(X):
+    if isinstance(X, (Views, LazyViews, Mapping)) or _is_mudata(X):
         return False
     if isinstance(X, (list, tuple)):
         return not _is_list_of_views(X)
@@ -54,6 +56,10 @@ def named_matrices(views: Any, named: Mapping[str, Any]) -> dict[str, Any]:
         found = []
     elif isinstance(views, (Views, Mapping)) and not sparse.issparse(views):
         found = list(views.items())
+    elif isinstance(views, LazyViews):
+        raise ViewsError(
+            "Views() takes matrices; read rows of lazy views with X[:100], or all of them with X.collect()."
+        )
     elif _is_mudata(views):
         raise ViewsError("Views() takes matrices; turn a MuData into them with as_views(data).")
     elif isinstance(views, (list, tuple)) and _is_list_of_views(views):
@@ -75,7 +81,11 @@ def named_matrices(views: Any, named: Mapping[str, Any]) -> dict[str, Any]:
 def _is_list_of_views(X: list[Any] | tuple[Any, ...]) -> bool:
     """Tell a list of matrices from a matrix written as a list of rows."""
     return len(X) > 0 and all(
-        sparse.issparse(part) or is_frame(part) or (isinstance(part, np.ndarray) and part.ndim == 2) for part in X
+        sparse.issparse(part)
+        or is_frame(part)
+        or (isinstance(part, np.ndarray) and part.ndim == 2)
+        or is_dask_collection(part)
+        for part in X
     )
 
 

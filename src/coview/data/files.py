@@ -7,7 +7,6 @@ A folder of views holds ``views.json`` (format version, names, ids, feature name
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,10 @@ from scipy import sparse
 from coview.data.atomic import atomic_folder
 from coview.data.checks import listed
 from coview.data.formats import EXTENSIONS, Part, load_file, load_matrix
+from coview.data.lazy import LazyViews
+from coview.data.shard_files import file_stem
+from coview.data.shards import MANIFEST as SHARDS
+from coview.data.shards import open_shards
 from coview.data.views import Views
 from coview.exceptions import DataFileError
 
@@ -28,20 +31,21 @@ _FORMAT = "coview views"
 _VERSION = 1
 
 
-def read_views(source: str | Path | Mapping[str, str | Path]) -> Views:
+def read_views(source: str | Path | Mapping[str, str | Path]) -> Views | LazyViews:
     """Read views from a folder, one file, or one file per view.
 
     Parameters
     ----------
     source : path, or mapping of view name to path
-        A folder that `Views.write` made, any other folder (each file of a known format is a view, named by the file's
-        stem), one file, or ``{"words": "words.npz", "links": "links.mtx"}``. The formats are .npz .npy .csv .tsv
-        .parquet .mtx .svmlight .jsonl and .h5mu; the labels of .svmlight files are left out.
+        A folder that `Views.write` or `write_shards` made, any other folder (each file of a known format is a view,
+        named by the file's stem), one file, or ``{"words": "words.npz", "links": "links.mtx"}``. The formats are .npz
+        .npy .csv .tsv .parquet .mtx .svmlight .jsonl and .h5mu; the labels of .svmlight files are left out.
 
     Returns
     -------
-    Views
-        Rows are joined by id where files have different ids, so that an object may lack a view.
+    Views or LazyViews
+        Rows are joined by id where files have different ids, so that an object may lack a view. A folder of shards is
+        only opened: its rows are read when they are needed.
 
     Examples
     --------
@@ -68,6 +72,8 @@ def read_views(source: str | Path | Mapping[str, str | Path]) -> Views:
     path = Path(source)
     if not path.is_dir():
         return _join(load_file(path))
+    if (path / SHARDS).exists():
+        return open_shards(path)
     if (path / _MANIFEST).exists():
         return _read_written(path)
     return _join(_read_folder(path))
@@ -237,7 +243,7 @@ def _read_matrix(folder: Path, entry: Mapping[str, Any]) -> Any:
 
 def _write_matrix(folder: Path, position: int, name: str, array: Any) -> str:
     """Write one matrix and return its file's name: any text may name a view, few may name a file."""
-    stem = f"{position:02d}-{re.sub(r'[^A-Za-z0-9_-]+', '_', name)[:40]}"
+    stem = file_stem(position, name)
     if sparse.issparse(array):
         sparse.save_npz(folder / f"{stem}.npz", array, compressed=False)
         return f"{stem}.npz"

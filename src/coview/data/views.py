@@ -6,29 +6,28 @@ scikit-learn's splitters and searches expect, or one view by its name.
 
 from __future__ import annotations
 
-import html
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 from scipy import sparse
 
-from coview.data.arrays import as_matrix, density, frozen, read_only, scatter_rows, take_rows
+from coview.data.arrays import as_matrix, density, frozen, read_only, take_rows
 from coview.data.checks import (
     as_feature_names,
     as_ids,
     as_present,
     as_rows,
     check_absent_rows_empty,
-    check_name,
     check_same_index,
     common_length,
     listed,
-    row_of_id,
-    rows_by_id,
     same_optional,
     same_values,
 )
+from coview.data.join import join_rows
+from coview.data.show import html_table, text_table
 from coview.exceptions import ViewsError
 
 if TYPE_CHECKING:
@@ -46,7 +45,8 @@ class Views:
     ----------
     views : mapping, sequence or matrix, optional
         ``{name: matrix}``, a list of matrices (named ``view0``, ``view1``, ...), or one matrix (named ``x``).
-        A matrix is a NumPy array, a scipy sparse matrix or array of any format, or a pandas or polars frame.
+        A matrix is a NumPy array, a scipy sparse matrix or array of any format, or a pandas or polars frame. Dask
+        arrays and DataFrames give `LazyViews`, whose rows are computed when they are needed.
     ids : array-like of shape (n_rows,), optional
         One identifier per object. Taken from the index of pandas frames where they have one of their own.
     present : mapping or array-like of shape (n_rows, n_views), optional
@@ -78,6 +78,23 @@ class Views:
     _ids: np.ndarray | None
     _names: tuple[str, ...]
     _present: np.ndarray
+
+    def __new__(
+        cls,
+        views: Any = None,
+        /,
+        *,
+        ids: Any = None,
+        present: Any = None,
+        feature_names: Mapping[str, Any] | None = None,
+        **named: Any,
+    ) -> Any:
+        if "dask" in sys.modules:  # else nobody holds a dask collection
+            from coview.data.dask_views import from_dask, holds_dask
+
+            if holds_dask(views, named):
+                return from_dask(views, named, ids=ids, present=present, feature_names=feature_names)
+        return super().__new__(cls)
 
     def __init__(
         self,
@@ -312,33 +329,27 @@ class Views:
         >>> X.ids.tolist(), X.present.tolist()
         (['a', 'b', 'c'], [[True, False], [True, True], [False, True]])
         """
-        if how not in ("outer", "inner", "left"):
-            raise ViewsError(f"how must be 'outer', 'inner' or 'left', got {how!r}.")
-        if not isinstance(views, Mapping) or not views:
-            raise ViewsError("Views.align needs {name: (ids, matrix)} with at least one view.")
-        arrays: dict[str, Matrix] = {}
-        names: dict[str, np.ndarray] = {}
-        rows: dict[str, dict[Any, int]] = {}
-        for name, source in views.items():
-            check_name(name)
-            ids, matrix = source if isinstance(source, tuple) and len(source) == 2 else (None, source)
-            arrays[name], columns, index = as_matrix(name, matrix)
-            if columns is not None:
-                names[name] = columns
-            rows[name] = row_of_id(name, index if ids is None else ids, arrays[name].shape[0])
-        order = rows_by_id(rows, how)
-        present = np.empty((len(order), len(arrays)), dtype=bool)
-        for v, name in enumerate(rows):
-            positions = np.array([rows[name].get(key, -1) for key in order], dtype=np.intp)
-            present[:, v] = positions >= 0
-            arrays[name] = scatter_rows(arrays[name], positions)
-        return cls._trusted(arrays, as_ids(order, len(order)), present, names)
+        return cls._trusted(*join_rows(views, how))
 
-    def write(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write a folder of views that `read_views` reads back; it appears whole or not at all."""
-        from coview.data.files import write_views
+    def write(
+        self,
+        path: str | Path,
+        *,
+        rows_per_shard: int | None = None,
+        format: str | None = None,
+        overwrite: bool = False,
+    ) -> None:
+        """Write a folder of views that `read_views` reads back; it appears whole or not at all.
 
-        write_views(self, path, overwrite=overwrite)
+        With `rows_per_shard` or `format` ("npz", "parquet" or "zarr") it is a folder of shards, which is read lazily.
+        """
+        if rows_per_shard is None and format is None:
+            from coview.data.files import write_views
+
+            return write_views(self, path, overwrite=overwrite)
+        from coview.data.shards import write_shards
+
+        write_shards(self, path, rows_per_shard=rows_per_shard, format=format or "npz", overwrite=overwrite)
 
     # -- comparing and showing
 
@@ -373,22 +384,11 @@ class Views:
         return rows
 
     def __repr__(self) -> str:
-        rows = self._summary()
-        widths = [max(len(row[c]) for row in rows) for c in range(3)]
-        lines = [
-            "  " + "  ".join([*(cell.ljust(w) for cell, w in zip(row, widths)), *(c for c in row[3:] if c)])
-            for row in rows
-        ]
-        return "\n".join([f"Views of {len(self)} rows", *lines])
+        return text_table(f"Views of {len(self)} rows", self._summary(), aligned=3)
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{h}</th>" for h in ("view", "shape", "kind", "density", "present"))
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in (*row[:4], row[4] or "in all rows")) + "</tr>"
-            for row in self._summary()
-        )
-        caption = f"<caption>Views of {len(self)} rows</caption>"
-        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        rows = [(*row[:4], row[4] or "in all rows") for row in self._summary()]
+        return html_table(f"Views of {len(self)} rows", ("view", "shape", "kind", "density", "present"), rows)
 
     def _check_names(self, names: Sequence[str]) -> None:
         for name in names:

@@ -3,11 +3,16 @@
 Where Triton or a GPU is absent the half-steps run as plain torch operations on blocks of non-zeros, so that the same
 engine also runs on torch's CPU device. Factors stay on the device between sweeps; objectives are added up there in
 float64 and read back once per sweep, for the stopping test.
+
+Views that do not fit into the device's memory are cut into blocks; the blocks beyond what fits stay on the host and
+come over for each sweep.
 """
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -15,12 +20,16 @@ import numpy as np
 import torch
 from scipy import sparse
 
+from coview.engines.memory import bytes_of
 from coview.exceptions import EngineError
 
-__all__ = ["CudaEngine", "CudaMatrix"]
+__all__ = ["CudaEngine", "CudaMatrix", "StreamedMatrix"]
 
 _SLICE = 1 << 22  # values gathered at a time by the plain path: never non-zeros x components
 _PRECISIONS = ("single", "mixed")
+_SHARE = 0.7  # of the free memory that data may take
+_FORMS = 2.5  # rows, the same by feature, and what belongs to them
+_BLOCKS = 16  # parts that data which do not fit are cut into, counted on the whole limit
 
 
 class CudaMatrix:
@@ -28,6 +37,12 @@ class CudaMatrix:
 
     def __init__(self, indptr: Any, indices: Any, values: Any, shape: tuple[int, int]) -> None:
         self.indptr, self.indices, self.values, self.shape = indptr, indices, values, shape
+
+    @classmethod
+    def moved(cls, csr: Any, device: Any) -> CudaMatrix:
+        """Bring a scipy CSR matrix to the device."""
+        indptr, indices, values = (part.to(device) for part in _host_parts(csr))
+        return cls(indptr, indices, values, csr.shape)
 
     @cached_property
     def rows(self) -> Any:
@@ -53,6 +68,47 @@ class CudaMatrix:
         return segments(self.indptr)
 
 
+class StreamedMatrix:
+    """Rows of one view that stay on the host, in pinned memory, and come to the device when they are worked on."""
+
+    def __init__(self, csr: Any, device: Any) -> None:
+        self.shape, self.size = csr.shape, _device_bytes(csr)
+        parts = _host_parts(csr)
+        self.parts = [part.pin_memory() if device.type == "cuda" else part for part in parts]
+
+    def moved(self, device: Any) -> CudaMatrix:
+        """Bring the rows to the device."""
+        indptr, indices, values = (part.to(device, non_blocking=True) for part in self.parts)
+        return CudaMatrix(indptr, indices, values, self.shape)
+
+
+class _Tally:
+    """Bytes of the matrices that are on the device now."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+
+    def count(self, matrix: CudaMatrix, size: int) -> CudaMatrix:
+        self.bytes += size
+        weakref.finalize(matrix, self._forget, size)
+        return matrix
+
+    def _forget(self, size: int) -> None:
+        self.bytes -= size
+
+
+def _host_parts(csr: Any) -> list[Any]:
+    parts = (csr.indptr.astype(np.int64), np.ascontiguousarray(csr.indices), np.ascontiguousarray(csr.data))
+    return [torch.from_numpy(part if part.flags.writeable else part.copy()) for part in parts]
+
+
+def _device_bytes(csr: Any) -> int:
+    return int(_FORMS * (csr.data.nbytes + csr.indices.nbytes + 8 * len(csr.indptr)))
+
+
+Rows = CudaMatrix | StreamedMatrix
+
+
 class CudaEngine:
     """Runs a model's steps on a torch device.
 
@@ -62,11 +118,22 @@ class CudaEngine:
         A torch device; "cpu" works too, slowly.
     precision : {"single", "mixed"}, default="single"
         "mixed" gathers half-precision copies of the factors; the factors themselves stay in float32.
+    memory_limit : int, str or None, default=None
+        Most device memory that the data may take, in bytes or as text such as "20 GB"; what goes beyond is streamed
+        from the host. None takes 70 % of what is free.
+    tensors : bool, default=False
+        Whether `transform`, `predict_proba` and their like return torch tensors on the device.
     """
 
     name = "cuda"
 
-    def __init__(self, device: str = "cuda", precision: str = "single") -> None:
+    def __init__(
+        self,
+        device: str = "cuda",
+        precision: str = "single",
+        memory_limit: int | str | None = None,
+        tensors: bool = False,
+    ) -> None:
         if precision not in _PRECISIONS:
             raise EngineError(f"precision must be 'single' or 'mixed', got {precision!r}.")
         if str(device).startswith("cuda") and not torch.cuda.is_available():
@@ -76,6 +143,10 @@ class CudaEngine:
             )
         self.device = torch.device(device)
         self.precision = precision
+        self.tensors = tensors
+        self._limit = None if memory_limit is None else bytes_of(memory_limit)
+        self._resident = _Tally()
+        self._at_work: list[tuple[StreamedMatrix, CudaMatrix]] = []
 
     @cached_property
     def _kernels(self) -> Any:
@@ -88,19 +159,64 @@ class CudaEngine:
             return None
         return triton_ratio
 
-    def limits(self) -> AbstractContextManager[Any]:
-        return nullcontext()
+    @cached_property
+    def _shares(self) -> Any:
+        if self._kernels is None:
+            return None
+        from coview.kernels import triton_shares
+
+        return triton_shares
+
+    @contextmanager
+    def limits(self) -> Iterator[None]:
+        """Turn running out of device memory into one sentence."""
+        try:
+            yield
+        except torch.cuda.OutOfMemoryError as error:
+            free, whole = torch.cuda.mem_get_info(self.device)
+            raise EngineError(
+                f"The GPU is out of memory ({free / 1e9:.1f} of {whole / 1e9:.1f} GB free). Use fewer components, "
+                "stream more of the data with CudaEngine(memory_limit=...), or use engine='cpu'."
+            ) from error
+        finally:
+            self._at_work.clear()
+
+    @property
+    def memory_limit(self) -> int | None:
+        """Bytes that the data may take on the device; None where there is no end to it (torch's CPU device)."""
+        if self._limit is not None or self.device.type != "cuda":
+            return self._limit
+        free, _ = torch.cuda.mem_get_info(self.device)
+        return int(_SHARE * (free + self._resident.bytes))
 
     def block_rows(self, n_components: int, itemsize: int, n_rows: int, row_bytes: float) -> int:
-        return 1 << 30
+        limit = self.memory_limit
+        per_row = _FORMS * row_bytes
+        if limit is None or n_rows * (per_row + 3 * n_components * itemsize) <= limit:
+            return max(n_rows, 1)
+        return max(1, min(n_rows, int(limit / _BLOCKS / per_row)))
 
-    def prepare(self, matrix: Any) -> CudaMatrix:
+    def prepare(self, matrix: Any) -> CudaMatrix | StreamedMatrix:
         csr = matrix if sparse.issparse(matrix) else sparse.csr_array(matrix)
-        indptr, indices, values = (
-            torch.from_numpy(np.array(part)).to(self.device)
-            for part in (csr.indptr.astype(np.int64), csr.indices, csr.data)
-        )
-        return CudaMatrix(indptr, indices, values, csr.shape)
+        size = _device_bytes(csr)
+        limit = self.memory_limit
+        if limit is not None and self._resident.bytes + size > limit * (1 - 2 / _BLOCKS):
+            return StreamedMatrix(csr, self.device)
+        return self._resident.count(CudaMatrix.moved(csr, self.device), size)
+
+    def _on_device(self, X: Rows) -> CudaMatrix:
+        """Rows on the device; streamed ones stay until others need their place, so that both passes find them."""
+        if isinstance(X, CudaMatrix):
+            return X
+        for streamed, matrix in self._at_work:
+            if streamed is X:
+                return matrix
+        room = 2 * (self.memory_limit or 0) / _BLOCKS
+        while self._at_work and sum(streamed.size for streamed, _ in self._at_work) + X.size > room:
+            self._at_work.pop(0)
+        matrix = X.moved(self.device)
+        self._at_work.append((X, matrix))
+        return matrix
 
     def asarray(self, array: Any, dtype: Any = None) -> Any:
         if isinstance(array, torch.Tensor):
@@ -114,11 +230,11 @@ class CudaEngine:
     def to_numpy(self, array: Any) -> np.ndarray:
         return array.detach().cpu().numpy() if isinstance(array, torch.Tensor) else np.asarray(array)
 
-    def ratio_rows(self, X: CudaMatrix, A: Any, B: Any) -> tuple[Any, Any]:
-        return self._ratio(X, A, B, None, logs=True)
+    def ratio_rows(self, X: Rows, A: Any, B: Any) -> tuple[Any, Any]:
+        return self._ratio(self._on_device(X), A, B, None, logs=True)
 
-    def ratio_features(self, X: CudaMatrix, A: Any, B: Any, into: Any = None) -> Any:
-        return self._ratio(X.transposed, B, A, into, logs=False)[0]
+    def ratio_features(self, X: Rows, A: Any, B: Any, into: Any = None) -> Any:
+        return self._ratio(self._on_device(X).transposed, B, A, into, logs=False)[0]
 
     def _ratio(self, X: CudaMatrix, A: Any, B: Any, into: Any, *, logs: bool) -> tuple[Any, Any]:
         """R @ B over the rows of X and, with `logs`, the log-likelihood as a float64 scalar on the device."""
@@ -139,13 +255,23 @@ class CudaEngine:
                 total += (X.values[part].double() * safe.log()).sum()
         return out, total
 
+    def clamp(self, mixture: Any, codes: Any) -> Any:
+        classes = torch.arange(mixture.shape[1], device=mixture.device)
+        one_hot = (codes[:, None] == classes).to(mixture.dtype)
+        return torch.where((codes >= 0)[:, None], one_hot, mixture)
+
     def row_shares(self, old: Any, pull: Any, floor: float) -> Any:
+        if self._shares is not None and old.dtype == torch.float32:
+            return self._shares.row_shares(old, pull, floor)
         values = old * pull
         sums = values.sum(dim=1, keepdim=True)
         shares = (values / torch.where(sums > 0, sums, torch.ones_like(sums))).clamp_(min=floor)
         return torch.where(sums > 0, shares, old)
 
     def column_shares(self, old: dict[str, Any], sums: dict[str, Any], floor: float) -> dict[str, Any]:
+        if self._shares is not None and next(iter(old.values())).dtype == torch.float32:
+            totals = sum(self._shares.column_products(old[name], part) for name, part in sums.items())
+            return {name: self._shares.column_scale(old[name], part, totals, floor) for name, part in sums.items()}
         values = {name: part.mul_(old[name]) for name, part in sums.items()}
         totals = sum(value.sum(dim=0, dtype=torch.float64) for value in values.values())
         safe = torch.where(totals > 0, totals, torch.ones_like(totals))
@@ -154,7 +280,8 @@ class CudaEngine:
             for name, value in values.items()
         }
 
-    def log_likelihood(self, X: CudaMatrix, A: Any, B: Any) -> Any:
+    def log_likelihood(self, X: Rows, A: Any, B: Any) -> Any:
+        X = self._on_device(X)
         out = torch.zeros(X.shape[0], dtype=torch.float64, device=self.device)
         step = max(1, _SLICE // A.shape[1])
         for start in range(0, len(X.values), step):
@@ -165,11 +292,13 @@ class CudaEngine:
             out.index_add_(0, row, X.values[part].double() * safe.log())
         return out
 
-    def project(self, X: CudaMatrix, W: Any) -> Any:
+    def project(self, X: Rows, W: Any) -> Any:
+        X = self._on_device(X)
         out = torch.zeros((X.shape[0], W.shape[1]), dtype=W.dtype, device=self.device)
         return self._accumulate(X, W, out)
 
-    def accumulate(self, X: CudaMatrix, W: Any, into: Any = None) -> Any:
+    def accumulate(self, X: Rows, W: Any, into: Any = None) -> Any:
+        X = self._on_device(X)
         out = torch.zeros((X.shape[1], W.shape[1]), dtype=W.dtype, device=self.device) if into is None else into
         return self._accumulate(X.transposed, W, out)
 
@@ -180,11 +309,13 @@ class CudaEngine:
             out.index_add_(0, X.rows[part], X.values[part, None] * W[X.indices[part]])
         return out
 
-    def row_sums(self, X: CudaMatrix) -> Any:
+    def row_sums(self, X: Rows) -> Any:
+        X = self._on_device(X)
         out = torch.zeros(X.shape[0], dtype=torch.float64, device=self.device)
         return out.index_add_(0, X.rows, X.values.double())
 
-    def take(self, X: CudaMatrix, rows: np.ndarray) -> CudaMatrix:
+    def take(self, X: Rows, rows: np.ndarray) -> CudaMatrix:
+        X = self._on_device(X)
         chosen = torch.as_tensor(rows, device=self.device)
         counts = (X.indptr[1:] - X.indptr[:-1])[chosen]
         indptr = torch.zeros(len(chosen) + 1, dtype=X.indptr.dtype, device=self.device)

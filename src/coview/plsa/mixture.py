@@ -118,7 +118,8 @@ class MixtureModel(TopicsMixin, BatchEstimator):
         engine, steps = self._engine(X), self._steps()
         shared = self._fitted(views, engine)
         blocks = self._each_block(views, engine, steps.width)
-        return np.concatenate([self._fold_in(block, steps, shared, engine) for block in blocks])
+        found = np.concatenate([self._fold_in(block, steps, shared, engine) for block in blocks])
+        return engine.asarray(found) if getattr(engine, "tensors", False) else found
 
     def _token_score(self, X: Any) -> float:
         """Mean log-likelihood per token (unit of mass), mixtures folded in; 0 where X holds nothing."""
