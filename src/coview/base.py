@@ -5,6 +5,7 @@ The only module that touches what scikit-learn marks as its developers' interfac
 
 from __future__ import annotations
 
+import copy
 import numbers
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -183,10 +184,20 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
     callbacks: Any
     checkpoint: Any
     checkpoint_every: int
+    _mixture = ""  # the fitted attribute that holds what was found of the training objects
 
     def _engine(self, X: Any = None) -> Engine:
         """Return the engine that was asked for; "auto" follows the data."""
         return select_engine(self.engine, n_jobs=self.n_jobs, data=X)
+
+    def _travelling(self) -> Any:
+        """Return a copy to send to the workers of a cluster: what it learned, but nothing of the training rows."""
+        light = copy.copy(self)
+        light.engine = getattr(self.engine, "worker_engine", "cpu" if self.engine in ("auto", "dask") else self.engine)
+        light.callbacks = None
+        for name in ("labels_", "history_", self._mixture):
+            light.__dict__.pop(name, None)
+        return light
 
     def _fixed_start(self) -> bool:
         """Whether every start would be the same, so that one is enough."""

@@ -14,6 +14,7 @@ from scipy import sparse
 
 from coview.data.archive import read_archive, write_archive
 from coview.data.views import Views
+from coview.engines.passes import over_rows
 from coview.engines.steps import State
 from coview.engines.tree import tree_map
 from coview.exceptions import ModelFileError
@@ -88,10 +89,19 @@ def _unpacked(tree: dict[str, Any], holder: Holder, path: Path) -> Fit:
     return Fit(State(holder.unpack(tree["rows"], path), shared), **rest)
 
 
-def fingerprint(views: Views, settings: dict[str, Any], arrays: Iterable[Any] = ()) -> str:
+def fingerprint(views: Any, settings: dict[str, Any], arrays: Iterable[Any] = ()) -> str:
     """Digest of the data, the settings and further arrays (labels, starts) that a fit's course depends on."""
     digest = hashlib.blake2b(digest_size=16)
     digest.update(json.dumps(settings, sort_keys=True, default=str).encode())
+    for part in over_rows(views, _digest):
+        digest.update(part)
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).view(np.uint8).data)
+    return digest.hexdigest()
+
+
+def _digest(views: Views, first: int) -> bytes:
+    digest = hashlib.blake2b(digest_size=16)
     for name, matrix in views.items():
         digest.update(f"{name} {matrix.shape} {matrix.dtype}".encode())
         parts: list[Any] = [matrix]
@@ -99,6 +109,5 @@ def fingerprint(views: Views, settings: dict[str, Any], arrays: Iterable[Any] = 
             parts = [getattr(matrix, part) for part in ("indptr", "indices", "data")]
         for part in parts:
             digest.update(np.ascontiguousarray(part).view(np.uint8).data)
-    for array in (*arrays, np.packbits(views.present)):
-        digest.update(np.ascontiguousarray(array).view(np.uint8).data)
-    return digest.hexdigest()
+    digest.update(np.packbits(views.present).data)
+    return digest.digest()

@@ -236,8 +236,9 @@ class OnCluster:
         ]
 
     def _send(self, shared: Tree) -> Any:
-        # in a list: of a dict, every value would be sent under its own key, the same in every sweep
-        return self.client.scatter([shared], broadcast=True, hash=False)[0]
+        # to one worker; the others get it from each other, which survives the loss of one where a broadcast would wait
+        # for it. In a list: of a dict, every value would be sent under its own key, the same in every sweep.
+        return self.client.scatter([shared], hash=False)[0]
 
     def _sum(self, parts: list[Any]) -> Tree:
         """Add up in a tree, always in the same order."""

@@ -3,17 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
+from coview.data.coerce import as_views
 from coview.data.lazy import LazyViews, stack_views
+from coview.data.sources import is_dask_collection
 from coview.data.views import Views
 
-__all__ = ["over_rows", "sample_rows"]
+__all__ = ["blockwise", "over_rows", "sample_rows"]
 
 _ROWS = 8192
 _PIECES = 32
+
+
+def blockwise(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a method that answers row by row take lazy views: dask's give a lazy dask array, others an array.
+
+    Some rows are in memory at a time. The model's `_travelling()` is what goes to the workers.
+    """
+
+    @wraps(method)
+    def answer(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+        views = X if isinstance(X, LazyViews) or not _has_dask(X) else as_views(X)
+        if not isinstance(views, LazyViews):
+            return method(self, X, *args, **kwargs)
+        check_is_fitted(self)
+        call = partial(_answer, self._travelling() if views.is_dask else self, method.__name__, args, kwargs)
+        if not views.is_dask:
+            return np.concatenate(over_rows(views, call))
+        import dask
+        import dask.array as da
+
+        # what comes out is known from what comes of one empty row
+        sample = call(Views({name: sparse.csr_array((1, width)) for name, width in views.n_features.items()}), 0)
+        sample = np.asarray(sample)
+        part = dask.delayed(call)
+        arrays = [
+            da.from_delayed(part(rows, 0), (length, *sample.shape[1:]), dtype=sample.dtype)
+            for rows, length in zip(views.delayed_parts(), views.lengths)
+        ]
+        return da.concatenate(arrays)
+
+    return answer
+
+
+def _answer(model: Any, name: str, args: Any, kwargs: Any, rows: Views, first: int) -> Any:
+    return getattr(model, name)(rows, *args, **kwargs)
+
+
+def _has_dask(X: Any) -> bool:
+    parts = X.values() if isinstance(X, dict) else X if isinstance(X, (list, tuple)) else [X]
+    return any(is_dask_collection(part) for part in parts)
 
 
 def over_rows(views: Any, function: Callable[[Views, int], Any]) -> list[Any]:

@@ -12,9 +12,11 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import BatchEstimator, base_seed, check_option, floating_type
+from coview.data.lazy import LazyViews
 from coview.data.views import Views
 from coview.engines.holders import Holder, InMemory
 from coview.engines.loop import fold_in, sweep
+from coview.engines.passes import blockwise, over_rows
 from coview.engines.protocol import Block, Engine
 from coview.engines.steps import State, Tree
 from coview.engines.tree import tree_map
@@ -36,7 +38,6 @@ class MixtureModel(TopicsMixin, BatchEstimator):
     """Base of the PLSA family: objects are mixtures of profiles."""
 
     _takes_lazy = True
-    _mixture: str  # the fitted attribute that holds the mixtures of the training objects
     schedule: str
     random_state: Any
     learning_decay: float
@@ -111,6 +112,7 @@ class MixtureModel(TopicsMixin, BatchEstimator):
         rows = {"mixture": engine.asarray(np.full((len(block), steps.width), 1.0 / steps.width), dtype)}
         return fold_in(steps, block, rows, shared, engine, max_iter=FOLD_IN_SWEEPS, tol=FOLD_IN_TOL)["mixture"]
 
+    @blockwise
     def _mixtures(self, X: Any) -> np.ndarray:
         """Mixtures of objects by fold-in, from some or all of the fitted views."""
         check_is_fitted(self, "topic_feature_")
@@ -125,20 +127,38 @@ class MixtureModel(TopicsMixin, BatchEstimator):
         """Mean log-likelihood per token (unit of mass), mixtures folded in; 0 where X holds nothing."""
         check_is_fitted(self, "topic_feature_")
         views = self._new_views(X)
-        engine, steps = self._engine(X), self._steps()
+        sums = over_rows(views, self._travelling()._likelihood if _is_dask(views) else self._likelihood)
+        total, mass = np.sum(sums, axis=0)
+        return float(total / mass) if mass else 0.0
+
+    def _likelihood(self, views: Views, first: int) -> tuple[float, float]:
+        """Log-likelihood and mass of some rows."""
+        views = self._new_views(views)
+        engine, steps = self._engine(), self._steps()
         shared = self._fitted(views, engine)
         total = mass = 0.0
         for block in self._each_block(views, engine, steps.width):
             rows = {"mixture": engine.asarray(self._fold_in(block, steps, shared, engine))}
-            total += steps.objective(block, rows, shared, engine)
+            total += float(steps.objective(block, rows, shared, engine))
             mass += float(
                 sum(steps.weights.get(name, 1.0) * engine.row_sums(part).sum() for name, part in block.views.items())
             )
-        return total / mass if mass else 0.0
+        return total, mass
 
     def perplexity(self, X: Any) -> float:
         """Perplexity of X: exp of minus the mean log-likelihood per token; lower is better."""
         return float(np.exp(-self._token_score(X)))
+
+    def _learn_stream(self, views: Any, extra: dict[str, np.ndarray] | None = None) -> None:
+        """Learn from one minibatch; of lazy views, every part is one."""
+        if not isinstance(views, LazyViews):
+            return self._learn_batch(views, extra)
+        first = 0
+        for part in views.parts():
+            here = {name: array[first : first + len(part)] for name, array in (extra or {}).items()}
+            self._learn_batch(self._numbers(part, False), here)
+            first += len(part)
+        return None
 
     def _learn_batch(self, views: Views, extra: dict[str, np.ndarray] | None = None) -> None:
         """Online EM: fold the batch in, then move the running expected counts towards its own.
@@ -191,3 +211,7 @@ class MixtureModel(TopicsMixin, BatchEstimator):
     def _restored(self) -> Tree:
         """Shared parameters (NumPy arrays) from the fitted attributes."""
         return {"profiles": self._profiles(tuple(self.view_names_))}
+
+
+def _is_dask(views: Any) -> bool:
+    return isinstance(views, LazyViews) and views.is_dask

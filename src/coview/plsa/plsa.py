@@ -162,7 +162,7 @@ class PLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
     def partial_fit(self, X: Any, y: Any = None) -> PLSA:
         """Learn from one minibatch (online EM), going on from what is known; every batch has the views of the first."""
         fitted = hasattr(self, "topic_feature_")
-        self._learn_batch(self._new_views(X) if fitted else self._fit_views(X))
+        self._learn_stream(self._new_views(X) if fitted else self._fit_views(X))
         return self
 
     def score(self, X: Any, y: Any = None) -> float:
