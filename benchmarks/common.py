@@ -9,7 +9,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -22,28 +22,34 @@ SIZES = {  # objects, features, tokens per object
     "newsgroups": (18_846, 60_000, 190),
     "large": (200_000, 100_000, 185),
     "gpu": (200_000, 100_000, 157),  # 25.8 million non-zeros
+    "disk": (1_000_000, 50_000, 185),  # 145 million non-zeros, 1.2 GB
 }
 
 
 def text_like(size: str, dtype: Any = np.float32, seed: int = 0) -> sparse.csr_array:
     """Counts as of text: word frequencies by Zipf's law, half of each object's words from one of 64 subjects."""
+    X = sparse.vstack(list(text_parts(size, dtype, seed)), format="csr")
+    X.sum_duplicates()
+    return X
+
+
+def text_parts(size: str, dtype: Any = np.float32, seed: int = 0) -> Iterator[sparse.csr_array]:
+    """The same, 20,000 rows at a time."""
     n, m, length = SIZES[size]
     rng = np.random.default_rng(seed)
     cumulated = np.cumsum(1.0 / np.arange(1, m + 1))
     cumulated /= cumulated[-1]
     subjects = np.array([rng.permutation(m) for _ in range(64)], dtype=np.int32)
     common = rng.permutation(m).astype(np.int32)
-    parts = []
     for start in range(0, n, 20_000):
         rows = min(20_000, n - start)
         rank = np.searchsorted(cumulated, rng.random(rows * length)).astype(np.int32)
         own = np.repeat(rng.integers(0, 64, rows), length)
         word = np.where(rng.random(rows * length) < 0.5, common[rank], subjects[own, rank])
         of = np.repeat(np.arange(rows, dtype=np.int32), length)
-        parts.append(sparse.csr_array((np.ones(len(word), dtype=dtype), (of, word)), shape=(rows, m)))
-    X = sparse.vstack(parts, format="csr")
-    X.sum_duplicates()
-    return X
+        part = sparse.csr_array((np.ones(len(word), dtype=dtype), (of, word)), shape=(rows, m))
+        part.sum_duplicates()
+        yield part
 
 
 def stored(size: str, folder: str) -> sparse.csr_array:

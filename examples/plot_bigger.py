@@ -1,0 +1,45 @@
+"""
+Fit what does not fit into memory
+=================================
+
+The same topic model three times: with all rows in memory, from a folder of shards of which one block at a time is read,
+and on the two workers of a small Dask cluster. The three climb the same curve.
+"""
+
+import tempfile
+
+import matplotlib.pyplot as plt
+from distributed import Client, LocalCluster
+
+from coview import PLSA, make_topic_views, read_views, write_shards
+from coview.engines.distributed import DaskEngine
+
+# %%
+# Some pages arrive in batches. Each is written as it comes; nothing is ever held whole.
+views = make_topic_views(2000, {"words": 800, "links": 300}, n_clusters=6, random_state=0).views
+folder = tempfile.mkdtemp() + "/pages"
+write_shards((views[i : i + 400] for i in range(0, 2000, 400)), folder)
+pages = read_views(folder)
+print(pages)
+
+# %%
+# In memory, from disk, on a cluster. ``processes=False`` keeps this example short; leave it out in earnest.
+settings = {"n_components": 12, "max_iter": 40, "tol": 0, "random_state": 0}
+fits = {"in memory": PLSA(**settings).fit(views), "from disk": PLSA(**settings).fit(pages)}
+with (
+    LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+    Client(cluster) as client,
+):
+    fits["on a cluster"] = PLSA(engine=DaskEngine(client), **settings).fit(pages)
+    print("row state stays there until asked for:", type(fits["on a cluster"].doc_topic_).__name__)
+
+# %%
+# One curve.
+figure, axis = plt.subplots(figsize=(7, 4), layout="constrained")
+for (name, model), style in zip(fits.items(), ("-", "--", ":")):
+    axis.plot(model.history_["objective"], style, linewidth=3, label=name)
+axis.set_xlabel("sweep")
+axis.set_ylabel("log-likelihood")
+axis.spines[["top", "right"]].set_visible(False)
+axis.legend(frameon=False)
+plt.show()
