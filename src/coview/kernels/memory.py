@@ -1,0 +1,83 @@
+"""Arrays of any number, named by their addresses: one compiled kernel serves any number of views.
+
+A tuple of arrays would be another type for each length, compiled anew, and would count references at every access;
+so does every call with an array, atomically, which takes longer than a small computation. Whoever passes addresses or
+arrays keeps them alive until the kernel returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from llvmlite import ir
+from numba import carray, njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+__all__ = ["addresses", "array_at", "ask_for", "borrowed"]
+
+_LINE = 64  # bytes that one hint brings
+
+
+def addresses(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the addresses of the first items of C-contiguous arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bool(addresses([np.zeros(3)])[0] != 0)
+    True
+    """
+    if not all(array.flags.c_contiguous for array in arrays):
+        raise ValueError("Arrays that a kernel finds by their addresses must be C-contiguous.")
+    return np.array([array.ctypes.data for array in arrays], dtype=np.int64)
+
+
+@intrinsic
+def _pointer(typing, address, like):
+    """Pointer to items of the type of the array `like`."""
+    signature = types.CPointer(like.dtype)(address, like)
+
+    def code(context, builder, signature, arguments):
+        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
+
+    return signature, code
+
+
+@njit(inline="always")
+def array_at(address, like, size):
+    """Array of `size` items at an address, of the type of `like`; it owns nothing."""
+    return carray(_pointer(address, like), (size,))  # type: ignore[call-arg]
+
+
+@njit(inline="always")
+def borrowed(array):
+    """Same C-contiguous array, for use in calls that need not count references; valid while the array lives."""
+    return carray(_pointer(array.ctypes.data, array), array.shape)  # type: ignore[call-arg]
+
+
+@intrinsic
+def _hint(typing, address):
+    """Ask for the cache line at an address: a hint, never a change of any value."""
+    signature = types.void(address)
+
+    def code(context, builder, signature, arguments):
+        pointer = builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
+        i32 = ir.IntType(32)
+        hint = cgutils.get_or_insert_function(
+            builder.module,
+            ir.FunctionType(ir.VoidType(), [pointer.type, i32, i32, i32]),
+            "llvm.prefetch.p0" if str(pointer.type) == "ptr" else "llvm.prefetch.p0i8",
+        )
+        builder.call(hint, [pointer, i32(0), i32(3), i32(1)])
+        return context.get_dummy_value()
+
+    return signature, code
+
+
+@njit(inline="always")
+def ask_for(first, last):
+    """Ask for the memory from one address up to another, before it is needed."""
+    for address in range(first, last, _LINE):
+        _hint(address)  # type: ignore[call-arg]

@@ -1,0 +1,1 @@
+"""Online learning from several views: passive-aggressive classifiers, streams, progressive validation."""

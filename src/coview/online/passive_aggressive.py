@@ -1,0 +1,397 @@
+"""Online classification from several views: as little change as possible, a right vote, views that agree.
+
+Each round minimises
+
+    sum_v |w_v - w_v'|^2 / 2 + agreement * sum_{v<w} |z_v - z_w| + C * max(0, 1 - mean_v z_v),     z_v = y w_v . x_v
+
+Nguyen, Chang and Hui, Two-view online learning (2012), here solved exactly, for any number of views and classes. Their
+Algorithm 1 is not the minimiser of the problem they state: update="paper" keeps it.
+"""
+
+from __future__ import annotations
+
+import numbers
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils import Bunch
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from coview.base import MultiViewEstimator, base_seed, check_count, check_option
+from coview.data.views import Views
+from coview.kernels.passive_aggressive import LOSSES, UPDATES
+from coview.labels import LabelledScoreMixin, encode_labels
+from coview.online.calibration import class_probabilities, new_calibration, update_calibration
+from coview.online.targets import class_costs, known_classes, split_rows
+from coview.online.weights import (
+    Learned,
+    Memory,
+    Rows,
+    grow_classes,
+    learn_rows,
+    new_weights,
+    rows_of,
+    score_views,
+    squeeze_memory,
+    tables,
+    unfold_memory,
+)
+
+__all__ = ["MultiViewPassiveAggressiveClassifier"]
+
+
+class MultiViewPassiveAggressiveClassifier(LabelledScoreMixin, ClassifierMixin, MultiViewEstimator):
+    """Learn from objects one at a time, each with several views: passive-aggressive, exact.
+
+    Parameters
+    ----------
+    C : float, default=0.1
+        Aggressiveness: how far one object may move the weights.
+    agreement : float, default=0.5
+        Price of a difference between the views' margins (gamma in the paper); 0 lets them differ.
+    update : {"exact", "paper"}, default="exact"
+        Minimise the round's problem exactly, or take the printed step of the two-view paper (two views, loss "pa1").
+    loss : {"pa1", "pa", "pa2"}, default="pa1"
+        Hinge loss at price C, hard margin (no C), or squared hinge loss. With one view: PA-I, PA and PA-II.
+    gate : bool, default=True
+        Stay passive where the vote's margin is at least 1, even if the views differ.
+    average : bool, default=False
+        Predict with the mean of the weights over all rounds.
+    class_weight : dict, "balanced" or None, default=None
+        ``{class: factor of C}``; "balanced" makes it inverse to the class frequencies, in `fit` only.
+    view_weighting : {None, "adaptive"}, default=None
+        All views have the same vote, or the better ones get more of it as the stream goes on.
+    weighting_rate, weighting_share : float, default=0.1 and 0.001
+        Adaptive votes: exp(-rate x loss in 0..1) multiplies a view's vote in every round, and this share of all votes
+        is dealt out equally again, so that a view that was bad can come back.
+    fit_intercept : bool, default=False
+        Learn an intercept too, as a feature that is 1 for all objects; the paper has none.
+    shuffle : bool, default=True
+        Go over the objects in random order in `fit`; `partial_fit` takes them as they come.
+    max_iter : int, default=1
+        Passes over the data in `fit`; it ends sooner after a pass that changed nothing.
+    early_stopping : bool, default=False
+        Hold out some objects and stop when their accuracy stops rising; the best weights are kept.
+    validation_fraction : float, default=0.1
+        Share of the objects that is held out.
+    n_iter_no_change : int, default=5
+        Passes without a better accuracy before stopping.
+    probability : bool, default=False
+        Learn to turn scores into probabilities (`predict_proba`), from the scores that objects have before they are
+        learned, or from those held out.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the order and of the held-out objects.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes, sorted.
+    coef_ : dict of ndarray (n_classes or 1, n_features of the view)
+        Weights by view (a copy); one row, that of ``classes_[1]``, for two classes.
+    intercept_ : ndarray (n_classes or 1,)
+        Intercept of the vote.
+    view_weights_ : dict of float
+        Share of each view in the vote; they sum to one.
+    t_ : int
+        Rounds so far.
+    n_iter_ : int
+        Passes of the last `fit`.
+    history_ : dict of lists
+        By pass: "objective" (mean hinge loss of objects before they are learned), "difference" (mean difference of the
+        views' margins) and "updates" (share of rounds that moved the weights). Entry 0 is the start.
+
+    Notes
+    -----
+    Objects without label (-1, None or NaN in y) are passed over. A view that an object lacks, or that is empty, takes
+    no part in its round. With three classes or more the label's weights move against those of the best wrong class.
+    There both change, so that the same C moves a margin twice as far as with two classes.
+
+    Examples
+    --------
+    >>> from coview import MultiViewPassiveAggressiveClassifier, make_topic_views
+    >>> data = make_topic_views(n_objects=300, n_clusters=3, random_state=0)
+    >>> model = MultiViewPassiveAggressiveClassifier(random_state=0).fit(data.views[:200], data.target[:200])
+    >>> model.score(data.views[200:], data.target[200:]) > 0.9
+    True
+    >>> model.partial_fit(data.views[200:], data.target[200:]).t_
+    300
+    """
+
+    _models_counts = False
+    _persist_extra = ("_memory",)
+    _memory: Memory
+
+    def __init__(
+        self,
+        C: float = 0.1,
+        agreement: float = 0.5,
+        *,
+        update: str = "exact",
+        loss: str = "pa1",
+        gate: bool = True,
+        average: bool = False,
+        class_weight: Any = None,
+        view_weighting: str | None = None,
+        weighting_rate: float = 0.1,
+        weighting_share: float = 0.001,
+        fit_intercept: bool = False,
+        shuffle: bool = True,
+        max_iter: int = 1,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        probability: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.C = C
+        self.agreement = agreement
+        self.update = update
+        self.loss = loss
+        self.gate = gate
+        self.average = average
+        self.class_weight = class_weight
+        self.view_weighting = view_weighting
+        self.weighting_rate = weighting_rate
+        self.weighting_share = weighting_share
+        self.fit_intercept = fit_intercept
+        self.shuffle = shuffle
+        self.max_iter = max_iter
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.probability = probability
+        self.random_state = random_state
+
+    # -- learning
+
+    def fit(self, X: Any, y: Any) -> MultiViewPassiveAggressiveClassifier:
+        """Start anew and go over the objects, `max_iter` times at most."""
+        views = self._fit_views(X)
+        codes, self.classes_ = encode_labels(y, len(views))
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y has 1 class ({self.classes_[0]!r}), but a classifier needs at least two classes to tell apart."
+            )
+        self._begin(views, fixed=False)
+        lesson = self._lesson(views, codes)
+        rng = np.random.default_rng(base_seed(self.random_state))
+        order = np.flatnonzero(codes >= 0)
+        held = order[:0]
+        if self.early_stopping:
+            order, held = split_rows(codes, order, self.validation_fraction, rng)
+        self.history_: dict[str, list[float]] = {"objective": [1.0], "difference": [0.0], "updates": [0.0]}
+        best, waited, kept = -1.0, 0, self._memory
+        for sweep in range(check_count("max_iter", self.max_iter)):
+            order = rng.permutation(order) if self.shuffle else order
+            said = self._pass(lesson, order, calibrate=sweep == 0 and not len(held))
+            self._remember(said)
+            self.n_iter_ = sweep + 1
+            if len(held):
+                accuracy = float(np.mean(_best_class(self._decide(views[held])) == codes[held]))
+                waited += 1
+                if accuracy > best:
+                    best, waited, kept = accuracy, 0, deepcopy(self._memory)
+            if not said.moved or waited >= self.n_iter_no_change:
+                break
+        if len(held):
+            self._memory = kept
+            if self.probability:
+                kept["calibration"] = update_calibration(new_calibration(), self._decide(views[held]), codes[held])
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> MultiViewPassiveAggressiveClassifier:
+        """Learn from a batch, of any size, in its order; it may lack some of the views.
+
+        The first call fixes the views. `classes` may name all classes that will come; without it, a class that was
+        never seen before is taken up when it comes.
+        """
+        self._learn_batch(X, y, classes)
+        return self
+
+    def predict_then_learn(self, X: Any, y: Any, classes: Any = None) -> Bunch:
+        """Predict each object of a batch, then learn from it, one after the other; see `partial_fit`.
+
+        Returns
+        -------
+        Bunch
+            What was known of each object before it was learned: ``predictions``, ``scores``, ``losses`` (hinge loss;
+            NaN without label), ``differences`` (between the views' margins; NaN without two views), and ``codes``, the
+            positions of the labels in ``classes_`` (-1 without label).
+        """
+        said, codes = self._learn_batch(X, y, classes)
+        guess = _best_class(said.scores) if len(self.classes_) > 1 else np.zeros(len(codes), dtype=np.intp)
+        return Bunch(
+            predictions=self.classes_[guess], scores=said.scores, losses=said.losses, differences=said.gaps, codes=codes
+        )
+
+    def _learn_batch(self, X: Any, y: Any, classes: Any = None) -> tuple[Learned, np.ndarray]:
+        """Predict each object of a batch, then learn from it; return what was said before, and the labels' codes."""
+        if self.class_weight == "balanced":
+            raise ValueError("class_weight='balanced' needs all of y at once. Use fit, or give a dict of weights.")
+        first = not self.__sklearn_is_fitted__()
+        views = self._fit_views(X) if first else self._new_views(X)
+        known = None if first else self.classes_
+        codes, found = known_classes(y, len(views), known, classes, not first and self._memory["fixed"])
+        if first:
+            self.classes_ = found
+            self._begin(views, fixed=classes is not None)
+            self.n_iter_ = 1
+        else:
+            memory = unfold_memory(self._memory)
+            if len(found) > len(self.classes_):
+                memory = grow_classes(memory, np.searchsorted(found, self.classes_).tolist(), len(found))
+            self.classes_ = found
+            self._memory = {**memory, "fixed": memory["fixed"] or classes is not None}
+        return self._pass(self._lesson(views, codes), np.arange(len(views)), calibrate=True), codes
+
+    def _begin(self, views: Views, *, fixed: bool) -> None:
+        """Check the parameters, and start with zero weights."""
+        self._options()
+        if self.update == "paper" and len(self.view_names_) != 2:
+            listed = ", ".join(map(repr, self.view_names_))
+            raise ValueError(
+                f"update='paper' is the step of two views, got {len(self.view_names_)} ({listed}). Use update='exact'."
+            )
+        dtype = next(views.values()).dtype
+        memory = new_weights(self.n_features_by_view_, len(self.classes_), dtype, averages=bool(self.average))
+        self._memory = {**memory, "dtype": dtype, "fixed": fixed, "calibration": new_calibration()}
+
+    def _lesson(self, views: Views, codes: np.ndarray) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
+        """Return what the kernel needs beside the weights: rows, codes, costs by class, options."""
+        rows = rows_of(views, self.view_names_, self._memory["dtype"])
+        return rows, codes, class_costs(self.class_weight, float(self.C), self.classes_, codes), self._options()
+
+    def _pass(self, lesson: tuple[Any, ...], order: np.ndarray, *, calibrate: bool) -> Learned:
+        """Learn from the rows in this order; return what they said before."""
+        rows, codes, costs, options = lesson
+        said = learn_rows(self._memory, rows, codes, order, costs, options)
+        if calibrate and self.probability:
+            known = self._memory["calibration"]
+            self._memory["calibration"] = update_calibration(known, said.scores, codes[order])
+        return said
+
+    def _remember(self, said: Learned) -> None:
+        self.history_["objective"].append(float(said.losses.mean()))
+        pairs = said.gaps[np.isfinite(said.gaps)]
+        self.history_["difference"].append(float(pairs.mean()) if len(pairs) else 0.0)
+        self.history_["updates"].append(said.moved / len(said.losses))
+
+    def _options(self) -> np.ndarray:
+        """Parameters as the kernels take them; refuses those out of range."""
+        check_option("loss", self.loss, tuple(LOSSES))
+        check_option("update", self.update, tuple(UPDATES))
+        check_option("view_weighting", self.view_weighting, (None, "adaptive"))
+        for name, lowest in (("C", "above"), ("agreement", "at least"), ("weighting_rate", "above")):
+            value = getattr(self, name)
+            real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+            if not real or not (value > 0 if lowest == "above" else value >= 0) or value == np.inf:
+                raise ValueError(f"{name} must be a number {lowest} 0, got {value!r}.")
+        if not 0 <= self.weighting_share < 1:
+            raise ValueError(f"weighting_share must lie between 0 and 1, got {self.weighting_share!r}.")
+        adaptive = self.view_weighting == "adaptive"
+        if self.update == "paper" and (self.loss != "pa1" or not self.gate or self.fit_intercept or adaptive):
+            raise ValueError(
+                "update='paper' is printed for loss='pa1', gate=True, no intercept and equal votes only. Use "
+                "update='exact'."
+            )
+        # one more feature, of value 1, in the sum that is divided by the number of views
+        intercept = 1.0 / len(self.view_names_) ** 2 if self.fit_intercept else 0.0
+        flags = (LOSSES[self.loss], UPDATES[self.update], self.gate, self.average, intercept)
+        rate = float(self.weighting_rate) if adaptive else 0.0
+        return np.array([*flags, self.agreement, rate, self.weighting_share], dtype=np.float64)
+
+    # -- predicting
+
+    def decision_function(self, X: Any, *, per_view: bool = False) -> Any:
+        """Scores of the vote, from some or all of the fitted views.
+
+        Parameters
+        ----------
+        X : Views or what becomes Views
+            The objects; a view that one lacks adds nothing to its vote.
+        per_view : bool, default=False
+            Return what each view says by itself, ``{view: scores}``, instead of their mean.
+
+        Returns
+        -------
+        ndarray (n_objects,) for two classes, else (n_objects, n_classes); or a dict of them
+            Above zero for ``classes_[1]``, or highest for the predicted class.
+        """
+        check_is_fitted(self)
+        views = self._new_views(X)
+        if not per_view:
+            return self._decide(views)
+        bias = self._bias()
+        return {name: _plus(scores, bias) for name, scores in score_views(self._memory, views).items()}
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class with the highest score, from some or all of the fitted views."""
+        scores = self.decision_function(X)  # first: it says when the model is not fitted
+        return self.classes_[_best_class(scores) if len(self.classes_) > 1 else np.zeros(len(scores), dtype=int)]
+
+    @available_if(lambda self: self.probability)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Class probabilities (n_objects, n_classes); only with probability=True."""
+        scores = self.decision_function(X)
+        if len(self.classes_) == 1:
+            return np.ones((len(scores), 1), dtype=scores.dtype)
+        return class_probabilities(self._memory["calibration"], scores)
+
+    def sparsify(self) -> MultiViewPassiveAggressiveClassifier:
+        """Keep the weights as sparse matrices: less memory where most are zero. Learning more undoes it."""
+        check_is_fitted(self)
+        self._memory = squeeze_memory(self._memory)
+        return self
+
+    def densify(self) -> MultiViewPassiveAggressiveClassifier:
+        """Undo `sparsify`."""
+        check_is_fitted(self)
+        self._memory = unfold_memory(self._memory)
+        return self
+
+    @property
+    def coef_(self) -> dict[str, Any]:
+        """Weights by view, rows are classes; a copy."""
+        check_is_fitted(self)
+        return tables(self._memory)[0]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercept of the vote, by class; a copy."""
+        check_is_fitted(self)
+        return tables(self._memory)[1]
+
+    @property
+    def view_weights_(self) -> dict[str, float]:
+        """Share of each view in the vote."""
+        check_is_fitted(self)
+        return dict(zip(self.view_names_, self._memory["shares"].tolist()))
+
+    @property
+    def t_(self) -> int:
+        """Rounds so far."""
+        check_is_fitted(self)
+        return int(self._memory["seen"])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_memory")
+
+    def _decide(self, views: Views) -> np.ndarray:
+        shares = dict(zip(self.view_names_, self._memory["shares"].tolist()))
+        votes = [shares[name] * scores for name, scores in score_views(self._memory, views).items()]
+        return _plus(np.add.reduce(votes), self._bias())
+
+    def _bias(self) -> np.ndarray:
+        bias = self._memory["bias"]
+        return bias[0] - bias[1] / max(self._memory["seen"], 1) if self._memory["lags"] is not None else bias[0]
+
+
+def _plus(scores: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    return scores + np.asarray(bias, dtype=scores.dtype)
+
+
+def _best_class(scores: np.ndarray) -> np.ndarray:
+    return scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)

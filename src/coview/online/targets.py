@@ -1,0 +1,117 @@
+"""Targets of online learning: classes that may come later, what each costs, and objects that are held out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
+
+from coview.labels import encode_labels
+
+__all__ = ["class_costs", "known_classes", "split_rows"]
+
+
+def known_classes(
+    y: Any, n_rows: int, known: np.ndarray | None, classes: Any, fixed: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return codes of a batch (-1: no label), and the classes known from then on, sorted.
+
+    Parameters
+    ----------
+    y : array-like (n_rows,)
+        Labels; -1, None or NaN for the unlabelled.
+    n_rows : int
+        Number of objects.
+    known : ndarray or None
+        Classes of earlier batches.
+    classes : array-like or None
+        All classes that will come, where the user names them.
+    fixed : bool
+        Whether they were named before: then another class is an error, else it is taken up.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> codes, classes = known_classes(["b", None, "c"], 3, np.array(["a", "b"]), None, False)
+    >>> codes.tolist(), classes.tolist()
+    ([1, -1, 2], ['a', 'b', 'c'])
+    """
+    if classes is not None:
+        named = encode_labels(classes)[1]
+        strange = [] if known is None else sorted(set(known.tolist()) - set(named.tolist()), key=str)
+        if strange:
+            raise ValueError(f"classes={named.tolist()} lacks {strange[0]!r}, which earlier calls have seen.")
+        if fixed and known is not None and len(named) != len(known):
+            raise ValueError(f"classes={named.tolist()} are not those of the first call, {known.tolist()}.")
+        return encode_labels(y, n_rows, named)
+    if known is None:
+        return encode_labels(y, n_rows)
+    if fixed:
+        return encode_labels(y, n_rows, known)
+    try:
+        return encode_labels(y, n_rows, known)
+    except ValueError:  # a new class; any other mistake is told by the next line
+        found = encode_labels(y, n_rows)[1]
+    if (found.dtype.kind in "US") != (known.dtype.kind in "US"):
+        raise ValueError(
+            f"y holds labels such as {found[0]!r}, but earlier ones were like {known[0]!r}. Use numbers only, or "
+            "strings only."
+        )
+    return encode_labels(y, n_rows, np.union1d(known, found))
+
+
+def class_costs(class_weight: Any, C: float, classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return C of each class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class_costs({"a": 2.0}, 0.5, np.array(["a", "b"]), np.array([0, 1])).tolist()
+    [1.0, 0.5]
+    """
+    if class_weight is None:
+        return np.full(len(classes), C)
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
+        labels = classes[codes[codes >= 0]]
+        return C * compute_class_weight("balanced", classes=classes, y=labels)
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
+    known = classes.tolist()
+    factors = np.ones(len(known))
+    for label, factor in class_weight.items():
+        if not factor >= 0:
+            raise ValueError(f"class_weight of {label!r} must be a number of at least 0, got {factor!r}.")
+        if label in known:  # a class that this stream has not shown yet may be named already
+            factors[known.index(label)] = factor
+    return C * factors
+
+
+def split_rows(
+    codes: np.ndarray, rows: np.ndarray, fraction: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows to learn from and rows to hold out, by class; one of each class always stays to learn from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> learn, held = split_rows(np.arange(20) % 2, np.arange(20), 0.2, rng)
+    >>> len(learn), len(held)
+    (16, 4)
+    """
+    if not 0 < fraction < 1:
+        raise ValueError(f"validation_fraction must lie between 0 and 1, got {fraction!r}.")
+    held = np.zeros(len(codes), dtype=bool)
+    for code in np.unique(codes[rows]):
+        members = rng.permutation(rows[codes[rows] == code])
+        held[members[: min(round(fraction * len(members)), len(members) - 1)]] = True
+    if not held.any():
+        raise ValueError(
+            f"early_stopping holds out {fraction:g} of each class, which is no object of these {len(rows)}. Raise "
+            "validation_fraction, or give more labelled objects."
+        )
+    return rows[~held[rows]], rows[held[rows]]

@@ -1,0 +1,228 @@
+"""What an online linear classifier remembers, as plain arrays: weights by view, their averages, shares of the views.
+
+Two classes have one weight per feature; more have one per feature and class, features first, so that a row reads
+runs of memory. The average of the weights over all rounds is w - lag / rounds, where lag adds up (round - 1) x change:
+a round then touches the row's features only.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from coview.data.views import Views
+from coview.kernels import passive_aggressive as kernels
+from coview.kernels.memory import addresses
+from coview.kernels.rounds import ROWS
+
+__all__ = [
+    "Learned",
+    "Memory",
+    "Rows",
+    "grow_classes",
+    "learn_rows",
+    "new_weights",
+    "rows_of",
+    "score_views",
+    "squeeze_memory",
+    "tables",
+    "unfold_memory",
+]
+
+Memory = dict[str, Any]  # weights, lags, bias, shares, seen, classes: what a model file holds
+
+
+class Rows(NamedTuple):
+    """CSR parts of all fitted views, in their order; all read-only and of the same types."""
+
+    indptrs: tuple[np.ndarray, ...]
+    indices: tuple[np.ndarray, ...]
+    values: tuple[np.ndarray, ...]
+
+
+class Learned(NamedTuple):
+    """What rows said before they were learned: scores, hinge losses (NaN without label), differences of views
+    (NaN where an object has no two views)."""
+
+    scores: np.ndarray
+    losses: np.ndarray
+    gaps: np.ndarray
+    moved: int
+
+
+def new_weights(n_features: Mapping[str, int], n_classes: int, dtype: Any, *, averages: bool) -> Memory:
+    """Return zero weights for so many classes, and equal shares of the views.
+
+    Examples
+    --------
+    >>> memory = new_weights({"words": 4, "links": 2}, 3, float, averages=False)
+    >>> memory["weights"]["words"].shape, memory["shares"].tolist()
+    ((4, 3), [0.5, 0.5])
+    """
+    shapes = {name: (n,) if n_classes <= 2 else (n, n_classes) for name, n in n_features.items()}
+    return {
+        "weights": {name: np.zeros(shape, dtype=dtype) for name, shape in shapes.items()},
+        "lags": {name: np.zeros(shape, dtype=dtype) for name, shape in shapes.items()} if averages else None,
+        "bias": np.zeros(2 if n_classes <= 2 else (2, n_classes)),
+        "shares": np.full(len(shapes), 1.0 / len(shapes)),
+        "seen": 0,
+        "classes": n_classes,
+    }
+
+
+def grow_classes(memory: Memory, places: Sequence[int], n_classes: int) -> Memory:
+    """Return the memory with room for more classes; `places` says where the old classes are among the new ones.
+
+    Two classes become weights of +w/2 and -w/2, so that every margin stays what it is.
+
+    Examples
+    --------
+    >>> memory = new_weights({"words": 1}, 2, float, averages=False)
+    >>> memory["weights"]["words"][0] = 3.0
+    >>> grow_classes(memory, [0, 2], 3)["weights"]["words"].tolist()
+    [[-1.5, 0.0, 1.5]]
+    """
+
+    def spread(array: np.ndarray) -> np.ndarray:
+        if n_classes <= 2:
+            return array  # one class: nothing has been learned yet
+        wide = np.zeros((len(array), n_classes), dtype=array.dtype)
+        if array.ndim == 2:
+            wide[:, list(places)] = array
+        elif len(places) == 2:
+            wide[:, places[0]], wide[:, places[1]] = -0.5 * array, 0.5 * array
+        return wide
+
+    grown = {**memory, "classes": n_classes, "bias": spread(memory["bias"])}
+    for part in ("weights", "lags"):
+        if memory[part] is not None:
+            grown[part] = {name: spread(array) for name, array in memory[part].items()}
+    return grown
+
+
+def rows_of(views: Views, names: Sequence[str], dtype: Any) -> Rows:
+    """Return the rows of the named views; a view that is not there is empty in every row.
+
+    Examples
+    --------
+    >>> rows = rows_of(Views(words=np.eye(2)), ["words", "links"], float)
+    >>> [len(values) for values in rows.values]
+    [2, 0]
+    """
+    parts = [_csr(views[name]) if name in views else None for name in names]
+    wide = any(part is not None and np.int64 in (part.indices.dtype, part.indptr.dtype) for part in parts)
+    index = np.int64 if wide else np.int32
+    blank = np.zeros(len(views) + 1, dtype=index), np.zeros(0, dtype=index), np.zeros(0, dtype=dtype)
+    found = [blank if part is None else (part.indptr, part.indices, part.data) for part in parts]
+    return Rows(
+        tuple(_fixed(indptr, index) for indptr, _, _ in found),
+        tuple(_fixed(indices, index) for _, indices, _ in found),
+        tuple(_fixed(values, dtype) for _, _, values in found),
+    )
+
+
+def learn_rows(
+    memory: Memory, rows: Rows, codes: np.ndarray, order: np.ndarray, costs: np.ndarray, options: np.ndarray
+) -> Learned:
+    """Learn from rows in the given order, changing the arrays of the memory; see the kernels for what they take."""
+    n, n_classes = len(order), memory["classes"]
+    scores = np.zeros(n if n_classes <= 2 else (n, n_classes))
+    losses, gaps = np.full(n, np.nan), np.full(n, np.nan)
+    seen = memory["seen"]
+    memory["seen"] += n
+    if n_classes < 2:  # no rival yet
+        return Learned(scores, losses, gaps, 0)
+    weights = tuple(memory["weights"].values())
+    lags = weights if memory["lags"] is None else tuple(memory["lags"].values())
+    places = np.stack([addresses(part) for part in (*rows, weights, lags)])
+    like = np.empty(0, dtype=rows.indices[0].dtype), np.empty(0, dtype=rows.values[0].dtype)
+    learn: Any = kernels.learn_binary if n_classes == 2 else kernels.learn_classes
+    _announce(learn)
+    state = (memory["bias"], codes, order, costs, memory["shares"], options, seen)
+    scratch = np.empty((ROWS, len(weights))), np.empty((3, len(weights)), dtype=np.int64)
+    moved = learn(places, like, *scratch, *state, scores, losses, gaps)
+    return Learned(scores, losses, gaps, moved)
+
+
+def score_views(memory: Memory, views: Views) -> dict[str, np.ndarray]:
+    """Return each view's own scores, without intercept, by the averaged weights where there are any."""
+    seen = max(memory["seen"], 1)
+    found = {}
+    for name, matrix in views.items():
+        found[name] = _product(matrix, memory["weights"][name])
+        if memory["lags"] is not None:
+            found[name] = found[name] - _product(matrix, memory["lags"][name]) / seen
+    return found
+
+
+def tables(memory: Memory) -> tuple[dict[str, Any], np.ndarray]:
+    """Return copies of the weights (rows are classes, one row for two classes) and of the intercepts."""
+    bias, weights, lags = memory["bias"][0], memory["weights"], memory["lags"]
+    if lags is None:
+        found = {name: array.copy() for name, array in weights.items()}
+    else:
+        seen = max(memory["seen"], 1)
+        found = {name: array - lags[name] / seen for name, array in weights.items()}
+        bias = bias - memory["bias"][1] / seen
+    rows = {name: array.T if array.ndim == 2 else array.reshape(1, -1) for name, array in found.items()}
+    return rows, np.atleast_1d(np.array(bias, dtype=np.float64))
+
+
+def squeeze_memory(memory: Memory) -> Memory:
+    """Return the memory with sparse weights, (features, classes) or (features, 1): for models that only predict."""
+    return _converted(memory, lambda array: array if sparse.issparse(array) else sparse.csr_array(_as_columns(array)))
+
+
+def unfold_memory(memory: Memory) -> Memory:
+    """Return the memory with dense weights, as learning needs them."""
+    return _converted(
+        memory,
+        lambda array: (
+            _as_weights(array.toarray()) if sparse.issparse(array) else np.require(array, requirements=("C", "W"))
+        ),
+    )
+
+
+def _converted(memory: Memory, convert: Callable[[Any], Any]) -> Memory:
+    parts = {key: memory[key] for key in ("weights", "lags") if memory[key] is not None}
+    return {**memory, **{key: {name: convert(a) for name, a in part.items()} for key, part in parts.items()}}
+
+
+def _as_columns(array: np.ndarray) -> np.ndarray:
+    return array.reshape(len(array), -1)
+
+
+def _as_weights(array: np.ndarray) -> np.ndarray:
+    return array[:, 0].copy() if array.shape[1] == 1 else array
+
+
+def _product(matrix: Any, weights: Any) -> np.ndarray:
+    found = matrix @ weights
+    if sparse.issparse(weights):
+        found = _as_weights(found.toarray() if sparse.issparse(found) else np.asarray(found))
+    return found
+
+
+def _announce(kernel: Any) -> None:
+    """Say, on standard error, that a kernel is being compiled; silent where a cached one is there."""
+    if kernel.signatures:
+        return
+    cache = Path(kernel.stats.cache_path or ".")
+    if not any(cache.glob(f"passive_aggressive.{kernel.__name__}-*.nbi")):
+        print("coview: compiling kernels for this machine, once (some seconds) ...", file=sys.stderr, flush=True)
+
+
+def _csr(matrix: Any) -> Any:
+    return matrix if sparse.issparse(matrix) else sparse.csr_array(matrix)
+
+
+def _fixed(array: np.ndarray, dtype: Any) -> np.ndarray:
+    """Read-only and of one type: a compiled kernel serves every array."""
+    view = np.ascontiguousarray(array, dtype=dtype).view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,234 @@
+"""The learning kernels against plain loops over dense rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from coview import Views
+from coview.kernels.memory import addresses
+from coview.kernels.passive_aggressive import LOSSES, UPDATES, learn_classes
+from coview.kernels.rounds import MARGIN, NORM, ROWS, SHARE, STEP, solve_round
+from coview.online.weights import learn_rows, new_weights, rows_of
+
+
+def solve(margins, norms, shares=None, *, base=0.0, extra=0.0, cap=0.1, agreement=0.5):
+    views = len(margins)
+    state = np.full((ROWS, views), np.nan)
+    state[MARGIN], state[NORM], state[SHARE] = margins, norms, 1 / views if shares is None else shares
+    tau = solve_round(state, base, extra, cap, agreement, np.empty((3, views), dtype=np.int64))
+    return tau, state[STEP]
+
+
+def stream(n=60, widths=(9, 7), n_classes=2, seed=0, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    views = Views(
+        {
+            f"v{v}": sparse.random_array((n, m), density=0.5, format="csr", rng=rng).astype(dtype)
+            for v, m in enumerate(widths)
+        }
+    )
+    return views, rng.integers(0, n_classes, n)
+
+
+def options(loss="pa1", update="exact", gate=True, average=False, intercept=False, agreement=0.5, rate=0.0, mix=0.0):
+    return np.array([LOSSES[loss], UPDATES[update], gate, average, intercept, agreement, rate, mix], dtype=float)
+
+
+def learn(views, codes, n_classes, C=0.3, **settings):
+    dtype = next(views.values()).dtype
+    memory = new_weights(views.n_features, n_classes, dtype, averages=settings.get("average", False))
+    rows = rows_of(views, views.names, dtype)
+    order = np.arange(len(codes))
+    said = learn_rows(memory, rows, codes, order, np.full(n_classes, C), options(**settings))
+    return memory, said
+
+
+def by_hand(views, codes, n_classes, C=0.3, loss="pa1", gate=True, intercept=False, agreement=0.5, **_):
+    """Dense rows, one weight vector per class (two classes: one), every round by `solve_round`."""
+    X = [matrix.toarray() for matrix in views.values()]
+    columns = 1 if n_classes == 2 else n_classes
+    weights, bias, history = [np.zeros((x.shape[1], columns)) for x in X], np.zeros(columns), []
+    for i, y in enumerate(codes):
+        dots = np.array([x[i] @ w for x, w in zip(X, weights)])
+        vote = dots.mean(axis=0) + bias
+        if n_classes == 2:
+            up, factor = np.array([2.0 * y - 1]), 1
+        else:
+            rival = max((k for k in range(n_classes) if k != y), key=lambda k: vote[k])
+            up, factor = np.eye(n_classes)[y] - np.eye(n_classes)[rival], 2
+        norms = np.array([factor * (x[i] @ x[i]) for x in X])
+        if gate and 1 - vote @ up <= 0:
+            history.append(weights)
+            continue
+        extra = factor * intercept + (1 / (2 * C) if loss == "pa2" else 0)
+        tau, steps = solve(
+            dots @ up,
+            norms,
+            base=bias @ up,
+            extra=extra,
+            cap=C if loss == "pa1" else np.inf,
+            agreement=agreement,
+        )
+        weights = [w + p * np.outer(x[i], up) for w, p, x in zip(weights, steps, X)]
+        bias = bias + intercept * tau * up
+        history.append(weights)
+    return weights, bias, history
+
+
+@pytest.mark.parametrize("widths", [(9,), (9, 7), (9, 7, 5)])
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"intercept": True},
+        {"loss": "pa"},
+        {"loss": "pa2", "intercept": True},
+        {"gate": False, "agreement": 0.05},
+    ],
+)
+def test_rows_are_learned_as_by_hand(widths, n_classes, settings):
+    views, codes = stream(widths=widths, n_classes=n_classes)
+    memory, _ = learn(views, codes, n_classes, **settings)
+    weights, bias, _ = by_hand(views, codes, n_classes, **settings)
+    for found, expected in zip(memory["weights"].values(), weights):
+        np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(memory["bias"][0], bias if n_classes > 2 else bias[0], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [3, 10])
+def test_five_views_and_many_classes_are_learned_as_by_hand(n_classes):
+    views, codes = stream(n=150, widths=(3, 9, 5, 7, 4), n_classes=n_classes, seed=6)
+    memory, _ = learn(views, codes, n_classes, agreement=0.02)
+    weights, *_ = by_hand(views, codes, n_classes, agreement=0.02)
+    for found, expected in zip(memory["weights"].values(), weights):
+        np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-11)
+
+
+@pytest.mark.parametrize("loss", ["pa", "pa1", "pa2"])
+@pytest.mark.parametrize("widths", [(9,), (9, 7), (9, 7, 5), (4, 4, 4, 4, 4)])
+@pytest.mark.parametrize("intercept", [False, True])
+def test_two_classes_among_many_are_the_binary_rule_to_the_bit(loss, widths, intercept):
+    """Both classes' weights move, so C and the agreement count twice there; powers of two change no digit."""
+    views, codes = stream(n=200, widths=widths, seed=2)
+    binary, said = learn(views, codes, 2, C=0.25, loss=loss, intercept=intercept, agreement=0.5)
+    many = new_weights(views.n_features, 3, np.float64, averages=False)
+    many = {
+        **many,
+        "weights": {name: np.zeros((w.shape[0], 2)) for name, w in many["weights"].items()},
+        "bias": np.zeros((2, 2)),
+    }
+    rows = rows_of(views, views.names, np.float64)
+    weights = tuple(many["weights"].values())
+    places = np.stack([addresses(part) for part in (*rows, weights, weights)])
+    scores, losses, gaps = np.empty((200, 2)), np.empty(200), np.empty(200)
+    learn_classes(
+        places,
+        (np.empty(0, dtype=np.int32), np.empty(0)),
+        np.empty((ROWS, len(weights))),
+        np.empty((3, len(weights)), dtype=np.int64),
+        many["bias"],
+        codes,
+        np.arange(200),
+        np.full(2, 0.125),
+        many["shares"],
+        options(loss=loss, intercept=intercept, agreement=0.25),
+        0,
+        scores,
+        losses,
+        gaps,
+    )
+    for name, found in many["weights"].items():
+        np.testing.assert_array_equal(found[:, 1] - found[:, 0], binary["weights"][name])
+    np.testing.assert_array_equal(losses, said.losses)
+    np.testing.assert_array_equal(scores[:, 1] - scores[:, 0], said.scores)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_averages_are_means_over_rounds(n_classes):
+    views, codes = stream(n_classes=n_classes, seed=4)
+    memory, _ = learn(views, codes, n_classes, average=True)
+    *_, history = by_hand(views, codes, n_classes)
+    for v, name in enumerate(views.names):
+        expected = np.mean([weights[v] for weights in history], axis=0)
+        found = memory["weights"][name] - memory["lags"][name] / memory["seen"]
+        np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_what_a_row_says_is_said_before_it_is_learned():
+    views, codes = stream(seed=5)
+    _, said = learn(views, codes, 2)
+    *_, history = by_hand(views, codes, 2)
+    for i in range(1, len(codes)):
+        dots = [float(matrix[[i]].toarray()[0] @ w[:, 0]) for matrix, w in zip(views.values(), history[i - 1])]
+        assert said.scores[i] == pytest.approx(np.mean(dots))
+        whole = all(matrix[[i]].nnz for matrix in views.values())
+        assert said.gaps[i] == pytest.approx(abs(dots[0] - dots[1]) if whole else np.nan, nan_ok=True)
+        assert said.losses[i] == pytest.approx(max(0, 1 - (2 * codes[i] - 1) * np.mean(dots)))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_rows_without_label_change_nothing(n_classes):
+    views, codes = stream(n_classes=n_classes)
+    hidden = codes.copy()
+    hidden[::3] = -1
+    memory, said = learn(views, hidden, n_classes)
+    kept = np.flatnonzero(hidden >= 0)
+    expected, _ = learn(views[kept], hidden[kept], n_classes)
+    for name, weights in memory["weights"].items():
+        np.testing.assert_array_equal(weights, expected["weights"][name])
+    assert np.isnan(said.losses[::3]).all()
+
+
+def test_only_features_of_the_row_are_touched():
+    views = Views(a=sparse.csr_array(np.eye(3, 6)), b=sparse.csr_array(np.eye(3, 4)))
+    memory, _ = learn(views[[1]], np.array([1]), 2)
+    assert np.flatnonzero(memory["weights"]["a"]).tolist() == [1]
+    assert np.flatnonzero(memory["weights"]["b"]).tolist() == [1]
+
+
+def test_shares_follow_fixed_share():
+    views, codes = stream(widths=(6, 6, 6), seed=8)
+    rate, mix = 0.3, 0.02
+    memory, _ = learn(views, codes, 2, rate=rate, mix=mix)
+    shares = np.full(3, 1 / 3)
+    weights = [np.zeros(6)] * 3
+    X = [matrix.toarray() for matrix in views.values()]
+    for i, y in enumerate(codes):
+        sign = 2 * y - 1
+        margins = np.array([sign * x[i] @ w for x, w in zip(X, weights)])
+        norms = np.array([x[i] @ x[i] for x in X])
+        if 1 - shares @ margins > 0:
+            _, steps = solve(margins, norms, shares, cap=0.3, agreement=0.5)
+            weights = [w + sign * p * x[i] for w, p, x in zip(weights, steps, X)]
+        losses = np.clip((1 - margins) / 2, 0, 1)
+        alive = norms > 0
+        voting = shares[alive].sum()
+        heft = shares * np.exp(-rate * losses)
+        shares = np.where(alive, heft * voting / heft[alive].sum(), shares)
+        shares = (1 - mix) * shares + mix / 3
+    np.testing.assert_allclose(memory["shares"], shares, rtol=1e-9)
+
+
+def test_single_precision_and_wide_indices_agree():
+    views, codes = stream(n_classes=3)
+    expected, _ = learn(views, codes, 3)
+    narrow, _ = learn(views.map(lambda m: m.astype(np.float32)), codes, 3)
+    wide = Views(
+        {
+            name: sparse.csr_array((m.data, m.indices.astype(np.int64), m.indptr.astype(np.int64)), shape=m.shape)
+            for name, m in views.items()
+        }
+    )
+    long, _ = learn(wide, codes, 3)
+    for name, weights in expected["weights"].items():
+        assert narrow["weights"][name].dtype == np.float32
+        np.testing.assert_allclose(narrow["weights"][name], weights, rtol=1e-3, atol=1e-5)
+        np.testing.assert_array_equal(long["weights"][name], weights)
+
+
+def test_addresses_of_scattered_memory_are_refused():
+    with pytest.raises(ValueError, match="contiguous"):
+        addresses([np.zeros((4, 4))[:, ::2]])

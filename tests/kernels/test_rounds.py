@@ -1,0 +1,243 @@
+"""One round: primal and dual meet, and independent solvers find the same steps."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import lsq_linear, minimize
+
+from coview.kernels.rounds import EMPTY, MARGIN, NORM, ROWS, SHARE, STEP, solve_paper, solve_round
+
+
+def solve(margins, norms, shares=None, *, base=0.0, extra=0.0, cap=0.1, agreement=0.5):
+    views = len(margins)
+    state = np.full((ROWS, views), np.nan)
+    state[MARGIN], state[NORM], state[SHARE] = margins, norms, 1 / views if shares is None else shares
+    tau = solve_round(state, base, extra, cap, agreement, np.empty((3, views), dtype=np.int64))
+    return tau, state[STEP]
+
+
+def primal(margins, norms, shares, base, extra, cap, agreement, tau, steps, pa2=False):
+    """Value of the round's problem at the steps; `extra` is the n of the intercept unless PA-II."""
+    alive = norms > EMPTY
+    new = margins + np.where(alive, norms * steps, 0.0)
+    pairs = [abs(new[v] - new[w]) for v, w in itertools.combinations(np.flatnonzero(alive), 2)]
+    heft = 0.0 if pa2 else extra
+    slack = max(0.0, 1 - base - heft * tau - shares @ new)
+    price = slack**2 / (2 * extra) if pa2 else cap * slack
+    return 0.5 * (norms * steps**2).sum() + 0.5 * heft * tau**2 + agreement * sum(pairs) + price
+
+
+def dual(margins, norms, shares, base, extra, agreement, tau, steps):
+    """Value of the dual, after making sure that tau and the steps are feasible for it."""
+    alive = norms > EMPTY
+    pull = (tau * shares - steps)[alive]
+    k = alive.sum()
+    largest = np.cumsum(np.sort(pull)[::-1])
+    bound = agreement * np.arange(1, k + 1) * (k - np.arange(1, k + 1))
+    assert (largest <= bound + 1e-9 * (1 + agreement + np.abs(pull).max(initial=0))).all()
+    assert abs(pull.sum()) <= 1e-9 * (1 + np.abs(pull).max(initial=0))
+    loss = 1 - base - shares @ margins
+    quadratic = (norms[alive] * steps[alive] ** 2).sum() + extra * tau**2
+    return tau * loss + pull @ margins[alive] - 0.5 * quadratic
+
+
+def random_rounds(seed, count, views, spread):
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        norms = np.exp(rng.uniform(-spread, spread, views))
+        norms[rng.random(views) < 0.1] = 0.0
+        margins = rng.normal(size=views) * np.exp(rng.uniform(-2, 2)) * (norms > 0)
+        shares = rng.dirichlet(np.ones(views)) if rng.random() < 0.5 else np.full(views, 1 / views)
+        base, heft = (rng.normal(), 1.0 + rng.integers(2)) if rng.random() < 0.5 else (0.0, 0.0)
+        yield margins, norms, shares, base, heft, np.exp(rng.uniform(-5, 4)), np.exp(rng.uniform(-5, 3))
+
+
+@pytest.mark.parametrize("spread", [1.0, 6.0, 25.0])
+@pytest.mark.parametrize("views", [1, 2, 3, 4, 5, 8])
+def test_primal_and_dual_meet(views, spread):
+    for margins, norms, shares, base, heft, cap, agreement in random_rounds(views, 300, views, spread):
+        tau, steps = solve(margins, norms, shares, base=base, extra=heft, cap=cap, agreement=agreement)
+        assert 0 <= tau <= cap
+        if not (norms > EMPTY).any():
+            assert tau == 0 and not steps.any()
+            continue
+        above = primal(margins, norms, shares, base, heft, cap, agreement, tau, steps)
+        below = dual(margins, norms, shares, base, heft, agreement, tau, steps)
+        assert above - below <= 1e-10 * (1 + abs(above))
+
+
+@pytest.mark.parametrize("views", [1, 2, 3, 5])
+def test_primal_and_dual_meet_for_squared_losses(views):
+    for margins, norms, shares, base, _, cap, agreement in random_rounds(20 + views, 200, views, 3.0):
+        if not (norms > EMPTY).any():
+            continue
+        extra = 1 / (2 * cap)
+        tau, steps = solve(margins, norms, shares, base=base, extra=extra, cap=np.inf, agreement=agreement)
+        above = primal(margins, norms, shares, base, extra, cap, agreement, tau, steps, pa2=True)
+        assert above - dual(margins, norms, shares, base, extra, agreement, tau, steps) <= 1e-10 * (1 + abs(above))
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-12, 1e12, 1e30])
+@pytest.mark.parametrize("views", [2, 3, 5])
+def test_tiny_and_huge_rows_are_solved_too(views, scale):
+    """Scaling x by s and the weights by 1 / s keeps margins: D is homogeneous, so the gap is taken relative to it."""
+    for margins, norms, shares, base, _, cap, agreement in random_rounds(40 + views, 100, views, 2.0):
+        tau, steps = solve(margins, norms * scale, shares, base=base, cap=cap / scale, agreement=agreement / scale)
+        expected, moved = solve(margins, norms, shares, base=base, cap=cap, agreement=agreement)
+        np.testing.assert_allclose(tau * scale, expected, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(steps * scale, moved, rtol=1e-8, atol=1e-9)
+
+
+def least_squares(margins, norms, shares, base, heft, cap, agreement):
+    """Solve the dual as a box-constrained least-squares problem over tau and one u per pair (scipy, active set)."""
+    alive = np.flatnonzero(norms > EMPTY)
+    pairs = list(itertools.combinations(range(len(alive)), 2))
+    moves = np.zeros((len(alive), 1 + len(pairs)))
+    moves[:, 0] = shares[alive]
+    for column, (v, w) in enumerate(pairs, start=1):
+        moves[v, column], moves[w, column] = -1.0, 1.0
+    offset = 1 - base - shares[norms <= EMPTY] @ margins[norms <= EMPTY]
+    target = (offset / shares[alive].sum() - margins[alive]) / norms[alive]
+    root = np.sqrt(norms[alive])
+    rows = np.vstack([root[:, None] * moves, np.eye(1, 1 + len(pairs)) * np.sqrt(heft)])
+    goal = np.append(root * target, 0.0)
+    bounds = (np.r_[0.0, np.full(len(pairs), -agreement)], np.r_[cap, np.full(len(pairs), agreement)])
+    found = lsq_linear(rows, goal, bounds, method="bvls", tol=1e-15, max_iter=2000).x
+    return found[0], moves @ found
+
+
+@pytest.mark.parametrize("views", [1, 2, 3, 4, 5])
+def test_a_general_solver_of_box_problems_finds_the_same(views):
+    for margins, norms, shares, base, heft, cap, agreement in random_rounds(60 + views, 60, views, 2.0):
+        if not (norms > EMPTY).any():
+            continue
+        tau, steps = solve(margins, norms, shares, base=base, extra=heft, cap=cap, agreement=agreement)
+        expected, moved = least_squares(margins, norms, shares, base, heft, cap, agreement)
+        np.testing.assert_allclose(tau, expected, rtol=1e-6, atol=1e-7)
+        np.testing.assert_allclose(steps[norms > EMPTY], moved, rtol=1e-6, atol=1e-7)
+
+
+def test_no_nearby_weights_are_better():
+    """Minimise the primal itself, in the weights, without the dual: Nelder-Mead from the solution finds nothing."""
+    rng = np.random.default_rng(7)
+    for _ in range(10):
+        a, b, weights = rng.normal(size=2), rng.normal(size=2), rng.normal(size=4)
+        cost, agreement = np.exp(rng.uniform(-2, 1, 2))
+
+        def problem(w, a=a, b=b, weights=weights, cost=cost, agreement=agreement):
+            za, zb = w[:2] @ a, w[2:] @ b
+            return 0.5 * ((w - weights) ** 2).sum() + agreement * abs(za - zb) + cost * max(0, 1 - (za + zb) / 2)
+
+        margins = [weights[:2] @ a, weights[2:] @ b]
+        _, steps = solve(margins, [a @ a, b @ b], cap=cost, agreement=agreement)
+        found = weights + np.r_[steps[0] * a, steps[1] * b]
+        options = {"xatol": 1e-10, "fatol": 1e-12, "maxiter": 4000, "maxfev": 4000}
+        searched = minimize(problem, found, method="Nelder-Mead", options=options)
+        assert problem(found) <= searched.fun + 1e-9
+
+
+def test_two_views_as_written_in_the_method():
+    """The free optimum, and the four edges, by their formulas."""
+    rng = np.random.default_rng(3)
+    for _ in range(300):
+        (a, b), (ma, mb) = np.exp(rng.normal(size=2)), rng.normal(size=2)
+        cost, bound = np.exp(rng.uniform(-3, 2, 2))
+        la, lb, loss = 1 - ma, 1 - mb, 1 - (ma + mb) / 2
+
+        def value(u, tau, a=a, b=b, la=la, lb=lb):
+            pa, pb = tau / 2 - u, tau / 2 + u
+            return pa * la - a * pa**2 / 2 + pb * lb - b * pb**2 / 2
+
+        u, tau = (lb / b - la / a) / 2, la / a + lb / b
+        if not (abs(u) <= bound and 0 <= tau <= cost):
+            edges = [(np.clip(((a - b) * t / 2 + ma - mb) / (a + b), -bound, bound), t) for t in (0, cost)]
+            edges += [(s, np.clip((2 * s * (a - b) + 4 * loss) / (a + b), 0, cost)) for s in (-bound, bound)]
+            u, tau = max(edges, key=lambda edge: value(*edge))
+        found, steps = solve([ma, mb], [a, b], cap=cost, agreement=bound)
+        np.testing.assert_allclose([found, *steps], [tau, tau / 2 - u, tau / 2 + u], rtol=1e-12, atol=1e-14)
+
+
+def test_two_views_by_the_general_way_too():
+    """A third view that the row has, but that has no share and no partner to pull, changes nothing for the others."""
+    rng = np.random.default_rng(5)
+    for _ in range(100):
+        margins, norms = rng.normal(size=2), np.exp(rng.normal(size=2))
+        tau, steps = solve(margins, norms, cap=0.4, agreement=0.2)
+        found, moved = solve([*margins, 0.0], [*norms, 0.0], [0.5, 0.5, 0.0], cap=0.4, agreement=0.2)
+        np.testing.assert_allclose([found, *moved[:2]], [tau, *steps], rtol=1e-9, atol=1e-12)
+
+
+def test_one_view_is_passive_aggressive():
+    for margin, norm, cost in itertools.product([-2.0, 0.3, 0.9], [0.5, 3.0], [0.01, 1.0]):
+        loss = 1 - margin
+        assert solve([margin], [norm], cap=cost)[0] == pytest.approx(min(cost, loss / norm))
+        assert solve([margin], [norm], cap=np.inf)[0] == pytest.approx(loss / norm)
+        assert solve([margin], [norm], cap=np.inf, extra=1 / (2 * cost))[0] == pytest.approx(
+            loss / (norm + 1 / (2 * cost))
+        )
+
+
+def test_an_empty_view_is_masked():
+    tau, steps = solve([0.4, 0.0], [2.0, 0.0], cap=100.0)
+    assert tau == pytest.approx(4 * (1 - 0.2) / 2.0)
+    assert steps.tolist() == [tau / 2, 0.0]
+    assert solve([0.0, 0.0], [0.0, 0.0])[0] == 0.0
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(2, 6).flatmap(
+        lambda k: st.tuples(
+            st.lists(st.floats(-50, 50), min_size=k, max_size=k),
+            st.lists(st.floats(1e-6, 1e6), min_size=k, max_size=k),
+        )
+    ),
+    st.floats(1e-4, 1e3),
+    st.floats(0, 1e3),
+    st.randoms(use_true_random=False),
+)
+def test_the_order_of_views_does_not_matter(views, cap, agreement, random):
+    margins, norms = map(np.array, views)
+    order = list(range(len(margins)))
+    random.shuffle(order)
+    tau, steps = solve(margins, norms, cap=cap, agreement=agreement)
+    found, moved = solve(margins[order], norms[order], cap=cap, agreement=agreement)
+    size = 1 + np.abs(margins).max()
+    np.testing.assert_allclose(found, tau, rtol=1e-6, atol=1e-7 * size)
+    np.testing.assert_allclose(
+        moved * np.sqrt(norms[order]), (steps * np.sqrt(norms))[order], rtol=1e-5, atol=1e-6 * size
+    )
+
+
+def test_the_update_of_the_paper_is_as_printed():
+    rng = np.random.default_rng(11)
+    for _ in range(50):
+        m, n = rng.normal(size=2), np.exp(rng.normal(size=2))
+        gamma, cost = 0.5, 0.1
+        loss = max(0, 1 - (m[0] + m[1]) / 2)
+        q = ((1 - m[1]) / n[1] - (1 - m[0]) / n[0]) / (n[0] + n[1])
+        alpha, beta = (max(0, min(gamma, (gamma + sign * q) / 2)) for sign in (1, -1))
+        tau = min(cost, ((alpha - beta) * (n[0] - n[1]) + 2 * loss) / (n[0] + n[1]))
+        if loss > 0:
+            np.testing.assert_allclose(solve_paper(*m, *n, loss, cost, gamma), (tau, alpha - beta))
+
+
+def test_the_update_of_the_paper_can_be_worse_than_none():
+    """With |x|^2 near 50, the exact step never raises the round's objective; the printed one often does."""
+    rng = np.random.default_rng(13)
+    worse = 0
+    for _ in range(200):
+        m, n = rng.normal(size=2), rng.uniform(40, 60, 2)
+        half = np.full(2, 0.5)
+        before = primal(m, n, half, 0.0, 0.0, 0.1, 0.5, 0.0, np.zeros(2))
+        tau, u = solve_paper(*m, *n, 1 - m.mean(), 0.1, 0.5)
+        steps = np.array([tau / 2 - u, tau / 2 + u])
+        worse += primal(m, n, half, 0.0, 0.0, 0.1, 0.5, tau, steps) > before
+        tau, steps = solve(m, n)
+        assert primal(m, n, half, 0.0, 0.0, 0.1, 0.5, tau, steps) <= before + 1e-12
+    assert worse > 10

@@ -1,0 +1,403 @@
+"""The online classifier: what fit, partial_fit and the parameters promise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.linear_model import SGDClassifier
+from sklearn.model_selection import GridSearchCV
+
+from coview import MultiViewPassiveAggressiveClassifier, Views, load, make_topic_views, save
+
+Classifier = MultiViewPassiveAggressiveClassifier
+
+
+def corpus(n_classes=2, n=240, seed=0):
+    data = make_topic_views(n_objects=n, n_clusters=n_classes, random_state=seed)
+    return data.views, data.target
+
+
+def noise_and_signal(n, seed=0, swap=None, scale=1.0):
+    """Two views of which one knows the class; from row `swap` on, the other one does."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    signal = (2 * y - 1)[:, None] * scale + rng.normal(size=(n, 4))
+    noise = rng.normal(size=(n, 4)) * np.sqrt(1 + scale**2)
+    late = np.arange(n) >= (n if swap is None else swap)
+    first, second = np.where(late[:, None], noise, signal), np.where(late[:, None], signal, noise)
+    return Views(first=first / 4, second=second / 4), y
+
+
+# -- one view is what Crammer et al. wrote, and what scikit-learn has
+
+
+@pytest.mark.parametrize(("loss", "rate"), [("pa1", "pa1"), ("pa2", "pa2")])
+def test_one_view_is_scikit_learns_passive_aggressive(loss, rate):
+    X, y = corpus()
+    matrix = X["view1"].toarray() / 10
+    ours = Classifier(C=0.3, loss=loss, shuffle=False).fit(matrix, y)
+    theirs = SGDClassifier(
+        loss="hinge",
+        penalty=None,
+        learning_rate=rate,
+        eta0=0.3,
+        fit_intercept=False,
+        shuffle=False,
+        max_iter=1,
+        tol=None,
+    ).fit(matrix, y)
+    assert_allclose(ours.coef_["x"], theirs.coef_, rtol=1e-9, atol=1e-12)
+
+
+def test_two_equal_views_without_agreement_are_one_view_of_half_the_norm():
+    X, y = corpus()
+    matrix = X["view1"]
+    two = Classifier(C=0.4, agreement=0.0, shuffle=False).fit(Views(a=matrix, b=matrix), y)
+    one = Classifier(C=0.4, shuffle=False).fit(Views(a=matrix * 2**-0.5), y)
+    assert_allclose(two.coef_["a"], two.coef_["b"])
+    assert_allclose(two.decision_function(Views(a=matrix, b=matrix)), one.decision_function(Views(a=matrix * 2**-0.5)))
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_views_without_agreement_are_concatenated_views_at_four_times_C(fit_intercept):
+    X, y = corpus()
+    settings = {"shuffle": False, "average": True, "fit_intercept": fit_intercept}
+    two = Classifier(C=4 * 0.05, agreement=0.0, **settings).fit(X, y)
+    one = Classifier(C=0.05, **settings).fit(X.hstack(), y)
+    assert_allclose(two.decision_function(X), one.decision_function(X.hstack()), rtol=1e-9, atol=1e-12)
+    assert_allclose(two.intercept_, one.intercept_, rtol=1e-9, atol=1e-12)
+
+
+# -- batches
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("settings", [{}, {"average": True, "fit_intercept": True}, {"view_weighting": "adaptive"}])
+def test_any_cut_into_batches_gives_one_pass_of_fit(n_classes, settings):
+    X, y = corpus(n_classes)
+    whole = Classifier(shuffle=False, **settings).fit(X, y)
+    parts = Classifier(**settings)
+    for batch in np.split(np.arange(len(y)), [1, 2, 50, 180]):
+        parts.partial_fit(X[batch], y[batch], classes=np.unique(y))
+    for name in X.names:
+        assert_array_equal(parts.coef_[name], whole.coef_[name])
+    assert_array_equal(parts.intercept_, whole.intercept_)
+    assert parts.view_weights_ == whole.view_weights_
+    assert parts.t_ == whole.t_ == len(y)
+
+
+def test_classes_may_come_one_by_one():
+    X, y = corpus(4)
+    order = np.argsort(y, kind="stable")[::-1]  # the highest class first: every new one goes before it
+    model = Classifier()
+    seen = []
+    for i in order:
+        model.partial_fit(X[[i]], y[[i]])
+        seen.append(len(model.classes_))
+        assert model.predict(X).shape == (len(y),)
+    assert seen[0] == 1 and seen[-1] == 4
+    for _ in range(3):
+        model.partial_fit(X, y)
+    assert model.score(X, y) > 0.95
+
+
+def test_a_third_class_keeps_what_two_have_learned():
+    X, y = corpus(2)
+    model = Classifier(average=True, fit_intercept=True).partial_fit(X, y)
+    before = model.decision_function(X)
+    kept = model._memory["weights"]["view1"].copy()
+    model.partial_fit(Views({name: matrix[[0]] * 0 for name, matrix in X.items()}), [7])
+    after = model.decision_function(X)
+    assert model.classes_.tolist() == [0, 1, 7]
+    wide = model._memory["weights"]["view1"]
+    assert_allclose(wide[:, 1] - wide[:, 0], kept)
+    # one more round, in which only the intercept moved: averages are over one round more
+    assert np.corrcoef(after[:, 1] - after[:, 0], before)[0, 1] > 0.999
+
+
+def test_classes_given_up_front_are_all_that_may_come():
+    X, y = corpus(2)
+    model = Classifier().partial_fit(X, y, classes=[0, 1, 2])
+    assert model.decision_function(X).shape == (len(y), 3)
+    with pytest.raises(ValueError, match="7, which is not one of the classes"):
+        model.partial_fit(X[[0]], [7])
+    with pytest.raises(ValueError, match="not those of the first call"):
+        model.partial_fit(X[[0]], [1], classes=[0, 1, 2, 3])
+
+
+def test_labels_of_another_kind_are_refused():
+    X, y = corpus(2)
+    model = Classifier().partial_fit(X, y)
+    with pytest.raises(ValueError, match="strings only"):
+        model.partial_fit(X[[0]], ["cat"])
+
+
+def test_unlabelled_objects_are_passed_over():
+    X, y = corpus(3)
+    hidden = y.copy()
+    hidden[::2] = -1
+    known = hidden >= 0
+    with_gaps, without = Classifier(shuffle=False).fit(X, hidden), Classifier(shuffle=False).fit(X[known], y[known])
+    for name in X.names:
+        assert_array_equal(with_gaps.coef_[name], without.coef_[name])
+    assert Classifier().partial_fit(X, y).partial_fit(X[:3], [-1, -1, -1]).t_ == len(y) + 3
+
+
+def test_one_class_alone_is_refused_by_fit():
+    X, y = corpus(2)
+    with pytest.raises(ValueError, match="1 class"):
+        Classifier().fit(X, np.zeros(len(y), dtype=int))
+
+
+# -- views that are missing, empty, or not given
+
+
+def test_a_missing_view_takes_no_part():
+    X, y = corpus(2)
+    present = np.ones((len(y), 2), dtype=bool)
+    present[::2, 1] = False
+    second = X["view1"].toarray()
+    second[::2] = 0
+    partial = Views(view0=X["view0"], view1=second, present=present)
+    model = Classifier(shuffle=False).fit(partial, y)
+    assert np.isfinite(model.decision_function(partial)).all()
+    batch = Classifier().partial_fit(X[:1], y[:1], classes=[0, 1])
+    weights = batch.coef_["view1"]
+    batch.partial_fit(X[1:50].select("view0"), y[1:50])
+    assert_array_equal(batch.coef_["view1"], weights)
+
+
+def test_the_vote_is_the_mean_of_the_views():
+    X, y = corpus(3)
+    model = Classifier(fit_intercept=True, random_state=0).fit(X, y)
+    each = model.decision_function(X, per_view=True)
+    assert list(each) == list(X.names)
+    assert_allclose(model.decision_function(X), np.mean(list(each.values()), axis=0))
+    by_hand = sum(X[name] @ model.coef_[name].T for name in X.names) / len(X.names) + model.intercept_
+    assert_allclose(model.decision_function(X), by_hand)
+
+
+# -- parameters
+
+
+def test_the_update_of_the_paper_is_for_two_views():
+    X, y = corpus(2)
+    model = Classifier(update="paper", shuffle=False).fit(X, y)
+    assert model.score(X, y) > 0.9
+    with pytest.raises(ValueError, match="two views, got 1"):
+        Classifier(update="paper").fit(X.select("view1"), y)
+    for setting in ({"loss": "pa2"}, {"gate": False}, {"fit_intercept": True}, {"view_weighting": "adaptive"}):
+        with pytest.raises(ValueError, match="update='paper'"):
+            Classifier(update="paper", **setting).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"C": 0}, "C must be a number above 0"),
+        ({"C": "1"}, "C must be"),
+        ({"agreement": -1}, "agreement must be a number at least 0"),
+        ({"loss": "hinge"}, "loss must be one of"),
+        ({"update": "fast"}, "update must be one of"),
+        ({"view_weighting": "best"}, "view_weighting must be one of"),
+        ({"weighting_share": 1.0}, "weighting_share"),
+        ({"max_iter": 0}, "max_iter"),
+        ({"class_weight": "even"}, "class_weight"),
+        ({"class_weight": {0: -1}}, "class_weight of 0"),
+        ({"early_stopping": True, "validation_fraction": 2}, "validation_fraction"),
+    ],
+)
+def test_bad_parameters_are_refused_with_a_sentence(setting, message):
+    X, y = corpus(2)
+    with pytest.raises(ValueError, match=message):
+        Classifier(**setting).fit(X, y)
+
+
+def test_no_gate_goes_on_pulling_views_together():
+    X, y = noise_and_signal(400)
+    gated, free = (Classifier(C=1.0, gate=gate, shuffle=False).fit(X, y) for gate in (True, False))
+    assert free.history_["updates"][1] > gated.history_["updates"][1]
+    assert free.history_["difference"][1] < gated.history_["difference"][1]
+
+
+def test_agreement_brings_views_together():
+    X, y = noise_and_signal(400)
+    far, near = (Classifier(C=1.0, agreement=a, shuffle=False).fit(X, y) for a in (0.0, 1.0))
+    assert near.history_["difference"][1] < 0.8 * far.history_["difference"][1]
+
+
+def test_class_weights_multiply_C():
+    X, y = corpus(2)
+    weighted = Classifier(C=0.1, class_weight={0: 3.0, 1: 3.0}, shuffle=False).fit(X, y)
+    plain = Classifier(C=0.1 * 3.0, shuffle=False).fit(X, y)
+    assert_array_equal(weighted.coef_["view1"], plain.coef_["view1"])
+    with pytest.raises(ValueError, match="balanced"):
+        Classifier(class_weight="balanced").partial_fit(X, y)
+
+
+def test_a_class_of_no_weight_is_never_learned():
+    X, y = corpus(3)
+    model = Classifier(class_weight={1: 0.0}, shuffle=False).fit(X, y)
+    known = y != 1
+    other = Classifier(shuffle=False).partial_fit(X[known], y[known], classes=[0, 1, 2])
+    assert_array_equal(model.coef_["view1"], other.coef_["view1"])
+
+
+def test_passes_end_when_nothing_changes():
+    X, y = corpus(2)
+    model = Classifier(C=10.0, max_iter=500, random_state=0).fit(X, y)
+    assert model.n_iter_ < 500 and model.history_["updates"][-1] == 0
+    assert len(model.history_["objective"]) == model.n_iter_ + 1
+    assert model.score(X, y) == 1.0
+
+
+def test_early_stopping_keeps_the_best_weights():
+    X, y = noise_and_signal(600, scale=0.5)
+    model = Classifier(C=5.0, max_iter=50, early_stopping=True, n_iter_no_change=3, random_state=0).fit(X, y)
+    assert 3 < model.n_iter_ < 50
+    again = Classifier(C=5.0, max_iter=50, early_stopping=True, n_iter_no_change=3, random_state=0).fit(X, y)
+    assert_array_equal(model.coef_["first"], again.coef_["first"])
+    few = Classifier(early_stopping=True, validation_fraction=0.01)
+    with pytest.raises(ValueError, match="no object"):
+        few.fit(X[:20], y[:20])
+
+
+def test_averaged_weights_are_better_on_noise():
+    X, y = noise_and_signal(3000, scale=0.5)
+    scores = [
+        Classifier(C=1.0, average=average, shuffle=False).fit(X[:2000], y[:2000]).score(X[2000:], y[2000:])
+        for average in (False, True)
+    ]
+    assert scores[1] > scores[0]
+
+
+# -- probabilities
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_probabilities_follow_the_scores(n_classes):
+    X, y = corpus(n_classes)
+    model = Classifier(probability=True, random_state=0).fit(X, y)
+    shares = model.predict_proba(X)
+    assert_allclose(shares.sum(axis=1), 1.0)
+    assert_array_equal(model.classes_[shares.argmax(axis=1)], model.predict(X))
+    assert not hasattr(Classifier(), "predict_proba")
+
+
+def test_probabilities_are_calibrated():
+    X, y = noise_and_signal(12_000, scale=0.7, seed=3)
+    model = Classifier(C=0.01, average=True, probability=True, shuffle=False)
+    for start in range(0, 8000, 500):
+        model.partial_fit(X[start : start + 500], y[start : start + 500], classes=[0, 1])
+    shares = model.predict_proba(X[8000:])[:, 1]
+    for low, high in ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0)):
+        inside = (shares >= low) & (shares < high)
+        if inside.sum() > 100:
+            assert abs(shares[inside].mean() - y[8000:][inside].mean()) < 0.08
+
+
+def test_probabilities_from_held_out_objects():
+    X, y = noise_and_signal(1000)
+    model = Classifier(max_iter=20, early_stopping=True, probability=True, random_state=0).fit(X, y)
+    assert model.predict_proba(X).shape == (1000, 2)
+
+
+# -- votes of the views
+
+
+def test_the_better_view_gets_the_vote():
+    X, y = noise_and_signal(3000, scale=2.0)
+    model = Classifier(view_weighting="adaptive", shuffle=False).fit(X, y)
+    assert model.view_weights_["first"] > 0.9
+    assert sum(model.view_weights_.values()) == pytest.approx(1)
+    assert Classifier().fit(X, y).view_weights_ == {"first": 0.5, "second": 0.5}
+
+
+def test_the_vote_follows_a_drift():
+    X, y = noise_and_signal(6000, scale=2.0, swap=3000)
+    model = Classifier(view_weighting="adaptive")
+    model.partial_fit(X[:3000], y[:3000])
+    assert model.view_weights_["first"] > 0.9
+    model.partial_fit(X[3000:], y[3000:])
+    assert model.view_weights_["second"] > 0.9
+
+
+@pytest.mark.parametrize("swap", [None, 1000])
+def test_regret_against_the_best_view_of_each_stretch_is_bounded(swap):
+    """Loss of the votes <= loss of the best sequence of views + the bound of fixed share (Herbster and Warmuth)."""
+    n, rate, mix = 2000, 0.1, 0.001
+    X, y = noise_and_signal(n, scale=2.0, swap=swap)
+    model = Classifier(view_weighting="adaptive", weighting_rate=rate, weighting_share=mix)
+    paid, losses = 0.0, np.zeros((n, 2))
+    model.partial_fit(X[[0]], y[[0]], classes=[0, 1])
+    for i in range(1, n):
+        sign = 2 * y[i] - 1
+        margins = [sign * float((X[name][i] @ w[0]).item()) for name, w in model.coef_.items()]
+        losses[i] = np.clip((1 - np.array(margins)) / 2, 0, 1)
+        paid += np.array(list(model.view_weights_.values())) @ losses[i]
+        model.partial_fit(X[[i]], y[[i]])
+    cut = n if swap is None else swap
+    best = losses[:cut].sum(axis=0).min() + losses[cut:].sum(axis=0).min()
+    switches = 0 if swap is None else 1
+    code = (switches + 1) * np.log(2) + switches * np.log(1 / mix) + (n - switches) * np.log(1 / (1 - mix))
+    assert paid <= best + code / rate + rate * n / 8
+    even = losses.mean(axis=1).sum()
+    assert paid < even  # and the bound is not idle: equal votes pay more
+
+
+def test_adaptive_votes_predict_a_drifting_stream_better():
+    X, y = noise_and_signal(4000, scale=0.8, swap=2000)
+    wrong = {}
+    for weighting in (None, "adaptive"):
+        model = Classifier(C=0.05, view_weighting=weighting)
+        said, codes = model._learn_batch(X, y, classes=[0, 1])
+        wrong[weighting] = np.mean((said.scores > 0) != codes)
+    assert wrong["adaptive"] < wrong[None]
+
+
+# -- weights
+
+
+def test_sparse_weights_predict_the_same_and_can_learn_on():
+    X, y = corpus(3)
+    model = Classifier(average=True, random_state=0).fit(X, y)
+    expected, weights = model.decision_function(X), model.coef_
+    model.sparsify()
+    assert all(sparse.issparse(matrix) for matrix in model.coef_.values())
+    assert_allclose(model.decision_function(X), expected)
+    assert_allclose(model.coef_["view1"].toarray(), weights["view1"])
+    model.partial_fit(X[:10], y[:10])
+    assert isinstance(model.coef_["view1"], np.ndarray)
+    assert isinstance(Classifier().fit(X, y).sparsify().densify().coef_["view1"], np.ndarray)
+    two = Classifier(random_state=0).fit(X, y > 0)
+    expected = two.decision_function(X)
+    assert_allclose(two.sparsify().decision_function(X), expected)
+
+
+def test_a_loaded_model_learns_on_like_the_saved_one(tmp_path):
+    X, y = corpus(3)
+    settings = {"average": True, "view_weighting": "adaptive", "fit_intercept": True, "probability": True}
+    model = Classifier(random_state=0, **settings).fit(X[:100], y[:100])
+    save(model, tmp_path / "online.coview")
+    back = load(tmp_path / "online.coview")
+    for each in (model, back):
+        each.partial_fit(X[100:], y[100:])
+    assert_array_equal(back.decision_function(X), model.decision_function(X))
+    assert_array_equal(back.predict_proba(X), model.predict_proba(X))
+
+
+def test_weights_are_copies():
+    X, y = corpus(2)
+    model = Classifier(random_state=0).fit(X, y)
+    before = model.coef_["view1"]
+    kept = before.copy()
+    model.partial_fit(X, 1 - y)
+    assert_array_equal(before, kept)
+
+
+def test_a_grid_search_over_views_works():
+    X, y = corpus(2)
+    search = GridSearchCV(Classifier(random_state=0), {"C": [0.01, 1.0], "agreement": [0.0, 0.5]}, cv=3).fit(X, y)
+    assert search.best_score_ > 0.9

@@ -1,0 +1,171 @@
+"""Files read batch by batch give what they hold, in any batch size, without holding it all."""
+
+from __future__ import annotations
+
+import io
+import json
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
+
+from coview import MultiViewPassiveAggressiveClassifier, evaluate_stream, read_stream
+from coview.exceptions import DataFileError
+from coview.online.hashing import hash_rows
+
+
+def joined(batches):
+    batches = list(batches)
+    names = batches[0].views.names
+    matrices = {name: sparse.vstack([sparse.csr_array(b.views[name]) for b in batches]).toarray() for name in names}
+    return matrices, [label for b in batches for label in b.labels]
+
+
+def svmlight(path, n=25):
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((n, 9), density=0.4, format="csr", rng=rng)
+    y = rng.choice([-1, 1], n)
+    dump_svmlight_file(X, y, str(path))
+    return X.toarray(), y
+
+
+@pytest.mark.parametrize("batch_size", [1, 4, 1000])
+def test_svmlight_is_cut_into_views(tmp_path, batch_size):
+    X, y = svmlight(tmp_path / "a.svmlight")
+    found, labels = joined(read_stream(tmp_path / "a.svmlight", views={"a": 4, "b": 5}, batch_size=batch_size))
+    np.testing.assert_allclose(np.hstack([found["a"], found["b"]]), X)
+    assert labels == [str(label) for label in y]  # text: -1 is a class here
+
+
+def test_svmlight_columns_beyond_the_width_are_folded(tmp_path):
+    X, _ = svmlight(tmp_path / "a.svmlight")
+    found, _ = joined(read_stream(tmp_path / "a.svmlight", n_features=4))
+    folded = np.zeros((len(X), 4))
+    for column in range(9):
+        folded[:, column % 4] += X[:, column]
+    np.testing.assert_allclose(found["x"], folded)
+    with pytest.raises(DataFileError, match="make 6 columns"):
+        list(read_stream(tmp_path / "a.svmlight", views={"a": 4, "b": 2}))
+
+
+def test_svmlight_from_a_stream(tmp_path):
+    X, _ = svmlight(tmp_path / "a.svmlight")
+    text = (tmp_path / "a.svmlight").read_text()
+    for stream in (io.StringIO(text), io.BytesIO(text.encode())):
+        found, _ = joined(read_stream(stream, format="svmlight", n_features=9))
+        np.testing.assert_allclose(found["x"], X)
+
+
+ROWS = [
+    {"label": "spam", "text": "Win, win now", "links": {"a.com": 1, "kind": "bad"}},
+    {"label": None, "text": "see you", "size": 3},
+    {"id": 7, "label": "ham", "links": {"b.org": 2.5, "gone": None}, "flag": True},
+]
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 10])
+def test_jsonl_views_by_name(tmp_path, batch_size):
+    path = tmp_path / "mail.jsonl"
+    path.write_text("\n".join(map(json.dumps, ROWS)) + "\n\n")
+    batches = list(read_stream(path, views=["text", "links", "x"], n_features=512, batch_size=batch_size))
+    found, labels = joined(batches)
+    assert labels == ["spam", None, "ham"]
+    expected = {
+        "text": [{"win": 2, "now": 1}, {"see": 1, "you": 1}, None],
+        "links": [{"a.com": 1, "kind=bad": 1}, None, {"b.org": 2.5}],
+        "x": [None, {"size": 3}, {"flag": 1}],
+    }
+    for name, rows in expected.items():
+        np.testing.assert_array_equal(found[name], hash_rows(rows, 512).toarray())
+    present = np.vstack([batch.views.present for batch in batches])
+    np.testing.assert_array_equal(present, [[row is not None for row in rows] for rows in zip(*expected.values())])
+
+
+def test_jsonl_lists_are_dense_views():
+    text = '{"label": 1, "v": [1, 2.5]}\n{"label": 0}\n{"label": 0, "v": [0, 1]}\n'
+    batches = list(read_stream(io.StringIO(text), format="jsonl", views=["v"], batch_size=2))
+    assert [b.views["v"].tolist() for b in batches] == [[[1, 2.5], [0, 0]], [[0, 1]]]
+    assert [label for b in batches for label in b.labels] == [1, 0, 0]
+    with pytest.raises(DataFileError, match="list of 2 numbers"):
+        list(read_stream(io.StringIO('{"v": [1, 2]}\n{"v": [1]}\n'), format="jsonl"))
+
+
+def test_csv_and_parquet_name_views_before_a_colon(tmp_path):
+    polars = pytest.importorskip("polars")
+    table = {"label": ["1", "-1"], "words:win": [2.0, None], "words:now": [1.0, None], "age": [31.0, 7.0]}
+    (tmp_path / "a.csv").write_text("label,words:win,words:now,age\n1,2,1,31\n-1,,,7\n")
+    polars.DataFrame(table).write_parquet(tmp_path / "a.parquet")
+    for name in ("a.csv", "a.parquet"):
+        found, labels = joined(read_stream(tmp_path / name, n_features=256))
+        assert labels == ["1", "-1"]
+        np.testing.assert_array_equal(found["words"], hash_rows([{"win": 2, "now": 1}, None], 256).toarray())
+        np.testing.assert_array_equal(found["x"], hash_rows([{"age": 31}, {"age": 7}], 256).toarray())
+
+
+def test_csv_text_is_a_category():
+    text = "label,colour\nyes,red\nno,blue\n"
+    (batch,) = read_stream(io.StringIO(text), format="csv", n_features=64)
+    np.testing.assert_array_equal(
+        batch.views["x"].toarray(), hash_rows([{"colour=red": 1}, {"colour=blue": 1}], 64).toarray()
+    )
+
+
+def test_parquet_longer_than_one_slice(tmp_path):
+    polars = pytest.importorskip("polars")
+    polars.DataFrame({"label": [0, 1] * 5000, "v:a": np.arange(10_000.0) + 1}).write_parquet(tmp_path / "a.parquet")
+    batches = list(read_stream(tmp_path / "a.parquet", n_features=4, batch_size=3000))
+    assert [len(b.labels) for b in batches] == [3000, 3000, 3000, 1000]
+    assert sum(abs(b.views["v"]).sum() for b in batches) == 10_000 * 10_001 / 2
+
+
+def test_a_view_that_was_not_there_at_first_is_refused():
+    text = '{"a": {"f": 1}}\n{"b": {"f": 1}}\n'
+    with pytest.raises(DataFileError, match="view 'b', but the views are 'a'"):
+        list(read_stream(io.StringIO(text), format="jsonl", batch_size=1))
+
+
+@pytest.mark.parametrize(
+    ("text", "format", "message"),
+    [
+        ("{broken\n", "jsonl", "no JSON object in line 1"),
+        ("[1]\n", "jsonl", "but list"),
+        ('{"v": {"f": [1]}}\n', "jsonl", "a number or a text is needed"),
+        ('{"label": 1}\n', "jsonl", "no feature"),
+        ("a,b\n1\n", "csv", "1 cells in line 2"),
+        ("", "csv", "no header"),
+        ("1 x:y\n", "svmlight", "no svmlight"),
+        ("", "xml", "no known format"),
+    ],
+)
+def test_broken_input_is_told_in_a_sentence(text, format, message):
+    with pytest.raises(DataFileError, match=message):
+        list(read_stream(io.StringIO(text), format=format))
+
+
+def test_a_missing_file_and_a_bad_batch_size_are_refused(tmp_path):
+    with pytest.raises(DataFileError, match="no file"):
+        list(read_stream(tmp_path / "none.jsonl"))
+    with pytest.raises(ValueError, match="batch_size"):
+        list(read_stream(io.StringIO(""), format="jsonl", batch_size=0))
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path):
+    """Four times the rows, the same peak: a batch is all that is held."""
+    evaluate_stream(
+        MultiViewPassiveAggressiveClassifier(), read_stream(io.StringIO("1 1:1\n-1 2:1\n"), format="svmlight")
+    )
+    peaks = []
+    for copies in (1, 4):
+        path = tmp_path / f"{copies}.svmlight"
+        line = "1 1:0.5 5:1 9:2\n-1 2:1 6:1 8:1\n"
+        path.write_text(line * 2000 * copies)
+        tracemalloc.start()
+        rounds = evaluate_stream(
+            MultiViewPassiveAggressiveClassifier(), read_stream(path, n_features=16, batch_size=200), every=10_000
+        ).final["rounds"]
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert rounds == 4000 * copies
+    assert peaks[1] < 2 * peaks[0]

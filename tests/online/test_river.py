@@ -1,0 +1,96 @@
+"""One object at a time, as river does it."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+from coview import MultiViewPassiveAggressiveClassifier, Views, to_river
+from coview.exceptions import ViewsError
+from coview.online.hashing import hash_rows
+
+Classifier = MultiViewPassiveAggressiveClassifier
+
+
+def mail(n=120, seed=0, labels=("ham", "spam")):
+    rng = np.random.default_rng(seed)
+    rows = []
+    for _ in range(n):
+        k = int(rng.integers(len(labels)))
+        words = {f"w{k}{j}": float(rng.integers(1, 4)) for j in rng.integers(0, 6, 3)}
+        words.update({f"c{j}": 1.0 for j in rng.integers(0, 9, 3)})
+        row = {"words": words, "links": {f"site{k}": 1.0}}
+        if rng.random() < 0.2:
+            del row["links"]
+        rows.append((row, labels[k]))
+    return rows
+
+
+@pytest.mark.parametrize("labels", [("ham", "spam"), ("a", "b", "c")])
+@pytest.mark.parametrize("settings", [{}, {"average": True, "fit_intercept": True, "probability": True}])
+def test_one_by_one_is_partial_fit_on_hashed_rows(labels, settings):
+    rows = mail(labels=labels)
+    online = to_river(Classifier(**settings), views={"words": 256, "links": 128})
+    model = Classifier(**settings)
+    for row, label in rows:
+        online.learn_one(row, label)
+        present = np.array([[view in row for view in ("words", "links")]])
+        hashed = {view: hash_rows([row.get(view)], width) for view, width in (("words", 256), ("links", 128))}
+        model.partial_fit(Views(hashed, present=present), [label])
+    for name in ("words", "links"):
+        np.testing.assert_allclose(online.model.coef_[name], model.coef_[name], rtol=1e-9, atol=1e-12)
+    right = 0
+    for row, label in mail(60, seed=1, labels=labels):
+        views = Views({v: hash_rows([row.get(v)], width) for v, width in (("words", 256), ("links", 128))})
+        assert online.predict_one(row) == model.predict(views)[0]
+        right += online.predict_one(row) == label
+        shares = online.predict_proba_one(row)
+        assert list(shares) == list(labels) and sum(shares.values()) == pytest.approx(1)
+    assert right > 50
+
+
+def test_features_that_were_never_seen_need_no_warning():
+    online = to_river(Classifier())
+    for row, label in mail():
+        online.learn_one({"words": row["words"]}, label)
+    assert online.predict_one({"words": {"never": 1.0, "w11": 3.0}}) == "spam"
+    with pytest.raises(ViewsError, match="view 'links'"):
+        online.predict_one({"links": {"site1": 1.0}})
+
+
+def test_a_flat_object_is_one_view():
+    online = to_river(Classifier(C=1.0), n_features=64)
+    assert online.predict_one({"a": 1}) is None and online.predict_proba_one({"a": 1}) == {}
+    online.learn_one({"a": 1.0, "kind": "big"}, True)
+    assert online.predict_one({"b": 1.0}) is True and online.predict_proba_one({"b": 1.0}) == {True: 1.0}
+    for _ in range(3):
+        online.learn_one({"b": 1.0}, False)
+        online.learn_one({"a": 1.0}, True)
+    assert online.predict_one({"a": 1.0}) is True and online.predict_one({"b": 1.0}) is False
+
+
+def test_a_fitted_model_goes_on():
+    rows = mail()
+    first = to_river(Classifier(), views={"words": 64, "links": 64})
+    for row, label in rows[:60]:
+        first.learn_one(row, label)
+    again = to_river(first.model.sparsify())
+    for row, label in rows[60:]:
+        again.learn_one(row, label)
+    assert again.model.t_ == 120
+
+
+def test_other_models_are_refused():
+    with pytest.raises(TypeError, match="to_river takes"):
+        to_river(object())
+
+
+@pytest.mark.skipif(find_spec("river") is None, reason="river is not installed")
+def test_river_takes_it_as_a_classifier():
+    from river import base, evaluate, metrics
+
+    online = to_river(Classifier(), views=["words", "links"])
+    assert isinstance(online, base.Classifier)
+    assert evaluate.progressive_val_score(mail(), online, metrics.Accuracy()).get() > 0.8

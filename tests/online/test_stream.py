@@ -1,0 +1,135 @@
+"""Progressive validation: predictions before learning, counted right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.linear_model import SGDClassifier
+from sklearn.metrics import accuracy_score, f1_score
+
+from coview import MultiViewNaiveBayes, MultiViewPassiveAggressiveClassifier, evaluate_stream, make_topic_views
+
+Classifier = MultiViewPassiveAggressiveClassifier
+
+
+def corpus(n_classes=2, n=230):
+    data = make_topic_views(n_objects=n, n_clusters=n_classes, length=8, random_state=1)
+    return data.views, data.target
+
+
+def one_by_one(X, y, classes):
+    """Predict, then learn, object by object, through the plain methods."""
+    model, guess, gaps = Classifier(), [], []
+    for i in range(len(y)):
+        if i == 0:
+            guess.append(classes[0])
+            gaps.append(0.0)
+        else:
+            guess.append(model.predict(X[[i]])[0])
+            first, second = model.decision_function(X[[i]], per_view=True).values()
+            gaps.append(float(abs(first - second)[0]) if first.ndim == 1 else 0.0)
+        model.partial_fit(X[[i]], y[[i]], classes=classes)
+    return np.array(guess), np.array(gaps)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_every_object_is_predicted_before_it_is_learned(n_classes):
+    X, y = corpus(n_classes)
+    guess, gaps = one_by_one(X, y, np.unique(y))
+    names = ("accuracy", "f1", "window_accuracy", "window_f1", "view_difference", "cumulative_view_difference")
+    result = evaluate_stream(Classifier(), X, y, metrics=names, every=50, classes=np.unique(y), batch_size=70)
+    table = result.table
+    assert table["rounds"] == [50, 100, 150, 200, 230]
+    average = "binary" if n_classes == 2 else "macro"
+    for i, stop in enumerate(table["rounds"]):
+        start = 50 * i
+        assert table["accuracy"][i] == pytest.approx(accuracy_score(y[:stop], guess[:stop]))
+        assert table["f1"][i] == pytest.approx(f1_score(y[:stop], guess[:stop], average=average))
+        assert table["window_accuracy"][i] == pytest.approx(accuracy_score(y[start:stop], guess[start:stop]))
+        if n_classes == 2:
+            assert table["window_f1"][i] == pytest.approx(f1_score(y[start:stop], guess[start:stop]))
+            assert table["view_difference"][i] == pytest.approx(gaps[start:stop].mean())
+            assert table["cumulative_view_difference"][i] == pytest.approx(gaps[:stop].mean())
+
+
+def test_the_model_has_learned_what_partial_fit_would():
+    X, y = corpus()
+    model = evaluate_stream(Classifier(), X, y, classes=[0, 1]).model
+    expected = Classifier().partial_fit(X, y, classes=[0, 1])
+    np.testing.assert_array_equal(model.coef_["view1"], expected.coef_["view1"])
+
+
+def test_batches_may_come_one_after_the_other():
+    X, y = corpus()
+    parts = ((X[i : i + 30], y[i : i + 30]) for i in range(0, len(y), 30))
+    found, expected = (evaluate_stream(Classifier(), *data, every=100).table for data in ((parts,), (X, y)))
+    assert list(found) == list(expected)
+    for name, column in expected.items():
+        assert found[name] == pytest.approx(column, rel=1e-12)
+
+
+def test_objects_without_label_are_not_counted():
+    X, y = corpus()
+    hidden = y.copy()
+    hidden[::2] = -1
+    known = hidden >= 0
+    found = evaluate_stream(Classifier(), X, hidden, every=20, classes=[0, 1])
+    assert found.table == evaluate_stream(Classifier(), X[known], y[known], every=20, classes=[0, 1]).table
+
+
+def test_other_models_predict_a_batch_and_learn_it():
+    X, y = corpus()
+    result = evaluate_stream(MultiViewNaiveBayes(), X, y, every=100, classes=[0, 1], batch_size=10)
+    model, guess = MultiViewNaiveBayes(), []
+    for i in range(0, len(y), 10):
+        guess += [None] * 10 if i == 0 else model.predict(X[i : i + 10]).tolist()
+        model.partial_fit(X[i : i + 10], y[i : i + 10], classes=[0, 1])
+    assert list(result.table) == ["rounds", "accuracy", "f1"]
+    assert result.final["accuracy"] == pytest.approx(np.mean([g == t for g, t in zip(guess, y)]))
+    plain = evaluate_stream(SGDClassifier(random_state=0), np.asarray(X["view0"].toarray()), y, classes=[0, 1])
+    assert plain.final["rounds"] == len(y)
+
+
+def test_functions_of_the_user_see_the_window():
+    X, y = corpus()
+    result = evaluate_stream(Classifier(), X, y, metrics={"n": lambda truth, guess: len(truth)}, every=100)
+    assert result.table["n"] == [100, 100, 30]
+
+
+def test_the_positive_class_may_be_named():
+    X, y = corpus(3)
+    found = evaluate_stream(Classifier(), X, y, metrics=["f1"], positive=2, classes=[0, 1, 2])
+    guess, _ = one_by_one(X, y, np.arange(3))
+    assert found.final["f1"] == pytest.approx(f1_score(y, guess, labels=[2], average="macro"))
+
+
+def test_each_line_is_watched_as_it_comes():
+    X, y = corpus()
+    seen = []
+    evaluate_stream(Classifier(), X, y, every=100, watch=seen.append)
+    assert [line["rounds"] for line in seen] == [100, 200, 230]
+
+
+def test_a_plot_has_a_panel_per_metric_and_a_line_per_result():
+    pytest.importorskip("matplotlib")
+    X, y = corpus()
+    first = evaluate_stream(Classifier(), X, y, every=50)
+    second = evaluate_stream(Classifier(agreement=0.0), X, y, every=50)
+    figure = second.plot(label="free", figure=first.plot(label="agreeing"))
+    assert len(figure.axes) == 5
+    assert all(len(panel.lines) == 2 for panel in figure.axes)
+    assert len(first.to_frame()) == 5
+
+
+def test_bad_calls_are_refused_with_a_sentence():
+    X, y = corpus()
+    with pytest.raises(ValueError, match="metrics must be of"):
+        evaluate_stream(Classifier(), X, y, metrics=["auc"])
+    with pytest.raises(ValueError, match="needs a model that tells it"):
+        evaluate_stream(MultiViewNaiveBayes(), X, y, metrics=["loss"])
+    with pytest.raises(ValueError, match="needs labels"):
+        evaluate_stream(Classifier(), X)
+    with pytest.raises(ValueError, match="one label per object"):
+        evaluate_stream(Classifier(), X, y[:5])
+    with pytest.raises(ValueError, match="every"):
+        evaluate_stream(Classifier(), X, y, every=0)

@@ -1,0 +1,42 @@
+"""Classes that come later, costs by class, and objects held out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from coview.online.targets import class_costs, known_classes, split_rows
+
+
+def test_a_new_class_takes_its_place_among_the_known():
+    codes, classes = known_classes([5, 1], 2, np.array([1, 9]), None, False)
+    assert codes.tolist() == [1, 0] and classes.tolist() == [1, 5, 9]
+
+
+def test_known_classes_and_gaps_need_nothing_new():
+    codes, classes = known_classes([None, -1, 9], 3, np.array([1, 9]), None, False)
+    assert codes.tolist() == [-1, -1, 1] and classes.tolist() == [1, 9]
+
+
+def test_named_classes_must_hold_what_was_seen():
+    with pytest.raises(ValueError, match="lacks 9"):
+        known_classes([1], 1, np.array([1, 9]), [1, 2], False)
+    codes, classes = known_classes([2], 1, np.array([1]), [1, 2, 3], False)
+    assert codes.tolist() == [1] and classes.tolist() == [1, 2, 3]
+
+
+def test_the_wrong_number_of_labels_is_told():
+    with pytest.raises(ValueError, match="one label per object"):
+        known_classes([1, 1], 3, np.array([1]), None, False)
+
+
+def test_balanced_costs_are_inverse_to_frequencies():
+    codes = np.array([0, 0, 0, 1, -1])
+    assert class_costs("balanced", 2.0, np.array(["a", "b"]), codes).tolist() == [2 * 4 / 6, 2 * 4 / 2]
+
+
+def test_held_out_rows_are_of_every_class_and_never_all_of_one():
+    codes = np.r_[np.zeros(50, dtype=int), np.ones(10, dtype=int), [2, -1]]
+    learn, held = split_rows(codes, np.flatnonzero(codes >= 0), 0.2, np.random.default_rng(0))
+    assert np.bincount(codes[held], minlength=3).tolist() == [10, 2, 0]
+    assert sorted([*learn, *held]) == list(range(61))

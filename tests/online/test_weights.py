@@ -1,0 +1,63 @@
+"""The memory of an online model: growing, folding and unfolding."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from coview import Views
+from coview.online.weights import grow_classes, new_weights, rows_of, score_views, squeeze_memory, unfold_memory
+
+
+def filled(n_classes, averages=True):
+    memory = new_weights({"a": 3, "b": 2}, n_classes, float, averages=averages)
+    rng = np.random.default_rng(0)
+    for part in ("weights", "lags"):
+        for array in (memory[part] or {}).values():
+            array[:] = rng.normal(size=array.shape)
+    memory["bias"][:] = rng.normal(size=memory["bias"].shape)
+    return {**memory, "seen": 7}
+
+
+@pytest.mark.parametrize("averages", [False, True])
+def test_growing_from_two_classes_keeps_every_margin(averages):
+    X = Views(a=np.eye(3), b=np.ones((3, 2)))
+    memory = filled(2, averages)
+    grown = grow_classes(memory, [2, 0], 4)
+    before, after = score_views(memory, X), score_views(grown, X)
+    for view in X.names:
+        np.testing.assert_allclose(after[view][:, 0] - after[view][:, 2], before[view])
+        assert not after[view][:, [1, 3]].any()
+    np.testing.assert_allclose(grown["bias"][:, 0] - grown["bias"][:, 2], memory["bias"])
+
+
+def test_growing_from_three_classes_moves_columns():
+    memory = filled(3)
+    grown = grow_classes(memory, [0, 2, 3], 4)
+    np.testing.assert_array_equal(grown["weights"]["a"][:, [0, 2, 3]], memory["weights"]["a"])
+    assert not grown["weights"]["a"][:, 1].any()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_sparse_weights_unfold_to_what_they_were(n_classes):
+    memory = filled(n_classes)
+    thin = squeeze_memory(memory)
+    assert all(sparse.issparse(array) for array in thin["weights"].values())
+    back = unfold_memory(squeeze_memory(thin))
+    for part in ("weights", "lags"):
+        for view, array in memory[part].items():
+            np.testing.assert_array_equal(back[part][view], array)
+    X = Views(a=sparse.csr_array(np.eye(3)), b=np.ones((3, 2)))
+    for view, scores in score_views(memory, X).items():
+        np.testing.assert_allclose(score_views(thin, X)[view], scores)
+
+
+def test_rows_have_one_type_and_cannot_be_written():
+    wide = sparse.csr_array(np.eye(2, 3))
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    rows = rows_of(Views(a=wide, b=np.eye(2)), ["b", "a", "c"], np.dtype(np.float32))
+    assert {array.dtype for array in rows.indices + rows.indptrs} == {np.dtype(np.int64)}
+    assert {array.dtype for array in rows.values} == {np.dtype(np.float32)}
+    assert not any(array.flags.writeable for part in rows for array in part)
+    assert [len(values) for values in rows.values] == [2, 2, 0]
