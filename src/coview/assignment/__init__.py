@@ -1,0 +1,1 @@
+"""Optimal assignment of label sets: few labels, several views, an ontology."""

@@ -1,0 +1,138 @@
+"""From the scores of several views to labels: sum, product, maximal agreement, and labels for each other.
+
+With s_vi the score of label i in view v of one object, over the views that it has:
+
+    sum         label of the largest sum_v s_vi, the same in all views
+    product     label of the largest prod_v s_vi, the same in all views
+    max_agree   labels of each view by `solve_labels`: scores, minus differences, minus broken constraints
+    co_train    label of the largest s_vi in each view; another view's centroids learn from it
+
+With an ontology, sum and product are the program of `solve_labels` with one view, that of the combined scores.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from coview.assignment.ontology import Ontology
+from coview.assignment.solvers import Alpha, label_objective, presence_patterns, solve_with
+from coview.engines.threads import Team
+
+__all__ = ["COMBINATIONS", "Rule"]
+
+COMBINATIONS = ("sum", "product", "max_agree", "co_train")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How scores become labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores = np.array([[[0.9, 0.1], [0.2, 0.3]]])
+    >>> Rule("sum").assign(scores)[0].astype(int).tolist()
+    [[1, 0], [1, 0]]
+    >>> Rule("co_train").assign(scores)[0].astype(int).tolist()
+    [[1, 0], [0, 1]]
+    """
+
+    combine: str = "sum"
+    alpha: Alpha = (0.5, 0.1, 1.0)
+    ontology: Ontology | None = None
+    fallback: str | None = None
+    team: Team = field(default_factory=lambda: Team(1))
+
+    def combined(self, scores: np.ndarray, present: np.ndarray | None = None) -> np.ndarray:
+        """One score per object and label: the sum, or the product, over the views that an object has."""
+        if self.combine != "product":
+            return scores.sum(axis=1)  # an absent view scores 0
+        factors = scores if present is None else np.where(present[:, :, None], scores, scores.dtype.type(1))
+        product = factors.prod(axis=1)
+        if self.fallback == "sum":
+            flat = product.max(axis=1) == product.min(axis=1)
+            product[flat] = scores[flat].sum(axis=1)
+        return product
+
+    def assign(self, scores: np.ndarray, present: np.ndarray | None = None) -> np.ndarray:
+        """Labels (n_objects, n_views, n_labels) of each view."""
+        if self.combine == "max_agree":
+            return self._solve(scores, present)
+        if self.combine == "co_train":
+            labels = np.zeros(scores.shape, dtype=bool)
+            for v in range(scores.shape[1]):
+                labels[:, v] = self._one(scores[:, v])
+        else:
+            labels = np.repeat(self._one(self.combined(scores, present))[:, None], scores.shape[1], axis=1)
+        if present is not None:
+            labels &= present[:, :, None]
+        return labels
+
+    def worth(self, scores: np.ndarray, labels: np.ndarray, present: np.ndarray) -> np.ndarray:
+        """What given labels are worth: the objective that assigning and learning both raise for sum and max_agree."""
+        if self.combine == "max_agree":
+            found = np.zeros(len(scores))
+            for rows, views in presence_patterns(present, scores.shape):
+                place = np.ix_(rows, views)
+                found[rows] = label_objective(scores[place], labels[place], self.alpha, self.ontology)
+            return found
+        if self.combine == "co_train":
+            return np.where(labels, scores, 0).sum(axis=(1, 2), dtype=np.float64)
+        on = np.asarray(labels.any(axis=1))
+        gain = np.where(on, self.combined(scores, present), 0).sum(axis=1, dtype=np.float64)
+        if self.ontology is None:
+            return gain
+        return self.alpha[0] * gain - self.alpha[2] * self.ontology.n_broken(on)
+
+    def decide(
+        self, scores: np.ndarray, labels: np.ndarray, present: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Label of each object, as a position, and whether it is tied with another; -1 where the set is empty.
+
+        The most specific of the labels that are on in any view; of several the one with the highest combined score,
+        and of equals the first.
+        """
+        total = self.combined(scores, present).astype(np.float64)
+        if self.ontology is not None:
+            total[~self.ontology.most_specific(np.asarray(labels.any(axis=1)))] = -np.inf
+        elif self.combine == "max_agree":
+            total[~labels.any(axis=1)] = -np.inf
+        codes = total.argmax(axis=1)
+        top = total[np.arange(len(total)), codes]
+        ties = (total == top[:, None]).sum(axis=1) > 1
+        if self.ontology is not None:
+            none = ~labels.any(axis=(1, 2))
+            codes[none], ties[none] = -1, False
+        return codes, ties
+
+    def teachers(self, labels: np.ndarray, present: np.ndarray) -> np.ndarray:
+        """Labels that each view's centroids learn from: its own, or in co-training those of the view before it.
+
+        Where an object lacks that view, the one before it, and so on.
+        """
+        if self.combine != "co_train" or labels.shape[1] == 1:
+            return labels
+        n_views = labels.shape[1]
+        taught = labels.copy()
+        for v in range(n_views):
+            waiting = np.ones(len(labels), dtype=bool)
+            for back in range(1, n_views):
+                source = (v - back) % n_views
+                rows = np.flatnonzero(waiting & present[:, source])
+                taught[rows, v] = labels[rows, source]
+                waiting[rows] = False
+        return taught
+
+    def _one(self, scores: np.ndarray) -> np.ndarray:
+        """Labels (n_objects, n_labels) by one score each."""
+        if self.ontology is not None:
+            return self._solve(scores[:, None], None)[:, 0]
+        labels = np.zeros(scores.shape, dtype=bool)
+        labels[np.arange(len(scores)), scores.argmax(axis=1)] = True
+        return labels
+
+    def _solve(self, scores: np.ndarray, present: Any) -> np.ndarray:
+        return solve_with(self.team, np.ascontiguousarray(scores), self.alpha, self.ontology, present)[0]

@@ -1,0 +1,123 @@
+"""Labels of objects in all their forms: classes or an ontology in, consistent sets and broken constraints out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from coview.assignment.ontology import Ontology
+from coview.labels import encode_labels
+
+__all__ = ["LabelBook", "broken_constraints", "consistent_sets", "read_labels"]
+
+
+@dataclass(frozen=True)
+class LabelBook:
+    """What a target says: the classes, the labels given to each object, and the most specific of them."""
+
+    classes: np.ndarray
+    given: np.ndarray  # bool (n_objects, n_classes); with an ontology all that is above is on too
+    codes: np.ndarray  # position of the most specific label given, -1 without label
+
+    @property
+    def fixed(self) -> np.ndarray:
+        """Which objects have a label."""
+        return self.codes >= 0
+
+
+def read_labels(y: Any, n_rows: int, ontology: Ontology | None) -> LabelBook:
+    """Read a target: one label per object, or with an ontology a label, a set of labels, or indicators.
+
+    Examples
+    --------
+    >>> book = read_labels(["Dog", None], 2, Ontology.from_tree({"Animal": ["Dog", "Cat"]}))
+    >>> book.given.astype(int).tolist(), book.codes.tolist()
+    ([[1, 1, 0], [0, 0, 0]], [1, -1])
+    """
+    if ontology is None:
+        codes, classes = encode_labels(y, n_rows)
+        given = np.zeros((n_rows, len(classes)), dtype=bool)
+        known = np.flatnonzero(codes >= 0)
+        given[known, codes[known]] = True
+        return LabelBook(classes, given, codes)
+    if y is None:
+        raise ValueError("This estimator requires y to be passed, but the target y is None.")
+    if isinstance(y, np.ndarray) and y.ndim == 2 and y.dtype.kind in "bui":
+        given = _indicators(y, ontology)
+    else:
+        given = ontology.indicators(y)
+    if len(given) != n_rows:
+        raise ValueError(f"y must hold one label or set per object: {len(given)} for {n_rows} objects.")
+    if not given.any():
+        raise ValueError(f"y has no label: all {n_rows} objects are unlabelled. Label some objects of each class.")
+    specific = ontology.most_specific(given)
+    codes = np.where(given.any(axis=1), specific.argmax(axis=1), -1)
+    return LabelBook(label_array(ontology), given, codes)
+
+
+def label_array(ontology: Ontology) -> np.ndarray:
+    """Labels of an ontology as an array: of texts or numbers where all are, else of objects."""
+    kinds = {str if isinstance(label, str) else type(label) for label in ontology.labels}
+    if len(kinds) == 1 and kinds <= {str, int, float, bool}:
+        return np.array(ontology.labels)
+    found = np.empty(len(ontology), dtype=object)
+    found[:] = ontology.labels
+    return found
+
+
+def consistent_sets(labels: np.ndarray, scores: np.ndarray, ontology: Ontology | None) -> np.ndarray:
+    """Labels (n_objects, n_labels) that break nothing, from those that are on in any view.
+
+    The most specific ones come in, with all above them, from the highest score down, unless they exclude one that
+    already is in.
+    """
+    on = np.asarray(labels.any(axis=1))
+    if ontology is None:
+        return on
+    specific = ontology.most_specific(on)
+    reach = ontology.reach
+    found = np.zeros(on.shape, dtype=bool)
+    single = specific.sum(axis=1) == 1
+    found[single] = reach[specific[single].argmax(axis=1)]
+    excluded = np.zeros((len(ontology), len(ontology)), dtype=bool)
+    a, b = ontology.mutex_codes.T
+    excluded[a, b] = excluded[b, a] = True
+    for row in np.flatnonzero(~single):
+        mine = np.flatnonzero(specific[row])
+        for code in mine[np.argsort(-scores[row, mine], kind="stable")]:
+            if not (excluded[found[row]] & reach[code]).any():
+                found[row] |= reach[code]
+    return found
+
+
+def broken_constraints(
+    labels: np.ndarray, present: np.ndarray, names: list[str], ontology: Ontology | None
+) -> dict[str, np.ndarray]:
+    """Constraints that labels (n_objects, n_views, n_labels) break, as columns of a table, one row for each."""
+    rows: list[np.ndarray] = []
+    pairs = [] if ontology is None else [("subset", ontology.subset_codes), ("mutex", ontology.mutex_codes)]
+    kinds: list[str] = []
+    for kind, codes in pairs:
+        first, second = labels[:, :, codes[:, 0]], labels[:, :, codes[:, 1]]
+        broken = np.argwhere(first & (~second if kind == "subset" else second) & present[:, :, None])
+        rows.append(np.column_stack([broken[:, :2], codes[broken[:, 2]]]))
+        kinds += [kind] * len(broken)
+    table = np.concatenate(rows) if rows else np.empty((0, 4), dtype=np.int64)
+    texts = label_array(ontology) if ontology is not None else np.empty(0, dtype=str)
+    return {
+        "object": table[:, 0],
+        "view": np.array(names, dtype=np.str_)[table[:, 1]],
+        "kind": np.array(kinds, dtype=np.str_),
+        "first": texts[table[:, 2]],
+        "second": texts[table[:, 3]],
+    }
+
+
+def _indicators(y: np.ndarray, ontology: Ontology) -> np.ndarray:
+    if y.shape[1] != len(ontology):
+        raise ValueError(f"y has {y.shape[1]} columns, but the ontology has {len(ontology)} labels.")
+    if not np.isin(y, (0, 1)).all():
+        raise ValueError("y has two dimensions, so it must hold indicators, 0 or 1, one column per label.")
+    return ontology.indicators([[ontology.labels[j] for j in np.flatnonzero(row)] for row in y])

@@ -1,0 +1,401 @@
+"""`Ontology`: which labels are part of which others (subset), and which exclude each other (mutex).
+
+With y_i = 1 where an object has label i, a pair is broken where
+
+    subset (i, j):  y_i = 1 and y_j = 0        "every Dog is an Animal"
+    mutex  (i, j):  y_i = 1 and y_j = 1        "nothing is both a Dog and a Cat"
+
+Subset pairs form any directed acyclic graph. What stands above all labels, and so says nothing, is no label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coview.assignment.ontology_forms import (
+    Pair,
+    as_pair,
+    as_set,
+    graph_edges,
+    is_no_label,
+    path_edges,
+    plain,
+    sibling_pairs,
+    some,
+    tree_edges,
+)
+
+__all__ = ["Ontology"]
+
+
+class Ontology:
+    """Labels with subset and mutual-exclusion constraints on any directed acyclic graph.
+
+    Parameters
+    ----------
+    labels : sequence
+        The labels: texts, numbers or anything that can be a key of a dict. Their order is that of all results.
+    subset : sequence of pairs (child, parent), default=()
+        Whatever has the first label has the second too.
+    mutex : sequence of pairs, default=()
+        Nothing has both labels.
+
+    Attributes
+    ----------
+    labels : tuple
+        The labels.
+    subset, mutex : tuple of pairs
+        The constraints, each once.
+
+    Examples
+    --------
+    >>> from coview import Ontology
+    >>> below = [("Dog", "Animal"), ("Cat", "Animal")]
+    >>> animals = Ontology(["Animal", "Dog", "Cat"], subset=below, mutex=[("Dog", "Cat")])
+    >>> sorted(animals.close({"Dog"}))
+    ['Animal', 'Dog']
+    >>> animals.broken({"Dog", "Cat"})
+    [('subset', 'Dog', 'Animal'), ('subset', 'Cat', 'Animal'), ('mutex', 'Dog', 'Cat')]
+    >>> print(animals)
+    Ontology of 3 labels, 2 subset and 1 mutex pairs
+      Animal
+        Dog
+        Cat
+    """
+
+    def __init__(self, labels: Sequence[Any], subset: Iterable[Any] = (), mutex: Iterable[Any] = ()) -> None:
+        self.labels: tuple[Any, ...] = tuple(plain(label) for label in labels)
+        if not self.labels:
+            raise ValueError("An ontology needs at least one label, got none.")
+        self._index: dict[Any, int] = {}
+        for label in self.labels:
+            if is_no_label(label):
+                raise ValueError(f"A label must not be empty, got {label!r}: that marks an object without label.")
+            if label in self._index:
+                raise ValueError(f"Labels must be different, got {label!r} more than once.")
+            self._index[label] = len(self._index)
+        self.subset: tuple[Pair, ...] = self._pairs("subset", subset)
+        self.mutex: tuple[Pair, ...] = self._pairs("mutex", mutex)
+        self._check_acyclic()
+        self._check_possible()
+
+    # -- other ways to make one
+
+    @classmethod
+    def from_tree(cls, tree: Any, *, exclusive: str | None = "siblings", root: Any = None) -> Ontology:
+        """Make one from nested dicts, lists and labels: ``{"Animal": {"Mammal": ["Dog", "Cat"]}, "Plant": ["Oak"]}``.
+
+        An empty value is a leaf. With ``exclusive="siblings"`` labels below the same parent (and those on top) exclude
+        each other. `root` is a label that stands above all others and says nothing: it is left out.
+
+        Examples
+        --------
+        >>> Ontology.from_tree({"Animal": ["Dog", "Cat"], "Plant": {}}).mutex
+        (('Animal', 'Plant'), ('Dog', 'Cat'))
+        """
+        labels, edges = tree_edges(tree)
+        return cls.from_edges(edges, labels=labels, exclusive=exclusive, root=root)
+
+    @classmethod
+    def from_edges(
+        cls,
+        edges: Iterable[Any],
+        *,
+        labels: Sequence[Any] = (),
+        mutex: Iterable[Any] = (),
+        exclusive: str | None = "siblings",
+        root: Any = None,
+    ) -> Ontology:
+        """Make one from pairs (child, parent).
+
+        With ``exclusive="siblings"`` two labels exclude each other if they have a parent in common (or are both on
+        top) and no label is below both.
+
+        Examples
+        --------
+        >>> Ontology.from_edges([("Dog", "Animal"), ("Cat", "Animal"), ("Animal", "Thing")], root="Thing").labels
+        ('Animal', 'Dog', 'Cat')
+        """
+        if exclusive not in ("siblings", None):
+            raise ValueError(f"exclusive must be 'siblings' or None, got {exclusive!r}.")
+        pairs = [as_pair("subset", edge) for edge in edges]
+        named = dict.fromkeys([plain(label) for label in labels])
+        named.update(dict.fromkeys(label for child, parent in pairs for label in (parent, child)))
+        named.pop(plain(root), None)
+        kept = [(child, parent) for child, parent in pairs if parent != root]
+        base = cls(list(named), [(child, parent) for child, parent in kept if child != root])
+        siblings = sibling_pairs(base._parents, base._children, base.reach) if exclusive else []
+        return cls(base.labels, base.subset, [*mutex, *((base.labels[i], base.labels[j]) for i, j in siblings)])
+
+    @classmethod
+    def from_paths(cls, paths: Iterable[str], *, separator: str = "/", exclusive: str | None = "siblings") -> Ontology:
+        """Make one from paths from the top down, ``"Animal/Mammal/Dog"``.
+
+        Examples
+        --------
+        >>> Ontology.from_paths(["Animal/Mammal/Dog", "Animal/Reptile"]).labels
+        ('Animal', 'Mammal', 'Dog', 'Reptile')
+        """
+        labels, edges = path_edges(paths, separator)
+        return cls.from_edges(edges, labels=labels, exclusive=exclusive)
+
+    @classmethod
+    def from_networkx(cls, graph: Any, *, exclusive: str | None = "siblings", root: Any = None) -> Ontology:
+        """Make one from a networkx DiGraph whose edges lead from parent to child.
+
+        An edge with ``relation="mutex"`` is an exclusion. The graph may be of any library with `nodes` and `edges`.
+        """
+        labels, below, apart = graph_edges(graph)
+        return cls.from_edges(below, labels=labels, mutex=apart, exclusive=exclusive, root=root)
+
+    @classmethod
+    def read(cls, path: str | Path, *, exclusive: str | None = "siblings") -> Ontology:
+        """Read a file: JSON (as `write` makes it, or a nested tree), or RDF/XML of OWL classes or SKOS concepts.
+
+        Where the file states exclusions itself (``mutex``, ``owl:disjointWith``), those are taken and `exclusive` is
+        not used.
+        """
+        from coview.assignment.ontology_files import read_ontology
+
+        return read_ontology(path, exclusive=exclusive)
+
+    def write(self, path: str | Path) -> None:
+        """Write a JSON file that `read` reads back; it appears whole or not at all."""
+        from coview.assignment.ontology_files import write_ontology
+
+        write_ontology(self, path)
+
+    # -- what is above and below
+
+    def index(self, label: Any) -> int:
+        """Position of a label; an error names the nearest ones if it is unknown."""
+        found = self._index.get(plain(label)) if isinstance(label, Hashable) else None
+        if found is None:
+            raise ValueError(f"Unknown label {label!r}. The ontology has {some(self.labels)}.")
+        return found
+
+    def __contains__(self, label: object) -> bool:
+        return isinstance(label, Hashable) and plain(label) in self._index
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ontology):
+            return NotImplemented
+        return (self.labels, self.subset, self.mutex) == (other.labels, other.subset, other.mutex)
+
+    def __hash__(self) -> int:
+        return hash((self.labels, self.subset, self.mutex))
+
+    @cached_property
+    def subset_codes(self) -> np.ndarray:
+        """Subset pairs as positions of labels (n_pairs, 2): child, parent."""
+        return self._codes(self.subset)
+
+    @cached_property
+    def mutex_codes(self) -> np.ndarray:
+        """Mutex pairs as positions of labels (n_pairs, 2)."""
+        return self._codes(self.mutex)
+
+    @cached_property
+    def reach(self) -> np.ndarray:
+        """Boolean matrix: row = label, columns = the label itself and everything above it."""
+        reach = np.eye(len(self), dtype=bool)
+        for i in self._top_down:
+            for parent in self._parents[i]:
+                reach[i] |= reach[parent]
+        return reach
+
+    @cached_property
+    def depth(self) -> np.ndarray:
+        """Length of the longest way up from each label; 0 on top."""
+        depth = np.zeros(len(self), dtype=np.int64)
+        for i in self._top_down:
+            depth[i] = max((depth[parent] + 1 for parent in self._parents[i]), default=0)
+        return depth
+
+    def parents(self, label: Any) -> tuple[Any, ...]:
+        """Labels directly above."""
+        return tuple(self.labels[i] for i in self._parents[self.index(label)])
+
+    def children(self, label: Any) -> tuple[Any, ...]:
+        """Labels directly below."""
+        return tuple(self.labels[i] for i in self._children[self.index(label)])
+
+    def ancestors(self, label: Any) -> set[Any]:
+        """All labels above."""
+        i = self.index(label)
+        return {self.labels[j] for j in np.flatnonzero(self.reach[i]) if j != i}
+
+    def descendants(self, label: Any) -> set[Any]:
+        """All labels below."""
+        i = self.index(label)
+        return {self.labels[j] for j in np.flatnonzero(self.reach[:, i]) if j != i}
+
+    @property
+    def roots(self) -> tuple[Any, ...]:
+        """Labels with nothing above."""
+        return tuple(label for i, label in enumerate(self.labels) if not self._parents[i])
+
+    @property
+    def leaves(self) -> tuple[Any, ...]:
+        """Labels with nothing below."""
+        return tuple(label for i, label in enumerate(self.labels) if not self._children[i])
+
+    # -- label sets
+
+    def close(self, labels: Any) -> set[Any]:
+        """Return the labels with all that is above them; one label may be given by itself."""
+        codes = [self.index(label) for label in as_set(labels)]
+        return {self.labels[j] for j in np.flatnonzero(self.reach[codes].any(axis=0))} if codes else set()
+
+    def broken(self, labels: Any) -> list[tuple[str, Any, Any]]:
+        """Constraints that a set of labels breaks, as (kind, first, second)."""
+        on = {self.labels[self.index(label)] for label in as_set(labels)}
+        found = [("subset", child, parent) for child, parent in self.subset if child in on and parent not in on]
+        return found + [("mutex", a, b) for a, b in self.mutex if a in on and b in on]
+
+    def is_consistent(self, labels: Any) -> bool:
+        """Whether a set of labels breaks no constraint."""
+        return not self.broken(labels)
+
+    def n_broken(self, indicators: np.ndarray) -> np.ndarray:
+        """Number of constraints that each boolean row (..., n_labels) breaks."""
+        on = np.asarray(indicators, dtype=bool)
+        child, parent = self.subset_codes.T
+        a, b = self.mutex_codes.T
+        return (on[..., child] & ~on[..., parent]).sum(axis=-1) + (on[..., a] & on[..., b]).sum(axis=-1)
+
+    def indicators(self, y: Any, *, close: bool = True) -> np.ndarray:
+        """Boolean matrix (n_objects, n_labels) of labels or sets of labels, with all that is above them.
+
+        None, NaN, the number -1 and empty sets are rows without label. A set that contains exclusive labels is
+        refused: it cannot be right.
+
+        Examples
+        --------
+        >>> tree = Ontology.from_tree({"Animal": ["Dog", "Cat"]})
+        >>> tree.indicators(["Cat", None]).tolist()
+        [[True, False, True], [False, False, False]]
+        """
+        given = list(y)
+        found = np.zeros((len(given), len(self)), dtype=bool)
+        for row, labels in enumerate(given):
+            for label in as_set(labels):
+                if label in self or not is_no_label(label):
+                    found[row, self.index(label)] = True
+        if close:
+            found = _any_of(found, self.reach)
+            a, b = self.mutex_codes.T
+            bad = np.argwhere(found[:, a] & found[:, b])
+            if len(bad):
+                row, pair = bad[0]
+                first, second = self.mutex[pair]
+                raise ValueError(
+                    f"Object {row} has the labels {first!r} and {second!r}, which exclude each other "
+                    f"({len(np.unique(bad[:, 0]))} such objects). Correct its labels, or drop that mutex pair."
+                )
+        return found
+
+    def most_specific(self, indicators: np.ndarray) -> np.ndarray:
+        """Boolean matrix of the labels that are on with nothing on below them."""
+        on = np.asarray(indicators, dtype=bool)
+        below = self.reach & ~np.eye(len(self), dtype=bool)
+        return on & ~_any_of(on, below)
+
+    # -- showing
+
+    def text(self) -> str:
+        """Tree of the labels, two blanks per level; a label with several parents comes below each, with a star."""
+        from coview.assignment.ontology_draw import text_tree
+
+        return text_tree(self)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw labels, subset arrows and mutex pairs (dashed) with matplotlib; returns the axes."""
+        from coview.assignment.ontology_draw import plot_ontology
+
+        return plot_ontology(self, ax)
+
+    def __repr__(self) -> str:
+        return f"Ontology of {len(self)} labels, {len(self.subset)} subset and {len(self.mutex)} mutex pairs"
+
+    def __str__(self) -> str:
+        return f"{self!r}\n" + "\n".join(f"  {line}" for line in self.text().splitlines())
+
+    # -- pieces
+
+    def _pairs(self, kind: str, given: Iterable[Any]) -> tuple[Pair, ...]:
+        found: dict[Pair, None] = {}
+        for entry in given:
+            pair = as_pair(kind, entry)
+            for label in pair:
+                if label not in self._index:
+                    known = f"The labels are {some(self.labels)}."
+                    raise ValueError(f"The {kind} pair {pair!r} has an unknown label {label!r}. {known}")
+            if pair[0] == pair[1]:
+                raise ValueError(f"The {kind} pair {pair!r} has the same label twice.")
+            if kind == "mutex" and self._index[pair[0]] > self._index[pair[1]]:
+                pair = pair[::-1]
+            found[pair] = None
+        return tuple(found)
+
+    def _codes(self, pairs: tuple[Pair, ...]) -> np.ndarray:
+        return np.array([[self._index[a], self._index[b]] for a, b in pairs], dtype=np.int64).reshape(-1, 2)
+
+    @cached_property
+    def _parents(self) -> list[list[int]]:
+        return [self.subset_codes[self.subset_codes[:, 0] == i, 1].tolist() for i in range(len(self))]
+
+    @cached_property
+    def _children(self) -> list[list[int]]:
+        return [self.subset_codes[self.subset_codes[:, 1] == i, 0].tolist() for i in range(len(self))]
+
+    @cached_property
+    def _top_down(self) -> list[int]:
+        """Labels, each after all of its parents; shorter than the labels where there is a cycle."""
+        waiting = [len(parents) for parents in self._parents]
+        order = [i for i, n in enumerate(waiting) if n == 0]
+        for i in order:
+            for child in self._children[i]:
+                waiting[child] -= 1
+                if waiting[child] == 0:
+                    order.append(child)
+        return order
+
+    def _check_acyclic(self) -> None:
+        if len(self._top_down) == len(self.labels):
+            return
+        stuck = set(range(len(self.labels))) - set(self._top_down)
+        path = [min(stuck)]
+        while path.count(path[-1]) == 1:  # every stuck label has a stuck parent
+            path.append(next(parent for parent in self._parents[path[-1]] if parent in stuck))
+        cycle = path[path.index(path[-1]) :]
+        shown = " > ".join(str(self.labels[i]) for i in reversed(cycle))
+        raise ValueError(f"Ontology has a cycle: {shown}. Subset relations must form a directed acyclic graph.")
+
+    def _check_possible(self) -> None:
+        for a, b in self.mutex:
+            i, j = self._index[a], self._index[b]
+            if self.reach[i, j] or self.reach[j, i]:
+                child, parent = (a, b) if self.reach[i, j] else (b, a)
+                raise ValueError(
+                    f"Label {child!r} is a subset of {parent!r} and excludes it. Drop the subset or the mutex pair."
+                )
+            both = np.flatnonzero(self.reach[:, i] & self.reach[:, j])
+            if both.size:
+                raise ValueError(
+                    f"Label {self.labels[both[0]]!r} is a subset of {a!r} and of {b!r}, which exclude each other, so "
+                    "nothing can have it. Drop one of these relations."
+                )
+
+
+def _any_of(rows: np.ndarray, relation: np.ndarray) -> np.ndarray:
+    """Boolean product of two boolean matrices, by the fast product of floats."""
+    return (rows.astype(np.float32) @ relation.astype(np.float32)) > 0

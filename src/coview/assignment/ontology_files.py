@@ -1,0 +1,150 @@
+"""Ontologies in files: JSON of coview, and RDF/XML of OWL classes or SKOS concepts.
+
+JSON is ``{"labels": [...], "subset": [[child, parent], ...], "mutex": [[a, b], ...]}`` or a nested tree. Of RDF/XML,
+these are read: ``owl:Class`` with ``rdfs:subClassOf`` and ``owl:disjointWith``, ``owl:AllDisjointClasses``,
+``skos:Concept`` with ``skos:broader`` and ``skos:narrower``; names are ``rdfs:label`` or ``skos:prefLabel`` where there
+is one, else the end of the address.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+from coview.data.atomic import atomic_path
+from coview.exceptions import DataFileError
+
+if TYPE_CHECKING:
+    from coview.assignment.ontology import Ontology
+
+__all__ = ["read_ontology", "write_ontology"]
+
+_RDF = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
+_RDFS = "{http://www.w3.org/2000/01/rdf-schema#}"
+_OWL = "{http://www.w3.org/2002/07/owl#}"
+_SKOS = "{http://www.w3.org/2004/02/skos/core#}"
+_XML = (".owl", ".rdf", ".xml", ".skos")
+_THING = "http://www.w3.org/2002/07/owl#Thing"
+
+
+def read_ontology(path: str | Path, *, exclusive: str | None = "siblings") -> Ontology:
+    """Read an ontology from a JSON or RDF/XML file; the suffix tells which."""
+    path = Path(path)
+    if not path.is_file():
+        raise DataFileError(f"There is no file {str(path)!r}.")
+    suffix = path.suffix.lower()
+    if suffix == ".json":
+        return _from_json(path, exclusive)
+    if suffix in _XML:
+        return _from_xml(path, exclusive)
+    raise DataFileError(
+        f"{path.name!r} must end in .json, or in {', '.join(_XML)} for RDF/XML. The program that "
+        "wrote a Turtle file can save it as RDF/XML."
+    )
+
+
+def write_ontology(ontology: Ontology, path: str | Path) -> None:
+    """Write labels and pairs as JSON."""
+    for label in ontology.labels:
+        if not isinstance(label, (str, int, float)):
+            raise TypeError(f"Only texts and numbers can be written as labels, got {label!r}.")
+    parts = {"labels": ontology.labels, "subset": ontology.subset, "mutex": ontology.mutex}
+    with atomic_path(Path(path)) as beside:
+        Path(beside).write_text(json.dumps(parts, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def _from_json(path: Path, exclusive: str | None) -> Ontology:
+    from coview.assignment.ontology import Ontology
+
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise DataFileError(f"{path.name!r} is no JSON ({error}).") from None
+    if not isinstance(found, (dict, list)) or not found:
+        raise DataFileError(f"{path.name!r} must hold labels with subset and mutex pairs, or a nested tree of labels.")
+    if isinstance(found, dict) and "labels" in found and isinstance(found["labels"], list):
+        strange = sorted(set(found) - {"labels", "subset", "mutex"})
+        if strange:
+            raise DataFileError(f"{path.name!r} has an unknown entry {strange[0]!r} beside labels, subset and mutex.")
+        if "mutex" in found:
+            return Ontology(found["labels"], found.get("subset", ()), found["mutex"])
+        return Ontology.from_edges(found.get("subset", ()), labels=found["labels"], exclusive=exclusive)
+    return Ontology.from_tree(found, exclusive=exclusive)
+
+
+def _from_xml(path: Path, exclusive: str | None) -> Ontology:
+    from coview.assignment.ontology import Ontology
+
+    try:
+        root = ElementTree.parse(path).getroot()
+    except ElementTree.ParseError as error:
+        raise DataFileError(f"{path.name!r} is no XML ({error}).") from None
+    addresses: dict[str, None] = {}
+    names: dict[str, str] = {}
+    below: list[tuple[str, str]] = []
+    apart: list[tuple[str, str]] = []
+    for node in root:
+        if node.tag == f"{_OWL}AllDisjointClasses":
+            members = [_address(part) for part in node.iter() if part.tag in (f"{_RDF}Description", f"{_OWL}Class")]
+            apart += combinations([member for member in members if member], 2)
+            continue
+        here = _address(node)
+        if here is None or not _is_class(node):
+            continue
+        addresses[here] = None
+        for part in node:
+            if part.tag in (f"{_RDFS}label", f"{_SKOS}prefLabel") and part.text and here not in names:
+                names[here] = part.text.strip()
+            for kind, other in _relations(part):
+                addresses[other] = None
+                pair = (other, here) if kind == "narrower" else (here, other)
+                (apart if kind == "disjoint" else below).append(pair)
+    addresses.pop(_THING, None)
+    if not addresses:
+        raise DataFileError(f"{path.name!r} has no owl:Class and no skos:Concept.")
+    named = _unique_names(addresses, names)
+    subset = [(named[a], named[b]) for a, b in below if _THING not in (a, b)]
+    mutex = [(named[a], named[b]) for a, b in apart if a in named and b in named]
+    found = None if mutex else exclusive
+    return Ontology.from_edges(subset, labels=list(named.values()), mutex=mutex, exclusive=found)
+
+
+def _address(node: ElementTree.Element) -> str | None:
+    about = node.get(f"{_RDF}about") or node.get(f"{_RDF}ID")
+    return about.removeprefix("#") if about else None
+
+
+def _is_class(node: ElementTree.Element) -> bool:
+    kinds = (f"{_OWL}Class", f"{_RDFS}Class", f"{_SKOS}Concept")
+    if node.tag in kinds:
+        return True
+    named = [kind.strip("{").replace("}", "") for kind in kinds]
+    return any(part.tag == f"{_RDF}type" and part.get(f"{_RDF}resource") in named for part in node)
+
+
+def _relations(part: ElementTree.Element) -> Iterator[tuple[str, str]]:
+    kinds = {
+        f"{_RDFS}subClassOf": "broader",
+        f"{_SKOS}broader": "broader",
+        f"{_SKOS}narrower": "narrower",
+        f"{_OWL}disjointWith": "disjoint",
+    }
+    if part.tag not in kinds:
+        return
+    # a restriction, which says something else than a subset, has no address
+    given = part.get(f"{_RDF}resource")
+    others: list[Any] = [given.removeprefix("#")] if given else [_address(child) for child in part]
+    for other in others:
+        if other:
+            yield kinds[part.tag], other
+
+
+def _unique_names(addresses: dict[str, None], names: dict[str, str]) -> dict[str, str]:
+    """Name of each address; where two share a name, the addresses stay."""
+    short = {at: names.get(at) or at.rstrip("/#").rpartition("#")[2].rpartition("/")[2] for at in addresses}
+    found = list(short.values())
+    return {at: name if found.count(name) == 1 else at for at, name in short.items()}

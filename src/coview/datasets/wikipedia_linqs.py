@@ -1,0 +1,98 @@
+"""Wikipedia in the selection of LINQS, the part of it that is still to be had: articles by words and by links."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.io import loadmat
+from sklearn.utils import Bunch
+
+from coview.data.views import Views
+from coview.datasets.linqs import link_views
+from coview.datasets.packed import check_option, locate
+from coview.exceptions import DataFileError
+
+__all__ = ["load_wikipedia_linqs"]
+
+_SOURCE = 'the authors of TADW (Yang et al., IJCAI 2015, data set "Wiki")'
+
+_DESCR = """Wikipedia (LINQS): {n} articles in two views.
+
+A part of Wikipedia_linqs (3,363 articles, 19 classes), the one that Yang et al. (Network representation learning with
+rich text information, IJCAI 2015) use: {k} classes. The view "words" holds tf-idf weights of {m} words, whose names are
+not part of the data; the view "links" says which articles are linked ({links} pairs, without direction): a column is
+an article.
+"""
+
+
+def load_wikipedia_linqs(
+    data_home: str | Path | None = None, *, links: str = "symmetric", self_links: bool = True
+) -> Bunch:
+    """Load Wikipedia (LINQS): 2,405 articles of 17 classes, by 4,973 words and by links.
+
+    Parameters
+    ----------
+    data_home : path, optional
+        Folder that holds ``wikipedia_linqs_2405/wiki.mat``; see `coview.datasets.data_home`. There is no download.
+    links : {"symmetric"}, default="symmetric"
+        View "links" of an article. The file has links without direction, so that there is no other choice.
+    self_links : bool, default=True
+        Keep links of an article to itself.
+
+    Returns
+    -------
+    Bunch
+        ``views`` (`Views` "words" and "links" in float64, with the row numbers as ids), ``target`` (integers, in the
+        order of the file's classes that occur), ``target_names`` (numbers of the file's classes, as text), ``DESCR``.
+
+    Examples
+    --------
+    A file of three articles, two words and two classes:
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from pathlib import Path
+    >>> from scipy import sparse
+    >>> from scipy.io import savemat
+    >>> from coview.datasets import load_wikipedia_linqs
+    >>> folder = Path(tempfile.mkdtemp()) / "wikipedia_linqs_2405"
+    >>> folder.mkdir()
+    >>> parts = {"feature": np.ones((3, 2)), "group": np.eye(2)[[0, 1, 1]], "network": np.eye(3)}
+    >>> savemat(folder / "wiki.mat", {name: sparse.csc_matrix(part) for name, part in parts.items()})
+    >>> load_wikipedia_linqs(folder.parent).target.tolist()
+    [0, 1, 1]
+    """
+    check_option("links", links, ("symmetric",))
+    path = locate("wikipedia_linqs_2405/wiki.mat", data_home, {}, (), _SOURCE)
+    try:
+        found: dict[str, Any] = loadmat(path)
+        words, groups, network = (
+            sparse.csr_array(found[name], dtype=np.float64) for name in ("feature", "group", "network")
+        )
+    except (KeyError, ValueError, TypeError, OSError) as error:
+        raise DataFileError(
+            f"{str(path)!r} does not hold feature, group and network ({error}). Get it again."
+        ) from None
+    n = words.shape[0]
+    if groups.shape[0] != n or network.shape != (n, n):
+        raise DataFileError(
+            f"{str(path)!r} has {n} articles, {groups.shape[0]} rows of classes and links {network.shape}: they "
+            "do not match. Get it again."
+        )
+    if not (np.diff(groups.indptr) == 1).all():
+        raise DataFileError(f"{str(path)!r} has articles without a class or with several. Get it again.")
+    names, target = np.unique(groups.indices, return_inverse=True)
+    ids = np.array([str(i) for i in range(n)])
+    words.sort_indices()
+    network.data[:] = 1
+    views = link_views(sparse.csr_array(network), links, self_links)
+    loops = int(network.diagonal().sum())
+    return Bunch(
+        views=Views({"words": words, **views}, ids=ids, feature_names=dict.fromkeys(views, ids)),
+        target=target.astype(np.int64),
+        target_names=np.array([str(name + 1) for name in names]),
+        DESCR=_DESCR.format(n=n, k=len(names), m=words.shape[1], links=(network.nnz - loops) // 2 + loops),
+    )

@@ -1,0 +1,250 @@
+"""`solve_labels` against HiGHS and against trying everything: thousands of random instances of every kind.
+
+Optima are compared, not labels: ties are genuine.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from coview.assignment.ontology import Ontology
+from coview.assignment.parts import parts_of
+from coview.assignment.solvers import SOLVERS, label_objective, solve_labels
+
+_spec = importlib.util.spec_from_file_location("oracle", Path(__file__).with_name("oracle.py"))
+oracle = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(oracle)
+
+ALPHA = (0.5, 0.1, 1.0)
+TREE = Ontology.from_tree({"a": ["b", "c"], "d": ["e", "f", {"g": ["h"]}]})
+
+
+def draw_scores(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Cosines, ties, zeros, negative and large scores in turn."""
+    kind = rng.integers(4)
+    if kind == 0:
+        return rng.random(shape)
+    if kind == 1:
+        return rng.choice([0.0, 0.25, 0.5, 1.0], size=shape)
+    if kind == 2:
+        return rng.normal(size=shape)
+    return rng.choice([-3.0, -0.5, 0.0, 0.5, 4.0], size=shape)
+
+
+def draw_alpha(rng: np.random.Generator) -> tuple[float, float, float]:
+    return ALPHA if rng.random() < 0.4 else tuple(rng.choice([0.0, 0.05, 0.1, 0.5, 1.0, 2.0], size=3).tolist())
+
+
+def draw_tree(rng: np.random.Generator, n: int) -> Ontology:
+    """A forest of uneven depth, with exclusive siblings or without."""
+    edges = [(i, int(rng.integers(i))) for i in range(1, n) if rng.random() < 0.75]
+    return Ontology.from_edges(edges, labels=range(n), exclusive="siblings" if rng.random() < 0.8 else None)
+
+
+def draw_graph(rng: np.random.Generator, n: int) -> Ontology:
+    """Any acyclic graph, with some exclusions that it allows."""
+    edges = [(i, j) for i in range(n) for j in range(i) if rng.random() < 0.3]
+    free = Ontology(range(n), edges)
+    apart = []
+    for i in range(n):
+        for j in range(i):
+            together = free.reach[i, j] or (free.reach[:, i] & free.reach[:, j]).any()
+            if not together and rng.random() < 0.4:
+                apart.append((i, j))
+    return Ontology(range(n), edges, apart)
+
+
+def assert_best(scores, alpha, ontology, expected, **options):
+    labels, objective = solve_labels(scores, alpha=alpha, ontology=ontology, **options)
+    assert_allclose(objective, expected, rtol=0, atol=1e-9)
+    assert_allclose(label_objective(scores, labels, alpha, ontology), objective, rtol=0, atol=1e-9)
+
+
+# -- against HiGHS: 60 + 30 + 30 structures, 3,000 objects
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_flat_optima_are_those_of_highs(seed):
+    rng = np.random.default_rng([1, seed])
+    n_views = 2 if seed % 2 else int(rng.integers(1, 5))
+    n_labels = int(rng.integers(1, 7 if n_views < 4 else 5))
+    scores, alpha = draw_scores(rng, (30, n_views, n_labels)), draw_alpha(rng)
+    assert_best(scores, alpha, None, oracle.highs_optimum(scores, alpha, None))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_tree_optima_are_those_of_highs(seed):
+    rng = np.random.default_rng([2, seed])
+    n_views, n_labels = int(rng.integers(1, 4)), int(rng.integers(2, 8))
+    tree, alpha = draw_tree(rng, n_labels), draw_alpha(rng)
+    scores = draw_scores(rng, (20, n_views, n_labels))
+    assert_best(scores, alpha, tree, oracle.highs_optimum(scores, alpha, tree))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_graph_optima_are_those_of_highs(seed):
+    rng = np.random.default_rng([3, seed])
+    n_views, n_labels = int(rng.integers(1, 4)), int(rng.integers(2, 7))
+    graph, alpha = draw_graph(rng, n_labels), draw_alpha(rng)
+    scores = draw_scores(rng, (20, n_views, n_labels))
+    assert_best(scores, alpha, graph, oracle.highs_optimum(scores, alpha, graph))
+
+
+def test_highs_itself_is_one_of_the_solvers():
+    rng = np.random.default_rng(4)
+    for ontology in (None, TREE):
+        scores = rng.normal(size=(8, 2, len(TREE)))
+        expected = solve_labels(scores, ontology=ontology)[1]
+        assert_best(scores, ALPHA, ontology, expected, solver="milp")
+
+
+@pytest.mark.parametrize("n_views", [5, 7])
+def test_many_views_of_a_tree_are_those_of_highs(n_views):
+    rng = np.random.default_rng(n_views)
+    tree = Ontology.from_tree({"a": ["b", "c"]})
+    scores = rng.random((6, n_views, 3))
+    assert_best(scores, ALPHA, tree, oracle.highs_optimum(scores, ALPHA, tree))
+
+
+# -- against trying everything
+
+
+def everything(scores, alpha, ontology):
+    n_views, n_labels = scores.shape[1:]
+    codes = np.arange(1 << (n_views * n_labels))
+    choices = ((codes[:, None] >> np.arange(n_views * n_labels)) & 1).astype(bool).reshape(-1, n_views, n_labels)
+    return [label_objective(np.broadcast_to(s, choices.shape), choices, alpha, ontology).max() for s in scores]
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10_000), n_views=st.integers(1, 4), solver=st.sampled_from(["labels", "tree", "sets"]))
+def test_each_solver_finds_what_trying_everything_finds(seed, n_views, solver):
+    rng = np.random.default_rng([5, seed])
+    n_labels = int(rng.integers(1, 10 // n_views + 1))
+    ontology = {"labels": lambda n: None, "tree": lambda n: draw_tree(rng, n), "sets": lambda n: draw_graph(rng, n)}
+    scores, alpha, chosen = draw_scores(rng, (3, n_views, n_labels)), draw_alpha(rng), ontology[solver](n_labels)
+    assert_best(scores, alpha, chosen, everything(scores, alpha, chosen), solver=solver)
+
+
+@pytest.mark.parametrize("n_views", range(1, 6))
+def test_partitions_are_right_where_one_label_per_view_is_best(n_views):
+    rng = np.random.default_rng(n_views)
+    scores = rng.random((50, n_views, 5))
+    alpha = (0.5, 0.1, 0.5 + 0.1 * n_views)
+    expected = solve_labels(scores, alpha=alpha, solver="labels")[1]
+    assert_best(scores, alpha, None, expected, solver="partitions")
+
+
+# -- what is known of the solutions
+
+
+def test_two_views_agree_unless_their_favourites_are_worth_it():
+    scores = np.array([[[0.9, 0.5], [0.5, 0.9]], [[0.9, 0.75], [0.5, 0.9]]])
+    labels, objective = solve_labels(scores)  # 1.8 - 1.4 = 0.4 is not more than 2 a2 / a1; 0.25 neither
+    assert_array_equal(labels.argmax(axis=2), [[0, 0], [1, 1]])
+    apart, _ = solve_labels(scores, alpha=(0.5, 0.09, 1.0))  # 0.36: now the first is worth it
+    assert_array_equal(apart.argmax(axis=2), [[0, 1], [1, 1]])
+    assert_allclose(objective, [0.7, 0.825])
+
+
+def test_ties_go_to_the_lowest_index_in_the_closed_form():
+    labels, _ = solve_labels(np.zeros((1, 2, 3)))
+    assert_array_equal(labels[0], [[True, False, False]] * 2)
+
+
+def test_nothing_asks_for_a_label_under_an_ontology():
+    labels, objective = solve_labels(-np.ones((2, 2, len(TREE))), ontology=TREE)
+    assert not labels.any() and not objective.any()
+
+
+def test_exclusive_labels_can_both_be_worth_it_under_soft_constraints():
+    tree = Ontology.from_tree(["a", "b"])
+    assert solve_labels([[[3.0, 3.0]]], ontology=tree)[0].all()
+    assert solve_labels([[[3.0, 3.0]]], ontology=tree, alpha=(0.5, 0.1, 10.0))[0].sum() == 1
+
+
+def test_large_weights_make_constraints_hard():
+    rng = np.random.default_rng(0)
+    for ontology in (TREE, draw_graph(rng, 8)):
+        labels, _ = solve_labels(rng.normal(size=(200, 2, 8)), ontology=ontology, alpha=(1.0, 0.1, 1e3))
+        assert not ontology.n_broken(labels).any() and labels.any()
+
+
+def test_labels_without_a_common_constraint_are_chosen_apart():
+    two = Ontology("abcd", subset=[("a", "b")], mutex=[("c", "d")])
+    assert [part.codes.tolist() for part in parts_of(two)] == [[0, 1], [2, 3]]
+    scores = np.random.default_rng(0).normal(size=(40, 2, 4))
+    whole = solve_labels(scores, ontology=two)[1]
+    left = solve_labels(scores[:, :, :2], ontology=Ontology("ab", subset=[("a", "b")]))[1]
+    right = solve_labels(scores[:, :, 2:], ontology=Ontology("cd", mutex=[("c", "d")]))[1]
+    assert_allclose(whole, left + right, atol=1e-12)
+
+
+def test_an_absent_view_has_no_label_and_differs_from_nothing():
+    rng = np.random.default_rng(0)
+    scores = rng.random((30, 3, len(TREE)))
+    present = rng.random((30, 3)) < 0.6
+    for ontology in (None, TREE):
+        labels, objective = solve_labels(scores, ontology=ontology, present=present)
+        assert not labels[~present].any()
+        for i in range(30):
+            if present[i].any():
+                alone = solve_labels(scores[i : i + 1, present[i]], ontology=ontology)
+                assert_array_equal(labels[i, present[i]], alone[0][0])
+                assert objective[i] == alone[1][0]
+
+
+@pytest.mark.parametrize("ontology", [None, TREE, draw_graph(np.random.default_rng(1), len(TREE))])
+def test_the_number_of_threads_changes_nothing(ontology):
+    scores = np.random.default_rng(0).normal(size=(9000, 2, len(TREE)))
+    one, two = (solve_labels(scores, ontology=ontology, n_jobs=jobs) for jobs in (1, 2))
+    assert_array_equal(one[0], two[0])
+    assert_array_equal(one[1], two[1])
+
+
+def test_float32_scores_are_taken_as_they_are():
+    scores = np.random.default_rng(0).random((50, 2, len(TREE))).astype(np.float32)
+    for ontology in (None, TREE):
+        single, double = (solve_labels(s, ontology=ontology)[1] for s in (scores, scores.astype(np.float64)))
+        assert single.dtype == np.float64
+        assert_allclose(single, double, atol=1e-12)
+
+
+def test_no_object_gives_no_label():
+    labels, objective = solve_labels(np.zeros((0, 2, 3)))
+    assert labels.shape == (0, 2, 3) and objective.shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"alpha": (1, 2)}, r"three numbers of at least 0 .* got \(1, 2\)"),
+        ({"alpha": (1, -1, 1)}, "three numbers of at least 0"),
+        ({"solver": "magic"}, "solver must be one of 'auto'"),
+        ({"ontology": Ontology("ab")}, "scores are of 3 labels, but the ontology has 2"),
+        ({"present": [[True]]}, r"present must be of shape \(2, 2\)"),
+        ({"solver": "tree"}, "does not fit 2 views without an ontology"),
+        ({"solver": "two_views", "alpha": (1.0, 1.0, 0.1)}, "not exact for 2 of 2 objects"),
+    ],
+)
+def test_wrong_input_is_refused_with_a_sentence(options, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        solve_labels(np.ones((2, 2, 3)), **options)
+
+
+def test_wrong_scores_are_refused_with_a_sentence():
+    with pytest.raises(ValueError, match="n_objects, n_views, n_labels"):
+        solve_labels(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="NaN or infinity"):
+        solve_labels(np.full((1, 1, 2), np.nan))
+
+
+def test_every_solver_is_tried_somewhere_above():
+    assert set(SOLVERS) == {"auto", "two_views", "partitions", "labels", "tree", "sets", "milp"}
