@@ -1,0 +1,96 @@
+"""
+Search one view with another
+============================
+
+Which function does what I describe? The words of a question are one view of a function, its code is the other.
+`CrossModalRetriever` places both in one space and looks for neighbours.
+"""
+
+# %%
+# Documented functions and classes of the installed Python packages, by the words of the docstring and by the names in
+# the code. Half of the source files teach; the other half is searched.
+import numpy as np
+from sklearn.model_selection import StratifiedGroupKFold
+from sklearn.pipeline import make_pipeline
+
+from coview import (
+    CrossModalRetriever,
+    LinkPLSA,
+    MultiViewCCA,
+    TfidfViews,
+    load_python_packages,
+    mean_average_precision,
+)
+
+corpus = load_python_packages()
+X, target, groups = corpus.views, corpus.target, corpus.groups
+splitter = StratifiedGroupKFold(2, shuffle=True, random_state=0)
+train, test = next(splitter.split(X, target, groups))
+print(X)
+
+
+# %%
+# A model that places objects by any one of their views, here canonical correlation analysis, is all that is needed. Raw
+# words can be asked for, since the features have names.
+def weighed(model):
+    return make_pipeline(TfidfViews(sublinear_tf=True), model)
+
+
+retriever = CrossModalRetriever(weighed(MultiViewCCA(100, random_state=0))).fit(X[train])
+retriever.clear().add(X[test])
+question = "wait until a task is cancelled"
+hits = retriever.search(question, source="words", target="code", k=5)
+print(hits)
+
+# %%
+# Why the first one? The parts sum to its score.
+print(retriever.explain(question, hits.ids[0, 0], source="words", target="code"))
+
+# %%
+# Topic models say more: a mixture of subjects for every object, and words that go with code.
+topics = LinkPLSA(50, max_iter=50, random_state=0)
+single = CrossModalRetriever(weighed(topics)).fit(X[train])
+for found in single.tags(X[test[:3]].select("code"), 6, target="words"):
+    print(", ".join(word for word, _ in found))
+
+# %%
+# How good is it? Each held-out docstring looks for code. A hit is of the same subpackage but of *another file* (average
+# precision within 10 ranks); and is the function's own code among the first 10? Topics of one start are a matter of
+# luck: `n_models` averages over several, and `lexical` adds the words that both views share.
+cca = weighed(MultiViewCCA(100, random_state=0))
+ways = {
+    "shared words": {"model": cca, "lexical": 1.0},
+    "LinkPLSA": {"model": weighed(topics)},
+    "LinkPLSA, 3 starts": {"model": weighed(topics), "n_models": 3},
+    "CCA": {"model": cca},
+    "CCA + LinkPLSA\n+ shared words": {"model": [cca, weighed(topics)], "n_models": 3, "lexical": 0.3},
+}
+same_file = groups[test][:, None] == groups[test]
+relevant = (target[test][:, None] == target[test]) & ~same_file
+precision, recall = [], []
+for settings in ways.values():
+    searcher = CrossModalRetriever(**settings).fit(X[train]).clear().add(X[test])
+    scores = searcher.similarities(X[test], "words", "code")
+    precision.append(mean_average_precision(np.where(same_file, -np.inf, scores), relevant, at=10))
+    own = searcher.search(X[test], "words", "code", k=10).ids == X.ids[test][:, None]
+    recall.append(own.any(axis=1).mean())
+for way, *values in zip(ways, precision, recall):
+    print(f"{' '.join(way.split()):30s} MAP@10 {values[0]:.2f}, own code in the first 10: {values[1]:.2f}")
+
+# %%
+import matplotlib.pyplot as plt
+
+fig, axis = plt.subplots(figsize=(8.5, 3.6), layout="constrained")
+places = np.arange(len(ways))
+for shift, values, color, name in (
+    (-0.2, precision, "#3b6fb6", "same subpackage, other file: MAP@10"),
+    (0.2, recall, "#9aa0a6", "its own code in the first 10"),
+):
+    bars = axis.bar(places + shift, values, 0.38, color=color, label=name)
+    axis.bar_label(bars, fmt="%.2f", padding=2, fontsize=9)
+axis.set_xticks(places, ways)
+axis.set_ylim(0, 1.15)
+axis.set_title("Finding code with words, files held out", fontsize=11)
+axis.spines[["top", "right"]].set_visible(False)
+axis.legend(frameon=False, loc="upper left", ncols=2)
+plt.show()

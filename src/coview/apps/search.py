@@ -1,0 +1,88 @@
+"""`coview search`: find objects by one view with words in another; by default code of the installed Python packages."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["build_demo_retriever", "run_search", "search"]
+
+
+def search(
+    query: Annotated[str, typer.Argument(help="What to search with: words, or the path of an image.")],
+    model: Annotated[
+        Path | None, typer.Option(help="A saved CrossModalRetriever; by default one of the installed Python packages.")
+    ] = None,
+    source: Annotated[str | None, typer.Option(help="View of the query.")] = None,
+    target: Annotated[str | None, typer.Option(help="View to search in.")] = None,
+    k: Annotated[int, typer.Option("-k", "--k", min=1, help="Number of hits.")] = 10,
+    why: Annotated[bool, typer.Option("--why", help="Say what made each hit match.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for a machine to read.")] = False,
+) -> None:
+    """Search one view of objects with another: code with words, texts with an image."""
+    found = run_search(query, model, source, target, k, why=why, quiet=as_json)
+    if as_json:
+        print(json.dumps(found))
+        return
+    _show(found)
+
+
+def run_search(
+    query: str,
+    model: Path | None = None,
+    source: str | None = None,
+    target: str | None = None,
+    k: int = 10,
+    *,
+    why: bool = False,
+    quiet: bool = False,
+) -> dict[str, Any]:
+    """Search and return plain values, as `coview search --json` prints them."""
+    retriever = build_demo_retriever(quiet) if model is None else _loaded(model)
+    if model is None:
+        source, target = source or "words", target or "code"
+    elif source is None and len(retriever.view_names_) > 1:
+        listed = ", ".join(retriever.view_names_)
+        raise ValueError(f"Say which view the query belongs to: --source one of {listed}.")
+    hits = retriever.search(query, source, target, k)
+    rows: list[dict[str, Any]] = [{"id": key, "score": round(score, 6)} for key, score in hits[0]]
+    for row in rows if why else []:
+        parts = retriever.explain(query, row["id"], source, target).contributions
+        row["why"] = {name: round(value, 6) for name, value in list(parts.items())[:3]}
+    return {"query": query, "source": source, "target": target, "indexed": len(retriever.indexed_ids()), "hits": rows}
+
+
+def build_demo_retriever(quiet: bool = False) -> Any:
+    """Return a retriever of the code of the installed Python packages by the words of their documentation."""
+    from sklearn.pipeline import make_pipeline
+
+    from coview import CrossModalRetriever, MultiViewCCA, TfidfViews, load_python_packages
+
+    if not quiet:
+        print("Reading the Python packages on this machine (parsed, never imported) ...", file=sys.stderr)
+    model = make_pipeline(TfidfViews(sublinear_tf=True), MultiViewCCA(100, random_state=0))
+    return CrossModalRetriever(model, lexical=0.3).fit(load_python_packages().views)
+
+
+def _loaded(path: Path) -> Any:
+    from coview import CrossModalRetriever, load
+
+    model = load(path)
+    if not isinstance(model, CrossModalRetriever):
+        raise ValueError(f"{path} holds a {type(model).__name__}; search needs a saved CrossModalRetriever.")
+    return model
+
+
+def _show(found: dict[str, Any]) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console.print(f"{found['target'] or 'hits'} for {found['query']!r}, of {found['indexed']:,} objects")
+    for row in found["hits"]:
+        console.print(f"  {row['score']:.3f}  {row['id']}")
+        for name, value in row.get("why", {}).items():
+            console.print(f"           {value:+.3f}  {name}", style="dim")

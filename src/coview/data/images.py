@@ -1,0 +1,332 @@
+"""Images become counts: colours, local binary patterns, and visual words of SIFT descriptors.
+
+Each class is a scikit-learn transformer from images to a sparse matrix of counts (images x features), which is a view,
+or the vectoriser of one: ``TextViews({"words": "caption", "colours": "file"}, {"colours": ColorHistogram()})``. An
+image is the path of a file, or an array (rows x columns, or rows x columns x 3 or 4) of bytes or of numbers from 0 to
+1. Needs scikit-image: ``pip install "coview[image]"``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.cluster import MiniBatchKMeans
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from coview.exceptions import DataFileError, EngineError, ViewsError
+
+__all__ = ["ColorHistogram", "LocalBinaryPatterns", "SiftWords", "read_image"]
+
+
+class _ImageCounts(TransformerMixin, BaseEstimator):
+    """Images in, counts out; a subclass says how to count one image."""
+
+    max_side: int | None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.string = True
+        tags.no_validation = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Check the parameters; there is nothing to learn."""
+        self._check_parameters()
+        self.n_features_out_ = self._width()
+        return self
+
+    def transform(self, X: Any) -> sparse.csr_array:
+        """Return the counts of each image (images x features)."""
+        check_is_fitted(self, "n_features_out_")
+        return self._stacked([self._counts(image) for image in self._images(X)])
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the features."""
+        check_is_fitted(self, "n_features_out_")
+        return np.array(self._names(), dtype=object)
+
+    def _images(self, X: Any) -> Iterator[np.ndarray]:
+        if isinstance(X, (str, os.PathLike)) or (isinstance(X, np.ndarray) and X.dtype != object and X.ndim < 3):
+            raise ViewsError(f"{type(self).__name__} needs a list of images, got one of type {type(X).__name__}.")
+        for i, image in enumerate(X):
+            yield _smaller(read_image(image, where=f"Image {i}"), self.max_side)
+
+    def _stacked(self, rows: list[np.ndarray]) -> sparse.csr_array:
+        if not rows:
+            raise ViewsError("There are 0 images: there is nothing to count. Pass at least one image.")
+        return sparse.csr_array(np.vstack(rows).astype(np.float64))
+
+    def _check_parameters(self) -> None:
+        if self.max_side is not None:
+            _check_whole("max_side", self.max_side, 8)
+
+    def _width(self) -> int:
+        raise TypeError(f"{type(self).__name__} does not say how many features it has.")
+
+    def _names(self) -> list[str]:
+        raise TypeError(f"{type(self).__name__} does not say what its features are called.")
+
+    def _counts(self, image: np.ndarray) -> np.ndarray:
+        raise TypeError(f"{type(self).__name__} does not say how to count.")
+
+
+class ColorHistogram(_ImageCounts):
+    """Count the pixels of each colour, with every channel cut into equal bins.
+
+    Parameters
+    ----------
+    bins : int, default=6
+        Bins of each of the three channels: 6 x 6 x 6 colours.
+    max_side : int or None, default=256
+        Larger images are made smaller before counting; None leaves them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> red = np.zeros((4, 5, 3), dtype=np.uint8)
+    >>> red[..., 0] = 255
+    >>> counts = ColorHistogram(bins=2).fit_transform([red])
+    >>> counts.toarray().astype(int)
+    array([[ 0,  0,  0,  0, 20,  0,  0,  0]])
+    """
+
+    def __init__(self, bins: int = 6, max_side: int | None = 256) -> None:
+        self.bins = bins
+        self.max_side = max_side
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        _check_whole("bins", self.bins, 2)
+
+    def _width(self) -> int:
+        return self.bins**3
+
+    def _names(self) -> list[str]:
+        each = range(self.bins)
+        return [f"r{r}g{g}b{b}" for r in each for g in each for b in each]
+
+    def _counts(self, image: np.ndarray) -> np.ndarray:
+        levels = np.minimum((image * self.bins).astype(np.intp), self.bins - 1).reshape(-1, 3)
+        codes = (levels[:, 0] * self.bins + levels[:, 1]) * self.bins + levels[:, 2]
+        return np.bincount(codes, minlength=self.bins**3)
+
+
+class LocalBinaryPatterns(_ImageCounts):
+    """Count how the brightness around each pixel compares with its own: edges, corners, spots, flat parts.
+
+    Uniform patterns, which do not change when the image is turned (Ojala et al., 2002): `points` + 2 of them per cell.
+
+    Parameters
+    ----------
+    points : int, default=8
+        Neighbours of a pixel that are compared with it.
+    radius : float, default=1.0
+        Their distance, in pixels.
+    grid : int, default=1
+        The image is cut into grid x grid cells, counted apart.
+    max_side : int or None, default=256
+        Larger images are made smaller before counting; None leaves them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from importlib.util import find_spec
+    >>> flat = np.full((16, 16), 0.5)
+    >>> if find_spec("skimage"):
+    ...     assert LocalBinaryPatterns().fit_transform([flat]).sum() == 256
+    """
+
+    def __init__(self, points: int = 8, radius: float = 1.0, grid: int = 1, max_side: int | None = 256) -> None:
+        self.points = points
+        self.radius = radius
+        self.grid = grid
+        self.max_side = max_side
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        _check_whole("points", self.points, 2)
+        _check_whole("grid", self.grid, 1)
+        if not 0 < self.radius < np.inf:
+            raise ValueError(f"radius must be a positive number, got {self.radius!r}.")
+
+    def _width(self) -> int:
+        return self.grid**2 * (self.points + 2)
+
+    def _names(self) -> list[str]:
+        cells = [f"cell{r}{c}_" for r in range(self.grid) for c in range(self.grid)] if self.grid > 1 else [""]
+        return [f"{cell}pattern{k}" for cell in cells for k in range(self.points + 2)]
+
+    def _counts(self, image: np.ndarray) -> np.ndarray:
+        grey = np.rint(255 * _grey(image)).astype(np.uint8)  # whole numbers: equal pixels compare as equal
+        codes = _skimage("feature").local_binary_pattern(grey, self.points, self.radius, method="uniform").astype(int)
+        cells = [cell for band in np.array_split(codes, self.grid) for cell in np.array_split(band, self.grid, axis=1)]
+        return np.concatenate([np.bincount(cell.ravel(), minlength=self.points + 2) for cell in cells])
+
+
+class SiftWords(_ImageCounts):
+    """Count visual words: SIFT descriptors of an image, each given to the nearest of learned centres.
+
+    Parameters
+    ----------
+    n_words : int, default=256
+        Number of centres.
+    max_descriptors : int, default=100_000
+        Descriptors from which the centres are learned, drawn evenly over the images.
+    max_side : int or None, default=256
+        Larger images are made smaller before looking for key points; None leaves them.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the draw and of the search for centres.
+
+    Attributes
+    ----------
+    centers_ : ndarray (n_words, 128)
+        The visual words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from importlib.util import find_spec
+    >>> noise = [np.kron(np.random.default_rng(i).random((12, 12)), np.ones((6, 6))) for i in range(4)]
+    >>> if find_spec("skimage"):
+    ...     assert SiftWords(n_words=5, random_state=0).fit_transform(noise).shape == (4, 5)
+    """
+
+    def __init__(
+        self,
+        n_words: int = 256,
+        max_descriptors: int = 100_000,
+        max_side: int | None = 256,
+        random_state: Any = None,
+    ) -> None:
+        self.n_words = n_words
+        self.max_descriptors = max_descriptors
+        self.max_side = max_side
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> SiftWords:
+        """Learn the visual words of images."""
+        self._learn(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> sparse.csr_array:
+        """Learn the visual words of images and count them; each image is read once."""
+        return self._stacked([self._assigned(part) for part in self._learn(X)])
+
+    def _learn(self, X: Any) -> list[np.ndarray]:
+        self._check_parameters()
+        random = check_random_state(self.random_state)
+        found = [self._described(image) for image in self._images(X)]
+        total = sum(map(len, found))
+        if total < self.n_words:
+            raise ViewsError(
+                f"SiftWords found {total} descriptors in {len(found)} images, fewer than n_words={self.n_words}. Give "
+                "more or larger images, or ask for fewer words."
+            )
+        share = min(1.0, self.max_descriptors / total)
+        sample = np.vstack([part[random.permutation(len(part))[: int(np.ceil(share * len(part)))]] for part in found])
+        search = MiniBatchKMeans(self.n_words, n_init=3, random_state=random.randint(2**31 - 1)).fit(sample)
+        self.centers_ = search.cluster_centers_
+        self.n_features_out_ = self.n_words
+        return found
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        _check_whole("n_words", self.n_words, 2)
+        _check_whole("max_descriptors", self.max_descriptors, self.n_words)
+
+    def _width(self) -> int:
+        return self.n_words
+
+    def _names(self) -> list[str]:
+        return [f"visual{k}" for k in range(self.n_words)]
+
+    def _counts(self, image: np.ndarray) -> np.ndarray:
+        return self._assigned(self._described(image))
+
+    def _described(self, image: np.ndarray) -> np.ndarray:
+        finder = _skimage("feature").SIFT()
+        try:
+            finder.detect_and_extract(_grey(image))
+        except RuntimeError:  # scikit-image's word for an image without key points: it has no visual words
+            return np.empty((0, 128))
+        return finder.descriptors.astype(np.float64)
+
+    def _assigned(self, descriptors: np.ndarray) -> np.ndarray:
+        if not len(descriptors):
+            return np.zeros(self.n_words)
+        # the nearest centre: |d|^2 is the same for all of them
+        away = (self.centers_**2).sum(axis=1) - 2 * descriptors @ self.centers_.T
+        return np.bincount(away.argmin(axis=1), minlength=self.n_words)
+
+
+def read_image(image: Any, where: str = "The image") -> np.ndarray:
+    """Return an image, given by path or as an array, as numbers from 0 to 1 (rows x columns x 3).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> read_image(np.full((2, 3), 255, dtype=np.uint8)).shape
+    (2, 3, 3)
+    """
+    if isinstance(image, (str, os.PathLike)):
+        path = os.fspath(image)
+        if not os.path.isfile(path):
+            raise DataFileError(f"{where}: there is no file {path!r}.")
+        reader = _skimage("io")
+        try:
+            values = np.asarray(reader.imread(path))
+        except (OSError, ValueError, SyntaxError) as error:
+            raise DataFileError(f"{where}: {path!r} cannot be read as an image ({error}).") from error
+    else:
+        values = np.asarray(image)
+    if values.ndim not in (2, 3) or (values.ndim == 3 and values.shape[2] not in (1, 3, 4)) or 0 in values.shape:
+        raise ViewsError(f"{where} must be rows x columns, or rows x columns x 3 colours, got shape {values.shape}.")
+    if values.dtype.kind not in "buif":
+        raise ViewsError(f"{where} must hold numbers, got dtype {values.dtype}.")
+    if values.dtype.kind in "ui":
+        values = values / np.iinfo(values.dtype).max
+    values = values.astype(np.float64)
+    if not (values.min() >= 0 and values.max() <= 1):
+        raise ViewsError(
+            f"{where} must hold bytes, or numbers from 0 to 1, got {values.min():.3g} to {values.max():.3g}."
+        )
+    if values.ndim == 2 or values.shape[2] == 1:
+        return np.repeat(values.reshape(*values.shape[:2], 1), 3, axis=2)
+    return values[..., :3]
+
+
+def _grey(image: np.ndarray) -> np.ndarray:
+    """Brightness as eyes see it."""
+    return image @ np.array([0.2125, 0.7154, 0.0721])
+
+
+def _smaller(image: np.ndarray, max_side: int | None) -> np.ndarray:
+    longest = max(image.shape[:2])
+    if max_side is None or longest <= max_side:
+        return image
+    shape = [max(1, round(side * max_side / longest)) for side in image.shape[:2]]
+    return np.clip(_skimage("transform").resize(image, (*shape, 3), anti_aliasing=True), 0, 1)
+
+
+def _skimage(part: str) -> Any:
+    import importlib
+
+    try:
+        return importlib.import_module(f"skimage.{part}")
+    except ImportError as error:
+        raise EngineError(
+            "Reading images and their patterns needs scikit-image, which is not installed. Run: pip install "
+            '"coview[image]".'
+        ) from error
+
+
+def _check_whole(name: str, value: Any, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")

@@ -1,0 +1,91 @@
+"""What a search gives back, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Hits", "Match"]
+
+SHOWN = 3  # queries that a repr shows
+
+
+@dataclass(frozen=True, eq=False)
+class Hits:
+    """The best objects of each query, best first.
+
+    Attributes
+    ----------
+    ids : ndarray (n_queries, k)
+        Identifiers of the objects.
+    scores : ndarray (n_queries, k)
+        Their scores, falling.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> hits = Hits(np.array([["b", "a"]]), np.array([[0.9, 0.4]]))
+    >>> hits
+    Hits of 1 query, 2 each
+       0.900  b
+       0.400  a
+    >>> hits[0]
+    [('b', 0.9), ('a', 0.4)]
+    """
+
+    ids: np.ndarray
+    scores: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, query: int) -> list[tuple[Any, float]]:
+        return list(zip(self.ids[query].tolist(), self.scores[query].tolist()))
+
+    def __iter__(self) -> Iterator[list[tuple[Any, float]]]:
+        return (self[query] for query in range(len(self)))
+
+    def __repr__(self) -> str:
+        n, k = self.ids.shape
+        lines = [f"Hits of {n} {'query' if n == 1 else 'queries'}, {k} each"]
+        for query in range(min(n, SHOWN)):
+            lines += [f"  query {query}"] if n > 1 else []
+            lines += [f"  {score:6.3f}  {key}" for key, score in self[query]]
+        if n > SHOWN:
+            lines.append(f"  ... and {n - SHOWN} more queries")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """Why an object was found: what each topic (or class, or shared word) adds to its score.
+
+    Attributes
+    ----------
+    score : float
+        The score of the object.
+    contributions : dict
+        What each part adds, by name, largest first; they sum to the score.
+
+    Examples
+    --------
+    >>> Match(0.9, {"topic 3": 0.7, "topic 1": 0.3, "topic 0": -0.1})
+    Match of score 0.900
+      +0.700  topic 3
+      +0.300  topic 1
+      -0.100  topic 0
+    """
+
+    score: float
+    contributions: dict[str, float] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        ranked = sorted(self.contributions.items(), key=lambda part: -abs(part[1]))
+        lines = [f"Match of score {self.score:.3f}"]
+        lines += [f"  {value:+.3f}  {name}" for name, value in ranked[:5]]
+        if len(ranked) > 5:
+            lines.append(f"  {sum(value for _, value in ranked[5:]):+.3f}  {len(ranked) - 5} others together")
+        return "\n".join(lines)

@@ -1,0 +1,304 @@
+"""Nearest vectors by inner product: exactly, block by block, or through an HNSW graph whose recall is measured.
+
+    score(query, item) = <query, item>          vectors of length 1 make it a correlation
+
+Exact search multiplies the queries with one block of items after the other, in float32, and keeps the k best so far:
+only scores above the k-th best are looked at again. Of equal scores the item that came first wins, so a result never
+depends on chance or on the blocks.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from coview.exceptions import EngineError
+
+__all__ = ["ExactIndex", "GraphIndex", "best_of_blocks", "make_index", "restore_index"]
+
+BLOCK_ROWS = 16_384  # items per block
+BLOCK_QUERIES = 256  # queries at a time: bounds the scores that are held
+AUTO_ROWS = 200_000  # above so many items, "auto" takes the graph where usearch is installed
+CONNECTIVITY, EFFORT_ADD, EFFORT_SEARCH, MOST_EFFORT = 32, 128, 64, 2_048
+SAMPLE = 256  # items whose nearest ones are searched for to measure recall
+
+
+class ExactIndex:
+    """All items in one matrix; search looks at every one of them.
+
+    Parameters
+    ----------
+    width : int
+        Length of the vectors.
+
+    Attributes
+    ----------
+    keys : ndarray of int64 (n_items,)
+        Keys of the items, increasing.
+    vectors : ndarray of float32 (n_items, width)
+        The items.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> index = ExactIndex(2)
+    >>> index.add([7, 8, 9], np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]))
+    >>> keys, scores = index.search(np.array([[1.0, 0.0]]), 2)
+    >>> keys.tolist(), scores.round(1).tolist()
+    ([[7, 9]], [[1.0, 0.6000000238418579]])
+    """
+
+    kind = "exact"
+
+    def __init__(self, width: int) -> None:
+        self.keys = np.empty(0, dtype=np.int64)
+        self.vectors = np.empty((0, width), dtype=np.float32)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def add(self, keys: Any, vectors: np.ndarray) -> None:
+        """Add items; their keys are larger than all keys so far, and increase."""
+        keys = np.asarray(keys, dtype=np.int64)
+        vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+        if not len(keys):
+            return
+        last = self.keys[-1:] if len(self.keys) else keys[:1] - 1
+        if (np.diff(np.concatenate([last, keys])) <= 0).any():
+            raise ValueError("Keys of new items must increase, and be larger than all keys in the index.")
+        self.keys = np.concatenate([self.keys, keys])
+        self.vectors = np.concatenate([self.vectors, vectors]) if len(self.vectors) else vectors
+
+    def remove(self, keys: Any) -> None:
+        """Take items out; keys that are not there are passed over."""
+        kept = ~np.isin(self.keys, keys)
+        if not kept.all():
+            self.keys, self.vectors = self.keys[kept], self.vectors[kept]
+
+    def search(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the keys and the scores of the k best items of each query, best first."""
+        return self._exactly(queries, k)
+
+    def rows_of(self, keys: np.ndarray) -> np.ndarray:
+        """Rows of some items, by key."""
+        return np.searchsorted(self.keys, keys)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+
+    def _exactly(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        queries = np.ascontiguousarray(queries, dtype=np.float32)
+        rows, scores = best_of_blocks(
+            lambda q, start, stop: queries[q] @ self.vectors[start:stop].T, len(queries), len(self), k
+        )
+        return self.keys[rows], scores
+
+
+class GraphIndex(ExactIndex):
+    """Items in an HNSW graph (usearch); search looks at few of them, and misses some.
+
+    When the graph is built, and whenever it has grown by half, the neighbours of a sample of the items are searched for
+    in it and exactly; the effort of the search is doubled until the recall reaches `recall`.
+
+    Parameters
+    ----------
+    width : int
+        Length of the vectors.
+    recall : float, default=0.95
+        Share of the 10 best items that search is to find, on average.
+
+    Attributes
+    ----------
+    recall_ : float
+        The share it found, when last measured.
+    effort : int
+        Number of candidates that a search holds (usearch's expansion).
+    """
+
+    kind = "hnsw"
+
+    def __init__(self, width: int, recall: float = 0.95) -> None:
+        super().__init__(width)
+        self.recall = recall
+        self.recall_ = math.nan
+        self.effort = EFFORT_SEARCH
+        self._graph: Any = None
+        self._measured_at = 0
+
+    def add(self, keys: Any, vectors: np.ndarray) -> None:
+        """Add items, and measure the recall again where they are many."""
+        before = len(self)
+        super().add(keys, vectors)
+        if len(self) == before:
+            return
+        graph = self._opened()
+        graph.add(self.keys[before:], self.vectors[before:])
+        if len(self) > 1.5 * self._measured_at:
+            self.measure()
+
+    def remove(self, keys: Any) -> None:
+        """Take items out of the graph and of the matrix."""
+        gone = self.keys[np.isin(self.keys, keys)]
+        super().remove(keys)
+        if not len(self):
+            self._graph, self._measured_at = None, 0
+        elif len(gone):
+            self._opened().remove(gone)
+
+    def search(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the keys and the exact scores of the k best items found for each query, best first."""
+        queries = np.ascontiguousarray(queries, dtype=np.float32)
+        k = min(k, len(self))
+        if not k or not len(queries):
+            return self._exactly(queries, k)
+        graph = self._opened()
+        graph.expansion_search = max(self.effort, k)
+        found = graph.search(queries, k)
+        counts = getattr(found, "counts", len(found))  # one query alone comes back without counts
+        short = np.broadcast_to(np.asarray(counts) < k, len(queries))  # removals may leave parts out of reach
+        keys = np.full((len(queries), k), self.keys[0])
+        found_keys = np.atleast_2d(found.keys)
+        keys[~short] = found_keys[~short, :k] if not short.all() else keys[~short]
+        vectors = self.vectors[self.rows_of(keys)]
+        scores = np.einsum("qkd,qd->qk", vectors, queries)
+        if short.any():
+            keys[short], scores[short] = self._exactly(queries[short], k)
+        order = np.lexsort((keys, -scores), axis=1)
+        return np.take_along_axis(keys, order, axis=1), np.take_along_axis(scores, order, axis=1)
+
+    def measure(self, k: int = 10) -> float:
+        """Measure the recall of the k best on a sample of the items, raising the effort until it is high enough."""
+        rng = np.random.default_rng(0)
+        sample = np.sort(rng.choice(len(self), min(SAMPLE, len(self)), replace=False))
+        queries = self.vectors[sample]
+        _, exact = self._exactly(queries, k)
+        while True:
+            _, scores = self.search(queries, k)
+            # by score, not by key: items of equal score serve equally well
+            self.recall_ = float(np.mean(scores >= exact[:, -1:] - 1e-6))
+            if self.recall_ >= self.recall or self.effort >= min(MOST_EFFORT, len(self)):
+                break
+            self.effort *= 2
+        self._measured_at = len(self)
+        return self.recall_
+
+    def _opened(self) -> Any:
+        if self._graph is None:
+            self._graph = _usearch().Index(
+                ndim=self.vectors.shape[1],
+                metric="ip",
+                dtype="f32",
+                connectivity=CONNECTIVITY,
+                expansion_add=EFFORT_ADD,
+                expansion_search=self.effort,
+            )
+        return self._graph
+
+    # -- as plain values, for pickles and model files
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(vars(self))
+        graph = state.pop("_graph")
+        state["graph"] = None if graph is None else np.frombuffer(bytes(graph.save()), dtype=np.uint8)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        graph = state["graph"]
+        vars(self).update({name: value for name, value in state.items() if name != "graph"})
+        self._graph = None if graph is None else _usearch().Index.restore(graph.tobytes())
+
+
+def make_index(kind: str, width: int, n_items: int, recall: float = 0.95) -> ExactIndex:
+    """Return an empty index: "exact", "hnsw", or "auto" by the number of items that are to come.
+
+    Examples
+    --------
+    >>> make_index("auto", width=20, n_items=1000).kind
+    'exact'
+    """
+    if kind == "hnsw" or (kind == "auto" and n_items > AUTO_ROWS and _has_usearch()):
+        _usearch()
+        return GraphIndex(width, recall)
+    return ExactIndex(width)
+
+
+def restore_index(kind: str, state: dict[str, Any]) -> ExactIndex:
+    """Return an index from its kind and its state of plain values.
+
+    Examples
+    --------
+    >>> len(restore_index("exact", ExactIndex(3).__getstate__()))
+    0
+    """
+    index = object.__new__(GraphIndex if kind == "hnsw" else ExactIndex)
+    index.__setstate__(state)
+    return index
+
+
+def best_of_blocks(scores_of: Any, n_queries: int, n_items: int, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and scores of the k best items of each query, given a function that scores (queries, first, last + 1 item).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores = np.array([[0.1, 0.9, 0.5, 0.9]])
+    >>> best_of_blocks(lambda q, start, stop: scores[q, start:stop], 1, 4, 2)[0]
+    array([[1, 3]])
+    """
+    k = min(k, n_items)
+    rows = np.zeros((n_queries, k), dtype=np.int64)
+    best = np.full((n_queries, k), -np.inf, dtype=np.float32)
+    if not k:
+        return rows, best
+    for first in range(0, n_queries, BLOCK_QUERIES):
+        part = slice(first, min(first + BLOCK_QUERIES, n_queries))
+        for start in range(0, n_items, BLOCK_ROWS):
+            stop = min(start + BLOCK_ROWS, n_items)
+            _keep_best(scores_of(part, start, stop), start, rows[part], best[part])
+    return rows, best
+
+
+def _keep_best(scores: np.ndarray, start: int, rows: np.ndarray, best: np.ndarray) -> None:
+    """Merge a block of scores into the best so far, in place."""
+    k = best.shape[1]
+    bar = best[:, -1:]
+    better = scores > bar  # an equal score of a later item does not displace an earlier one
+    crowded = np.flatnonzero(np.count_nonzero(better, axis=1) > 4 * k)
+    if len(crowded):  # the first blocks: the k-th best of the block itself is a closer bar
+        at = scores.shape[1] - k
+        closer = np.partition(scores[crowded], at, axis=1)[:, [at]]
+        better[crowded] &= scores[crowded] >= closer
+    query, column = np.nonzero(better)
+    if not len(query):
+        return
+    touched, counts = np.unique(query, return_counts=True)
+    whose = np.concatenate([np.repeat(touched, k), query])
+    row = np.concatenate([rows[touched].ravel(), column + start])
+    score = np.concatenate([best[touched].ravel(), scores[query, column]])
+    # held ones come first within equal scores: their rows are lower, and padding has the lowest score of all
+    order = np.lexsort((row, -score, whose))
+    sizes = counts + k
+    firsts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    taken = order[firsts[:, None] + np.arange(k)]
+    rows[touched], best[touched] = row[taken], score[taken]
+
+
+def _has_usearch() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("usearch") is not None
+
+
+def _usearch() -> Any:
+    try:
+        from usearch import index
+    except ImportError as error:
+        raise EngineError(
+            'index="hnsw" needs usearch, which is not installed. Run: pip install "coview[ann]", or use index="exact".'
+        ) from error
+    return index

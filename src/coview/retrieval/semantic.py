@@ -1,0 +1,129 @@
+"""Semantic correlation matching: a common space by canonical correlation, and classes in it, view by view.
+
+    p(class | object, view) = softmax(C_v G_v(object) + b_v),     G_v = the object's place by its view v alone
+
+Costa Pereira et al. (2014). Objects of different views are compared by their class probabilities.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from coview.data.views import Views
+from coview.exceptions import ViewsError
+from coview.labels import LabelledScoreMixin, encode_labels
+from coview.parameters import per_view
+from coview.retrieval.correlation import MultiViewCCA
+from coview.retrieval.heads import fit_head, head_probabilities
+
+__all__ = ["SemanticCorrelationMatching"]
+
+
+class SemanticCorrelationMatching(LabelledScoreMixin, ClassifierMixin, MultiViewCCA):
+    """Classes of objects from any of their views, through a space in which the views correlate.
+
+    Parameters
+    ----------
+    n_components : int, default=100
+        Dimensions of the common space; fewer where the views have fewer.
+    regularization : float or {view: float}, default=0.005
+        Ridge of each view, as a share of its total variance.
+    C : float or {view: float}, default=1.0
+        Inverse strength of the penalty of the logistic regressions.
+    power, rank, power_iter, random_state
+        As in `MultiViewCCA`.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes, sorted.
+    heads_ : dict of estimators
+        The logistic regression of each view, in the common space.
+    weights_, offsets_, correlations_
+        As in `MultiViewCCA`.
+
+    See Also
+    --------
+    CrossModalRetriever : search with it.
+
+    Examples
+    --------
+    >>> from coview import SemanticCorrelationMatching, make_topic_views
+    >>> data = make_topic_views(n_objects=200, n_clusters=3, random_state=0)
+    >>> model = SemanticCorrelationMatching(n_components=4, random_state=0).fit(data.views[:150], data.target[:150])
+    >>> model.transform(data.views[150:].select("view1")).shape
+    (50, 3)
+    >>> model.score(data.views[150:].select("view1"), data.target[150:]) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 100,
+        *,
+        regularization: Any = 0.005,
+        C: Any = 1.0,
+        power: float = 1.0,
+        rank: int | None = None,
+        power_iter: int = 4,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            n_components,
+            regularization=regularization,
+            power=power,
+            rank=rank,
+            power_iter=power_iter,
+            random_state=random_state,
+        )
+        self.C = C
+
+    def fit(self, X: Any, y: Any = None) -> SemanticCorrelationMatching:
+        """Learn the common space from all objects, and the classes from the labelled ones."""
+        views = self._fit_views(X)
+        codes, self.classes_ = encode_labels(y, len(views))
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"SemanticCorrelationMatching needs at least 2 classes, got 1 class ({self.classes_[0]!r})."
+            )
+        self._learn_space(views)
+        self.heads_ = {}
+        strengths = per_view("C", self.C, views.names)
+        for v, name in enumerate(views.names):
+            usable = views.present[:, v] & (codes >= 0)
+            if not usable.any():
+                raise ViewsError(f"No labelled object has view {name!r}. Label some, or leave the view out.")
+            placed = self._placed(name, views[name])[usable]
+            self.heads_[name] = fit_head(placed, codes[usable], strengths[v])
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Class probabilities, the same as `predict_proba`; `project` gives the common space."""
+        return self.predict_proba(X)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Class probabilities from some or all of the fitted views: the mean over those that an object has."""
+        check_is_fitted(self, "heads_")
+        views = self._new_views(X)
+        return self._probabilities(views).astype(next(views.values()).dtype, copy=False)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Likeliest class from some or all of the fitted views."""
+        found = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[found]
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.classes_)
+
+    def _probabilities(self, views: Views) -> np.ndarray:
+        total = np.zeros((len(views), len(self.classes_)))
+        for v, name in enumerate(views.names):
+            found = head_probabilities(self.heads_[name], self._placed(name, views[name]), len(self.classes_))
+            total += views.present[:, [v]] * found
+        mass = total.sum(axis=1, keepdims=True)
+        return np.where(mass > 0, total / np.where(mass > 0, mass, 1), 1 / len(self.classes_))

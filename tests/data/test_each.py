@@ -1,0 +1,62 @@
+"""Scikit-learn transformers on views."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.decomposition import TruncatedSVD
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from coview import EachView, Views, load, save
+
+
+def views() -> Views:
+    rng = np.random.default_rng(0)
+    words = sparse.csr_array(rng.poisson(1.0, size=(12, 6)).astype(float))
+    return Views(size=rng.normal(size=(12, 3)), words=words, feature_names={"size": ["a", "b", "c"]})
+
+
+def test_each_view_gets_the_transformer_that_names_it():
+    X = views()
+    found = EachView({"size": StandardScaler(), "words": TruncatedSVD(2, random_state=0)}).fit_transform(X)
+    np.testing.assert_allclose(found["size"], StandardScaler().fit_transform(X["size"]))
+    np.testing.assert_allclose(found["words"], TruncatedSVD(2, random_state=0).fit_transform(X["words"]))
+    assert found.feature_names["size"].tolist() == ["a", "b", "c"]
+
+
+def test_one_transformer_is_for_the_views_that_are_named():
+    X = views()
+    model = EachView(MinMaxScaler(), views="size").fit(X)
+    assert model.transform(X)["words"] is not None and list(model.transformers_) == ["size"]
+    np.testing.assert_allclose(model.transform(X.select("size"))["size"].max(axis=0), 1)
+
+
+def test_rows_that_lack_a_view_teach_nothing_and_stay_empty():
+    X = views()
+    present = np.ones((12, 2), dtype=bool)
+    present[:4, 0] = False
+    size = X["size"].copy()
+    size[:4] = 0
+    partial = Views(size=size, words=X["words"], present=present)
+    model = EachView({"size": StandardScaler()}).fit(partial)
+    found = model.transform(partial)
+    assert not found["size"][:4].any() and np.array_equal(found.present, present)
+    np.testing.assert_allclose(found["size"][4:], StandardScaler().fit_transform(size[4:]))
+    assert model.transform(partial[:4])["size"].shape == (4, 3)
+
+
+def test_it_is_saved_with_its_transformers(tmp_path):
+    X = views()
+    model = EachView({"size": StandardScaler()}).fit(X)
+    save(model, tmp_path / "e.coview")
+    assert load(tmp_path / "e.coview").transform(X) == model.transform(X)
+
+
+def test_what_is_no_transformer_or_no_view_is_refused():
+    with pytest.raises(TypeError, match="must have fit and transform"):
+        EachView({"size": 3}).fit(views())
+    with pytest.raises(ValueError, match="'sound', but the views are 'size', 'words'"):
+        EachView({"sound": StandardScaler()}).fit(views())
+    with pytest.raises(ValueError, match="a mapping names its own views"):
+        EachView({"size": StandardScaler()}, views="size").fit(views())

@@ -1,0 +1,375 @@
+"""Searching one view with another: scores against a plain formula, raw queries, the index, tags and explanations."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from coview import LinkPLSA, MultiViewPLSA, TextViews, TfidfViews, Views, make_topic_views
+from coview.retrieval.correlation import MultiViewCCA
+from coview.retrieval.retriever import CrossModalRetriever
+from coview.retrieval.semantic import SemanticCorrelationMatching
+
+MODELS = {
+    "LinkPLSA": LinkPLSA(4, random_state=0),
+    "MultiViewPLSA": MultiViewPLSA(4, 6, random_state=0),
+    "MultiViewCCA": MultiViewCCA(4, random_state=0),
+    "SemanticCorrelationMatching": SemanticCorrelationMatching(4, random_state=0),
+    "pipeline": make_pipeline(TfidfViews(), LinkPLSA(4, random_state=0)),
+}
+TABLE = {
+    "title": ["red fox jumps", "blue sea wave", "red fox den", "sea wave blue"] * 8,
+    "body": ["fox forest red", "wave beach sea", "forest fox hunt", "beach sea sand"] * 8,
+}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_topic_views(180, {"words": 80, "image": 50}, n_clusters=4, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def linked(data):
+    return CrossModalRetriever(LinkPLSA(4, random_state=0)).fit(data.views[:140], data.target[:140])
+
+
+@pytest.fixture(scope="module")
+def texts():
+    model = make_pipeline(TextViews(), TfidfViews(), LinkPLSA(2, random_state=0))
+    return CrossModalRetriever(model).fit(TABLE)
+
+
+def correlation(a: np.ndarray, b: np.ndarray, mean_a: np.ndarray, mean_b: np.ndarray) -> np.ndarray:
+    a, b = a - mean_a, b - mean_b
+    return (a / np.linalg.norm(a, axis=1, keepdims=True)) @ (b / np.linalg.norm(b, axis=1, keepdims=True)).T
+
+
+# -- scores
+
+
+def test_topic_space_is_the_centred_correlation_of_topic_proportions(data, linked):
+    model, train, new = linked.model_, data.views[:140], data.views[140:]
+    words, image = (model.transform(train.select(name)) for name in ("words", "image"))
+    query = model.transform(new.select("words"))
+    expected = correlation(query, image, words.mean(axis=0), image.mean(axis=0))
+    np.testing.assert_allclose(linked.similarities(new, "words", "image"), expected, atol=1e-5)
+
+
+def test_rows_can_be_centred_by_their_own_mean(data):
+    retriever = CrossModalRetriever(LinkPLSA(4, random_state=0), center="row").fit(data.views[:140])
+    places = {name: retriever.model_.transform(data.views[:140].select(name)) for name in ("words", "image")}
+    expected = np.corrcoef(places["words"][:3], places["image"])[:3, 3:]
+    found = retriever.similarities(data.views[:3].select("words"))
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_semantic_space_is_the_centred_correlation_of_class_probabilities(data):
+    train, new, y = data.views[:140], data.views[140:], data.target[:140]
+    retriever = CrossModalRetriever(LinkPLSA(4, random_state=0), "semantic", C=2.0).fit(train, y)
+    found = {}
+    for name, part in (("words", new), ("image", train)):
+        places = retriever.model_.transform(train.select(name))
+        head = LogisticRegression(C=2.0, max_iter=1000).fit(places, y)
+        found[name] = (head.predict_proba(retriever.model_.transform(part.select(name))), head.predict_proba(places))
+    expected = correlation(
+        found["words"][0], found["image"][0], found["words"][1].mean(axis=0), found["image"][1].mean(axis=0)
+    )
+    np.testing.assert_allclose(retriever.similarities(new, "words", "image"), expected, atol=2e-3)
+
+
+def test_a_model_with_classes_of_its_own_needs_no_others(data):
+    model = SemanticCorrelationMatching(4, random_state=0)
+    retriever = CrossModalRetriever(model, "semantic").fit(data.views[:140], data.target[:140])
+    assert retriever.heads_ == {"words": [None], "image": [None]} and retriever.means_["words"][0].shape == (4,)
+    topic = CrossModalRetriever(model, "topic").fit(data.views[:140], data.target[:140])
+    np.testing.assert_allclose(topic.means_["words"][0], 0, atol=1e-8)  # canonical variates, which are centred
+
+
+@pytest.mark.parametrize("space", ["topic", "semantic"])
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_every_model_finds_objects_of_the_same_cluster_through_the_other_view(data, model, space):
+    retriever = CrossModalRetriever(model, space).fit(data.views[:140], data.target[:140])
+    for source, target in (("words", "image"), ("image", "words")):
+        hits = retriever.search(data.views[140:].select(source), target=target, k=5)
+        assert np.mean(data.target[hits.ids] == data.target[140:, None]) > 0.9
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_a_search_gives_the_largest_similarities(data, model):
+    retriever = CrossModalRetriever(model).fit(data.views[:140], data.target[:140])
+    scores = retriever.similarities(data.views[140:], "words", "image")
+    hits = retriever.search(data.views[140:], "words", "image", k=6)
+    np.testing.assert_allclose(hits.scores, np.sort(scores, axis=1)[:, ::-1][:, :6], atol=1e-6)
+
+
+def test_a_query_of_several_views_stands_between_them(data, linked):
+    both = linked.transform(data.views[140:])
+    each = [linked.transform(data.views[140:].select(name)) for name in ("words", "image")]
+    expected = sum(each) / np.linalg.norm(sum(each), axis=1, keepdims=True)
+    np.testing.assert_allclose(both, expected)
+
+
+def test_the_target_view_is_no_part_of_the_query_unless_it_is_named(data, linked):
+    new = data.views[140:]
+    by_words = linked.similarities(new.select("words"), target="image")
+    np.testing.assert_array_equal(linked.similarities(new, target="image"), by_words)
+    assert not np.allclose(linked.similarities(new, "image", "image"), by_words)
+
+
+# -- several models
+
+
+def test_the_score_of_several_models_is_the_mean_of_theirs(data):
+    models = [LinkPLSA(4, random_state=0), MultiViewCCA(3, random_state=0)]
+    each = [CrossModalRetriever(model).fit(data.views[:140]) for model in models]
+    both = CrossModalRetriever(models).fit(data.views[:140])
+    expected = np.mean([one.similarities(data.views[140:], "words", "image") for one in each], axis=0)
+    np.testing.assert_allclose(both.similarities(data.views[140:], "words", "image"), expected, atol=1e-6)
+
+
+def test_models_count_by_their_weights(data):
+    models = [FrozenEstimator(LinkPLSA(4, random_state=seed).fit(data.views)) for seed in (0, 1)]
+    each = [CrossModalRetriever(model).fit(data.views).similarities(data.views, "words", "image") for model in models]
+    mixed = CrossModalRetriever(models, model_weights=[3, 1]).fit(data.views).similarities(data.views, "words", "image")
+    np.testing.assert_allclose(mixed, 0.75 * each[0] + 0.25 * each[1], atol=1e-6)
+    with pytest.raises(ValueError, match="model_weights must be 2 positive numbers"):
+        CrossModalRetriever(models, model_weights=[1, 0]).fit(data.views)
+
+
+def test_repeated_models_differ_by_their_seed_and_those_without_chance_are_not_repeated(data):
+    model = make_pipeline(TfidfViews(), LinkPLSA(3, max_iter=5, random_state=7))
+    retriever = CrossModalRetriever([model, MultiViewCCA(3, random_state=0)], n_models=3).fit(data.views)
+    assert len(retriever.models_) == 4
+    np.testing.assert_allclose(retriever.shares_, [1 / 6, 1 / 6, 1 / 6, 1 / 2])
+    first, second, third, _ = (place for place in retriever._places(data.views, "words"))
+    assert not np.allclose(first, second) and not np.allclose(second, third)
+    np.testing.assert_allclose(first, model.fit(data.views).transform(data.views.select("words")))
+
+
+def test_class_probabilities_of_several_models_are_averaged(data):
+    models = [LinkPLSA(4, random_state=0), SemanticCorrelationMatching(4, random_state=0)]
+    retriever = CrossModalRetriever(models, "semantic").fit(data.views[:140], data.target[:140])
+    (found,) = retriever._in_space("words", retriever._places(data.views[140:], "words"))
+    assert found.shape == (40, 4)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+
+
+def test_an_empty_list_and_a_second_step_for_tables_are_refused(data):
+    with pytest.raises(ValueError, match="empty list"):
+        CrossModalRetriever([]).fit(data.views)
+    with pytest.raises(ValueError, match="only the first may start with TextViews"):
+        CrossModalRetriever([LinkPLSA(2), make_pipeline(TextViews(), LinkPLSA(2))]).fit(data.views)
+
+
+# -- shared words
+
+
+def lexical_data() -> Views:
+    counts = np.random.default_rng(0).poisson(0.5, size=(40, 12)).astype(float)
+    names = [f"w{j}" for j in range(12)]
+    return Views(a=counts, b=sparse.csr_array(counts[:, ::-1]), feature_names={"a": names, "b": names[::-1]})
+
+
+def test_lexical_alone_is_the_cosine_of_weighed_shared_words():
+    X = lexical_data()
+    found = CrossModalRetriever(LinkPLSA(3, random_state=0), lexical=1.0).fit(X).similarities(X, "a", "b")
+    counts = X["a"]
+    weighed = np.log1p(counts) * (np.log(41 / (1 + np.count_nonzero(counts, axis=0))) + 1)
+    weighed /= np.maximum(np.linalg.norm(weighed, axis=1, keepdims=True), 1e-12)
+    np.testing.assert_allclose(found, weighed @ weighed.T, atol=1e-6)
+
+
+def test_a_hybrid_score_mixes_the_two():
+    X = lexical_data()
+    scores = {
+        w: CrossModalRetriever(LinkPLSA(3, random_state=0), lexical=w).fit(X).similarities(X, "a", "b")
+        for w in (0.0, 0.25, 1.0)
+    }
+    np.testing.assert_allclose(scores[0.25], 0.75 * scores[0.0] + 0.25 * scores[1.0], atol=1e-6)
+
+
+def test_a_hybrid_search_gives_the_largest_similarities_after_adding_and_removing():
+    X = lexical_data()
+    retriever = CrossModalRetriever(LinkPLSA(3, random_state=0), lexical=0.5).fit(X[:25])
+    retriever.remove([3, 4]).add(X[25:])
+    scores = retriever.similarities(X, "a", "b")
+    hits = retriever.search(X, "a", "b", k=4)
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :4]
+    assert np.array_equal(hits.ids, retriever.indexed_ids("b")[order])
+
+
+def test_views_without_common_names_have_no_lexical_score(data):
+    with pytest.raises(ValueError, match="features of the same names"):
+        CrossModalRetriever(LinkPLSA(4), lexical=0.5).fit(data.views)
+
+
+# -- raw queries
+
+
+def test_raw_text_is_what_the_table_says(texts):
+    raw = texts.search("red fox", source="title", target="body", k=4)
+    table = texts.search({"title": ["red fox"]}, target="body", k=4)
+    assert np.array_equal(raw.ids, table.ids) and np.array_equal(raw.scores, table.scores)
+    assert set((raw.ids % 4).ravel()) <= {0, 2}  # foxes, not seas
+
+
+def test_several_texts_are_several_queries(texts):
+    hits = texts.search(["red fox", "blue sea"], source="title", k=3)
+    assert hits.ids.shape == (2, 3) and set((hits.ids[1] % 4).tolist()) <= {1, 3}
+
+
+def test_raw_text_is_counted_over_named_features_where_there_is_no_vectoriser():
+    views = TextViews().fit_transform(TABLE)
+    retriever = CrossModalRetriever(LinkPLSA(2, random_state=0)).fit(views)
+    by_text = retriever.similarities("Red FOX, unknown!", "title", "body")
+    counts = np.isin(views.feature_names["title"], ["red", "fox"]).astype(float)
+    np.testing.assert_allclose(by_text, retriever.similarities(counts, "title", "body"), atol=1e-6)
+
+
+def test_a_query_of_unknown_words_is_refused(texts):
+    with pytest.raises(ValueError, match="Nothing in the query 'zebra' is known to view 'title'"):
+        texts.search("zebra", source="title")
+
+
+def test_raw_text_needs_a_source_and_a_view_that_text_can_become(data, linked, texts):
+    with pytest.raises(ValueError, match="source= one of 'title', 'body'"):
+        texts.search("red fox")
+    with pytest.raises(ValueError, match="no vectoriser"):
+        linked.search("red fox", source="words")
+
+
+def test_new_rows_of_a_table_can_be_added_and_found(texts):
+    retriever = pickle.loads(pickle.dumps(texts)).clear()
+    retriever.add({"title": ["red fox", "blue sea"], "body": ["fox forest", "wave beach"]}, ids=["f", "s"])
+    assert retriever.search("fox red", source="title", k=1).ids.tolist() == [["f"]]
+
+
+# -- the index
+
+
+def test_identifiers_are_those_of_the_views():
+    X = Views(a=np.eye(4), b=np.eye(4), ids=["p", "q", "r", "s"])
+    retriever = CrossModalRetriever(MultiViewCCA(3, random_state=0)).fit(X)
+    assert retriever.search(X[X.ids == "q"], "a", "b", k=1).ids.tolist() == [["q"]]
+    with pytest.raises(ValueError, match="'q' is in the index already"):
+        retriever.add(X[1:2])
+    with pytest.raises(ValueError, match="of one kind"):
+        retriever.add(X[1:2], ids=[7])
+    with pytest.raises(ValueError, match="No object 'zz' is in the index"):
+        retriever.remove(["zz"])
+    with pytest.raises(ValueError, match="more than once"):
+        retriever.add(X[:2], ids=["new", "new"])
+
+
+def test_removed_objects_are_not_found_and_can_be_added_again(data):
+    retriever = CrossModalRetriever(LinkPLSA(4, random_state=0)).fit(data.views[:140])
+    query = data.views[150].select("words")
+    first = retriever.search(query, k=1).ids[0, 0]
+    retriever.remove(first)
+    assert first not in retriever.search(query, k=139).ids and len(retriever.indexed_ids()) == 139
+    retriever.add(data.views[[int(first)]], ids=[first])
+    assert first in retriever.search(query, k=10).ids
+
+
+def test_objects_are_indexed_by_the_views_that_they_have(data):
+    retriever = CrossModalRetriever(LinkPLSA(4, random_state=0)).fit(data.views[:100]).clear()
+    retriever.add(data.views[100:120].select("words")).add(data.views[120:140])
+    assert len(retriever.indexed_ids("words")) == 40 and len(retriever.indexed_ids("image")) == 20
+    hits = retriever.search(data.views[150].select("words"), target="image", k=50)
+    assert sorted(hits.ids[0].tolist()) == list(range(20, 40))
+    with pytest.raises(ValueError, match="lacks view 'image'"):
+        retriever.explain(data.views[150].select("words"), 7, target="image")
+
+
+# -- tags and explanations
+
+
+@pytest.mark.parametrize("space", ["topic", "semantic"])
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_contributions_sum_to_the_score(data, model, space):
+    retriever = CrossModalRetriever(model, space).fit(data.views[:140], data.target[:140])
+    query = data.views[150].select("words")
+    hits = retriever.search(query, k=3)
+    for found, score in hits[0]:
+        match = retriever.explain(query, found)
+        assert match.score == pytest.approx(score, abs=1e-5)
+        assert sum(match.contributions.values()) == pytest.approx(match.score)
+
+
+def test_an_explanation_names_shared_words():
+    model = make_pipeline(TextViews(), LinkPLSA(2, random_state=0))
+    retriever = CrossModalRetriever(model, lexical=0.5).fit(TABLE)
+    match = retriever.explain("red fox", 0, source="title", target="body")
+    assert {"word red", "word fox"} <= set(match.contributions)
+    assert match.score == pytest.approx(retriever.search("red fox", "title", "body", k=1).scores[0, 0], abs=1e-5)
+
+
+def test_ranked_tags_are_the_likeliest_features_of_the_mixture(data, linked):
+    new = data.views[140:143].select("image")
+    shares = linked.model_.transform(new) @ linked.model_.topic_feature_["words"]
+    for row, tags in zip(shares, linked.tags(new, 6)):
+        assert [name for name, _ in tags] == [f"f{j}" for j in np.argsort(-row)[:6]]
+        np.testing.assert_allclose([p for _, p in tags], np.sort(row)[::-1][:6])
+
+
+def test_clusters_tag_through_their_topics(data):
+    retriever = CrossModalRetriever(MultiViewPLSA(4, 6, random_state=0)).fit(data.views)
+    model, new = retriever.model_, data.views[:2].select("image")
+    shares = model.transform(new) @ model.cluster_topic_["words"] @ model.topic_feature_["words"]
+    assert [tags[0][0] for tags in retriever.tags(new, 1)] == [f"f{j}" for j in shares.argmax(axis=1)]
+
+
+def test_drawn_tags_follow_the_mixture_and_the_seed(data, linked):
+    new = data.views[[150]].select("image")
+    first = linked.tags(new, 5, how="drawn", random_state=1)
+    assert first == linked.tags(new, 5, how="drawn", random_state=1)
+    assert len({name for name, _ in first[0]}) == 5
+    probability = dict(linked.tags(new, 80)[0])
+    drawn = [linked.tags(new, 1, how="drawn", random_state=seed)[0][0][0] for seed in range(300)]
+    likeliest = max(probability, key=probability.__getitem__)
+    assert abs(drawn.count(likeliest) / 300 - probability[likeliest]) < 4 * np.sqrt(0.25 / 300)
+
+
+def test_a_model_without_topics_has_no_tags(data):
+    retriever = CrossModalRetriever(MultiViewCCA(4)).fit(data.views)
+    with pytest.raises(TypeError, match="MultiViewCCA has no topics"):
+        retriever.tags(data.views[:1].select("words"))
+
+
+# -- what is refused
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"space": "latent"}, "space must be one of"),
+        ({"center": "median"}, "center must be one of"),
+        ({"index": "tree"}, "index must be one of"),
+        ({"lexical": 1.5}, "lexical must be a number from 0 to 1"),
+        ({"recall": 0}, "recall must be a number"),
+        ({"lexical": 0.5, "index": "hnsw"}, "not 'hnsw'"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(data, settings, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        CrossModalRetriever(**settings).fit(data.views)
+
+
+def test_semantic_space_needs_labels(data):
+    with pytest.raises(ValueError, match="requires y"):
+        CrossModalRetriever(LinkPLSA(4, random_state=0), "semantic").fit(data.views)
+
+
+def test_the_view_to_search_in_must_be_known_and_clear(data, linked):
+    with pytest.raises(ValueError, match="knows no view 'sound'"):
+        linked.search(data.views[:1], "words", "sound")
+    with pytest.raises(ValueError, match="Say which view to search in"):
+        linked.search(data.views[:1])
+    with pytest.raises(ValueError, match="k must be a whole number"):
+        linked.search(data.views[:1], "words", k=0)
