@@ -6,7 +6,7 @@ p(f | d, v) = sum_z p(z|d) sum_y p(y|z,v) p(f|y,v)
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,10 @@ import numpy as np
 from coview.base import check_count
 from coview.data.lazy import LazyViews
 from coview.data.views import Views
+from coview.engines.protocol import Block, Engine
 from coview.engines.steps import Tree
 from coview.parameters import per_view
+from coview.plsa.consensus_start import softened
 from coview.plsa.factors import (
     FEATURE_FLOOR,
     as_distributions,
@@ -25,14 +27,12 @@ from coview.plsa.factors import (
     stream_of,
     view_masses,
 )
-from coview.plsa.mixture import MixtureModel
+from coview.plsa.mixture import RESTART, MixtureModel
 from coview.plsa.plsa import split_by_view
 from coview.plsa.steps import ClusterSteps
 from coview.plsa.topics import feature_labels, only_view, strongest
 
-__all__ = ["SOFT", "ClusterModel"]
-
-SOFT = 1e-3  # share of a start that is spread evenly: an exact one-hot row is a fixed point of EM
+__all__ = ["ClusterModel"]
 
 
 class ClusterModel(MixtureModel):
@@ -40,6 +40,7 @@ class ClusterModel(MixtureModel):
 
     _joint = False  # all views share their topics (dual PLSA)
     _mixture = "doc_cluster_"
+    _own_start = False  # each restart begins elsewhere, and not only with other topics
     n_components: Any
     init: Any
     view_weights: Any = None
@@ -56,7 +57,7 @@ class ClusterModel(MixtureModel):
 
     def _steps(self) -> ClusterSteps:
         weights = dict(zip(self.view_names_, per_view("view_weights", self.view_weights, self.view_names_).tolist()))
-        return ClusterSteps(self._n_columns(), self.schedule == "alternating", weights, self._joint)
+        return StartedSteps(self._n_columns(), self.schedule == "alternating", weights, self._joint)
 
     def _topics(self) -> dict[str, int]:
         counts = _count_per_view("n_components", self.n_components, self.view_names_)
@@ -72,14 +73,12 @@ class ClusterModel(MixtureModel):
         if isinstance(self.init, Mapping):
             names = ("doc_cluster", "topic_feature", "cluster_topic", "topic_view")
             arrays = initial_arrays(self.init, names, list(views.names))
+        start: Any = None
         if "doc_cluster" in arrays:
             start = as_distributions("doc_cluster", arrays["doc_cluster"], (len(views), n_columns))
-        elif self.init == "random":
-            start = None
-        else:
-            start = Softened(self._memberships(views, seed), n_columns)
-            if not isinstance(views, LazyViews):
-                start = start(views)
+        elif self.init != "random":
+            starts = _Starts(self._each_start(views, seed))
+            start = starts if isinstance(views, LazyViews) else starts(views)
 
         def make(here: int) -> Tree:
             given_topics, given_clusters = arrays.get("topic_feature", {}), arrays.get("cluster_topic", {})
@@ -99,6 +98,13 @@ class ClusterModel(MixtureModel):
             return self._steps().with_profiles(floored, clusters)
 
         return make, {} if start is None else {"start": start}
+
+    def _each_start(self, views: Any, seed: int) -> list[Any]:
+        """Starts of the objects, in the order in which `StartedSteps` finds them: one, or one for each restart."""
+        number = self.n_init if self._own_start and not self._fixed_start() else 1
+        first = seed // RESTART
+        seeds = {(first + restart) % number: seed + RESTART * restart for restart in range(number)}
+        return [self._memberships(views, seeds[place]) for place in range(number)]
 
     def _fixed_start(self) -> bool:
         return isinstance(self.init, Mapping) and {"topic_feature", "cluster_topic"} <= {
@@ -153,15 +159,26 @@ class ClusterModel(MixtureModel):
 
 
 @dataclass(frozen=True)
-class Softened:
-    """A start, given or a function of some rows, mixed with a little of the even one."""
+class StartedSteps(ClusterSteps):
+    """Steps whose objects may carry one start for each restart (objects x restarts x clusters)."""
 
-    start: Any
-    n_columns: int
+    def start(self, block: Block, shared: Tree, seed: int, ops: Engine) -> Tree:
+        """Take the start of the restart that the seed is of."""
+        starts = block.extra.get("start")
+        if starts is not None and starts.ndim == 3:
+            block = replace(block, extra={**block.extra, "start": starts[:, seed // RESTART % starts.shape[1]]})
+        return super().start(block, shared, seed, ops)
+
+
+@dataclass(frozen=True)
+class _Starts:
+    """Softened starts of some rows; each is given, or a function of them."""
+
+    starts: list[Any]
 
     def __call__(self, views: Views) -> np.ndarray:
-        start = self.start(views) if callable(self.start) else self.start
-        return (1 - SOFT) * start + SOFT / self.n_columns
+        found = [softened(start(views) if callable(start) else start) for start in self.starts]
+        return found[0] if len(found) == 1 else np.stack(found, axis=1)
 
 
 def _start_clusters(given: Any, n_clusters: int, n_topics: int, seed: int) -> np.ndarray:

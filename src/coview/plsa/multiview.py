@@ -13,10 +13,11 @@ import numpy as np
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
 from coview.base import check_count, check_option
-from coview.data.lazy import LazyViews
 from coview.labels import LabelledScoreMixin, encode_labels, named
+from coview.parameters import per_view
 from coview.plsa.clusters import ClusterModel
-from coview.starts import NaiveBayesStart, consensus_memberships, count_scales, sampled_start
+from coview.plsa.consensus_start import consensus_start
+from coview.starts import label_start
 
 __all__ = ["MultiViewPLSA", "MultiViewPLSAClassifier"]
 
@@ -37,11 +38,12 @@ class MultiViewPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMi
     tol : float, default=1e-5
         Stop when the log-likelihood changes by less than this, relative to itself; 0 runs exactly `max_iter` sweeps.
     n_init : int, default=1
-        Number of starts; the one that ends highest is kept.
+        Number of starts, each with a consensus of its own; the one that ends highest is kept.
     init : {"consensus", "random"} or dict, default="consensus"
-        Where the objects start: the consensus of one k-means per view, or at random. A dict holds any of
-        ``doc_cluster``, ``topic_feature``, ``cluster_topic`` (``{view: array}``, or one array where there is one
-        view) in the shapes of the fitted attributes; what it lacks starts by consensus (objects) or at random.
+        Where the objects start: a consensus of one k-means per view, or at random. Several are tried for a few sweeps
+        and the likeliest is taken. A dict holds any of ``doc_cluster``, ``topic_feature``, ``cluster_topic`` (``{view:
+        array}``, or one array where there is one view) in the shapes of the fitted attributes; what it lacks starts by
+        consensus (objects) or at random.
     schedule : {"alternating", "joint"}, default="alternating"
         Learn topics from fresh memberships, or all from the same expectations (as in the paper).
     acceleration : {None, "squarem"}, default=None
@@ -76,6 +78,8 @@ class MultiViewPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMi
     >>> model.predict(data.views[:5].select("view1")).shape
     (5,)
     """
+
+    _own_start = True
 
     def __init__(
         self,
@@ -122,14 +126,14 @@ class MultiViewPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMi
 
     def fit(self, X: Any, y: Any = None) -> MultiViewPLSA:
         """Cluster the objects of X; y is ignored."""
-        self._fit(X, self._fit_views(X))
+        self._fit(X, self._enough(self._fit_views(X)))
         self.labels_ = self.doc_cluster_.argmax(axis=1)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> MultiViewPLSA:
         """Learn from one minibatch (online EM); every batch has the views of the first."""
         fitted = hasattr(self, "topic_feature_")
-        self._learn_batch(self._new_views(X) if fitted else self._fit_views(X))
+        self._learn_stream(self._new_views(X) if fitted else self._enough(self._fit_views(X)))
         self.labels_ = self.doc_cluster_.argmax(axis=1)
         return self
 
@@ -156,12 +160,19 @@ class MultiViewPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMi
     def _n_columns(self) -> int:
         return check_count("n_clusters", self.n_clusters)
 
+    def _enough(self, views: Any) -> Any:
+        if self._n_columns() > len(views):
+            raise ValueError(
+                f"{type(self).__name__} cannot find n_clusters={self.n_clusters} clusters among n_samples={len(views)} "
+                f"objects. Set n_clusters to at most {len(views)}."
+            )
+        return views
+
     def _memberships(self, views: Any, seed: int) -> Any:
         if isinstance(self.init, str):
             check_option("init", self.init, ("consensus", "random"))
-        if isinstance(views, LazyViews):
-            return sampled_start(views, self.n_clusters, seed)
-        return consensus_memberships(views, self.n_clusters, seed)
+        weights = dict(zip(self.view_names_, per_view("view_weights", self.view_weights, self.view_names_).tolist()))
+        return consensus_start(views, self.n_clusters, seed, weights, self.n_jobs)
 
 
 class MultiViewPLSAClassifier(
@@ -294,7 +305,7 @@ class MultiViewPLSAClassifier(
             codes, _ = encode_labels(y, len(views), self.classes_)
         self._codes = codes
         try:
-            self._learn_batch(views, {"labels": codes})
+            self._learn_stream(views, {"labels": codes})
         finally:
             del self._codes
         self.labels_ = named(self.classes_, self.doc_cluster_.argmax(axis=1))
@@ -323,4 +334,4 @@ class MultiViewPLSAClassifier(
     def _memberships(self, views: Any, seed: int) -> Any:
         if isinstance(self.init, str):
             check_option("init", self.init, ("naive_bayes", "random"))
-        return NaiveBayesStart.learned(views, self._codes, len(self.classes_), scales=count_scales(views))
+        return label_start(views, self._codes, len(self.classes_))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,16 +10,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import kl_div, softmax
-from sklearn.naive_bayes import MultinomialNB
 
 from coview import Views, clustering_accuracy
 from coview.starts import (
-    class_feature_counts,
     consensus,
     consensus_memberships,
     fold_in_consensus,
-    for_sklearn,
-    naive_bayes_posterior,
+    several_memberships,
     soft_indicators,
 )
 
@@ -32,10 +31,6 @@ def corpus(n: int = 90, k: int = 3, seed: int = 0) -> tuple[Views, np.ndarray]:
     ), y
 
 
-def few_labels(y: np.ndarray, n: int = 12) -> np.ndarray:
-    return np.where(np.arange(len(y)) < n, y, -1)
-
-
 def divergence(parts, pattern, mappings) -> float:
     """Generalised Kullback-Leibler divergence, entry by entry."""
     total = 0.0
@@ -45,51 +40,6 @@ def divergence(parts, pattern, mappings) -> float:
             if part[i].any():
                 total += part[i, j] * np.log(part[i, j] / model[i, j]) - part[i, j] + model[i, j]
     return total
-
-
-def test_the_posterior_is_the_mean_of_scikit_learns():
-    X, y = corpus()
-    codes = few_labels(y)
-    known = codes >= 0
-    expected = np.mean(
-        [MultinomialNB().fit(part[known], codes[known]).predict_proba(part) for part in X.values()], axis=0
-    )
-    assert_allclose(naive_bayes_posterior(X, codes, 3), expected, rtol=1e-9, atol=1e-12)
-
-
-def test_missing_views_are_left_out_of_the_mean_and_no_view_is_uniform():
-    X, y = corpus()
-    codes = few_labels(y)
-    present = np.ones((len(X), 2), dtype=bool)
-    present[20, 0] = present[21] = False
-    arrays = {name: part.toarray() for name, part in X.items()}
-    for v, part in enumerate(arrays.values()):
-        part[~present[:, v]] = 0
-    found = naive_bayes_posterior(Views(arrays, present=present), codes, 3)
-    links = naive_bayes_posterior(X.select("links"), codes, 3)
-    assert_allclose(found[20], links[20])
-    assert_allclose(found[21], 1 / 3)
-    assert_allclose(found.sum(axis=1), 1)
-
-
-def test_single_precision_keeps_the_digits_of_long_objects():
-    rng = np.random.default_rng(0)
-    counts = rng.poisson(2000.0, size=(6, 50)).astype(float)
-    codes = np.array([0, 1, 0, 1, -1, -1])
-    wide = naive_bayes_posterior(Views(x=counts), codes, 2)
-    narrow = naive_bayes_posterior(Views(x=counts.astype(np.float32)), codes, 2)
-    assert narrow.dtype == np.float32
-    assert_allclose(narrow, wide, atol=1e-3)
-
-
-def test_class_counts_are_sums_of_rows_with_weights():
-    X, y = corpus()
-    codes = few_labels(y)
-    weights = np.random.default_rng(1).uniform(size=len(y))
-    dense = X["words"].toarray()
-    expected = [(dense[codes == k] * weights[codes == k, None]).sum(axis=0) for k in range(3)]
-    for form in (X["words"], dense):
-        assert_allclose(class_feature_counts(form, codes, 3, weights), expected)
 
 
 def test_consensus_finds_the_groups_that_both_views_know():
@@ -166,13 +116,32 @@ def test_an_object_without_any_view_belongs_to_all_alike():
     assert_allclose(fold_in_consensus([np.array([-1]), np.array([-1])], mappings), 0.5)
 
 
-@pytest.mark.parametrize("kind", [np.int32, np.int64])
-def test_sparse_matrices_for_scikit_learn_are_short_and_writable(kind):
-    part = Views(x=sparse.random_array((5, 4), density=0.5, rng=0, format="csr"))["x"]
-    given = sparse.csr_array((part.data, part.indices.astype(kind), part.indptr.astype(kind)), shape=part.shape)
-    for array in (given.data, given.indices, given.indptr):
-        array.flags.writeable = False
-    found = for_sklearn(given)
-    assert found.indices.dtype == found.indptr.dtype == np.int32
-    assert all(array.flags.writeable for array in (found.data, found.indices, found.indptr))
-    assert_array_equal(found.toarray(), part.toarray())
+def many_clusters(k: int = 24, n: int = 900, seed: int = 0) -> tuple[list[np.ndarray], np.ndarray]:
+    """Two clusterings that each know 4 in 5 objects."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % k
+    return [np.where(rng.random(n) < 0.8, y, rng.integers(0, k, n)) for _ in range(2)], y
+
+
+def test_where_clusters_are_many_one_start_goes_on_and_ends_no_worse(monkeypatch):
+    labels, y = many_clusters()
+    raced = consensus(labels, 24, seed=0)
+    monkeypatch.setattr(sys.modules["coview.starts.consensus"], "SMALL", np.inf)  # the name is the function's too
+    every = consensus(labels, 24, seed=0)
+    assert raced.objective[-1] >= every.objective[-1] - 1e-3 * abs(every.objective[-1])
+    assert clustering_accuracy(y, raced.memberships.argmax(axis=1)) > 0.8
+
+
+@pytest.mark.parametrize("max_iter", [5, 20, 33])
+def test_the_start_that_goes_on_makes_max_iter_updates_in_all(max_iter):
+    labels, _ = many_clusters()
+    history = consensus(labels, 24, seed=0, tol=0, max_iter=max_iter, n_init=3).objective
+    assert len(history) == max_iter + 1
+    assert (np.diff(history) >= 0).all()
+
+
+def test_several_consensuses_differ_by_their_seeds():
+    X, _ = corpus(240)
+    first, second, again = several_memberships(X, 4, [0, 1, 0], rough=True)
+    assert_array_equal(first, again)
+    assert (first != second).any()

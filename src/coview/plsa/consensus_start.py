@@ -1,0 +1,89 @@
+"""Where the objects of a clustering begin: several consensus clusterings, tried for a few sweeps each.
+
+k-means on sparse rows ends in many places. A start by one small tight cluster against all the rest is one that EM does
+not leave, and k-means itself likes it: its distances are a little smaller there. The likelihood of the model knows
+better. So each consensus is of one k-means start per view, and of several such the one is taken that is ahead, in
+likelihood, after a few sweeps of the mixture that all models with clusters share:
+
+    p(f | d, v) = sum_z p(z|d) p(f|z,v)     (multi-view PLSA whose topics are its clusters)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from coview.base import floating_type, row_bytes
+from coview.data.lazy import LazyViews
+from coview.data.views import Views
+from coview.engines.holders import InMemory
+from coview.engines.loop import sweep
+from coview.engines.passes import sample_rows
+from coview.engines.protocol import make_blocks
+from coview.engines.select import select_engine
+from coview.engines.steps import State
+from coview.plsa.factors import FEATURE_FLOOR
+from coview.plsa.steps import LinkSteps
+from coview.starts import NaiveBayesStart, several_memberships
+
+__all__ = ["best_start", "consensus_start", "softened"]
+
+SOFT = 1e-3  # share of a start that is spread evenly: an exact one-hot row is a fixed point of EM
+SWEEPS = 5
+SAMPLE = 20_000
+
+
+def consensus_start(views: Any, n_clusters: int, seed: int, weights: dict[str, float], n_jobs: int | None) -> Any:
+    """Memberships (objects x clusters); of lazy rows a function of some of them.
+
+    The consensus of lazy rows is that of a sample, carried to the others by naive Bayes.
+    """
+    if isinstance(views, LazyViews):
+        sample = sample_rows(views, SAMPLE)
+        codes = consensus_start(sample, n_clusters, seed, weights, n_jobs).argmax(axis=1)
+        return NaiveBayesStart.learned(sample, codes, n_clusters, scaled=True)
+    # with few clusters a start may be all wrong; with many some of them are always right
+    tries = int(np.clip(64 // n_clusters, 3, 8))
+    starts = several_memberships(views, n_clusters, range(seed, seed + tries), rough=True)
+    return next(starts) if n_clusters == 1 else best_start(views, starts, weights, n_jobs)
+
+
+def best_start(
+    views: Views, starts: Iterable[np.ndarray], weights: dict[str, float] | None = None, n_jobs: int | None = None
+) -> np.ndarray:
+    """Of several memberships those whose likelihood is the highest after a few sweeps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = Views(words=np.array([[3, 0], [2, 0], [0, 3]]), links=np.array([[1, 0], [2, 1], [0, 1]]))
+    >>> best_start(X, [np.eye(2)[[0, 1, 1]], np.eye(2)[[0, 0, 1]]]).argmax(axis=1)
+    array([0, 0, 1])
+    """
+    engine, dtype = select_engine("cpu", n_jobs=n_jobs), floating_type(views)
+    best, highest = None, -np.inf
+    with engine.limits():
+        size = engine.block_rows(1, dtype.itemsize, len(views), row_bytes(views))
+        blocks = list(make_blocks(views, engine, size))
+        for start in starts:
+            rows = softened(start)
+            steps = LinkSteps(rows.shape[1], weights=weights or {})
+            profiles = {name: np.maximum(matrix.T @ rows, FEATURE_FLOOR) for name, matrix in views.items()}
+            shared = {"profiles": {n: engine.asarray(part / part.sum(axis=0), dtype) for n, part in profiles.items()}}
+            holder = InMemory([replace(b, extra={"start": rows[b.start : b.stop]}) for b in blocks], engine)
+            state = State(holder.start(steps, shared, 0), shared)
+            for _ in range(SWEEPS):
+                sweep(steps, holder, state)
+            reached = holder.objective(steps, state.rows, state.shared)
+            if best is None or reached > highest:
+                best, highest = start, reached
+    assert best is not None
+    return best
+
+
+def softened(start: np.ndarray) -> np.ndarray:
+    """Memberships mixed with a little of the even ones."""
+    return (1 - SOFT) * start + SOFT / start.shape[1]

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from coview import LazyViews, MultiViewPLSA, Views, clustering_accuracy, make_topic_views
+from coview.engines.cpu import CpuEngine
+from coview.plsa.consensus_start import best_start, consensus_start
+from coview.plsa.mixture import RESTART
+from coview.starts import NaiveBayesStart, several_memberships
+
+MADE = make_topic_views(n_objects=120, n_clusters=3, random_state=0)
+
+
+def test_the_likelihood_knows_the_right_start_among_wrong_ones():
+    rng = np.random.default_rng(0)
+    right = np.eye(3)[MADE.target]
+    wrong = [np.eye(3)[rng.permutation(MADE.target)] for _ in range(3)]
+    assert best_start(MADE.views, [*wrong, right]) is right
+    assert best_start(MADE.views, [right, *wrong]) is right
+
+
+def test_the_choice_does_not_depend_on_how_rows_are_cut_into_blocks(monkeypatch):
+    starts = list(several_memberships(MADE.views, 3, range(4), rough=True))
+    whole = best_start(MADE.views, starts)
+    monkeypatch.setattr(CpuEngine, "block_rows", lambda self, *_: 50)
+    assert best_start(MADE.views, starts) is whole
+
+
+def test_views_that_weigh_nothing_have_no_say():
+    rng = np.random.default_rng(0)
+    y, other = MADE.target, rng.permutation(MADE.target)
+    X = Views(a=MADE.views["view0"], b=MADE.views["view0"][np.argsort(np.argsort(other, kind="stable"))])
+    by_a, by_b = np.eye(3)[y], np.eye(3)[y[np.argsort(np.argsort(other, kind="stable"))]]
+    assert best_start(X, [by_a, by_b], {"a": 1.0, "b": 0.0}) is by_a
+    assert best_start(X, [by_a, by_b], {"a": 0.0, "b": 1.0}) is by_b
+
+
+def test_it_is_one_of_the_consensuses_and_the_same_for_a_seed():
+    found = consensus_start(MADE.views, 3, 5, {}, None)
+    assert any((found == start).all() for start in several_memberships(MADE.views, 3, range(5, 13), rough=True))
+    assert_array_equal(found, consensus_start(MADE.views, 3, 5, {}, None))
+
+
+def test_lazy_rows_start_by_naive_bayes_on_a_sample():
+    start = consensus_start(LazyViews.from_views(MADE.views, 50), 3, 0, {}, None)
+    assert isinstance(start, NaiveBayesStart)
+    assert clustering_accuracy(MADE.target, start(MADE.views).argmax(axis=1)) > 0.9
+
+
+@pytest.mark.parametrize(("seed", "lazy"), [(3, False), (5 * RESTART + 7, True)])
+def test_each_restart_has_a_consensus_of_its_own_and_the_best_is_kept(seed, lazy, monkeypatch):
+    """Oracle: the same restarts as fits of their own."""
+    views = LazyViews.from_views(MADE.views, 50) if lazy else MADE.views
+
+    def fit(first, n_init):
+        monkeypatch.setattr("coview.plsa.mixture.base_seed", lambda _: first)
+        return MultiViewPLSA(4, 5, max_iter=6, tol=0, n_init=n_init, n_jobs=1).fit(views)
+
+    alone = [fit(seed + RESTART * restart, 1) for restart in range(3)]
+    best = max(alone, key=lambda model: model.history_["objective"][-1])
+    together = fit(seed, 3)
+    assert_array_equal(together.history_["objective"], best.history_["objective"])
+    assert_array_equal(together.labels_, best.labels_)
+
+
+@pytest.mark.parametrize("init", ["consensus", "random"])
+def test_more_clusters_than_objects_are_refused(init):
+    sentence = "MultiViewPLSA cannot find n_clusters=9 clusters among n_samples=4 objects. Set n_clusters to at most 4."
+    with pytest.raises(ValueError, match=sentence):
+        MultiViewPLSA(9, 3, init=init).fit(MADE.views[:4])
+    with pytest.raises(ValueError, match=sentence):
+        MultiViewPLSA(9, 3, init=init).partial_fit(MADE.views[:4])
+    assert MultiViewPLSA(4, 3, init=init, random_state=0).fit(MADE.views[:4]).doc_cluster_.shape == (4, 4)
