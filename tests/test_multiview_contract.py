@@ -14,9 +14,11 @@ from coview.catalog import ESTIMATORS, estimators
 SMALL = {"n_components": 3, "n_clusters": 3, "max_iter": 20, "tol": 0}
 SETTINGS: dict[str, dict[str, object]] = {
     **dict.fromkeys(
-        ("PLSA", "LinkPLSA", "DualPLSA", "DualPLSAClassifier", "MultiViewPLSA", "MultiViewPLSAClassifier"), SMALL
+        ("PLSA", "LinkPLSA", "CoPLSA", "DualPLSA", "DualPLSAClassifier", "MultiViewPLSA", "MultiViewPLSAClassifier"),
+        SMALL,
     ),
     "ConsensusClustering": {"n_clusters": 3, "tol": 0, "n_init": 3},
+    "SphericalKMeansClassifier": {"max_iter": 20, "tol": 0},
     "CoTrainingClassifier": {"max_iter": 3, "pool_size": 20},
 }
 NAMES = sorted(ESTIMATORS)
@@ -222,7 +224,7 @@ def test_no_object_at_all_is_refused_with_a_sentence(name):
         method(X[[]])
 
 
-@pytest.mark.parametrize("name", ["PLSA", "LinkPLSA", "DualPLSAClassifier", "MultiViewPLSAClassifier"])
+@pytest.mark.parametrize("name", ["PLSA", "LinkPLSA", "CoPLSA", "DualPLSAClassifier", "MultiViewPLSAClassifier"])
 def test_reordering_views_at_fit_changes_nothing(name):
     X, y = corpus()
     turned = X.select("links", "words")

@@ -12,10 +12,17 @@ from coview._version import __version__
 from coview.catalog import ESTIMATORS
 
 _MODULES = {
+    "coview.assignment.ontology": ("Ontology",),
+    "coview.assignment.solvers": ("solve_labels",),
     "coview.data.codebook": ("Codebook",),
     "coview.data.coerce": ("as_views",),
     "coview.data.columns": ("ColumnViews",),
+    "coview.data.each": ("EachView",),
     "coview.data.files": ("read_views",),
+    "coview.data.images": ("ColorHistogram", "LocalBinaryPatterns", "SiftWords"),
+    "coview.data.lazy": ("LazyViews",),
+    "coview.data.neighbors": ("NeighborViews",),
+    "coview.data.shards": ("write_shards",),
     "coview.data.split": ("split_features",),
     "coview.data.text": ("TextViews",),
     "coview.data.views": ("Views",),
@@ -23,9 +30,15 @@ _MODULES = {
     "coview.datasets": (
         "load_citeseer",
         "load_cora",
+        "load_internet_ads",
+        "load_leaves",
         "load_newsgroups_views",
+        "load_pubmed",
         "load_python_packages",
         "load_webkb",
+        "load_webkb_course",
+        "load_wikipedia_linqs",
+        "load_wikipedia_retrieval",
         "make_blobs_views",
         "make_topic_views",
     ),
@@ -39,6 +52,9 @@ _MODULES = {
         "view_agreement",
         "view_imbalance",
     ),
+    "coview.online.readers": ("read_stream",),
+    "coview.online.river": ("to_river",),
+    "coview.online.stream": ("StreamResult", "evaluate_stream"),
     "coview.persist": ("load", "save"),
 }
 
@@ -62,6 +78,9 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:  # what type checkers and editors see
+    from coview.assignment.kmeans import SphericalKMeansClassifier as SphericalKMeansClassifier
+    from coview.assignment.ontology import Ontology as Ontology
+    from coview.assignment.solvers import solve_labels as solve_labels
     from coview.baselines.best_view import BestView as BestView
     from coview.baselines.co_training import CoTrainingClassifier as CoTrainingClassifier
     from coview.baselines.concatenated import ConcatenatedViews as ConcatenatedViews
@@ -70,7 +89,14 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.data.codebook import Codebook as Codebook
     from coview.data.coerce import as_views as as_views
     from coview.data.columns import ColumnViews as ColumnViews
+    from coview.data.each import EachView as EachView
     from coview.data.files import read_views as read_views
+    from coview.data.images import ColorHistogram as ColorHistogram
+    from coview.data.images import LocalBinaryPatterns as LocalBinaryPatterns
+    from coview.data.images import SiftWords as SiftWords
+    from coview.data.lazy import LazyViews as LazyViews
+    from coview.data.neighbors import NeighborViews as NeighborViews
+    from coview.data.shards import write_shards as write_shards
     from coview.data.split import split_features as split_features
     from coview.data.text import TextViews as TextViews
     from coview.data.views import Views as Views
@@ -80,9 +106,15 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.data.weighting import UnitRows as UnitRows
     from coview.datasets import load_citeseer as load_citeseer
     from coview.datasets import load_cora as load_cora
+    from coview.datasets import load_internet_ads as load_internet_ads
+    from coview.datasets import load_leaves as load_leaves
     from coview.datasets import load_newsgroups_views as load_newsgroups_views
+    from coview.datasets import load_pubmed as load_pubmed
     from coview.datasets import load_python_packages as load_python_packages
     from coview.datasets import load_webkb as load_webkb
+    from coview.datasets import load_webkb_course as load_webkb_course
+    from coview.datasets import load_wikipedia_linqs as load_wikipedia_linqs
+    from coview.datasets import load_wikipedia_retrieval as load_wikipedia_retrieval
     from coview.datasets import make_blobs_views as make_blobs_views
     from coview.datasets import make_topic_views as make_topic_views
     from coview.metrics import average_rank as average_rank
@@ -93,11 +125,22 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.metrics import pairwise_f1 as pairwise_f1
     from coview.metrics import view_agreement as view_agreement
     from coview.metrics import view_imbalance as view_imbalance
+    from coview.online.passive_aggressive import (
+        MultiViewPassiveAggressiveClassifier as MultiViewPassiveAggressiveClassifier,
+    )
+    from coview.online.readers import read_stream as read_stream
+    from coview.online.river import to_river as to_river
+    from coview.online.stream import StreamResult as StreamResult
+    from coview.online.stream import evaluate_stream as evaluate_stream
     from coview.persist import load as load
     from coview.persist import save as save
+    from coview.plsa.coregularized import CoPLSA as CoPLSA
     from coview.plsa.dual import DualPLSA as DualPLSA
     from coview.plsa.dual import DualPLSAClassifier as DualPLSAClassifier
     from coview.plsa.link import LinkPLSA as LinkPLSA
     from coview.plsa.multiview import MultiViewPLSA as MultiViewPLSA
     from coview.plsa.multiview import MultiViewPLSAClassifier as MultiViewPLSAClassifier
     from coview.plsa.plsa import PLSA as PLSA
+    from coview.retrieval.correlation import MultiViewCCA as MultiViewCCA
+    from coview.retrieval.retriever import CrossModalRetriever as CrossModalRetriever
+    from coview.retrieval.semantic import SemanticCorrelationMatching as SemanticCorrelationMatching

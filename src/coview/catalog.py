@@ -31,13 +31,32 @@ ESTIMATORS: dict[str, Entry] = {
         Entry("MultiViewPLSA", "coview.plsa.multiview", "one clustering of several views", "clusterer", True),
         Entry("MultiViewPLSAClassifier", "coview.plsa.multiview", "few labels, several views", "classifier", True),
         Entry("LinkPLSA", "coview.plsa.link", "one topic mixture for several views", "transformer", True),
+        Entry("CoPLSA", "coview.plsa.coregularized", "a mixture per view, kept close", "transformer", True),
         Entry(
             "MultiViewNaiveBayes", _BASE + "naive_bayes", "naive Bayes per view, mean of the posteriors", "classifier"
         ),
         Entry("CoTrainingClassifier", _BASE + "co_training", "views that label objects for each other", "classifier"),
         Entry("ConsensusClustering", _BASE + "consensus", "one clustering out of one per view", "clusterer", True),
+        Entry(
+            "MultiViewPassiveAggressiveClassifier",
+            "coview.online.passive_aggressive",
+            "online, passive-aggressive, views that agree",
+            "classifier",
+        ),
+        Entry(
+            "SphericalKMeansClassifier",
+            "coview.assignment.kmeans",
+            "few labels, several views, an ontology",
+            "classifier",
+            True,
+        ),
         Entry("BestView", _BASE + "best_view", "any single-view estimator on its best view", "wrapper"),
         Entry("ConcatenatedViews", _BASE + "concatenated", "any estimator on all views side by side", "wrapper"),
+        Entry("MultiViewCCA", "coview.retrieval.correlation", "one space in which views correlate", "transformer"),
+        Entry(
+            "SemanticCorrelationMatching", "coview.retrieval.semantic", "classes where views correlate", "classifier"
+        ),
+        Entry("CrossModalRetriever", "coview.retrieval.retriever", "search one view with another", "wrapper"),
     )
 }
 
@@ -45,9 +64,14 @@ ESTIMATORS: dict[str, Entry] = {
 # transformers of data: saved and loaded like estimators, but they take other things than views
 TRANSFORMERS = {
     "Codebook": "coview.data.codebook",
+    "ColorHistogram": "coview.data.images",
     "ColumnViews": "coview.data.columns",
+    "EachView": "coview.data.each",
+    "LocalBinaryPatterns": "coview.data.images",
     "LogCounts": "coview.data.weighting",
     "MinDocumentFrequency": "coview.data.weighting",
+    "NeighborViews": "coview.data.neighbors",
+    "SiftWords": "coview.data.images",
     "TextViews": "coview.data.text",
     "TfidfViews": "coview.data.weighting",
     "UnitRows": "coview.data.weighting",

@@ -22,8 +22,11 @@ from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils import Bunch
 
 from coview._version import __version__
+from coview.assignment.ontology import Ontology
 from coview.data.archive import read_archive, write_archive
+from coview.data.sources import is_dask_collection
 from coview.exceptions import ModelFileError
+from coview.retrieval.shelf import Shelf, restore_shelf
 
 __all__ = ["load", "save"]
 
@@ -159,6 +162,10 @@ class _Packer:
             return "slice", (value.start, value.stop, value.step)
         if type(value) is Bunch:
             return "bunch", dict(value)
+        if type(value) is Ontology:
+            return "ontology", {"labels": value.labels, "subset": value.subset, "mutex": value.mutex}
+        if type(value) is Shelf:
+            return "shelf", value.__getstate__()
         return None
 
     def _estimator(self, model: BaseEstimator, where: str) -> tuple[str, Any]:
@@ -179,7 +186,12 @@ class _Packer:
                 f"Cannot store {where}: {cls.__name__} is neither in the catalog of coview nor a public estimator of "
                 "scikit-learn."
             ) from None
-        kept = {key: value for key, value in attributes.items() if _is_kept(cls, key)}
+        kept = {
+            # what is still on a cluster comes here now
+            key: np.asarray(value) if is_dask_collection(value) else value
+            for key, value in attributes.items()
+            if _is_kept(cls, key)
+        }
         return "estimator", {"class": name, "params": self._closed(cls, params), "attributes": kept}
 
     def _closed(self, cls: type, params: dict[str, Any]) -> dict[str, Any]:
@@ -266,6 +278,10 @@ class _Unpacker:
             return slice(*tree)
         if tag == "bunch":
             return Bunch(**tree)
+        if tag == "ontology":
+            return Ontology(**tree)
+        if tag == "shelf":
+            return restore_shelf(tree)
         raise ModelFileError(f"{self._path} holds an object {tag!r} that coview {__version__} does not know.")
 
     def _estimator(self, tree: dict[str, Any], version: str) -> Any:

@@ -1,4 +1,4 @@
-"""The command line: `coview demo`, `coview info`, `coview datasets`.
+"""The command line: `coview demo`, `coview search`, `coview stream`, `coview info`, `coview datasets`.
 
 Bad input ends with exit code 2 and one sentence on standard error; `--json` prints what a machine can read.
 """
@@ -12,6 +12,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from coview.apps.search import search
+from coview.apps.stream import stream
 from coview.exceptions import CoviewError
 
 __all__ = ["app", "main"]
@@ -63,6 +65,12 @@ def demo(
         print(json.dumps(found))
     else:
         show_demo(found, Console())
+
+
+app.command(epilog='Example: coview search "largest eigenvalues of a sparse matrix" -k 5')(search)
+
+
+app.command(epilog="Example: coview stream mail.jsonl --label kind --every 500 --save mail.coview")(stream)
 
 
 @app.command(epilog="Example: coview info --json")

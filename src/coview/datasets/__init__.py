@@ -10,9 +10,15 @@ _PUBLIC = {
     "data_home": "coview.datasets.fetch",
     "load_citeseer": "coview.datasets.linqs",
     "load_cora": "coview.datasets.linqs",
+    "load_internet_ads": "coview.datasets.internet_ads",
+    "load_leaves": "coview.datasets.leaves",
     "load_newsgroups_views": "coview.datasets.newsgroups",
+    "load_pubmed": "coview.datasets.pubmed",
     "load_python_packages": "coview.datasets.python_packages",
     "load_webkb": "coview.datasets.webkb",
+    "load_webkb_course": "coview.datasets.webkb_course",
+    "load_wikipedia_linqs": "coview.datasets.wikipedia_linqs",
+    "load_wikipedia_retrieval": "coview.datasets.wikipedia",
     "make_blobs_views": "coview.datasets.synthetic",
     "make_topic_views": "coview.datasets.synthetic",
 }
@@ -34,10 +40,16 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from coview.datasets.fetch import data_home as data_home
+    from coview.datasets.internet_ads import load_internet_ads as load_internet_ads
+    from coview.datasets.leaves import load_leaves as load_leaves
     from coview.datasets.linqs import load_citeseer as load_citeseer
     from coview.datasets.linqs import load_cora as load_cora
     from coview.datasets.newsgroups import load_newsgroups_views as load_newsgroups_views
+    from coview.datasets.pubmed import load_pubmed as load_pubmed
     from coview.datasets.python_packages import load_python_packages as load_python_packages
     from coview.datasets.synthetic import make_blobs_views as make_blobs_views
     from coview.datasets.synthetic import make_topic_views as make_topic_views
     from coview.datasets.webkb import load_webkb as load_webkb
+    from coview.datasets.webkb_course import load_webkb_course as load_webkb_course
+    from coview.datasets.wikipedia import load_wikipedia_retrieval as load_wikipedia_retrieval
+    from coview.datasets.wikipedia_linqs import load_wikipedia_linqs as load_wikipedia_linqs
