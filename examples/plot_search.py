@@ -48,7 +48,7 @@ print(retriever.explain(question, hits.ids[0, 0], source="words", target="code")
 
 # %%
 # Topic models say more: a mixture of subjects for every object, and words that go with code.
-topics = LinkPLSA(50, max_iter=50, random_state=0)
+topics = LinkPLSA(50, max_iter=30, random_state=0)
 single = CrossModalRetriever(weighed(topics)).fit(X[train])
 for found in single.tags(X[test[:3]].select("code"), 6, target="words"):
     print(", ".join(word for word, _ in found))
@@ -59,17 +59,19 @@ for found in single.tags(X[test[:3]].select("code"), 6, target="words"):
 # luck: `n_models` averages over several, and `lexical` adds the words that both views share.
 cca = weighed(MultiViewCCA(100, random_state=0))
 ways = {
-    "shared words": {"model": cca, "lexical": 1.0},
-    "LinkPLSA": {"model": weighed(topics)},
-    "LinkPLSA, 3 starts": {"model": weighed(topics), "n_models": 3},
-    "CCA": {"model": cca},
-    "CCA + LinkPLSA\n+ shared words": {"model": [cca, weighed(topics)], "n_models": 3, "lexical": 0.3},
+    "shared words": CrossModalRetriever(cca, lexical=1.0),
+    "LinkPLSA": single,
+    "LinkPLSA, 3 starts": CrossModalRetriever(weighed(topics), n_models=3),
+    "CCA": retriever,
+    "CCA + LinkPLSA\n+ shared words": CrossModalRetriever([cca, weighed(topics)], n_models=3, lexical=0.3),
 }
 same_file = groups[test][:, None] == groups[test]
 relevant = (target[test][:, None] == target[test]) & ~same_file
 precision, recall = [], []
-for settings in ways.values():
-    searcher = CrossModalRetriever(**settings).fit(X[train]).clear().add(X[test])
+for searcher in ways.values():
+    if not hasattr(searcher, "shelf_"):
+        searcher.fit(X[train])
+    searcher.clear().add(X[test])
     scores = searcher.similarities(X[test], "words", "code")
     precision.append(mean_average_precision(np.where(same_file, -np.inf, scores), relevant, at=10))
     own = searcher.search(X[test], "words", "code", k=10).ids == X.ids[test][:, None]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
+from sklearn.kernel_approximation import Nystroem
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from coview import EachView, Views, load, save
@@ -23,6 +24,12 @@ def test_each_view_gets_the_transformer_that_names_it():
     np.testing.assert_allclose(found["size"], StandardScaler().fit_transform(X["size"]))
     np.testing.assert_allclose(found["words"], TruncatedSVD(2, random_state=0).fit_transform(X["words"]))
     assert found.feature_names["size"].tolist() == ["a", "b", "c"]
+
+
+def test_transformers_that_want_writable_values_get_them():
+    X = Views(image=np.random.default_rng(0).random((9, 4)))
+    found = EachView(Nystroem("chi2", n_components=5, random_state=0)).fit_transform(X)["image"]
+    np.testing.assert_allclose(found, Nystroem("chi2", n_components=5, random_state=0).fit_transform(X["image"].copy()))
 
 
 def test_one_transformer_is_for_the_views_that_are_named():

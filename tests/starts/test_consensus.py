@@ -10,6 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import kl_div, softmax
+from sklearn.cluster import KMeans
+from sklearn.preprocessing import normalize
 
 from coview import Views, clustering_accuracy
 from coview.starts import (
@@ -17,6 +19,7 @@ from coview.starts import (
     consensus_memberships,
     fold_in_consensus,
     several_memberships,
+    side_by_side_memberships,
     soft_indicators,
 )
 
@@ -138,6 +141,24 @@ def test_the_start_that_goes_on_makes_max_iter_updates_in_all(max_iter):
     history = consensus(labels, 24, seed=0, tol=0, max_iter=max_iter, n_init=3).objective
     assert len(history) == max_iter + 1
     assert (np.diff(history) >= 0).all()
+
+
+def test_k_means_side_by_side_is_scikit_learns_on_unit_rows():
+    X, _ = corpus(60)
+    rows = np.hstack([normalize(part.toarray()) for part in X.values()])
+    (found,) = side_by_side_memberships(X, 3, [4])
+    assert_array_equal(found.argmax(axis=1), KMeans(3, n_init=1, random_state=4).fit(rows).labels_)
+    assert_allclose(found.sum(axis=1), 1)
+
+
+def test_side_by_side_an_object_without_any_view_belongs_to_all_alike():
+    X, _ = corpus(60)
+    present = np.ones((60, 2), dtype=bool)
+    present[7] = False
+    arrays = {name: part.toarray() * present[:, [v]] for v, (name, part) in enumerate(X.items())}
+    (found,) = side_by_side_memberships(Views(arrays, present=present), 3, [0])
+    assert_allclose(found[7], 1 / 3)
+    assert found[8].max() > 0.9
 
 
 def test_several_consensuses_differ_by_their_seeds():

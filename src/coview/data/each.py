@@ -68,14 +68,14 @@ class EachView(PerViewTransformer):
 
     def _fit_view(self, name: str, array: Any) -> tuple[Any]:
         made = self.transformers[name] if isinstance(self.transformers, Mapping) else self.transformers
-        return (clone(made).fit(array),)
+        return (clone(made).fit(_writable(array)),)
 
     def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
         if not present.any():
-            return np.zeros((len(present), self.transformers_[name].transform(array[:1]).shape[1]))
+            return np.zeros((len(present), self.transformers_[name].transform(_writable(array[:1])).shape[1]))
         if present.all():
-            return self.transformers_[name].transform(array)
-        found = self.transformers_[name].transform(take_rows(array, np.flatnonzero(present)))
+            return self.transformers_[name].transform(_writable(array))
+        found = self.transformers_[name].transform(_writable(take_rows(array, np.flatnonzero(present))))
         return scatter_rows(found, np.where(present, np.cumsum(present) - 1, -1))
 
     def _feature_names(self, name: str, columns: np.ndarray | None) -> np.ndarray | None:
@@ -83,3 +83,8 @@ class EachView(PerViewTransformer):
             return np.asarray(self.transformers_[name].get_feature_names_out(columns), dtype=str)
         except AttributeError:  # the transformer, or a step of it, has no names to give
             return None
+
+
+def _writable(array: Any) -> Any:
+    """Return a copy: some of scikit-learn's functions want values that they could write to, and views cannot be."""
+    return array.copy()

@@ -178,7 +178,7 @@ def l2_rows(q, table, view, weights, have, absent, floor, start, stop):
     for i in range(start, stop):
         if have[i, view] == absent:
             continue
-        total, strength, partners = _masses(q, weights, have, view, i)
+        total, strength, _ = _masses(q, weights, have, view, i)
         if strength <= _FREE * total or K == 1:
             _without_partners(q, table, view, have, total, floor, i)
             continue

@@ -2,8 +2,8 @@
 
 k-means on sparse rows ends in many places. A start by one small tight cluster against all the rest is one that EM does
 not leave, and k-means itself likes it: its distances are a little smaller there. The likelihood of the model knows
-better. So each consensus is of one k-means start per view, and of several such the one is taken that is ahead, in
-likelihood, after a few sweeps of the mixture that all models with clusters share:
+better. So there are several starts, most of them the consensus of one k-means start per view, some one k-means start on
+the views side by side. The one is taken that is ahead, in likelihood, after a few sweeps of the simplest such model:
 
     p(f | d, v) = sum_z p(z|d) p(f|z,v)     (multi-view PLSA whose topics are its clusters)
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from coview.engines.select import select_engine
 from coview.engines.steps import State
 from coview.plsa.factors import FEATURE_FLOOR
 from coview.plsa.steps import LinkSteps
-from coview.starts import NaiveBayesStart, several_memberships
+from coview.starts import NaiveBayesStart, several_memberships, side_by_side_memberships
 
 __all__ = ["best_start", "consensus_start", "softened"]
 
@@ -47,8 +48,11 @@ def consensus_start(views: Any, n_clusters: int, seed: int, weights: dict[str, f
         return NaiveBayesStart.learned(sample, codes, n_clusters, scaled=True)
     # with few clusters a start may be all wrong; with many some of them are always right
     tries = int(np.clip(64 // n_clusters, 3, 8))
-    starts = several_memberships(views, n_clusters, range(seed, seed + tries), rough=True)
-    return next(starts) if n_clusters == 1 else best_start(views, starts, weights, n_jobs)
+    seeds = range(seed, seed + tries)
+    cut = tries - (2 if tries == 8 else 1)
+    agreed = several_memberships(views, n_clusters, seeds[:cut], rough=True)
+    beside = side_by_side_memberships(views, n_clusters, seeds[cut:])
+    return next(agreed) if n_clusters == 1 else best_start(views, chain(agreed, beside), weights, n_jobs)
 
 
 def best_start(

@@ -40,10 +40,10 @@ class MultiViewPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMi
     n_init : int, default=1
         Number of starts, each with a consensus of its own; the one that ends highest is kept.
     init : {"consensus", "random"} or dict, default="consensus"
-        Where the objects start: a consensus of one k-means per view, or at random. Several are tried for a few sweeps
-        and the likeliest is taken. A dict holds any of ``doc_cluster``, ``topic_feature``, ``cluster_topic`` (``{view:
-        array}``, or one array where there is one view) in the shapes of the fitted attributes; what it lacks starts by
-        consensus (objects) or at random.
+        Where the objects start: at random, or at the likeliest, after a few sweeps, of several clusterings, mostly
+        consensuses of one k-means per view. A dict holds any of ``doc_cluster``, ``topic_feature``, ``cluster_topic``
+        (``{view: array}``, or one array where there is one view) in the shapes of the fitted attributes; what it lacks
+        starts by consensus (objects) or at random.
     schedule : {"alternating", "joint"}, default="alternating"
         Learn topics from fresh memberships, or all from the same expectations (as in the paper).
     acceleration : {None, "squarem"}, default=None
@@ -193,8 +193,9 @@ class MultiViewPLSAClassifier(
     n_init : int, default=1
         Number of starts; the one that ends highest is kept.
     init : {"naive_bayes", "random"} or dict, default="naive_bayes"
-        Where unlabelled objects start: the mean of one naive Bayes posterior per view, or at random. A dict holds any
-        of ``doc_cluster``, ``topic_feature``, ``cluster_topic`` in the shapes of the fitted attributes.
+        Where unlabelled objects start: the mean of one naive Bayes posterior per view, after two rounds in which the
+        views teach each other (co-EM), or at random. A dict holds any of ``doc_cluster``, ``topic_feature``,
+        ``cluster_topic`` in the shapes of the fitted attributes.
     schedule : {"alternating", "joint"}, default="alternating"
         Learn topics from fresh memberships, or all from the same expectations (as in the paper).
     acceleration : {None, "squarem"}, default=None

@@ -187,15 +187,13 @@ class Places(MultiViewEstimator):
         labels = []
         for i, (model, mean) in enumerate(zip(self.models_, self.means_[view])):
             which = f"model {i} " if len(self.models_) > 1 else ""
-            topics, weights, kind = profiles(model, view), getattr(last_step(model), "weights_", {}), "topic"
-            if topics is None and view in weights:
-                topics, kind = np.abs(weights[view].T), "component"
-            if topics is None or len(topics) != len(mean):
-                labels += [f"{which}dimension {k}" for k in range(len(mean))]
+            topics = profiles(model, view)
+            if topics is None:
+                labels += [f"{which}component {k}" for k in range(len(mean))]
                 continue
             names = np.array(feature_names(model, view, topics.shape[1]))
             best = np.argsort(-topics, axis=1, kind="stable")[:, :3]
-            labels += [f"{which}{kind} {k} ({', '.join(map(str, names[row]))})" for k, row in enumerate(best)]
+            labels += [f"{which}topic {k} ({', '.join(map(str, names[row]))})" for k, row in enumerate(best)]
         return labels
 
     # -- queries in

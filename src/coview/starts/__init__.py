@@ -10,6 +10,7 @@ from coview.starts.consensus import (
     default_clusterer,
     fold_in_consensus,
     several_memberships,
+    side_by_side_memberships,
     soft_indicators,
 )
 from coview.starts.matrices import for_sklearn, unit_rows
@@ -39,6 +40,7 @@ __all__ = [
     "mean_posterior",
     "naive_bayes_posterior",
     "several_memberships",
+    "side_by_side_memberships",
     "soft_indicators",
     "unit_rows",
     "view_posterior",

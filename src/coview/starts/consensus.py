@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 from scipy.special import xlogy
 from sklearn.cluster import KMeans
+from sklearn.preprocessing import normalize
 
 from coview.data.arrays import take_rows
 from coview.data.views import Views
-from coview.starts.matrices import unit_rows
+from coview.starts.matrices import for_sklearn, unit_rows
 
 __all__ = [
     "Consensus",
@@ -30,13 +31,14 @@ __all__ = [
     "default_clusterer",
     "fold_in_consensus",
     "several_memberships",
+    "side_by_side_memberships",
     "soft_indicators",
 ]
 
 SOFTNESS = 0.01  # share of every one-hot row that is spread over all clusters
 FLOOR = 1e-12
 SMALL = 50_000  # entries of the patterns of all starts up to which every start is followed to its end
-HEAT = 20  # updates of each start, above that, before the best one goes on alone
+HEAT = 5  # updates of each start, above that, before the best one goes on alone
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,20 @@ def several_memberships(
             labels[v][views.present[:, v]] = clusterer.fit(part).labels_
         settings: dict[str, Any] = {"n_init": len(labels), "tol": 1e-5} if rough else {}
         yield consensus(labels, n_clusters, seed=seed, **settings).memberships
+
+
+def side_by_side_memberships(views: Views, n_clusters: int, seeds: Iterable[int]) -> Iterator[np.ndarray]:
+    """Yield, for each seed, memberships by one start of k-means on the unit-length rows of all views side by side."""
+    joined = Views({name: normalize(matrix) for name, matrix in views.items()}).hstack()
+    known = views.present.any(axis=1)
+    rows = for_sklearn(joined if known.all() else take_rows(joined, np.flatnonzero(known)))
+    for seed in seeds:
+        labels = np.full(len(views), -1)
+        if known.any():
+            labels[known] = default_clusterer(min(n_clusters, rows.shape[0]), seed, n_init=1).fit(rows).labels_
+        found = soft_indicators(labels, n_clusters)
+        found[~known] = 1.0 / n_clusters
+        yield found
 
 
 def default_clusterer(n_clusters: int, seed: int, n_init: int = 5) -> KMeans:

@@ -1,0 +1,104 @@
+"""The 2016 paper's file, its experiments on a tiny corpus, and the committed table."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.utils import Bunch
+
+from coview import Views, make_topic_views
+
+REPRODUCTIONS = Path(__file__).resolve().parents[1] / "reproductions"
+COPLSA = REPRODUCTIONS / "coplsa_2016"
+if str(REPRODUCTIONS) not in sys.path:
+    sys.path.insert(0, str(REPRODUCTIONS))
+
+pytestmark = pytest.mark.skipif(not COPLSA.is_dir(), reason="needs a checkout: reproductions are not in the package")
+
+from harness.paper import load_experiment, read_paper  # noqa: E402
+from harness.store import Results  # noqa: E402
+from harness.summary import Numbers  # noqa: E402
+from harness.table import table_text  # noqa: E402
+from harness.work import missing_cells  # noqa: E402
+
+
+def tiny(text: str) -> Bunch:
+    made = make_topic_views(90, {"text": 40, "image": 30}, n_clusters=3, random_state=0)
+    words = made.views["text"] if text == "words" else made.views["text"].toarray()
+    shares = made.views["image"].toarray()
+    shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1)
+    names = {"text": [f"word{j}" for j in range(40)]}
+    views = Views(text=words, image=shares, ids=np.arange(90).astype(str), feature_names=names)
+    return Bunch(
+        train=views[:60],
+        test=views[60:],
+        target=made.target[:60],
+        test_target=made.target[60:],
+        target_names=np.array(["a", "b", "c"]),
+        texts=["some text"] * 30,
+        words=text == "words",
+    )
+
+
+def test_every_printed_figure_is_transcribed():
+    tables = read_paper(COPLSA).tables
+    counts = [len(rows) for table in tables for rows in table.published.values() if rows]
+    assert counts == [5, 5, 5, 5]
+
+
+def test_published_figures_are_those_of_table_1():
+    tables = {table.name: table.published for table in read_paper(COPLSA).tables}
+    found = {
+        name: [tables[f"table1_{name}"]["words"][row][0].mean for row in ("SCM", "Link PLSA", "sKL coPLSA")]
+        for name in ("topic_i2t", "topic_t2i", "semantic_i2t", "semantic_t2i")
+    }
+    assert found == {
+        "topic_i2t": [26.7, 24.7, 41.3],
+        "topic_t2i": [21.9, 24.7, 41.3],
+        "semantic_i2t": [36.2, 60.5, 72.6],
+        "semantic_t2i": [27.3, 60.5, 72.4],
+    }
+
+
+def test_every_method_gives_the_rows_of_its_tables(monkeypatch):
+    paper, experiment = read_paper(COPLSA), load_experiment(str(COPLSA))
+    monkeypatch.setattr(experiment, "_load", tiny)
+    monkeypatch.setattr(experiment, "SWEEPS", 5)
+    monkeypatch.setattr(experiment, "TRIAL_SWEEPS", 3)
+    monkeypatch.setattr(experiment, "STARTS", 2)
+    monkeypatch.setattr(experiment, "Nystroem", lambda kernel, **settings: experiment.StandardScaler())
+    made = {}
+    for table in paper.tables:
+        firsts = {(cell.data, cell.method): cell for cell in reversed(paper.cells([table.name], runs=1))}
+        for data, rows in table.rows.items():
+            options = {**paper.raw["data"][data], "topics": 3, "weights": [1.0, 10.0]}
+            mine = [cell for (name, _), cell in firsts.items() if name == data]
+            made.update((cell, experiment.run(cell, options)) for cell in mine if cell not in made)
+            for metric in table.metrics:
+                given = {row: x for cell in mine for row, x in made[cell].get(metric, {}).items()}
+                assert set(rows) <= set(given), (table.name, data, metric)
+                assert all(0 <= x <= 100 for x in given.values())
+
+
+def test_similarities_of_a_space_do_not_depend_on_what_was_remembered():
+    experiment, corpus = load_experiment(str(COPLSA)), tiny("words")
+    from coview import CrossModalRetriever, LinkPLSA
+
+    model = LinkPLSA(3, max_iter=5, random_state=0)
+    found = experiment._search(model, corpus)
+    for space, scores in found.items():
+        plain = CrossModalRetriever(model, space).fit(corpus.train, corpus.target).clear().add(corpus.test)
+        np.testing.assert_allclose(scores, plain.similarities(corpus.test, "image", "text"), atol=1e-6)
+
+
+def test_the_committed_runs_are_complete_and_the_committed_table_is_what_they_print():
+    if not (COPLSA / "results.jsonl").exists():
+        pytest.skip("no runs are committed")
+    paper, results = read_paper(COPLSA), Results(COPLSA / "results.jsonl")
+    assert missing_cells(paper, paper.cells(), results) == []
+    text = table_text(paper, Numbers(paper, results, paper.runs))
+    assert (COPLSA / "table.md").read_text(encoding="utf-8") == text
+    assert all((COPLSA / "figures" / f"{table.name}.png").exists() for table in paper.tables if table.figure)

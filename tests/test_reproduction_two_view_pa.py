@@ -1,0 +1,84 @@
+"""The reproduction of the two-view paper: its file, its experiments on small data, and the committed table."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from coview import UnitRows, make_topic_views
+
+REPRODUCTIONS = Path(__file__).resolve().parents[1] / "reproductions"
+PAPER = REPRODUCTIONS / "two_view_pa_2012"
+if not PAPER.is_dir():
+    pytest.skip("needs a checkout: reproductions are not in the package", allow_module_level=True)
+if str(REPRODUCTIONS) not in sys.path:
+    sys.path.insert(0, str(REPRODUCTIONS))
+
+from harness.paper import load_experiment, read_paper  # noqa: E402
+from harness.store import Results  # noqa: E402
+from harness.summary import Numbers  # noqa: E402
+from harness.table import table_text  # noqa: E402
+from harness.work import missing_cells  # noqa: E402
+
+
+@pytest.fixture
+def experiment(monkeypatch):
+    module = load_experiment(str(PAPER))
+    made = make_topic_views(n_objects=60, n_clusters=2, n_features=30, length=10, random_state=0)
+    small = SimpleNamespace(views=UnitRows().fit_transform(made.views), target=made.target)
+    monkeypatch.setattr(module, "_load", lambda loader: small)
+    monkeypatch.setattr(module, "COSTS", [0.1, 1.0])
+    monkeypatch.setattr(module, "AGREEMENTS", [0.0, 0.1])
+    return module
+
+
+def test_every_printed_figure_that_can_be_had_is_transcribed():
+    (table,) = (table for table in read_paper(PAPER).tables if table.name == "table2")
+    assert [len(rows) for rows in table.published.values()] == [4, 4]
+    assert table.published["webkb"]["Two-view PA"][0].text == "97.50 ± 1.80"
+
+
+def test_folds_are_disjoint_and_cover_all_objects():
+    target = np.arange(50) % 2
+    fold = load_experiment(str(PAPER)).fold
+    tests = [fold(target, seed)[1] for seed in range(5)]
+    assert sorted(np.concatenate(tests)) == list(range(50))
+    assert not np.array_equal(fold(target, 0)[1], fold(target, 5)[1])
+    for seed in range(5):
+        learn, test = fold(target, seed)
+        assert not set(learn) & set(test)
+
+
+def test_every_method_gives_the_rows_of_its_tables(experiment):
+    paper = read_paper(PAPER)
+    for table in paper.tables:
+        firsts = {(cell.data, cell.method): cell for cell in reversed(paper.cells([table.name], runs=1))}
+        for data, rows in table.rows.items():
+            values = [
+                experiment.run(cell, paper.raw["data"][data]) for (name, _), cell in firsts.items() if name == data
+            ]
+            for metric in table.metrics:
+                given = {row: x for value in values for row, x in value[metric].items()}
+                assert set(rows) <= set(given), (table.name, data)
+                assert all(x >= 0 for x in given.values())
+
+
+def test_differences_are_those_of_the_weights_before_each_round(experiment):
+    data = experiment._load("")
+    found = experiment._paired(experiment.Model(0.1, 0.5), data.views, data.target)
+    model = experiment.Model(0.1, 0.5).partial_fit(data.views[:30], data.target[:30], classes=[0, 1])
+    first, second = model.decision_function(data.views[[30]], per_view=True).values()
+    assert found[30] == pytest.approx(float(abs(first - second)[0]))
+    assert found[0] == 0.0
+
+
+def test_the_committed_runs_are_complete_and_the_committed_table_is_what_they_print():
+    paper, results = read_paper(PAPER), Results(PAPER / "results.jsonl")
+    assert missing_cells(paper, paper.cells(), results) == []
+    text = table_text(paper, Numbers(paper, results, paper.runs))
+    assert (PAPER / "table.md").read_text(encoding="utf-8") == text
+    assert all((PAPER / "figures" / f"{table.name}.png").exists() for table in paper.tables if table.figure)
