@@ -2,5 +2,8 @@
 
 from importlib.util import find_spec
 
-_NEEDS = {"torch": ["src/coview/engines/cuda.py"], "triton": ["src/coview/kernels/triton_ratio.py"]}
+_NEEDS = {
+    "torch": ["src/coview/engines/cuda.py"],
+    "triton": ["src/coview/kernels/triton_ratio.py", "src/coview/kernels/triton_shares.py"],
+}
 collect_ignore = [path for library, paths in _NEEDS.items() if find_spec(library) is None for path in paths]

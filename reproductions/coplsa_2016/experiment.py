@@ -1,0 +1,253 @@
+"""The experiments of the 2016 paper: one function per method, one run per call.
+
+A run returns ``{metric: {row: value}}`` in percent. Every method gives a similarity of each test image and each test
+text in the spaces that it has, and all are measured alike.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import train_test_split
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.utils import Bunch
+
+from coview import (
+    CoPLSA,
+    CrossModalRetriever,
+    EachView,
+    LinkPLSA,
+    SemanticCorrelationMatching,
+    TfidfViews,
+    UnitRows,
+    load_wikipedia_retrieval,
+    mean_average_precision,
+)
+
+SWEEPS, TRIAL_SWEEPS, STARTS = 100, 40, 4
+AGREEMENTS = {"sKL coPLSA": "skl", "L2 coPLSA": "l2", "L1 coPLSA": "l1"}
+SPACES = ("topic", "semantic")
+
+Values = dict[str, dict[str, float]]
+
+
+def load(data: str, options: dict[str, Any]) -> Bunch:
+    """Views "text" and "image" and the categories, for training and testing; kept in memory."""
+    return _load(options["text"])
+
+
+def run(cell: Any, options: dict[str, Any]) -> Values:
+    """Make one run."""
+    corpus = load(cell.data, options)
+    if cell.experiment == "tags":
+        return _tags(cell.method, corpus, options, cell.seed)
+    if cell.experiment == "weight":
+        model = _coplsa(cell.method, options["topics"], cell["weight"], cell.seed)
+        return _measured(cell.method, _search(model, corpus, ("topic",)), corpus.test_target)
+    return _measured(cell.method, METHODS[cell.method](corpus, options, cell.seed), corpus.test_target)
+
+
+@cache
+def _load(text: str) -> Bunch:
+    corpus = load_wikipedia_retrieval()
+    views = corpus.views.select(text, "image").rename({text: "text"})
+    is_train = corpus.split == "train"
+    return Bunch(
+        train=views[is_train],
+        test=views[~is_train],
+        target=corpus.target[is_train],
+        test_target=corpus.target[~is_train],
+        target_names=corpus.target_names,
+        texts=[text for text, train in zip(corpus.texts, is_train) if not train],
+        words=text == "words",
+    )
+
+
+# -- similarities of test images (rows) and test texts (columns), by space
+
+
+def _link(corpus: Bunch, options: dict[str, Any], seed: int) -> dict[str, np.ndarray]:
+    # the paper scales every object to sum to one in each modality
+    model = make_pipeline(UnitRows("l1"), LinkPLSA(options["topics"], max_iter=SWEEPS, random_state=seed))
+    return _search(model, corpus)
+
+
+def _co(name: str) -> Any:
+    def search(corpus: Bunch, options: dict[str, Any], seed: int) -> dict[str, np.ndarray]:
+        weight = _chosen_weight(name, corpus, options, seed)
+        return _search(_coplsa(name, options["topics"], weight, seed), corpus)
+
+    return search
+
+
+def _scm(corpus: Bunch, options: dict[str, Any], seed: int) -> dict[str, np.ndarray]:
+    roots = EachView({"image": FunctionTransformer(np.sqrt)})
+    return _search(make_pipeline(*_weighing(corpus), roots, SemanticCorrelationMatching(random_state=seed)), corpus)
+
+
+def _retriever(corpus: Bunch, options: dict[str, Any], seed: int) -> dict[str, np.ndarray]:
+    """Return what coview offers for best results: two kinds of models, one of them with several starts."""
+    kernel = EachView({"image": Nystroem("chi2", gamma=1.0, n_components=500, random_state=seed)})
+    matching = SemanticCorrelationMatching(300, C={"text": 10.0, "image": 1.0}, random_state=seed)
+    models = [
+        make_pipeline(*_weighing(corpus), kernel, matching),
+        _coplsa("sKL coPLSA", options["topics"], 1.0, 100 * seed),
+    ]
+    return _search(models, corpus, n_models=STARTS)
+
+
+def _regressions(corpus: Bunch, options: dict[str, Any], seed: int) -> dict[str, np.ndarray]:
+    text = TfidfViews() if corpus.words else EachView(StandardScaler())
+    steps = {
+        "text": (text, LogisticRegression(C=10.0 if corpus.words else 1.0, max_iter=1000)),
+        "image": (
+            EachView(make_pipeline(FunctionTransformer(np.sqrt), StandardScaler())),
+            LogisticRegression(C=0.01, max_iter=1000),
+        ),
+    }
+    vectors = {}
+    for name, (step, head) in steps.items():
+        train = step.fit_transform(corpus.train.select(name))[name]
+        head.fit(train, corpus.target)
+        apart = head.predict_proba(step.transform(corpus.test.select(name))[name])
+        apart = apart - head.predict_proba(train).mean(axis=0)
+        vectors[name] = apart / np.linalg.norm(apart, axis=1, keepdims=True)
+    return {"semantic": vectors["image"] @ vectors["text"].T}
+
+
+METHODS = {
+    "LR": _regressions,
+    "SCM": _scm,
+    "Link PLSA": _link,
+    **{name: _co(name) for name in AGREEMENTS},
+    "Retriever": _retriever,
+}
+
+
+# -- pieces
+
+
+class Remembered(BaseEstimator):
+    """A fitted model that keeps what it said of each view of the same objects."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.last = model[-1] if isinstance(model, Pipeline) else model
+        self.said: dict[Any, np.ndarray] = {}
+
+    def __sklearn_clone__(self) -> Remembered:
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in ("model", "last", "said"):
+            raise AttributeError(name)
+        found = getattr(self.last, name)
+        if name not in ("transform", "project", "predict_proba"):
+            return found
+        return lambda X: self._once(name, X)
+
+    def fit(self, X: Any, y: Any = None) -> Remembered:
+        return self
+
+    def _once(self, method: str, X: Any) -> np.ndarray:
+        key = (method, X.names, X.ids.tobytes())
+        if key not in self.said:
+            value = X
+            for step in self.model[:-1] if isinstance(self.model, Pipeline) else ():
+                value = step.transform(value)
+            self.said[key] = getattr(self.last, method)(value)
+        return self.said[key]
+
+
+def _weighing(corpus: Bunch) -> list[Any]:
+    return [TfidfViews(sublinear_tf=True, views="text")] if corpus.words else []
+
+
+def _coplsa(name: str, topics: int, weight: float, seed: int, sweeps: int = SWEEPS) -> CoPLSA:
+    return CoPLSA(topics, agreement=AGREEMENTS[name], weight=weight, max_iter=sweeps, random_state=seed)
+
+
+def _search(model: Any, corpus: Bunch, spaces: tuple[str, ...] = SPACES, n_models: int = 1) -> dict[str, np.ndarray]:
+    """Similarities in each space; the models are fitted once, and place every object once."""
+    fitted = CrossModalRetriever(model, n_models=n_models).fit(corpus.train, corpus.target)
+    known = [Remembered(one) for one in fitted.models_]
+    fitted.models_ = known
+    found = {}
+    for space in spaces:
+        retriever = fitted
+        if space != "topic":
+            retriever = CrossModalRetriever(known, space, model_weights=fitted.shares_)
+            retriever.fit(corpus.train, corpus.target)
+        retriever.clear().add(corpus.test)
+        found[space] = retriever.similarities(corpus.test, "image", "text")
+    return found
+
+
+def _chosen_weight(name: str, corpus: Bunch, options: dict[str, Any], seed: int) -> float:
+    """Weight with the highest mean average precision on a quarter of the training pairs."""
+    rows = np.arange(len(corpus.target))
+    kept, held = train_test_split(rows, test_size=0.25, stratify=corpus.target, random_state=seed)
+    scores = {}
+    for weight in options["weights"]:
+        model = _coplsa(name, options["topics"], weight, seed, TRIAL_SWEEPS).fit(corpus.train[kept])
+        vectors = {view: model.transform(corpus.train[held].select(view)) for view in ("image", "text")}
+        apart = {view: found - found.mean(axis=0) for view, found in vectors.items()}
+        unit = {view: found / np.linalg.norm(found, axis=1, keepdims=True) for view, found in apart.items()}
+        values = _measured(name, {"topic": unit["image"] @ unit["text"].T}, corpus.target[held])
+        scores[weight] = np.mean([rows[name] for metric, rows in values.items() if metric.endswith("full")])
+    return max(scores, key=scores.__getitem__)
+
+
+def _measured(row: str, similarities: dict[str, np.ndarray], target: np.ndarray) -> Values:
+    """Mean average precision of both directions: the paper's, over the full ranking, and within the first 10 ranks."""
+    measures: dict[str, dict[str, Any]] = {
+        "": {"at": 10, "cutoff": "relevant"},
+        " full": {},
+        " at 10": {"at": 10},
+    }
+    values: Values = {}
+    for space, scores in similarities.items():
+        for direction, part in (("i2t", scores), ("t2i", scores.T)):
+            for suffix, how in measures.items():
+                found = mean_average_precision(part, query_labels=target, item_labels=target, **how)
+                values[f"{space} {direction}{suffix}"] = {row: 100 * found}
+    return values
+
+
+def tagger(method: str, corpus: Bunch, options: dict[str, Any], seed: int) -> CrossModalRetriever:
+    """Return a fitted retriever that tags images."""
+    model: Any = _coplsa("sKL coPLSA", options["topics"], 1.0, seed)
+    if method == "Link PLSA":
+        model = make_pipeline(UnitRows("l1"), LinkPLSA(options["topics"], max_iter=SWEEPS, random_state=seed))
+    return CrossModalRetriever(model).fit(corpus.train)
+
+
+def _tags(method: str, corpus: Bunch, options: dict[str, Any], seed: int) -> Values:
+    """Share of 10 tags of each test image that are words of the text beside it."""
+    names = {str(name): j for j, name in enumerate(corpus.train.feature_names["text"])}
+    n_test = len(corpus.test)
+    if method == "frequent words":
+        counts = np.asarray(corpus.train["text"].sum(axis=0)).ravel()
+        rng = np.random.default_rng(seed)
+        chosen = {
+            "ranked": np.tile(np.argsort(-counts, kind="stable")[:10], (n_test, 1)),
+            "drawn": np.array(
+                [rng.choice(len(counts), 10, replace=False, p=counts / counts.sum()) for _ in range(n_test)]
+            ),
+        }
+    else:
+        retriever, images = tagger(method, corpus, options, seed), corpus.test.select("image")
+        chosen = {
+            how: np.array(
+                [[names[tag] for tag, _ in tags] for tags in retriever.tags(images, 10, how=how, random_state=seed)]
+            )
+            for how in ("ranked", "drawn")
+        }
+    there = corpus.test["text"].toarray() > 0
+    return {how: {method: 100 * float(np.take_along_axis(there, tags, axis=1).mean())} for how, tags in chosen.items()}
