@@ -47,6 +47,8 @@ def run(cell: Any, options: dict[str, Any]) -> Values:
     corpus = load(cell.data, options)
     if cell.experiment == "tags":
         return _tags(cell.method, corpus, options, cell.seed)
+    if cell.experiment == "joint":
+        return _measured(cell.method, _joint(cell.method, corpus, options, cell.seed), corpus.test_target)
     if cell.experiment == "weight":
         model = _coplsa(cell.method, options["topics"], cell["weight"], cell.seed)
         return _measured(cell.method, _search(model, corpus, ("topic",)), corpus.test_target)
@@ -116,9 +118,26 @@ def _regressions(corpus: Bunch, options: dict[str, Any], seed: int) -> dict[str,
         train = step.fit_transform(corpus.train.select(name))[name]
         head.fit(train, corpus.target)
         apart = head.predict_proba(step.transform(corpus.test.select(name))[name])
-        apart = apart - head.predict_proba(train).mean(axis=0)
-        vectors[name] = apart / np.linalg.norm(apart, axis=1, keepdims=True)
+        vectors[name] = _unit(apart - head.predict_proba(train).mean(axis=0))
     return {"semantic": vectors["image"] @ vectors["text"].T}
+
+
+def _joint(method: str, corpus: Bunch, options: dict[str, Any], seed: int) -> dict[str, np.ndarray]:
+    """Similarities where each test pair is folded in with both of its modalities: the answer is part of the question."""
+    if method == "Link PLSA":
+        link = make_pipeline(UnitRows("l1"), LinkPLSA(options["topics"], max_iter=SWEEPS, random_state=seed))
+        link.fit(corpus.train)
+        places = [dict.fromkeys(("image", "text"), link.transform(X)) for X in (corpus.train, corpus.test)]
+    else:
+        model = _coplsa(method, options["topics"], 1.0, seed).fit(corpus.train)
+        places = [model.transform_views(X) for X in (corpus.train, corpus.test)]
+    found: dict[str, dict[str, np.ndarray]] = {space: {} for space in SPACES}
+    for view in ("image", "text"):
+        train, test = (part[view] for part in places)
+        head = LogisticRegression(C=10.0, max_iter=1000).fit(train, corpus.target)
+        found["topic"][view] = _unit(test - train.mean(axis=0))
+        found["semantic"][view] = _unit(head.predict_proba(test) - head.predict_proba(train).mean(axis=0))
+    return {space: parts["image"] @ parts["text"].T for space, parts in found.items()}
 
 
 METHODS = {
@@ -197,11 +216,14 @@ def _chosen_weight(name: str, corpus: Bunch, options: dict[str, Any], seed: int)
     for weight in options["weights"]:
         model = _coplsa(name, options["topics"], weight, seed, TRIAL_SWEEPS).fit(corpus.train[kept])
         vectors = {view: model.transform(corpus.train[held].select(view)) for view in ("image", "text")}
-        apart = {view: found - found.mean(axis=0) for view, found in vectors.items()}
-        unit = {view: found / np.linalg.norm(found, axis=1, keepdims=True) for view, found in apart.items()}
+        unit = {view: _unit(found - found.mean(axis=0)) for view, found in vectors.items()}
         values = _measured(name, {"topic": unit["image"] @ unit["text"].T}, corpus.target[held])
         scores[weight] = np.mean([rows[name] for metric, rows in values.items() if metric.endswith("full")])
     return max(scores, key=scores.__getitem__)
+
+
+def _unit(rows: np.ndarray) -> np.ndarray:
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 def _measured(row: str, similarities: dict[str, np.ndarray], target: np.ndarray) -> Values:

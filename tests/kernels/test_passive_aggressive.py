@@ -126,7 +126,8 @@ def test_two_classes_among_many_are_the_binary_rule_to_the_bit(loss, widths, int
     scores, losses, gaps = np.empty((200, 2)), np.empty(200), np.empty(200)
     learn_classes(
         places,
-        (np.empty(0, dtype=np.int32), np.empty(0)),
+        np.empty(0, dtype=np.int32),
+        np.empty(0),
         np.empty((ROWS, len(weights))),
         np.empty((3, len(weights)), dtype=np.int64),
         many["bias"],

@@ -31,7 +31,7 @@ def addresses(arrays: Sequence[np.ndarray]) -> np.ndarray:
     """
     if not all(array.flags.c_contiguous for array in arrays):
         raise ValueError("Arrays that a kernel finds by their addresses must be C-contiguous.")
-    return np.array([array.ctypes.data for array in arrays], dtype=np.int64)
+    return np.array([array.__array_interface__["data"][0] for array in arrays], dtype=np.int64)
 
 
 @intrinsic

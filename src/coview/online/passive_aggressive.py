@@ -228,11 +228,11 @@ class MultiViewPassiveAggressiveClassifier(LabelledScoreMixin, ClassifierMixin, 
         )
 
     def _learn_batch(self, X: Any, y: Any, classes: Any = None) -> tuple[Learned, np.ndarray]:
-        """Predict each object of a batch, then learn from it; return what was said before, and the labels' codes."""
+        """Predict and learn object by object; return what was said before, and the labels' codes."""
         if self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' needs all of y at once. Use fit, or give a dict of weights.")
         first = not self.__sklearn_is_fitted__()
-        views = self._fit_views(X) if first else self._new_views(X)
+        views = self._fit_views(X) if first else X if self._is_plain_batch(X) else self._new_views(X)
         known = None if first else self.classes_
         codes, found = known_classes(y, len(views), known, classes, not first and self._memory["fixed"])
         if first:
@@ -246,6 +246,11 @@ class MultiViewPassiveAggressiveClassifier(LabelledScoreMixin, ClassifierMixin, 
             self.classes_ = found
             self._memory = {**memory, "fixed": memory["fixed"] or classes is not None}
         return self._pass(self._lesson(views, codes), np.arange(len(views)), calibrate=True), codes
+
+    def _is_plain_batch(self, X: Any) -> bool:
+        """Tell Views that are as fitted in all that `_new_views` would check; small batches feel that check."""
+        fitted = isinstance(X, Views) and len(X) > 0 and X.n_features == self.n_features_by_view_
+        return fitted and not X.feature_names and all(m.dtype == self._memory["dtype"] for m in X.values())
 
     def _begin(self, views: Views, *, fixed: bool) -> None:
         """Check the parameters, and start with zero weights."""
@@ -293,11 +298,8 @@ class MultiViewPassiveAggressiveClassifier(LabelledScoreMixin, ClassifierMixin, 
             raise ValueError(f"weighting_share must lie between 0 and 1, got {self.weighting_share!r}.")
         adaptive = self.view_weighting == "adaptive"
         if self.update == "paper" and (self.loss != "pa1" or not self.gate or self.fit_intercept or adaptive):
-            raise ValueError(
-                "update='paper' is printed for loss='pa1', gate=True, no intercept and equal votes only. Use "
-                "update='exact'."
-            )
-        # one more feature, of value 1, in the sum that is divided by the number of views
+            raise ValueError("update='paper' has loss='pa1', gate=True, no intercept, equal votes. Use update='exact'.")
+        # a feature of value 1 in the sum that is divided by the number of views
         intercept = 1.0 / len(self.view_names_) ** 2 if self.fit_intercept else 0.0
         flags = (LOSSES[self.loss], UPDATES[self.update], self.gate, self.average, intercept)
         rate = float(self.weighting_rate) if adaptive else 0.0

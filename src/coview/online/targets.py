@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
-from coview.labels import encode_labels
+from coview.labels import UNLABELLED, encode_labels
 
 __all__ = ["class_costs", "known_classes", "split_rows"]
 
@@ -38,6 +38,10 @@ def known_classes(
     >>> codes.tolist(), classes.tolist()
     ([1, -1, 2], ['a', 'b', 'c'])
     """
+    if known is not None and (classes is None or np.array_equal(classes, known)):
+        codes = _quick_codes(y, n_rows, known)
+        if codes is not None:
+            return codes, known
     if classes is not None:
         named = encode_labels(classes)[1]
         strange = [] if known is None else sorted(set(known.tolist()) - set(named.tolist()), key=str)
@@ -115,3 +119,15 @@ def split_rows(
             "validation_fraction, or give more labelled objects."
         )
     return rows[~held[rows]], rows[held[rows]]
+
+
+def _quick_codes(y: Any, n_rows: int, known: np.ndarray) -> np.ndarray | None:
+    """Codes of whole numbers in an array, all of them known or -1: what streams mostly bring; else None."""
+    if not isinstance(y, np.ndarray) or y.dtype.kind != "i" or known.dtype.kind != "i" or y.shape != (n_rows,):
+        return None
+    codes = np.minimum(np.searchsorted(known, y), len(known) - 1)
+    none = y == UNLABELLED
+    if not ((known[codes] == y) | none).all():
+        return None
+    codes[none] = UNLABELLED
+    return codes

@@ -145,7 +145,7 @@ def learn_rows(
     _announce(learn)
     state = (memory["bias"], codes, order, costs, memory["shares"], options, seen)
     scratch = np.empty((ROWS, len(weights))), np.empty((3, len(weights)), dtype=np.int64)
-    moved = learn(places, like, *scratch, *state, scores, losses, gaps)
+    moved = learn(places, *like, *scratch, *state, scores, losses, gaps)
     return Learned(scores, losses, gaps, moved)
 
 
