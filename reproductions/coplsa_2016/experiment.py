@@ -123,7 +123,7 @@ def _regressions(corpus: Bunch, options: dict[str, Any], seed: int) -> dict[str,
 
 
 def _joint(method: str, corpus: Bunch, options: dict[str, Any], seed: int) -> dict[str, np.ndarray]:
-    """Similarities where each test pair is folded in with both of its modalities: the answer is part of the question."""
+    """Similarities where each test pair is folded in with both modalities: the answer is part of the question."""
     if method == "Link PLSA":
         link = make_pipeline(UnitRows("l1"), LinkPLSA(options["topics"], max_iter=SWEEPS, random_state=seed))
         link.fit(corpus.train)
