@@ -188,7 +188,7 @@ class _Packer:
             ) from None
         kept = {
             # what is still on a cluster comes here now
-            key: np.asarray(value) if is_dask_collection(value) else value
+            key: _brought_home(value)
             for key, value in attributes.items()
             if _is_kept(cls, key)
         }
@@ -209,6 +209,12 @@ class _Packer:
             else:
                 self.left_out.append(f"{cls.__name__}.{name}")
         return closed
+
+
+def _brought_home(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _brought_home(part) for key, part in value.items()}
+    return np.asarray(value) if is_dask_collection(value) else value
 
 
 def _is_kept(cls: type, name: str) -> bool:

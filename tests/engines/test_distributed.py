@@ -181,3 +181,47 @@ def test_settings_are_checked():
 def test_the_length_of_a_recipe_counts_its_steps():
     start = Begin(None, 0)
     assert length(Stepped(Stepped(start, None), None)) == 2
+
+
+def test_row_states_are_cut_as_the_blocks_are(threads):
+    """A state of one cut meets blocks of another: cut anew, never cut off."""
+    from coview.engines import work
+
+    part = work.prepare(X, 0, {}, _Gate(), "reference", 4, 100.0)
+    halves = [{"mixture": np.full((300, 4), b, dtype=float)} for b in range(2)]
+    (whole,) = work._fitted(part, halves, work._engine("reference"))
+    assert whole["mixture"].shape == (600, 4)
+    assert_array_equal(whole["mixture"][[0, 299, 300, 599], 0], [0, 0, 1, 1])
+
+
+class _Gate:
+    dtype = np.dtype(float)
+
+    def __call__(self, views):
+        return views
+
+
+def test_an_engine_with_a_client_can_be_cloned(threads):
+    model = PLSA(4, engine=DaskEngine(threads), **SETTINGS)
+    assert clone(model).engine is model.engine
+
+
+def test_what_was_made_on_the_way_is_not_made_again(threads):
+    from coview.engines.recipes import Combined
+
+    holder = DaskEngine(threads).hold(X, 4, {}, _Gate(), 100.0)
+    calls = []
+    holder._submit = lambda i, function, *args: calls.append(function) or len(calls)
+    holder._send = lambda tree: None
+
+    class Kept:
+        def get(self):
+            return {}
+
+    state = Begin(Kept(), 0)
+    for _ in range(8):  # cycles of SQUAREM: each combines three states of the one before
+        one = Stepped(state, Kept())
+        two = Stepped(one, Kept())
+        state = Combined(None, (state, one, two))
+    holder._made(state, 0, {}, {})
+    assert len(calls) == 1 + 8 * 3

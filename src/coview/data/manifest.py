@@ -72,10 +72,17 @@ class Manifest:
     views: tuple[View, ...]
     shards: tuple[Shard, ...]
 
-    def owned(self) -> set[str]:
-        """Names of what belongs to it in its folder: files, or the folders that they are in."""
+    def foreign(self) -> list[str]:
+        """Names of what is in its folder and does not belong to it; a .zarr folder that it names is its own whole."""
         named = {name for shard in self.shards for name in (*shard.files, shard.ids, shard.present) if name}
-        return {MANIFEST, *(PurePosixPath(name).parts[0] for name in named)}
+        stores = {PurePosixPath(name) for name in named if (self.folder / name).is_dir()}
+        found = []
+        for path in sorted(self.folder.rglob("*")):
+            name = PurePosixPath(path.relative_to(self.folder).as_posix())
+            inside = name in stores or any(store in name.parents for store in stores)
+            if not (inside or path.is_dir() or str(name) in named or str(name) == MANIFEST):
+                found.append(str(name))
+        return found
 
 
 def read_manifest(folder: str | Path) -> Manifest:

@@ -221,6 +221,6 @@ def _check_replaceable(target: Path, overwrite: bool) -> None:
         raise DataFileError(f"{target} exists and is not a sharded folder, so it is not replaced. Use another name.")
     if not overwrite:
         raise DataFileError(f"{target} exists. Pass overwrite=True to replace it, or use another name.")
-    foreign = sorted({file.name for file in target.iterdir()} - read_manifest(target).owned())
+    foreign = read_manifest(target).foreign()
     if foreign:
         raise DataFileError(f"{target} holds files that are not of its shards ({listed(foreign)}). Move them first.")

@@ -109,6 +109,11 @@ class CpuEngine:
         self.team = Team(thread_count(n_jobs))
         self.memory_limit = None if memory_limit is None else bytes_of(memory_limit)
 
+    @property
+    def host_memory_limit(self) -> int | None:
+        """Most bytes that this process may take."""
+        return self.memory_limit
+
     def limits(self) -> AbstractContextManager[Any]:
         from threadpoolctl import threadpool_limits
 

@@ -148,6 +148,10 @@ class CudaEngine:
         self._resident = _Tally()
         self._at_work: list[tuple[StreamedMatrix, CudaMatrix]] = []
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # copies and pickles are new engines of the same settings: what is on the device stays with this one
+        return CudaEngine, (str(self.device), self.precision, self._limit, self.tensors)
+
     @cached_property
     def _kernels(self) -> Any:
         """The Triton kernels, or None where they cannot run."""

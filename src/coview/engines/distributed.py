@@ -79,6 +79,9 @@ class DaskEngine:
             raise AttributeError(name)
         return getattr(self.local, name)
 
+    def __deepcopy__(self, memo: Any) -> DaskEngine:
+        return self  # a client cannot be copied, and `clone` means this cluster
+
     def hold(self, views: Any, width: int, extra: Extra, gate: Gate, row_bytes: float) -> OnCluster:
         """Spread the rows over the workers."""
         client = self.client if self.client is not None else default_client()
@@ -296,13 +299,13 @@ class OnCluster:
             sent: dict[int, Any] = {}
             again = [i for i, future in enumerate(state.futures) if future is None or future.key not in here]
             for i in again:
-                state.futures[i] = self._made(state.recipe, i, sent)
+                state.futures[i] = self._made(state.recipe, i, sent, {})
             _finish([state.futures[i] for i in again])
 
-    def _made(self, recipe: Recipe, i: int, sent: dict[int, Any]) -> Any:
-        """Row state of part i by its recipe; parameters that were sent already are not sent again."""
-        chain = []
-        while isinstance(recipe, Stepped):
+    def _made(self, recipe: Recipe, i: int, sent: dict[int, Any], made: dict[int, Any]) -> Any:
+        """Row state of part i by its recipe; what was sent or made on the way is not sent or made again."""
+        chain: list[Stepped] = []
+        while isinstance(recipe, Stepped) and id(recipe) not in made:
             chain.append(recipe)
             recipe = recipe.before
         engine = self.engine.worker_engine
@@ -312,7 +315,9 @@ class OnCluster:
                 sent[id(stored)] = self._send(stored.get())
             return sent[id(stored)]
 
-        if isinstance(recipe, Begin):
+        if id(recipe) in made:
+            state = made[id(recipe)]
+        elif isinstance(recipe, Begin):
             shared = parameters(recipe.shared)
             state = self._submit(i, work.start, self.parts[i], shared, self.steps, recipe.seed, engine)
         elif isinstance(recipe, Copy):
@@ -320,10 +325,13 @@ class OnCluster:
         elif isinstance(recipe, Given):
             state = self._submit(i, work.to_engine, recipe.parts[i].get()["blocks"], engine)
         else:
-            state = self._submit(i, work.combine, recipe.function, *(self._made(r, i, sent) for r in recipe.before))
+            before = [self._made(part, i, sent, made) for part in recipe.before]  # type: ignore[union-attr]
+            state = self._submit(i, work.combine, recipe.function, *before)  # type: ignore[union-attr]
+        made[id(recipe)] = state
         for step in reversed(chain):
             shared = parameters(step.shared)
             state = self._submit(i, work.row_state, self.parts[i], state, shared, self.steps, engine)
+            made[id(step)] = state
         return state
 
     def _maybe_copied(self, rows: Spread, *, now: bool = False) -> Spread:

@@ -79,7 +79,9 @@ class InMemory:
         return rows, stats
 
     def objective(self, steps: Steps, rows: list[Tree], shared: Tree) -> float:
-        return float(sum(steps.objective(block, part, shared, self.ops) for block, part in zip(self.blocks, rows)))
+        return float(
+            sum(steps.objective(block, part, shared, self.ops) for block, part in zip(self.blocks, rows, strict=True))
+        )
 
     def combine(self, function: Callable[..., Tree], *rows: list[Tree]) -> list[Tree]:
         return [function(*parts) for parts in zip(*rows)]

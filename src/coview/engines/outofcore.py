@@ -9,6 +9,7 @@ Without one they have the engine's usual number of rows, and the fit equals the 
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -41,7 +42,7 @@ class OnDisk:
         self.views, self.ops, self.extra, self.gate = views, engine, extra, gate
         itemsize = gate.dtype.itemsize if hasattr(gate, "dtype") else 8
         size = engine.block_rows(width, itemsize, len(views), row_bytes)
-        limit = getattr(engine, "memory_limit", None)
+        limit = getattr(engine, "host_memory_limit", None)  # a device's own limit says nothing of this process
         if limit is not None:
             size = _rows_within(limit, size, views, width, itemsize, row_bytes)
         starts = range(0, len(views), min(size, len(views)))
@@ -103,7 +104,9 @@ class OnDisk:
         for (start, stop), part in zip(self.cuts, rows):
             whole[start:stop] = part.get()[name]
         whole.flush()
-        return _Mapped.of(stored, stored.paths[name])
+        found = np.load(stored.paths[name], mmap_mode="r")
+        weakref.finalize(found._mmap, stored.get_paths)  # the file stays as long as the mapping
+        return found
 
     def _blocks(self, *, starting: bool = False) -> Iterator[Block]:
         """Blocks one after the other; while one is worked on, a thread reads the next."""
@@ -125,18 +128,6 @@ class OnDisk:
                     del coming
                 yield block
                 del block
-
-
-class _Mapped(np.memmap):
-    """A memory-mapped array that keeps its file's owner."""
-
-    stored: Stored | None = None
-
-    @classmethod
-    def of(cls, stored: Stored, path: Path) -> _Mapped:
-        found = np.load(path, mmap_mode="r").view(cls)
-        found.stored = stored
-        return found
 
 
 def _rows_within(limit: int, most: int, views: LazyViews, width: int, itemsize: int, row_bytes: float) -> int:

@@ -40,7 +40,7 @@ def blockwise(method: Callable[..., Any]) -> Callable[..., Any]:
         import dask.array as da
 
         # what comes out is known from what comes of one empty row
-        sample = call(Views({name: sparse.csr_array((1, width)) for name, width in views.n_features.items()}), 0)
+        sample = call(_empty_row(views), 0)
         sample = np.asarray(sample)
         part = dask.delayed(call)
         arrays = [
@@ -52,8 +52,14 @@ def blockwise(method: Callable[..., Any]) -> Callable[..., Any]:
     return answer
 
 
-def _answer(model: Any, name: str, args: Any, kwargs: Any, rows: Views, first: int) -> Any:
-    return getattr(model, name)(rows, *args, **kwargs)
+def _empty_row(views: LazyViews) -> Views:
+    kinds = views.dtypes
+    return Views({name: sparse.csr_array((1, n), dtype=kinds[name]) for name, n in views.n_features.items()})
+
+
+def _answer(model: Any, name: str, args: Any, kwargs: Any, rows: Views, first: int) -> np.ndarray:
+    found = getattr(model, name)(rows, *args, **kwargs)
+    return found.cpu().numpy() if hasattr(found, "cpu") else np.asarray(found)
 
 
 def _has_dask(X: Any) -> bool:

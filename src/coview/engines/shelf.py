@@ -53,6 +53,10 @@ class Stored:
         self.paths = paths
         self._end = weakref.finalize(self, _unlink, list(tree_leaves(paths)))
 
+    def get_paths(self) -> list[Path]:
+        """Return the files; who holds on to this method holds on to them."""
+        return list(tree_leaves(self.paths))
+
     def get(self) -> Tree:
         """Read the tree into memory."""
         return tree_map(lambda path: np.load(path, allow_pickle=False), self.paths)

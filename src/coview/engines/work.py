@@ -13,7 +13,7 @@ from coview.data.lazy import LazyViews
 from coview.data.views import Views
 from coview.engines.protocol import Block, Extra, Gate, make_block
 from coview.engines.steps import Steps, Tree
-from coview.engines.tree import tree_map
+from coview.engines.tree import tree_leaves, tree_map
 
 __all__ = ["Part", "added", "combine", "objective", "pick", "prepare", "read_copy", "read_part", "row_state",
            "row_step", "shape_of", "start", "total", "write_copy"]  # fmt: skip
@@ -28,6 +28,27 @@ class Part:
 
     def __sizeof__(self) -> int:
         return self.nbytes
+
+
+def _fitted(part: Part, rows: list[Tree], ops: Any) -> list[Tree]:
+    """Row states cut as the part's blocks are; another engine, or the same with other memory, cuts otherwise."""
+    lengths = [len(block) for block in part.blocks]
+    if [len(next(tree_leaves(tree))) for tree in rows] == lengths:
+        return rows
+    ends = np.cumsum(lengths)[:-1]
+    whole = [tree_map(ops.to_numpy, tree) for tree in rows]
+    joined = tree_map(lambda *leaves: np.split(np.concatenate(leaves), ends), *whole)
+    return [tree_map(lambda pieces, b=b: ops.asarray(pieces[b]), _leaves_as(joined)) for b in range(len(lengths))]
+
+
+class _Pieces(tuple):
+    """The pieces of one array: a leaf, where a list would be a branch."""
+
+
+def _leaves_as(tree: Any) -> Any:
+    if isinstance(tree, dict):
+        return {key: _leaves_as(value) for key, value in tree.items()}
+    return _Pieces(tree)
 
 
 @lru_cache
@@ -68,7 +89,7 @@ def row_step(part: Part, rows: list[Tree], shared: Tree, steps: Steps, engine: s
     new = []
     with ops.limits():
         shared = tree_map(ops.asarray, shared)
-        for block, old in zip(part.blocks, rows):
+        for block, old in zip(part.blocks, _fitted(part, rows, ops), strict=True):
             tree, _ = steps.row_step(block, old, shared, ops, stats)
             new.append(tree)
     return new, tree_map(ops.to_numpy, stats)
@@ -79,7 +100,8 @@ def row_state(part: Part, rows: list[Tree], shared: Tree, steps: Steps, engine: 
     ops = _engine(engine)
     with ops.limits():
         shared = tree_map(ops.asarray, shared)
-        return [steps.row_step(block, old, shared, ops, None)[0] for block, old in zip(part.blocks, rows)]
+        states = zip(part.blocks, _fitted(part, rows, ops), strict=True)
+        return [steps.row_step(block, old, shared, ops, None)[0] for block, old in states]
 
 
 def objective(part: Part, rows: list[Tree], shared: Tree, steps: Steps, engine: str) -> float:
@@ -87,7 +109,8 @@ def objective(part: Part, rows: list[Tree], shared: Tree, steps: Steps, engine: 
     ops = _engine(engine)
     with ops.limits():
         shared = tree_map(ops.asarray, shared)
-        return float(sum(steps.objective(block, tree, shared, ops) for block, tree in zip(part.blocks, rows)))
+        states = zip(part.blocks, _fitted(part, rows, ops), strict=True)
+        return float(sum(steps.objective(block, tree, shared, ops) for block, tree in states))
 
 
 def combine(function: Callable[..., Tree], *rows: list[Tree]) -> list[Tree]:

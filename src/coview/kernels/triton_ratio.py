@@ -15,7 +15,7 @@ import triton.language as tl
 __all__ = ["ratio", "segments"]
 
 LONGEST = 2048  # non-zeros of one segment
-TILE = 2048  # bytes of B that a program holds: one warp, so that sums stay within it (measured on an H200)
+TILE = 2048  # bytes of B that a program holds: one warp, so that sums stay within it
 
 
 def segments(indptr: Any) -> tuple[Any, Any, Any, Any]:

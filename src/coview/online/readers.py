@@ -188,7 +188,7 @@ def _read_parquet(source: Any, label: str) -> Iterator[dict[str, Any]]:
         raise DataFileError(
             f'{_called(source)} needs polars to be streamed. Run: pip install "coview[parquet]".'
         ) from None
-    frame, start, step = polars.scan_parquet(source), 0, 8192
+    frame, start, step = polars.scan_parquet(source, glob=False), 0, 8192
     while True:
         part = frame.slice(start, step).collect()
         for row in part.iter_rows(named=True):

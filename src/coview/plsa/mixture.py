@@ -120,7 +120,8 @@ class MixtureModel(TopicsMixin, BatchEstimator):
         engine, steps = self._engine(X), self._steps()
         shared = self._fitted(views, engine)
         blocks = self._each_block(views, engine, steps.width)
-        found = np.concatenate([self._fold_in(block, steps, shared, engine) for block in blocks])
+        with engine.limits():
+            found = np.concatenate([self._fold_in(block, steps, shared, engine) for block in blocks])
         return engine.asarray(found) if getattr(engine, "tensors", False) else found
 
     def _token_score(self, X: Any) -> float:
