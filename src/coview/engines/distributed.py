@@ -95,7 +95,9 @@ def default_client() -> Any:
         return distributed.default_client()
     except ValueError:
         if not _own:
-            _own.append(distributed.Client(distributed.LocalCluster(dashboard_address=None)))
+            # workers in this process: their kernels run without Python's lock, and a script needs no guard for them
+            cluster = distributed.LocalCluster(threads_per_worker=1, processes=False, dashboard_address=None)
+            _own.append(distributed.Client(cluster))
         return _own[0]
 
 
