@@ -75,7 +75,8 @@ def evaluate_stream(
     Notes
     -----
     "accuracy" and "f1" count all objects so far, "window_accuracy" and "window_f1" those since the last line; "loss"
-    (the hinge loss of the vote) and "view_difference" are means since the last line, those named "cumulative" since the start.
+    (the hinge loss of the vote) and "view_difference" are means since the last line, those named "cumulative" since
+    the start.
 
     Examples
     --------
