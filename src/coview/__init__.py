@@ -24,6 +24,8 @@ _MODULES = {
     "coview.data.neighbors": ("NeighborViews",),
     "coview.data.shards": ("write_shards",),
     "coview.data.split": ("split_features",),
+    "coview.data.table_files": ("read_columns",),
+    "coview.data.table_views": ("TableViews",),
     "coview.data.text": ("TextViews",),
     "coview.data.views": ("Views",),
     "coview.data.weighting": ("LogCounts", "MinDocumentFrequency", "TfidfViews", "UnitRows"),
@@ -98,6 +100,8 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.data.neighbors import NeighborViews as NeighborViews
     from coview.data.shards import write_shards as write_shards
     from coview.data.split import split_features as split_features
+    from coview.data.table_files import read_columns as read_columns
+    from coview.data.table_views import TableViews as TableViews
     from coview.data.text import TextViews as TextViews
     from coview.data.views import Views as Views
     from coview.data.weighting import LogCounts as LogCounts

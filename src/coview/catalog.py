@@ -72,6 +72,7 @@ TRANSFORMERS = {
     "MinDocumentFrequency": "coview.data.weighting",
     "NeighborViews": "coview.data.neighbors",
     "SiftWords": "coview.data.images",
+    "TableViews": "coview.data.table_views",
     "TextViews": "coview.data.text",
     "TfidfViews": "coview.data.weighting",
     "UnitRows": "coview.data.weighting",

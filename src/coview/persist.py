@@ -23,14 +23,15 @@ from sklearn.utils import Bunch
 
 from coview._version import __version__
 from coview.assignment.ontology import Ontology
-from coview.data.archive import read_archive, write_archive
+from coview.data.archive import Packed, read_archive, write_archive
 from coview.data.sources import is_dask_collection
 from coview.exceptions import ModelFileError
 from coview.retrieval.shelf import Shelf, restore_shelf
 
-__all__ = ["load", "save"]
+__all__ = ["load", "outline", "save"]
 
 _FORMAT = 1
+_SHOWN = 20  # parts of a list or dict that an outline shows
 _ALSO = ("_n_features_out", "_sklearn_output_config")  # private, but scikit-learn's mixins need them after a fit
 _CALLBACKS = "_skl_callbacks"  # where scikit-learn's set_callbacks keeps them
 _BIT_GENERATORS = {
@@ -97,13 +98,16 @@ def save(model: Any, path: str | Path) -> None:
         )
 
 
-def load(path: str | Path) -> Any:
+def load(path: str | Path, *, mmap: bool = False) -> Any:
     """Read an estimator that `save` wrote.
 
     Parameters
     ----------
     path : str or Path
         The file.
+    mmap : bool, default=False
+        Leave the arrays in the file, mapped into memory: a large model takes little memory of its own, and several
+        processes share it. The checksums are checked all the same, which reads the file once.
 
     Returns
     -------
@@ -129,11 +133,60 @@ def load(path: str | Path) -> Any:
     ...     load(f"{folder}/words.coview")
     MultinomialNB(alpha=0.5)
     """
-    tree, _ = read_archive(path, kind="model", newest=_FORMAT, revive=_Unpacker(Path(path)))
+    tree, _ = read_archive(path, kind="model", newest=_FORMAT, revive=_Unpacker(Path(path)), mmap=mmap)
     model = tree.get("estimator") if isinstance(tree, dict) else None
     if not isinstance(model, BaseEstimator):
         raise ModelFileError(f"{path} holds no estimator. Use a file that coview.save wrote.")
     return model
+
+
+def outline(path: str | Path) -> dict[str, Any]:
+    """Say what a model file holds without loading its arrays: class, parameters, shapes, views, versions.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from coview import PLSA, make_topic_views
+    >>> from coview.persist import outline, save
+    >>> file = tempfile.mkdtemp() + "/topics.coview"
+    >>> save(PLSA(3, max_iter=5).fit(make_topic_views(20, random_state=0).views), file)
+    >>> found = outline(file)
+    >>> found["model"], found["parameters"]["n_components"], found["fitted"]["doc_topic_"]
+    ('PLSA', 3, '20 x 3 float64')
+    """
+    tree, header = read_archive(path, kind="model", newest=_FORMAT, outline=True)
+    if not isinstance(tree, dict) or not isinstance(tree.get("estimator"), Packed):
+        raise ModelFileError(f"{path} holds no estimator. Use a file that coview.save wrote.")
+    about = {"format": header["version"], "versions": tree.get("versions", {}), "bytes": Path(path).stat().st_size}
+    return {**_outlined(tree["estimator"]), **about}
+
+
+def _outlined(node: Packed) -> dict[str, Any]:
+    """One packed estimator in plain values; the estimators inside it by their names."""
+    params, attributes = node.get("params", {}), node.get("attributes", {})
+    found: dict[str, Any] = {"model": node.get("class"), "parameters": {k: _plain(v) for k, v in params.items()}}
+    steps = params.get("steps")
+    if isinstance(steps, list):
+        parts = [step[1] for step in steps if isinstance(step, tuple) and isinstance(step[1], Packed)]
+        found["parameters"].pop("steps")
+        return {**found, "steps": [_outlined(part) for part in parts]}
+    return {**found, "fitted": {k: _plain(v) for k, v in attributes.items() if not k.startswith("_")}}
+
+
+def _plain(value: Any) -> Any:
+    """A value of an outline as JSON knows it; of what is long, the beginning."""
+    if isinstance(value, Packed) and "params" in value:
+        inner = _outlined(value)
+        return inner if "steps" in inner else inner["model"]
+    if isinstance(value, dict):
+        first = {str(key): _plain(part) for key, part in list(value.items())[:_SHOWN]}
+        return first if len(value) <= _SHOWN else {**first, "...": f"{len(value)} in all"}
+    if isinstance(value, (list, tuple)):
+        short = [_plain(part) for part in value[:_SHOWN]]
+        return short if len(value) <= _SHOWN else [*short, f"... {len(value)} in all"]
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    return value.item() if isinstance(value, np.generic) else value
 
 
 # -- objects to trees

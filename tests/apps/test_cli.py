@@ -30,7 +30,7 @@ def test_demo_as_json():
 
 
 def test_info_and_datasets_as_json():
-    assert "PLSA" in json.loads(coview("info", "--json").stdout)["estimators"]
+    assert "PLSA" in json.loads(coview("info", "--json").stdout)["models"]
     assert "load_python_packages" in json.loads(coview("datasets", "--json").stdout)
 
 

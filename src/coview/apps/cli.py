@@ -1,6 +1,7 @@
-"""The command line: `coview demo`, `coview search`, `coview stream`, `coview info`, `coview datasets`.
+"""The command line: what coview can do with files, one command each.
 
-Bad input ends with exit code 2 and one sentence on standard error; `--json` prints what a machine can read.
+Bad input ends with exit code 2 and one sentence on standard error, anything else that fails with code 1; `--debug`
+shows where. `--json` prints what a machine can read.
 """
 
 from __future__ import annotations
@@ -12,6 +13,11 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from coview.apps.fit import fit
+from coview.apps.info import info
+from coview.apps.options import Json
+from coview.apps.predict import predict, transform
+from coview.apps.reproduce import reproduce
 from coview.apps.search import search
 from coview.apps.stream import stream
 from coview.exceptions import CoviewError
@@ -20,17 +26,29 @@ __all__ = ["app", "main"]
 
 app = typer.Typer(
     help="Multi-view learning: several feature sets per object.",
-    no_args_is_help=True,
     invoke_without_command=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+
+# typer brings its own copy of click in some versions: the class that ours derive from is the one to catch
+_Refused: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
+
+EXAMPLES: dict[Any, str] = {
+    fit: "coview fit MultiViewPLSA --view words=words.npz --view links=links.mtx --set n_clusters=7 --out model.coview",
+    predict: "coview predict model.coview --table pages.csv --out clusters.csv",
+    transform: "coview transform model.coview --data folder --out topics.parquet",
+    search: 'coview search "largest eigenvalues of a sparse matrix" -k 5',
+    stream: "coview stream mail.jsonl --label kind --every 500 --save mail.coview",
+    reproduce: "coview reproduce mvplsa_2012 --quick",
+    info: "coview info model.coview",
+}
 
 
 @app.callback()
 def _common(
     version: Annotated[bool, typer.Option("--version", help="Show the version and stop.", is_eager=True)] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of what failed.")] = False,
 ) -> None:
     if version:
         from coview._version import __version__
@@ -39,16 +57,33 @@ def _common(
         raise typer.Exit
 
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for a machine to read.")]
-
-
 def main() -> None:
-    """Run the command line; what coview refuses becomes one sentence and exit code 2."""
+    """Run the command line; what is refused or fails becomes one sentence and an exit code."""
+    debug = "--debug" in sys.argv
+    words = [word for word in sys.argv[1:] if word != "--debug"] or ["--help"]  # --debug may stand anywhere
     try:
-        app()
+        code = app(words, standalone_mode=False)
+    except _Refused as error:
+        command = getattr(getattr(error, "ctx", None), "command_path", "coview")
+        _end(f"{error.format_message()} See: {command} --help", 2, debug)
     except (CoviewError, ValueError, OSError) as error:
-        Console(stderr=True).print(f"coview: {error}", style="red", highlight=False, markup=False)
-        sys.exit(2)
+        _end(error, 2, debug)
+    except (KeyboardInterrupt, typer.Abort) as error:
+        _end(str(error) or "stopped; nothing was written.", 1, debug)
+    except Exception as error:
+        _end(f"{type(error).__name__}: {error}", 1, debug)
+    else:
+        if code == 130:  # stopped by Ctrl-C
+            _end("stopped; nothing was written.", 1, debug)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _end(sentence: Any, code: int, debug: bool) -> None:
+    if debug:
+        Console(stderr=True).print_exception()
+    one_line = " ".join(str(sentence).split())
+    Console(stderr=True, soft_wrap=True).print(f"coview: {one_line}", style="red", highlight=False, markup=False)
+    sys.exit(code)
 
 
 @app.command(epilog="Example: coview demo --topics 12")
@@ -67,16 +102,8 @@ def demo(
         show_demo(found, Console())
 
 
-app.command(epilog='Example: coview search "largest eigenvalues of a sparse matrix" -k 5')(search)
-
-
-app.command(epilog="Example: coview stream mail.jsonl --label kind --every 500 --save mail.coview")(stream)
-
-
-@app.command(epilog="Example: coview info --json")
-def info(as_json: Json = False) -> None:
-    """Show versions, cores and the engines that can run here."""
-    _show("coview", _info(), as_json)
+for _command, _example in EXAMPLES.items():
+    app.command(epilog=f"Example: {_example}")(_command)
 
 
 @app.command(epilog="Example: coview datasets")
@@ -88,42 +115,15 @@ def datasets(as_json: Json = False) -> None:
     for name in package.__all__:
         if name.startswith(("load_", "make_")):
             found[name] = (getattr(package, name).__doc__ or "").strip().splitlines()[0]
-    _show("data sets", found, as_json)
-
-
-def _show(title: str, rows: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        print(json.dumps(rows))
+        print(json.dumps(found))
         return
     from rich.table import Table
 
-    table = Table(title=title, show_header=False)
-    for key, value in rows.items():
-        table.add_row(key, str(value))
+    table = Table(title="data sets", show_header=False)
+    for key, value in found.items():
+        table.add_row(key, value)
     Console().print(table)
-
-
-def _info() -> dict[str, Any]:
-    import platform
-    from importlib import metadata, util
-
-    from coview._version import __version__
-    from coview.catalog import ESTIMATORS
-    from coview.datasets.fetch import data_home
-    from coview.engines.threads import thread_count
-
-    versions = {name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn", "numba")}
-    optional = ("matplotlib", "pandas", "polars", "mudata")
-    return {
-        "coview": __version__,
-        "python": platform.python_version(),
-        **versions,
-        "optional": ", ".join(name for name in optional if util.find_spec(name)) or "none",
-        "engines": "cpu, reference",
-        "threads": thread_count(None),
-        "estimators": ", ".join(sorted(ESTIMATORS)),
-        "data home": str(data_home()),
-    }
 
 
 if __name__ == "__main__":

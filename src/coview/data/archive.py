@@ -20,15 +20,17 @@ from scipy import sparse
 
 from coview._version import __version__
 from coview.data.atomic import atomic_path
+from coview.data.mapped import MappedTensors
 from coview.exceptions import ModelFileError
 
-__all__ = ["read_archive", "write_archive"]
+__all__ = ["Packed", "read_archive", "write_archive"]
 
 Extend = Callable[[Any, str], "tuple[str, Any] | None"]
 Revive = Callable[[str, Any, "dict[str, Any]"], Any]
 
 _JSON = "json"  # the tensor that holds the tree; a header of its own would be limited to 100 MB
 _START = b'{"__metadata__":{"coview":'  # how our files begin, after the 8 bytes of the header's length
+_FEW = 100  # texts that an outline shows
 _NATIVE_INT = 1 << 63  # larger ones go as text: other readers of JSON would round them, Python limits their digits
 _DTYPES = {
     np.dtype(name).name: np.dtype(name)
@@ -46,7 +48,8 @@ def write_archive(path: str | Path, tree: Any, *, kind: str, version: int, exten
         The file to write; an existing one is replaced when the new one is complete.
     tree : object
         None, bool, int, float, complex, str, NumPy scalars, numeric and string arrays, object arrays of such scalars,
-        scipy CSR and CSC matrices and arrays, and lists, tuples and dicts (keys are scalars) of them.
+        scipy CSR and CSC matrices and arrays, and lists, tuples and dicts of them (keys are scalars, or tuples of
+        scalars).
     kind : str
         What the file is, such as "model" or "checkpoint"; `read_archive` refuses another kind.
     version : int
@@ -93,7 +96,13 @@ def write_archive(path: str | Path, tree: Any, *, kind: str, version: int, exten
 
 
 def read_archive(
-    path: str | Path, *, kind: str, newest: int, revive: Revive | None = None
+    path: str | Path,
+    *,
+    kind: str,
+    newest: int,
+    revive: Revive | None = None,
+    mmap: bool = False,
+    outline: bool = False,
 ) -> tuple[Any, dict[str, Any]]:
     """Read what `write_archive` wrote; anything else is refused with a sentence, and nothing in the file is executed.
 
@@ -107,11 +116,15 @@ def read_archive(
         The newest version of the tree's layout that the caller understands.
     revive : callable, optional
         Called with (tag, tree, header) for every value that `extend` packed when writing.
+    mmap : bool, default=False
+        Leave the arrays in the file, mapped into memory: nothing is copied, and processes share the pages.
+    outline : bool, default=False
+        Read no array: in its place stands a text that says its kind and shape; what `extend` packed stays packed.
 
     Returns
     -------
     tree : object
-        Equal to what was written, in value and type; arrays are new and writable.
+        Equal to what was written, in value and type; arrays are new and writable, and a change never reaches the file.
     header : dict
         "format", "kind", "version", "coview" (the version that wrote the file) and "sha256".
 
@@ -131,7 +144,9 @@ def read_archive(
             text = stream.get_tensor(_JSON).tobytes()
             if header["sha256"] != _header_hash(header, text):
                 raise _damaged(path, "its description does not match its checksum")
-            tree = _Decoder(path, stream.get_tensor, header, revive).decode(_loads(text))
+            tensor = MappedTensors(path) if mmap else stream.get_tensor
+            decoder = _Outline if outline else _Decoder
+            tree = decoder(path, tensor, header, revive).decode(_loads(text))
     except ModelFileError:
         raise
     except SafetensorError as error:
@@ -227,7 +242,7 @@ class _Encoder:
         return {"object": [packed[0], self.encode(packed[1], where)]}
 
     def _pair(self, key: Any, item: Any, where: str) -> list[Any]:
-        known, node = _encode_scalar(key)
+        known, node = _encode_key(key)
         if not known:
             raise _unsupported(f"the key {key!r} of {where}", type(key).__name__)
         return [node, self.encode(item, f"{where}[{key!r}]")]
@@ -276,6 +291,14 @@ def _encode_scalar(value: Any) -> tuple[bool, Any]:
     if isinstance(value, np.generic) and value.dtype.name in _DTYPES:
         return True, {"scalar": [value.dtype.name, _encode_scalar(value.item())[1]]}
     return False, None
+
+
+def _encode_key(key: Any) -> tuple[bool, Any]:
+    """Return (whether it is a scalar or a tuple of such, its JSON)."""
+    if type(key) is not tuple:
+        return _encode_scalar(key)
+    parts = [_encode_key(part) for part in key]
+    return all(known for known, _ in parts), {"tuple": [node for _, node in parts]}
 
 
 def _unsupported(where: str, what: str) -> TypeError:
@@ -361,3 +384,33 @@ class _Decoder:
         if self._revive is None:
             raise _damaged(self._path, f"it holds an unknown object {tag!r}")
         return self._revive(tag, self.decode(packed), self._header)
+
+
+class Packed(dict[str, Any]):
+    """What stands in an outline for a value that `extend` packed: the tree that it became."""
+
+
+class _Outline(_Decoder):
+    """The tree without its arrays."""
+
+    def _as_array(self, content: dict[str, Any]) -> Any:
+        shape = reversed(content["shape"]) if content["order"] == "F" else content["shape"]
+        return f"{_shown(shape)} {content['dtype']}"
+
+    def _as_sparse(self, content: dict[str, Any]) -> Any:
+        return f"{_shown(content['shape'])} {content['class']}"
+
+    def _as_strings(self, content: dict[str, Any]) -> Any:
+        return super()._as_strings(content) if len(content["values"]) <= _FEW else f"{len(content['values'])} texts"
+
+    def _as_objects(self, content: dict[str, Any]) -> Any:
+        return super()._as_objects(content) if len(content["values"]) <= _FEW else f"{len(content['values'])} values"
+
+    def _as_object(self, content: list[Any]) -> Any:
+        tag, packed = content
+        tree = self.decode(packed)
+        return Packed(tree if isinstance(tree, dict) else {tag: tree})
+
+
+def _shown(shape: Any) -> str:
+    return " x ".join(map(str, shape)) or "one"

@@ -16,7 +16,7 @@ from coview.data.arrays import frame_ids
 from coview.data.delimited import partly_empty, read_delimited
 from coview.exceptions import DataFileError, ViewsError
 
-__all__ = ["EXTENSIONS", "Part", "load_file", "load_matrix"]
+__all__ = ["EXTENSIONS", "Part", "load_file", "load_matrix", "native_parquet"]
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def _read_tsv(path: Path) -> Part:
 def _read_parquet(path: Path) -> Part:
     import narwhals as nw
 
-    frame = nw.from_native(_native_parquet(path))
+    frame = nw.from_native(native_parquet(path))
     ids = frame_ids(frame)
     first = frame[:, 0]
     if first.name.lower() == "id" or (first.dtype == nw.String and first.n_unique() == len(frame)):
@@ -144,7 +144,7 @@ def _read_parquet(path: Path) -> Part:
     return Part(matrix, ids, list(frame.columns), have)
 
 
-def _native_parquet(path: Path) -> Any:
+def native_parquet(path: Path) -> Any:
     try:
         import polars
     except ImportError:

@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from coview.data.checks import listed
 from coview.data.columns import ColumnViews
+from coview.data.table_views import TableViews
 from coview.data.text import TextViews
 from coview.data.views import Views
 from coview.exceptions import ViewsError
@@ -36,7 +37,7 @@ def last_step(model: Any) -> Any:
 def split_front(model: Any) -> tuple[Any, Any]:
     """Return the step that makes views of tables (None where a model starts from views), and the rest of the model."""
     steps = _steps(model)
-    if not isinstance(steps[0], (TextViews, ColumnViews)):
+    if not isinstance(steps[0], (TextViews, ColumnViews, TableViews)):
         return None, model
     if len(steps) == 1:
         raise TypeError(f"{type(model).__name__} makes views and places nothing. Put a model after it.")
