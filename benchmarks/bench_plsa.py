@@ -115,6 +115,16 @@ def main(quick: bool) -> None:
     shelf = tempfile.TemporaryDirectory()
     rows: list[list[Any]] = []
     notes = ["Seconds per sweep are medians; ratio = the peer's median / ours, both measured in turn in one process."]
+    wide: list[str] = []
+    if not quick:
+        found = in_process(here, "memory", "large", "64", shelf.name)
+        must = found["csr"] + found["csc"] + found["factors"]
+        wide.append(
+            f"large, K = 64: peak memory {found['peak'] / 2**20:.0f} MiB = {found['peak'] / must:.2f} x "
+            f"(CSR + CSC + the two factors = {must / 2**20:.0f} MiB)."
+        )
+        found = in_process(here, "threads", "large", "64", shelf.name, threads=2)
+        wide.append(f"large, K = 64: two threads are {median(found['one']) / median(found['two']):.2f} x one thread.")
     for size in ["newsgroups"] if quick else ["newsgroups", "large"]:
         for k in (20, 64, 128):
             found = in_process(here, "speed", size, str(k), shelf.name)
@@ -134,15 +144,7 @@ def main(quick: bool) -> None:
         "The two are not the same ascent: after the features' update NMF carries their scale over to the mixtures, "
         "PLSA leaves the mixtures as they are. The gap is the same in float64."
     )
-    if not quick:
-        found = in_process(here, "memory", "large", "64", shelf.name)
-        must = found["csr"] + found["csc"] + found["factors"]
-        notes.append(
-            f"large, K = 64: peak memory {found['peak'] / 2**20:.0f} MiB = {found['peak'] / must:.2f} x "
-            f"(CSR + CSC + the two factors = {must / 2**20:.0f} MiB)."
-        )
-        found = in_process(here, "threads", "large", "64", shelf.name, threads=2)
-        notes.append(f"large, K = 64: two threads are {median(found['one']) / median(found['two']):.2f} x one thread.")
+    notes += wide
     head = ["data", "non-zeros", "K", "coview PLSA, s/sweep", f"{PEER}, s/sweep", "ratio"]
     name = "plsa_quick" if quick else "plsa"
     write(name, "PLSA against scikit-learn's NMF, one thread, float32, same start", head, rows, notes)
