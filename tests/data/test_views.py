@@ -526,3 +526,17 @@ def test_bad_descriptions_are_refused_with_a_sentence(make, sentence):
 
 def test_large_values_whose_sum_overflows_are_fine():
     assert Views(a=np.array([[1e308, 1e308]]))["a"].max() == 1e308
+
+
+def test_a_shuffled_frame_beside_one_in_order_is_refused():
+    ordered, shuffled = pd.DataFrame(np.eye(3)), pd.DataFrame(np.eye(3), index=[2, 0, 1])
+    with pytest.raises(ViewsError, match="another order"):
+        Views(a=shuffled, b=ordered)
+    assert Views(a=shuffled, b=shuffled).ids.tolist() == [2, 0, 1]
+    assert Views(a=ordered, b=pd.DataFrame(np.eye(3), index=[7, 5, 6])).ids.tolist() == [7, 5, 6]
+
+
+@pytest.mark.parametrize("texts", [["red fox", "blue sea"], np.array(["red fox", "blue sea"])])
+def test_texts_are_sent_to_their_vectoriser(texts):
+    with pytest.raises(ViewsError, match="TextViews"):
+        Views(text=texts)

@@ -210,3 +210,12 @@ def test_dropping_every_feature_is_refused():
 def test_bad_parameters_are_refused(model, sentence):
     with pytest.raises(ValueError, match=re.escape(sentence)):
         model.fit(COUNTS)
+
+
+def test_lazy_views_are_refused_with_a_way_out(tmp_path):
+    from coview import make_topic_views, read_views
+    from coview.exceptions import ViewsError
+
+    make_topic_views(20, random_state=0).views.write(tmp_path / "shards", rows_per_shard=5)
+    with pytest.raises(ViewsError, match=r"X\.collect\(\)"):
+        TfidfViews().fit(read_views(tmp_path / "shards"))

@@ -44,6 +44,11 @@ def as_matrix(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndarra
     else:
         matrix = _from_array(name, source)
     if matrix.ndim != 2:
+        if matrix.ndim == 1 and matrix.size and isinstance(matrix[0], str):
+            raise ViewsError(
+                f"View {name!r} holds texts ({matrix[0][:30]!r}, ...), not a matrix. Count their words first: "
+                f"TextViews().fit_transform({{{name!r}: texts}})."
+            )
         raise ViewsError(
             f"View {name!r} must be two-dimensional (objects x features), got {matrix.ndim} dimension(s). Reshape your "
             "data: one feature is a column, reshape(-1, 1), one object a row, reshape(1, -1)."
@@ -170,7 +175,8 @@ def _check_finite(name: str, matrix: Any) -> None:
         value = values[row, column]
     raise ViewsError(
         f"View {name!r} has NaN or infinity ({int(bad.sum())} values, the first is {value} at row {row}, column "
-        f"{column}). Fill or drop them; rows that lack the whole view are joined with Views.align."
+        f"{column}). Fill or drop them; mark rows that lack the whole view by present={{{name!r}: mask}}, "
+        "or join with Views.align."
     )
 
 

@@ -60,6 +60,23 @@ def check_same_index(found: list[tuple[str, np.ndarray]]) -> None:
             )
 
 
+def counts_rows(source: Any) -> bool:
+    """Tell whether rows of a frame are merely counted, as pandas does where it was given no index."""
+    return type(getattr(source, "index", None)).__name__ == "RangeIndex"
+
+
+def check_not_shuffled(found: list[tuple[str, np.ndarray]], counted: list[str]) -> None:
+    """Refuse a frame whose rows are 0, 1, 2, ... in another order beside one that has them in order."""
+    for name, index in found:
+        in_order = np.arange(len(index))
+        moved = counted and index.dtype.kind in "iu" and not np.array_equal(index, in_order)
+        if moved and np.array_equal(np.sort(index), in_order):
+            raise ViewsError(
+                f"Rows of view {name!r} are in another order ({index[0]}, {index[1]}, ...) than those of "
+                f"{counted[0]!r}. Join them with Views.align, or drop the index with reset_index(drop=True)."
+            )
+
+
 def as_ids(ids: Any, n_rows: int) -> np.ndarray | None:
     """Identifiers as an array with one entry per row."""
     if ids is None:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from coview.data.arrays import take_rows
 from coview.data.checks import listed
 from coview.data.coerce import as_views, is_plain
+from coview.data.lazy import LazyViews
 from coview.data.views import Views
 from coview.exceptions import ViewsError
 
@@ -65,6 +66,11 @@ class PerViewTransformer(TransformerMixin, BaseEstimator):
 
     def _views(self, X: Any, *, reset: bool) -> Views:
         """Views of X; of one plain matrix, scikit-learn keeps and compares the number and names of the features."""
+        if isinstance(X, LazyViews):
+            raise ViewsError(
+                f"{type(self).__name__} needs its rows in memory, got LazyViews. Use X.collect(); or X.map(function) "
+                "for what is done row by row."
+            )
         views = as_views(X)
         if is_plain(X):
             validate_data(self, X, reset=reset, skip_check_array=True)
