@@ -1,0 +1,125 @@
+"""Who learns and who is asked: the same splits for every method.
+
+With all labels known: folds, stratified by class, whole groups where there are groups. With few labels: all objects are
+there from the start, and only labels are hidden.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
+
+__all__ = ["few_label_splits", "folds", "subsamples"]
+
+HIDDEN = 0.2  # share of the known labels of each class that is hidden to be asked for
+KEPT = 0.8  # share of the objects in a subsample
+
+Split = tuple[np.ndarray, np.ndarray]
+
+
+def folds(codes: np.ndarray, cv: Any, groups: Any, seed: int) -> list[Split]:
+    """Return (training rows, test rows) of labelled objects.
+
+    Examples
+    --------
+    >>> y = np.array([0, 1, 0, 1])
+    >>> [sorted(y[test].tolist()) for _, test in folds(y, 2, None, 0)]
+    [[0, 1], [0, 1]]
+    """
+    rows = np.arange(len(codes))
+    groups = _checked_groups(groups, len(codes))
+    if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
+        most = int(np.bincount(codes).max()) if groups is None else len(np.unique(groups))
+        what = "objects of the largest class" if groups is None else "groups"
+        if not 2 <= cv <= most:
+            raise ValueError(f"cv must be a number of folds from 2 to {most} (the {what}), or a splitter, got {cv}.")
+        kind: Any = StratifiedKFold if groups is None else StratifiedGroupKFold
+        splitter: Any = kind(int(cv), shuffle=True, random_state=seed)
+    else:
+        splitter = check_cv(cv, codes, classifier=True)
+    with warnings.catch_warnings():  # a class with fewer objects than folds is no error here
+        warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
+        found = list(splitter.split(rows, codes, groups))
+    if not found:
+        raise ValueError(f"cv gives no split: {cv!r}.")
+    return [(np.asarray(train), np.asarray(test)) for train, test in found]
+
+
+def few_label_splits(codes: np.ndarray, cv: Any, groups: Any, share: float | None, seed: int) -> list[Split]:
+    """Return (rows that keep their label, rows to be asked for); all others are unlabelled.
+
+    A fifth of the known labels of every class is hidden, `cv` times at random; with groups or a splitter, those of its
+    test folds. With `share`, only that share of the labels of each class is kept, one at least, and all others are
+    asked for (with groups, those of the test fold).
+
+    Examples
+    --------
+    >>> kept, asked = few_label_splits(np.array([0, 0, 0, 1, 1, -1]), 1, None, None, 0)[0]
+    >>> len(kept), len(asked), 5 in kept or 5 in asked
+    (3, 2, False)
+    """
+    known = np.flatnonzero(codes >= 0)
+    counted = isinstance(cv, (int, np.integer)) and not isinstance(cv, bool)
+    if counted and cv < 1:
+        raise ValueError(f"cv must be a number of splits of at least 1, or a splitter, got {cv}.")
+    if share is not None and not 0 < share < 1:
+        raise ValueError(f"label_share must lie between 0 and 1, got {share!r}.")
+    groups = _checked_groups(groups, len(codes))
+    if counted and groups is None:
+        return [_at_random(codes, known, share, np.random.default_rng([seed, r])) for r in range(cv)]
+    found = []
+    for r, (train, test) in enumerate(folds(codes[known], cv, None if groups is None else groups[known], seed)):
+        kept = known[train]
+        if share is not None:
+            kept = _of_each_class(codes, kept, share, np.random.default_rng([seed, r]))
+        found.append((np.sort(kept), np.sort(known[test])))
+    return found
+
+
+def subsamples(n_rows: int, number: int, seed: int) -> Iterator[np.ndarray]:
+    """Yield sorted random rows, four fifths of all.
+
+    Examples
+    --------
+    >>> [len(rows) for rows in subsamples(10, 2, 0)]
+    [8, 8]
+    """
+    for r in range(number):
+        rng = np.random.default_rng([seed, r])
+        yield np.sort(rng.choice(n_rows, max(1, round(KEPT * n_rows)), replace=False))
+
+
+def _at_random(codes: np.ndarray, known: np.ndarray, share: float | None, rng: np.random.Generator) -> Split:
+    if share is None:
+        asked = _of_each_class(codes, known, HIDDEN, rng, leave=1)
+    else:
+        asked = np.setdiff1d(known, _of_each_class(codes, known, share, rng))
+    if not asked.size:
+        raise ValueError(
+            f"y has {len(known)} labels, one of each class, so that none can be hidden. Label more objects."
+        )
+    return np.setdiff1d(known, asked), np.sort(asked)
+
+
+def _of_each_class(
+    codes: np.ndarray, rows: np.ndarray, share: float, rng: np.random.Generator, leave: int = 0
+) -> np.ndarray:
+    """A share of the rows of each class at random: one at least, but so many that `leave` of them are left."""
+    found = []
+    for k in np.unique(codes[rows]):
+        mine = rng.permutation(rows[codes[rows] == k])
+        found.append(mine[: min(int(np.ceil(share * len(mine))), len(mine) - leave)])
+    return np.concatenate(found)
+
+
+def _checked_groups(groups: Any, n_rows: int) -> np.ndarray | None:
+    if groups is None:
+        return None
+    found = np.asarray(groups)
+    if found.shape != (n_rows,):
+        raise ValueError(f"groups must hold one value per object, {n_rows} of them, got shape {found.shape}.")
+    return found

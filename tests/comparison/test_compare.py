@@ -1,0 +1,226 @@
+"""`compare`: all methods run, failures are rows and not errors, and the same seed gives the same table."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
+
+from coview import (
+    ConcatenatedViews,
+    ConsensusClustering,
+    MultiViewNaiveBayes,
+    SphericalKMeansClassifier,
+    Views,
+    compare,
+    make_blobs_views,
+    make_topic_views,
+)
+from coview.exceptions import InterruptedFitWarning, ViewsError
+
+HERE = {"time_budget": None, "n_jobs": 1, "verbose": 0}
+FEW = ["MultiViewNaiveBayes", "concatenated *", "words *"]
+DATA = make_topic_views(48, {"words": 30, "links": 20}, n_clusters=3, quality=0.5, overlap=0.4, random_state=0)
+
+
+class Sleeper(ClassifierMixin, BaseEstimator):
+    def fit(self, X, y):
+        time.sleep(60)
+
+    def predict(self, X):
+        return None
+
+
+@pytest.fixture(scope="module")
+def everything():
+    return compare(DATA.views, DATA.target, cv=2, time_budget=120, n_jobs=2, verbose=0)
+
+
+def test_all_methods_run_on_plain_counts(everything):
+    assert len(everything) > 15
+    assert [row["method"] for row in everything.rows if row["status"] != "done"] == []
+
+
+@pytest.mark.slow
+def test_all_clusterers_run_on_plain_counts():
+    result = compare(DATA.views, DATA.target, task="clustering", cv=1, time_budget=120, n_jobs=2, verbose=0)
+    assert [(row["method"], row["note"]) for row in result.rows if row["status"] != "done"] == []
+
+
+def test_the_best_comes_first(everything):
+    scores = [row["accuracy"] for row in everything.rows]
+    assert scores == sorted(scores, reverse=True) and everything.rows[0]["method"] == everything.best_
+
+
+def test_workers_find_what_this_process_finds(everything):
+    here = compare(DATA.views, DATA.target, methods=FEW, cv=2, **HERE)
+    there = {row["method"]: row for row in everything.rows}
+    for row in here.rows:
+        for name in ("accuracy", "f1_macro", "accuracy_std"):
+            assert row[name] == there[row["method"]][name]
+
+
+def test_folds_are_the_same_for_all():
+    one, two = (compare(DATA.views, DATA.target, methods={"a": MultiViewNaiveBayes(), "b": MultiViewNaiveBayes()},
+                        cv=3, random_state=seed, **HERE) for seed in (0, 0))  # fmt: skip
+    figures = [part["accuracy"] for part in one.scores["a"]]
+    assert figures == [part["accuracy"] for part in one.scores["b"]] == [p["accuracy"] for p in two.scores["a"]]
+
+
+def test_the_task_follows_the_labels():
+    some = np.where(np.arange(48) % 2, DATA.target, -1)
+    texts = np.array(["red", "green", "blue"], dtype=object)[DATA.target]
+    texts[::2] = None
+    for y, task in ((DATA.target, "classification"), (some, "few_labels"), (texts, "few_labels")):
+        result = compare(DATA.views, y, methods=FEW, cv=2, **HERE)
+        assert result.task == task and {row["status"] for row in result.rows} == {"done"}
+    assert result.about["labelled"] == 24
+
+
+def test_few_labels_of_many():
+    models = {"nb": MultiViewNaiveBayes(), "km": SphericalKMeansClassifier()}
+    result = compare(DATA.views, DATA.target, label_share=0.1, methods=models, cv=2, **HERE)
+    assert result.task == "few_labels" and result.about["label_share"] == 0.1
+    assert all(0 <= row["accuracy"] <= 1 for row in result.rows)
+
+
+def test_clusters_against_classes():
+    result = compare(
+        DATA.views, DATA.target, task="clustering", methods=["ConsensusClustering", "words *"], cv=2, **HERE
+    )
+    assert result.metrics == ["nmi", "accuracy", "pairwise_f1"] and result.about["clusters"] == 3
+    row = next(row for row in result.rows if row["method"] == "ConsensusClustering")
+    assert row["status"] == "done" and len(result.scores["ConsensusClustering"]) == 2
+
+
+def test_without_labels_indices_are_internal():
+    result = compare(DATA.views, n_clusters=3, methods=["ConsensusClustering", "concatenated KMeans"], cv=2, **HERE)
+    assert result.task == "internal" and "internal" in str(result)
+    assert {"silhouette[words]", "stability", "agreement"} <= result.rows[0].keys()
+
+
+def test_failures_are_rows_with_their_sentence():
+    data = make_blobs_views(40, n_clusters=2, random_state=0)
+    models = ["MultiViewNaiveBayes", "concatenated LogisticRegression"]
+    result = compare(data.views, data.target, methods=models, cv=2, **HERE)
+    failed = result.rows[-1]
+    assert (failed["method"], failed["status"]) == ("MultiViewNaiveBayes", "failed")
+    assert "has negative values" in failed["note"] and result.best_ == "concatenated LogisticRegression"
+
+
+@pytest.mark.parametrize("classify", [True, False])
+def test_baselines_take_negative_values(classify):
+    data = make_blobs_views(40, n_clusters=2, random_state=0)
+    task = None if classify else "clustering"
+    result = compare(data.views, data.target, task=task, methods="baselines", cv=2, **HERE)
+    assert all("MultinomialNB" in row["method"] for row in result.rows if row["status"] != "done")
+    assert result.rows[0][result.metrics[0]] > 0.95
+
+
+def test_what_runs_too_long_is_stopped():
+    models = {"slow": Sleeper(), "nb": MultiViewNaiveBayes()}
+    start = time.perf_counter()
+    result = compare(DATA.views, DATA.target, methods=models, cv=2, time_budget=1, n_jobs=2, verbose=0)
+    assert time.perf_counter() - start < 55  # the sleeper alone would take 120
+    rows = {row["method"]: row for row in result.rows}
+    assert rows["slow"]["status"] == "over budget" and rows["nb"]["status"] == "done"
+    assert rows["slow"]["note"] == "Stopped after 1 s, 0 of 2 splits done."
+
+
+def test_missing_views_and_frames_and_dense_are_taken():
+    import pandas as pd
+
+    gaps = make_topic_views(48, {"words": 30, "links": 20}, n_clusters=3, missing=0.2, random_state=0)
+    dense = {name: matrix.toarray() for name, matrix in DATA.views.items()}
+    frames = {name: pd.DataFrame(matrix) for name, matrix in dense.items()}
+    for X, y in ((gaps.views, gaps.target), (dense, DATA.target), (frames, DATA.target)):
+        result = compare(X, y, methods=FEW, cv=2, **HERE)
+        assert {row["status"] for row in result.rows} == {"done"}
+
+
+def test_one_matrix_is_one_view():
+    result = compare(DATA.views["words"], DATA.target, methods=["LogisticRegression"], cv=2, **HERE)
+    assert [row["method"] for row in result.rows] == ["LogisticRegression"]
+
+
+def test_links_show_whether_they_help_or_mislead():
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    words = rng.poisson(1 + np.eye(2)[y] @ rng.random((2, 20))).astype(float)
+    ends = rng.integers(0, 120, (600, 2))
+    lift = {}
+    for kind, kept in (("help", ends[y[ends[:, 0]] == y[ends[:, 1]]]), ("mislead", ends)):
+        links = sparse.coo_array((np.ones(len(kept)), kept.T), shape=(120, 120))
+        X = Views(words=words, links=sparse.csr_array(((links + links.T) > 0).astype(float)))
+        names = ["words LogisticRegression", "NeighborViews + LogisticRegression"]
+        found = compare(X, y, links="links", methods=names, cv=3, **HERE)
+        score = {row["method"]: row["accuracy"] for row in found.rows}
+        lift[kind] = score[names[1]] - score[names[0]]
+    assert lift["help"] > 0.1 and lift["mislead"] < -0.05
+
+
+def test_groups_of_few_label_tasks_are_kept_apart():
+    groups = np.arange(48) // 4
+    result = compare(DATA.views, DATA.target, groups=groups, methods={"nb": MultiViewNaiveBayes()}, cv=3, **HERE)
+    assert result.rows[0]["splits"] == 3
+
+
+def test_the_best_estimator_is_ready_to_fit():
+    result = compare(DATA.views, DATA.target, methods=["words *", "best view MultinomialNB"], cv=2, **HERE)
+    model = result.best_estimator()
+    assert not hasattr(model, "classes_")
+    assert model.fit(DATA.views, DATA.target).predict(DATA.views).shape == (48,)
+
+
+def test_ctrl_c_leaves_a_table():
+    class Stopped(MultiViewNaiveBayes):
+        def fit(self, X, y):
+            raise KeyboardInterrupt
+
+    models = {"first": MultiViewNaiveBayes(), "second": Stopped()}
+    with pytest.warns(InterruptedFitWarning, match="compare was stopped"):
+        result = compare(DATA.views, DATA.target, methods=models, cv=2, **HERE)
+    assert [row["status"] for row in result.rows] == ["done", "stopped"]
+
+
+def test_progress_goes_to_standard_error(capsys):
+    compare(DATA.views, DATA.target, methods={"nb": MultiViewNaiveBayes()}, cv=2, time_budget=None, n_jobs=1)
+    said = capsys.readouterr()
+    assert said.out == "" and "nb" in said.err and "done" in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"y": None}, "must know the number of clusters"),
+        ({"y": None, "task": "classification"}, "needs y"),
+        ({"y": None, "n_clusters": 3, "scoring": "nmi"}, "nothing to score against"),
+        ({"task": "regression"}, "task must be one of"),
+        ({"y": np.zeros(48)}, "at least 2 classes"),
+        ({"y": [0, 1]}, "2 labels for 48 objects"),
+        ({"time_budget": 0}, "time_budget must be a positive number"),
+        ({"methods": ["Nothing"]}, "no method 'Nothing'"),
+    ],
+)
+def test_bad_input_is_refused_with_a_sentence(arguments, sentence):
+    given = {"y": DATA.target, **HERE, **arguments}
+    with pytest.raises(ValueError, match=sentence):
+        compare(DATA.views, given.pop("y"), **given)
+
+
+def test_no_rows_are_refused():
+    with pytest.raises(ViewsError, match="0 rows"):
+        compare(DATA.views[:0], [])
+
+
+def test_own_pipelines_and_scores_take_part():
+    own = ConcatenatedViews(LogisticRegression(C=0.1))
+    result = compare(DATA.views, DATA.target, methods=[own], scoring="balanced_accuracy", cv=2, **HERE)
+    assert result.metrics == ["balanced_accuracy"] and "LogisticRegression(C=0.1)" in result.best_
+    clusters = compare(DATA.views, DATA.target, task="clustering", scoring="ari", cv=1, **HERE,
+                       methods=[ConsensusClustering(3)])  # fmt: skip
+    assert clusters.metrics == ["ari"]
