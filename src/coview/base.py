@@ -6,6 +6,7 @@ The only module that touches what scikit-learn marks as its developers' interfac
 from __future__ import annotations
 
 import copy
+import importlib
 import numbers
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -57,6 +58,30 @@ class MultiViewEstimator(BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = self._models_counts
         return tags
+
+    def report(self, X: Any = None, y: Any = None, path: Any = None, **options: Any) -> Any:
+        """Describe the fitted model on one page, which a notebook shows and ``save(path)`` writes.
+
+        Parameters
+        ----------
+        X : Views or what becomes Views, optional
+            Objects to describe it with: those it was fitted on, or new ones.
+        y : array-like, optional
+            Labels of those objects; -1, None or NaN for none.
+        path : str or Path, optional
+            Write the page to this file too.
+        **options
+            As in `coview.make_report`.
+
+        Returns
+        -------
+        Report
+        """
+        # reports stand above the models: nothing here may import them, so they are looked up by name when asked for
+        made = importlib.import_module("coview.report.report").make_report(self, X, y, **options)
+        if path is not None:
+            made.save(path)
+        return made
 
     def _fit_views(self, X: Any) -> Any:
         """Views to fit on, lazy ones where the model takes them; remembers their names and widths."""

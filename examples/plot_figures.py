@@ -1,0 +1,60 @@
+"""
+Figures of a fitted model
+=========================
+
+What a model found and what each view had to say in it, as figures in the manner of scikit-learn's displays. All of them
+are also part of the page that ``model.report(X, y, path="report.html")`` writes.
+"""
+
+# %%
+# Functions and classes of installed Python packages, by the words of their documentation and the names in their code.
+import numpy as np
+
+from coview import (
+    ClusterTopicsDisplay,
+    MultiViewPLSA,
+    ObjectiveDisplay,
+    ObjectMapDisplay,
+    TopicsDisplay,
+    ViewAgreementDisplay,
+    ViewConfusionDisplay,
+    load_python_packages,
+)
+
+corpus = load_python_packages()
+names = np.array(corpus.target_names)[corpus.target]
+kept = np.isin(names, ["scipy.linalg", "scipy.signal", "scipy.stats", "email", "sklearn.cluster"])
+X, y = corpus.views[kept], names[kept]
+model = MultiViewPLSA(n_clusters=5, n_components=12, random_state=0).fit(X)
+print(X)
+
+# %%
+# The fit: the log-likelihood never falls.
+ObjectiveDisplay.from_estimator(model)
+
+# %%
+# What sets each cluster apart, in the words and in the code.
+TopicsDisplay.from_estimator(model, n_features=6)
+
+# %%
+# Each view has topics of its own; a cluster is a mixture of them.
+ClusterTopicsDisplay.from_estimator(model)
+
+# %%
+# The fitted model can read an object from one view alone. How often do the readings agree?
+ViewAgreementDisplay.from_estimator(model, X)
+
+# %%
+# Which packages ended up in which cluster, by each view and by both.
+ViewConfusionDisplay.from_estimator(model, X, y)
+
+# %%
+# A map: objects that the model sees alike are near each other, coloured by their package.
+ObjectMapDisplay.from_estimator(model, X, y)
+
+# %%
+# All of it, and more, on one page that can be sent to others: ``model.report(X, y, path="report.html")``.
+summary = model.report(X, y).summary
+for row in summary["views"]["rows"]:
+    print(f"{row['name']:6s} alone: {summary['views']['measure']} {row['alone']:.2f}")
+print(f"both         {summary['views']['measure']} {summary['views']['whole']:.2f}")

@@ -1,0 +1,176 @@
+"use strict";
+(() => {
+  const root = document.documentElement;
+  const all = (query, within = document) => [...within.querySelectorAll(query)];
+
+  // the theme: the system's, until the reader chooses; a page in a frame may not keep the choice
+  const remember = (value) => { try { localStorage.setItem("coview-theme", value); } catch { /* private or framed */ } };
+  const remembered = () => { try { return localStorage.getItem("coview-theme"); } catch { return null; } };
+  const isDark = () => (root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const button = document.querySelector(".theme");
+  const name = () => { button.textContent = isDark() ? "Light" : "Dark"; };
+  if (["light", "dark"].includes(remembered())) root.dataset.theme = remembered();
+  button.hidden = false;
+  button.addEventListener("click", () => { root.dataset.theme = isDark() ? "light" : "dark"; remember(root.dataset.theme); name(); });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", name);
+  name();
+
+  // tips
+  const tip = document.createElement("div");
+  tip.id = "tip";
+  tip.setAttribute("role", "tooltip");
+  tip.hidden = true;
+  document.body.append(tip);
+  const show = (text, x, y) => {
+    tip.textContent = text;
+    tip.hidden = false;
+    const box = tip.getBoundingClientRect();
+    tip.style.left = Math.max(6, Math.min(x + 14, innerWidth - box.width - 6)) + "px";
+    tip.style.top = (y + box.height + 24 > innerHeight ? y - box.height - 12 : y + 16) + "px";
+  };
+  const hide = () => { tip.hidden = true; };
+  document.addEventListener("pointermove", (event) => {
+    const mark = event.target.closest && event.target.closest("[data-tip]");
+    if (mark) show(mark.dataset.tip, event.clientX, event.clientY);
+    else if (!(event.target.closest && event.target.closest(".plot"))) hide();
+  });
+  document.addEventListener("pointerdown", (event) => {
+    const mark = event.target.closest("[data-tip]");
+    if (mark) show(mark.dataset.tip, event.clientX, event.clientY);
+  });
+  document.addEventListener("scroll", hide, { passive: true });
+
+  // curves: a cross-hair that tells the nearest value; arrow keys move it
+  const written = (value) => {
+    const size = Math.abs(value);
+    const text = size >= 1e4 ? Math.round(value).toLocaleString("en") : size && size < 1e-3 ? value.toExponential(2) : value.toPrecision(5);
+    return text.replace("-", "\u2212");
+  };
+  for (const plot of all(".plot")) {
+    const at = JSON.parse(plot.dataset.at), values = JSON.parse(plot.dataset.values), seconds = JSON.parse(plot.dataset.seconds);
+    const cross = document.createElement("div");
+    cross.className = "cross";
+    cross.hidden = true;
+    plot.append(cross);
+    let place = at.length - 1;
+    const tell = (y) => {
+      const box = plot.getBoundingClientRect(), share = at[place] / (at[at.length - 1] || 1);
+      cross.hidden = false;
+      cross.style.left = 100 * share + "%";
+      const clock = seconds.length ? "\n" + seconds[place].toFixed(2) + " s" : "";
+      show(plot.dataset.x + " " + at[place] + ": " + written(values[place]) + clock, box.left + share * box.width, y ?? box.top + 40);
+    };
+    plot.addEventListener("pointermove", (event) => {
+      const box = plot.getBoundingClientRect(), wanted = ((event.clientX - box.left) / box.width) * at[at.length - 1];
+      place = at.reduce((best, x, i) => (Math.abs(x - wanted) < Math.abs(at[best] - wanted) ? i : best), 0);
+      tell(event.clientY);
+    });
+    plot.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      place = Math.min(at.length - 1, Math.max(0, place + step));
+      tell();
+    });
+    for (const end of ["pointerleave", "blur"]) plot.addEventListener(end, () => { cross.hidden = true; hide(); });
+  }
+
+  // legends: a click hides or shows a group, a double click leaves only it
+  for (const figure of all("[data-figure]")) {
+    const keys = all("[data-toggle]", figure);
+    const apply = () => {
+      const mode = figure.dataset.by || "g";
+      const off = new Set(keys.filter((key) => key.getAttribute("aria-pressed") === "false" && key.dataset.toggle[0] === mode).map((key) => key.dataset.toggle));
+      for (const mark of all("circle", figure)) mark.classList.toggle("off", [...mark.classList].some((kind) => off.has(kind)));
+    };
+    for (const key of keys) {
+      key.addEventListener("click", () => { key.setAttribute("aria-pressed", key.getAttribute("aria-pressed") === "false"); apply(); });
+      key.addEventListener("dblclick", () => {
+        const rest = keys.filter((other) => other.dataset.toggle[0] === key.dataset.toggle[0] && other !== key);
+        const only = rest.every((other) => other.getAttribute("aria-pressed") === "false");
+        for (const other of rest) other.setAttribute("aria-pressed", only);
+        key.setAttribute("aria-pressed", true);
+        apply();
+      });
+    }
+    for (const choice of all("[data-by]", figure)) {
+      if (choice === figure) continue;
+      choice.addEventListener("click", () => {
+        figure.dataset.by = choice.dataset.by;
+        for (const other of all(".choice button", figure)) other.setAttribute("aria-pressed", other === choice);
+        const map = figure.querySelector("svg.map");
+        map.classList.toggle("by-g", choice.dataset.by === "g");
+        map.classList.toggle("by-l", choice.dataset.by === "l");
+        for (const kind of ["g", "l"]) all(".legend-" + kind, figure).forEach((part) => part.classList.toggle("hidden", kind !== choice.dataset.by));
+        apply();
+      });
+    }
+  }
+
+  // tables sort by a click on a column's head
+  for (const table of all("table.sort")) {
+    all("th button", table).forEach((head, column) => head.addEventListener("click", () => {
+      const cell = head.closest("th"), numeric = cell.classList.contains("num");
+      const down = cell.getAttribute("aria-sort") ? cell.getAttribute("aria-sort") === "ascending" : numeric;
+      all("th", table).forEach((other) => other.removeAttribute("aria-sort"));
+      cell.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const key = (row) => row.cells[column].dataset.v;
+      const order = (a, b) => {
+        if (numeric) {
+          const [x, y] = [a, b].map((row) => (key(row) === "" ? NaN : Number(key(row))));
+          if (Number.isNaN(x) || Number.isNaN(y)) return Number.isNaN(x) - Number.isNaN(y); // what is unknown comes last
+          return down ? y - x : x - y;
+        }
+        return (down ? -1 : 1) * key(a).localeCompare(key(b), "en", { numeric: true });
+      };
+      table.tBodies[0].append(...[...table.tBodies[0].rows].sort(order));
+    }));
+  }
+
+  // a filter of groups by their names and features
+  for (const field of all("[data-filter]")) {
+    const groups = all("[data-text]", document.getElementById(field.dataset.filter));
+    const found = field.parentElement.querySelector("[data-found]");
+    field.addEventListener("input", () => {
+      const wanted = field.value.trim().toLowerCase();
+      let count = 0;
+      for (const group of groups) {
+        const fits = !wanted || group.dataset.text.includes(wanted);
+        group.classList.toggle("hidden", !fits);
+        count += fits;
+      }
+      found.textContent = wanted ? count + " of " + groups.length : "";
+    });
+  }
+
+  // copying
+  for (const copy of all(".copy")) {
+    copy.hidden = !navigator.clipboard;
+    copy.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(copy.parentElement.querySelector("pre").textContent);
+      copy.textContent = "Copied";
+      setTimeout(() => { copy.textContent = "Copy"; }, 1500);
+    });
+  }
+
+  // contents: where the reader is
+  const links = new Map(all("nav.contents a").map((link) => [link.hash.slice(1), link]));
+  const seen = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      if (!entry.isIntersecting) continue;
+      for (const link of links.values()) link.classList.remove("here");
+      const link = links.get(entry.target.id);
+      link.classList.add("here");
+      const list = link.closest("ol");
+      if (list.scrollWidth > list.clientWidth) list.scrollTo({ left: link.parentElement.offsetLeft - list.offsetLeft - 24, behavior: "smooth" });
+    }
+  }, { rootMargin: "-10% 0px -75% 0px" });
+  for (const [id, link] of links) {
+    link.addEventListener("click", (event) => {
+      if (location.protocol !== "about:") return;
+      event.preventDefault(); // in a notebook's frame a link to #id would load the notebook itself
+      document.getElementById(id).scrollIntoView();
+    });
+  }
+  for (const section of all("section[id]")) if (links.has(section.id)) seen.observe(section);
+})();

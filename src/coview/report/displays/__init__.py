@@ -1,0 +1,1 @@
+"""Figures, one class each, in the manner of scikit-learn's displays."""

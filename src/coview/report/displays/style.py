@@ -1,0 +1,77 @@
+"""What the figures share: colours, one panel or a grid of them, a heat map with its numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["ACCENT", "PALETTE", "bare", "colours", "heat", "one_panel", "panels"]
+
+ACCENT = "#3b5bdb"
+PALETTE = (
+    *("#3b5bdb", "#e8590c", "#2b8a3e", "#c2255c", "#0b8fa3", "#7048e8"),
+    *("#a9730a", "#5c677d", "#5c940d", "#9c36b5", "#c92a2a", "#1971c2"),
+)  # the colours of the report's page, in its order
+
+
+def colours(codes: Any) -> list[str]:
+    """Return a colour for each code; grey for -1.
+
+    Examples
+    --------
+    >>> colours([0, 12, -1])
+    ['#3b5bdb', '#3b5bdb', '#adb5bd']
+    """
+    return ["#adb5bd" if code < 0 else PALETTE[code % len(PALETTE)] for code in np.asarray(codes).tolist()]
+
+
+def one_panel(ax: Any, size: tuple[float, float]) -> tuple[Any, Any]:
+    """Return the figure and axes to draw in: those given, or new ones."""
+    if ax is None:
+        from matplotlib import pyplot
+
+        figure, ax = pyplot.subplots(figsize=size, layout="constrained")
+        return figure, ax
+    return ax.figure, ax
+
+
+def panels(ax: Any, rows: int, columns: int, size: tuple[float, float]) -> tuple[Any, np.ndarray]:
+    """Return a figure and a grid of panels: new ones of this size each, or cut out of the place of the axes given."""
+    if ax is None:
+        from matplotlib import pyplot
+
+        whole = (max(size[0] * columns, 2.5), max(size[1] * rows, 2.0))
+        figure, grid = pyplot.subplots(rows, columns, figsize=whole, squeeze=False, layout="constrained")
+        return figure, grid
+    if isinstance(ax, np.ndarray):
+        if ax.size != rows * columns:
+            raise ValueError(f"ax holds {ax.size} panels, but {rows} x {columns} are drawn.")
+        return ax.flat[0].figure, ax.reshape(rows, columns)
+    ax.set_axis_off()
+    cut = ax.get_subplotspec().subgridspec(rows, columns)
+    return ax.figure, np.array([[ax.figure.add_subplot(cut[i, j]) for j in range(columns)] for i in range(rows)])
+
+
+def bare(ax: Any) -> None:
+    """Take away the frame above and to the right."""
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def heat(
+    ax: Any, values: Any, rows: Any, columns: Any, texts: Any = None, *, high: float | None = None, square: bool = True
+) -> Any:
+    """Draw a matrix with the names of its rows and columns, and texts in its cells where they are given."""
+    array = np.array([[np.nan if v is None else v for v in row] for row in values], dtype=np.float64)
+    top = high if high is not None else (np.nanmax(array) if array.size else 1.0)
+    image = ax.imshow(array, cmap="Blues", vmin=0, vmax=top or 1.0, aspect="equal" if square else "auto")
+    ax.set_xticks(range(len(columns)), [str(name) for name in columns], rotation=45, ha="right", rotation_mode="anchor")
+    ax.set_yticks(range(len(rows)), [str(name) for name in rows])
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    if texts is not None:
+        for i, line in enumerate(texts):
+            for j, text in enumerate(line):
+                dark = np.nan_to_num(array[i, j]) > 0.62 * (top or 1.0)
+                ax.text(j, i, text, ha="center", va="center", fontsize=8, color="white" if dark else "#16191f")
+    return image

@@ -1,0 +1,73 @@
+"""What a model is and how to make it again."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from coview import PLSA, ConcatenatedViews, MultiViewNaiveBayes, MultiViewPLSA, TfidfViews
+from coview.report.about import about_model, how_to_reproduce
+from coview.report.reader import Reader
+
+
+def remade(code: str):
+    """Run the lines of the code that make the model."""
+    lines = [line for line in code.splitlines() if line.startswith(("from ", "import ", "model = "))]
+    space: dict = {}
+    exec("\n".join(lines), space)
+    return space["model"]
+
+
+def test_the_code_makes_the_same_model(model):
+    again = remade(how_to_reproduce(Reader(model))["code"])
+    assert str(again.get_params()) == str(clone(model).get_params())
+
+
+@pytest.mark.parametrize("around", ["wrapper", "pipeline", "search"])
+def test_the_code_imports_what_it_needs(around, data):
+    X, y = data
+    made = {
+        "wrapper": ConcatenatedViews(LogisticRegression(C=2.0)),
+        "pipeline": make_pipeline(TfidfViews(), PLSA(3, max_iter=2, random_state=0)),
+        "search": GridSearchCV(MultiViewNaiveBayes(), {"alpha": [0.5, 1.0]}, cv=2),
+    }[around]
+    code = how_to_reproduce(Reader(made.fit(X, y)))["code"]
+    assert str(remade(code)) == str(made)
+    assert ("make_report(model" in code) == (around != "wrapper")
+
+
+def test_the_commands_name_the_files(make):
+    found = how_to_reproduce(
+        Reader(make("MultiViewPLSA")), model_path="my model.coview", data={"words": "w.npz", "links": "l.mtx"}
+    )
+    fit, report = (shlex.split(line) for line in found["commands"])
+    assert fit[:3] == ["coview", "fit", "MultiViewPLSA"] and fit[-2:] == ["--out", "my model.coview"]
+    assert "n_clusters=3" in fit and "random_state=0" in fit
+    assert report[:3] == ["coview", "report", "my model.coview"] and "words=w.npz" in report and "links=l.mtx" in report
+
+
+def test_a_raw_table_is_read_as_one(make):
+    found = how_to_reproduce(Reader(make("PLSA")), table="pages.csv")
+    assert 'X = read_columns("pages.csv")' in found["code"]
+    assert "--table pages.csv" in found["commands"][-1]
+
+
+def test_a_fit_without_a_seed_is_told(data):
+    X, _ = data
+    model = MultiViewPLSA(2, 2, max_iter=2).fit(X)
+    assert "random_state is not set" in how_to_reproduce(Reader(model))["notes"][0]
+
+
+def test_versions_are_those_here(make):
+    import numpy
+    import sklearn
+
+    found = about_model(Reader(make("PLSA")))["versions"]
+    assert found["numpy"] == numpy.__version__ and found["scikit-learn"] == sklearn.__version__
+    json.dumps(found)

@@ -1,0 +1,76 @@
+"""What each view contributed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+
+from coview import BestView, LinkPLSA, MultiViewNaiveBayes, Views
+from coview.report.contributions import ViewReadings, contributions, read_by_view
+from coview.report.objects import disputed_objects
+from coview.report.reader import Reader, Reading
+
+
+@pytest.fixture
+def three():
+    """Two views that know the classes and one of noise."""
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    good = [np.eye(3)[y] * 6 + rng.poisson(1, size=(60, 3)) for _ in range(2)]
+    return Views(a=good[0], b=good[1], noise=rng.poisson(2, size=(60, 3)).astype(float)), y
+
+
+def test_alone_and_left_out_are_what_the_model_says_then(three):
+    X, y = three
+    model = MultiViewNaiveBayes().fit(X, y)
+    reader = Reader(model)
+    found = contributions(reader, read_by_view(reader, X), y, np.array([0, 1, 2]))
+    assert found["measure"] == "accuracy" and found["whole"] == pytest.approx(model.score(X, y))
+    for row in found["rows"]:
+        assert row["alone"] == pytest.approx(model.score(X.select(row["name"]), y))
+        assert row["without"] == pytest.approx(model.score(X.drop(row["name"]), y))
+        assert row["kept"] == pytest.approx(np.mean(model.predict(X.drop(row["name"])) == model.predict(X)))
+    assert min(found["rows"], key=lambda row: row["alone"])["name"] == "noise"
+
+
+def test_without_labels_it_is_the_agreement_with_all_views(three):
+    X, _ = three
+    reader = Reader(LinkPLSA(3, random_state=0).fit(X))
+    found = contributions(reader, read_by_view(reader, X))
+    whole = reader.read(X).codes
+    for row in found["rows"]:
+        assert row["alone"] == pytest.approx(np.mean(reader.read(X.select(row["name"])).codes == whole))
+
+
+def test_a_view_is_judged_by_the_objects_that_have_it(three):
+    X, y = three
+    have = np.arange(60) < 30
+    part = Views(a=X["a"], b=np.where(have[:, None], X["b"], 0), present={"b": have})
+    model = MultiViewNaiveBayes().fit(part, y)
+    reader = Reader(model)
+    rows = {r["name"]: r for r in contributions(reader, read_by_view(reader, part), y, np.arange(3))["rows"]}
+    assert rows["b"]["present"] == 0.5
+    assert rows["b"]["alone"] == pytest.approx(model.score(part[:30].select("b"), y[:30]))
+
+
+def test_what_a_model_refuses_is_told(three):
+    X, _ = three
+    reader = Reader(BestView(KMeans(3, n_init=1, random_state=0)).fit(X))
+    found = contributions(reader, read_by_view(reader, X))
+    alone = {row["name"]: row["alone"] for row in found["rows"]}
+    assert [name for name, value in alone.items() if value is not None] == [reader.core.best_view_]
+    assert all("view" in row["refused"] for row in found["rows"] if row["alone"] is None or row["without"] is None)
+
+
+def test_the_surest_dispute_comes_first():
+    rng = np.random.default_rng(1)
+    a, b = rng.dirichlet(np.ones(3), size=20), rng.dirichlet(np.ones(3), size=20)
+    a[4], b[4] = [1, 0, 0], [0, 1, 0]  # both views are certain, of different classes
+    X = Views(a=a, b=b)
+    alone = {name: Reading(part, part.argmax(axis=1), True) for name, part in (("a", a), ("b", b))}
+    found = disputed_objects(ViewReadings(X, alone["a"], alone, {}), n=20)
+    assert found[0]["row"] == 4 and found[0]["strength"] == 1
+    assert {item["row"] for item in found} == set(np.flatnonzero(a.argmax(axis=1) != b.argmax(axis=1)).tolist())
+    strengths = [item["strength"] for item in found]
+    assert strengths == sorted(strengths, reverse=True)

@@ -1,0 +1,137 @@
+"""The page: well formed, self-contained, and safe whatever the data is called."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+
+from coview import MultiViewNaiveBayes, MultiViewPLSA, Ontology, SphericalKMeansClassifier, Views, make_report
+from coview.report.page import render_page
+from coview.report.summary import summarize
+
+VOID = {"meta", "input", "br", "wbr", "circle", "line", "path", "rect"}
+HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
+
+
+class Checker(HTMLParser):
+    """Follows the nesting of elements, and keeps what could load or run something."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.wrong: list[str] = []
+        self.scripts = 0
+        self.ids: list[str] = []
+        self.anchors: list[str] = []
+        self.tags: set[str] = set()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.scripts += tag == "script"
+        named = dict(attrs)
+        if len(named) < len(attrs):
+            self.wrong.append(f"<{tag}> says an attribute twice")
+        for name, value in attrs:
+            if name.startswith("on") or name in ("src", "srcset", "action"):
+                self.wrong.append(f"<{tag} {name}={value!r}>")
+            if name == "href":
+                self.anchors.append(value)
+            if name == "id":
+                self.ids.append(value)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append(f"</{tag}> closes nothing")
+
+
+def checked(text: str) -> Checker:
+    found = Checker()
+    found.feed(text)
+    found.close()
+    return found
+
+
+def test_it_is_well_formed_and_loads_nothing(report):
+    text = report.html
+    found = checked(text)
+    assert not found.open and not found.wrong
+    assert found.scripts == 1
+    assert all(anchor.startswith("#") and anchor[1:] in found.ids for anchor in found.anchors)
+    assert len(set(found.ids)) == len(found.ids)
+    assert not re.search(r"https?://|//[a-z]+\.|@import|url\(", text)
+
+
+def hostile_report() -> str:
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(2, size=(30, 6)).astype(float)
+    X = Views(
+        {HOSTILE: counts, "b": counts[:, ::-1].copy()},
+        ids=[f"{HOSTILE}{i}" for i in range(30)],
+        feature_names={HOSTILE: [f"{HOSTILE}{j}" for j in range(6)]},
+    )
+    y = np.array([f"{HOSTILE}{i % 2}" for i in range(30)])
+    return make_report(MultiViewNaiveBayes().fit(X, y), X, y, title=HOSTILE, data=HOSTILE, model_path=HOSTILE).html
+
+
+def test_names_out_of_the_data_stay_text():
+    text = hostile_report()
+    found = checked(text)
+    assert not found.open and not found.wrong
+    assert found.scripts == 1 and "img" not in found.tags
+    assert "<script>alert" not in text and "onerror=alert(2)&gt;" in text
+
+
+def test_only_its_own_script_may_run():
+    text = make_report(MultiViewPLSA(2, 2, max_iter=2, random_state=0).fit(Views(a=np.eye(6), b=np.eye(6)))).html
+    script = text.split("<script>")[1].split("</script>")[0]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in text and "default-src 'none'" in text
+
+
+def test_a_summary_that_went_through_json_gives_the_same_page(make, data):
+    found = summarize(make("MultiViewPLSA"), *data)
+    assert render_page(json.loads(json.dumps(found))) == render_page(found)
+
+
+def test_sections_that_do_not_apply_are_absent(make, data):
+    X, y = data
+    bare = checked(make_report(make("MultiViewCCA")).html).ids
+    assert "views" not in bare and "examples" not in bare and "reproduce" in bare
+    assert {"scores", "groups", "views", "map", "examples"} <= set(checked(make_report(make("PLSA"), X, y).html).ids)
+
+
+def test_an_ontology_is_shown_with_counts(data):
+    X, y = data
+    tree = Ontology.from_tree({"animal": {"insect": ["ant", "bee"], "mammal": ["cat"]}})
+    text = make_report(SphericalKMeansClassifier(ontology=tree).fit(X, y), X, y).html
+    assert 'id="ontology"' in text
+    assert re.search(r'insect</span><span class="bar">.*?<span class="num">40</span>', text)
+
+
+def test_numbers_stand_on_the_right_and_sort_by_their_value(make, data):
+    text = make_report(make("PLSA"), data[0]).html
+    assert re.search(r'<td class="num" data-v="24">24</td>', text)
+
+
+def test_the_page_of_many_objects_stays_small(data):
+    rng = np.random.default_rng(1)
+    n = 6000
+    X = Views(
+        words=rng.poisson(0.3, size=(n, 40)).astype(np.float32), links=rng.poisson(0.3, size=(n, 30)).astype(np.float32)
+    )
+    model = MultiViewPLSA(5, 4, max_iter=3, init="random", random_state=0).fit(X)
+    report = make_report(model, X, np.arange(n) % 7)
+    assert len(report.html.encode()) < 2_000_000
+    assert report.html.count("<circle") == 3000 and "random sample of 3,000 of 6,000" in report.html
