@@ -1,6 +1,6 @@
 """Online learning: examples per second against scikit-learn and river, and a long file in constant memory.
 
-python benchmarks/bench_stream.py [--quick]
+python benchmarks/bench_stream.py [speed | file] [--quick]
 """
 
 from __future__ import annotations
@@ -10,19 +10,29 @@ import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import in_process, median, seconds, write
+from common import _status, in_process, median, write
 from scipy import sparse
 
 REPEATS = 5
+SINGLES = 4000
 FEATURES, PER_ROW = 20_000, 50
-SIZES = {"quick": (100_000, 1_000_000), "full": (1_000_000, 10_000_000)}  # rows in memory, rows in the file
+SIZES = {"quick": (100_000, 1_000_000), "full": (100_000, 10_000_000)}  # rows in memory, rows in the file
+PEER = {"loss": "hinge", "penalty": None, "learning_rate": "pa1", "eta0": 0.1, "fit_intercept": False}
 
 
-def make_view(n: int, labels: np.ndarray, own: float, seed: int) -> sparse.csr_array:
+def seconds(call: Callable[[], Any]) -> float:
+    """Seconds of the processor: all that is measured here has one thread."""
+    clock = time.process_time()
+    call()
+    return time.process_time() - clock
+
+
+def make_view(n: int, labels: np.ndarray, own: float, seed: int, dtype: Any = np.float64) -> sparse.csr_array:
     """Fifty features a row: a share `own` of them from the half of the columns that belongs to its class."""
     rng = np.random.default_rng(seed)
     columns = rng.integers(0, FEATURES, (n, PER_ROW), dtype=np.int32)
@@ -30,30 +40,39 @@ def make_view(n: int, labels: np.ndarray, own: float, seed: int) -> sparse.csr_a
     moved = rng.random((n, PER_ROW)) < own
     columns = np.where(moved, columns % half + half * labels[:, None].astype(np.int32), columns)
     matrix = sparse.csr_array(
-        (np.full(n * PER_ROW, PER_ROW**-0.5), columns.ravel(), np.arange(n + 1, dtype=np.int32) * PER_ROW),
+        (np.full(n * PER_ROW, PER_ROW**-0.5, dtype=dtype), columns.ravel(), np.arange(n + 1, dtype=np.int32) * PER_ROW),
         shape=(n, FEATURES),
     )
     matrix.sum_duplicates()
     return matrix
 
 
-def make_stream(n: int, own: float) -> tuple[Any, np.ndarray]:
+def make_stream(n: int, own: float, dtype: Any = np.float64) -> tuple[Any, np.ndarray]:
     from coview import Views
 
     labels = np.random.default_rng(0).integers(0, 2, n)
-    return Views(a=make_view(n, labels, own, 1), b=make_view(n, labels, own, 2)), labels
+    return Views(a=make_view(n, labels, own, 1, dtype), b=make_view(n, labels, own, 2, dtype)), labels
 
 
 def fit(n: int, own: float) -> dict[str, Any]:
-    """Seconds of one pass over n rows, rows as they come and shuffled."""
+    """Seconds of one pass over n rows, in turn: ours and scikit-learn's on the columns of both views."""
+    from sklearn.linear_model import SGDClassifier
+
     from coview import MultiViewPassiveAggressiveClassifier as Model
 
+    warnings.simplefilter("ignore")
     X, y = make_stream(n, own)
+    single = X.map(lambda matrix: matrix.astype(np.float32))
+    glued = sparse.csr_matrix(X.hstack())
     Model().fit(X[:100], y[:100])
-    found: dict[str, Any] = {"plain": [], "shuffled": []}
+    Model().fit(single[:100], y[:100])
+    found: dict[str, Any] = {"plain": [], "shuffled": [], "single": [], "peer plain": [], "peer shuffled": []}
     for _ in range(REPEATS):
-        found["plain"].append(seconds(lambda: Model(shuffle=False).fit(X, y)))
-        found["shuffled"].append(seconds(lambda: Model(random_state=0).fit(X, y)))
+        for name, shuffle in (("plain", False), ("shuffled", True)):
+            found[name].append(seconds(lambda s=shuffle: Model(shuffle=s, random_state=0).fit(X, y)))
+            peer = SGDClassifier(**PEER, max_iter=1, tol=None, shuffle=shuffle, random_state=0)
+            found[f"peer {name}"].append(seconds(lambda p=peer: p.fit(glued, y)))
+        found["single"].append(seconds(lambda: Model(random_state=0).fit(single, y)))
     found["moved"] = Model(shuffle=False).fit(X, y).history_["updates"][1]
     return found
 
@@ -76,25 +95,26 @@ def batches(n: int, own: float) -> dict[str, Any]:
         for part, labels in parts:
             model.partial_fit(part, labels, classes=classes)
 
-    settings = {"loss": "hinge", "penalty": None, "learning_rate": "pa1", "eta0": 0.1, "fit_intercept": False}
     pairs = [
-        (seconds(lambda: run(Model(), ours)), seconds(lambda: run(SGDClassifier(**settings), theirs))) for _ in range(3)
+        (seconds(lambda: run(Model(), ours)), seconds(lambda: run(SGDClassifier(**PEER), theirs)))
+        for _ in range(REPEATS)
     ]
     return {"ours": [a for a, _ in pairs], "theirs": [b for _, b in pairs], "rows": len(y)}
 
 
 def one_by_one(n: int, own: float) -> dict[str, Any]:
-    """Seconds for 2,000 rows: by river's PAClassifier, by our adapter, and by the kernel that learns row after row."""
+    """Seconds for SINGLES rows: by river's PAClassifier, by our adapter, by the kernel that learns row after row."""
     from coview import MultiViewPassiveAggressiveClassifier as Model
     from coview import to_river
 
-    X, y = make_stream(2000, own)
+    X, y = make_stream(SINGLES, own)
+    parts = {name: (m.indptr.tolist(), m.indices.tolist(), m.data.tolist()) for name, m in X.items()}
     views = [
         {
-            name: {f"{name}{c}": v for c, v in zip(m[[i]].indices.tolist(), m[[i]].data.tolist())}
-            for name, m in X.items()
+            name: {f"{name}{c}": v for c, v in zip(columns[ends[i] : ends[i + 1]], values[ends[i] : ends[i + 1]])}
+            for name, (ends, columns, values) in parts.items()
         }
-        for i in range(2000)
+        for i in range(SINGLES)
     ]
     flat = [{feature: value for part in row.values() for feature, value in part.items()} for row in views]
     labels = [bool(label) for label in y]
@@ -118,97 +138,104 @@ def one_by_one(n: int, own: float) -> dict[str, Any]:
     return found
 
 
-def file(n: int, own: float) -> dict[str, Any]:
-    """Stream a file of n short rows (two views of five features) and watch the memory."""
+BLOCK = 100_000  # rows that a long file repeats
+
+
+def write_rows(path: Path, n: int) -> None:
+    """n short rows of svmlight, two views of at most five features: a block of rows again and again."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, BLOCK)
+    columns = rng.integers(0, 500, (BLOCK, 10)) + 500 * (np.arange(10) >= 5)
+    columns[:, [0, 5]] = np.column_stack([labels, 500 + labels])
+    lines = (
+        f"{label} " + " ".join(f"{c}:1" for c in sorted(set(row))) + "\n"
+        for label, row in zip(labels.tolist(), columns.tolist())
+    )
+    block = "".join(lines).encode()
+    with open(path, "wb") as out:
+        for _ in range(n // BLOCK):
+            out.write(block)
+
+
+def long_file(n: int, own: float) -> dict[str, Any]:
+    """Stream a file of n short rows; rows, peak memory and seconds, after each tenth of it."""
     from coview import MultiViewPassiveAggressiveClassifier as Model
     from coview import evaluate_stream, read_stream
 
-    rng = np.random.default_rng(0)
+    marks: list[tuple[int, int, float]] = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "stream.svmlight"
-        with open(path, "w") as out:
-            for start in range(0, n, 100_000):
-                rows = min(100_000, n - start)
-                labels = rng.integers(0, 2, rows)
-                columns = np.sort(rng.integers(0, 500, (rows, 10)) + 500 * (np.arange(10) >= 5), axis=1)
-                columns[:, [0, 5]] = np.column_stack([labels, 500 + labels])
-                columns.sort(axis=1)
-                for label, row in zip(labels.tolist(), columns.tolist()):
-                    out.write(f"{label} " + " ".join(f"{c}:1" for c in sorted(set(row))) + "\n")
+        write_rows(path, n)
+        Path("/proc/self/clear_refs").write_text("5")  # forget the peak of the writing
+        clock = time.process_time()
+        result = evaluate_stream(
+            Model(),
+            read_stream(path, views={"a": 500, "b": 500}, batch_size=10_000),
+            every=n // 10,
+            watch=lambda line: marks.append((int(line["rounds"]), _status("VmHWM"), time.process_time() - clock)),
+        )
         size = path.stat().st_size
-        memory: list[int] = []
-
-        def watch(line: dict[str, float]) -> None:
-            memory.append(_resident())
-
-        clock = time.perf_counter()
-        batches = read_stream(path, views={"a": 500, "b": 500}, batch_size=10_000)
-        result = evaluate_stream(Model(), batches, every=max(n // 20, 1), watch=watch)
-        spent = time.perf_counter() - clock
-    return {
-        "seconds": spent,
-        "rows": int(result.final["rounds"]),
-        "bytes": size,
-        "first": memory[0],
-        "last": memory[-1],
-        "accuracy": result.final["accuracy"],
-    }
+    return {"bytes": size, "marks": marks, "accuracy": result.final["accuracy"]}
 
 
-def _resident() -> int:
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmRSS"):
-            return int(line.split()[1]) * 1024
-    raise OSError("VmRSS is not in /proc/self/status; memory is measured on Linux only.")
-
-
-def main(quick: bool) -> None:
+def main_speed(quick: bool) -> None:
+    """Examples a second, beside those of peers."""
     here = str(Path(__file__))
-    n, long = SIZES["quick" if quick else "full"]
+    n = SIZES["quick" if quick else "full"][0]
     rows: list[list[Any]] = []
     for name, own in (("easy", "0.6"), ("hard", "0.0")):
         found = in_process(here, "fit", str(n), own)
-        for order in ("plain", "shuffled"):
-            rate = n / median(found[order])
-            what = f"fit, {name} ({100 * found['moved']:.0f} % of rounds move weights), rows {order}"
-            rows.append([what, f"{rate / 1e6:.2f} million/s", "-", "-", "-"])
+        moves = f"{name} ({100 * found['moved']:.0f} % of rounds move weights)"
+        for key, what in (("plain", "rows as they come"), ("shuffled", "shuffled"), ("single", "shuffled, float32")):
+            peer = found["peer plain" if key == "plain" else "peer shuffled"]
+            rows.append(_compared(f"fit, {moves}, {what}", n, found[key], "SGDClassifier, pa1, one pass", peer))
         found = in_process(here, "batches", str(n), own)
-        ours, theirs = (found["rows"] / median(found[key]) for key in ("ours", "theirs"))
-        rows.append(
-            [
-                f"partial_fit, batches of 1,000, {name}",
-                f"{ours / 1e6:.2f} million/s",
-                "SGDClassifier, learning_rate='pa1'",
-                f"{theirs / 1e6:.3f} million/s",
-                ours / theirs,
-            ]
-        )
+        what = f"partial_fit, batches of 1,000, {name}"
+        rows.append(_compared(what, found["rows"], found["ours"], "SGDClassifier, pa1, partial_fit", found["theirs"]))
         found = in_process(here, "one_by_one", str(n), own)
-        for key, what in (("kernel", "predict_then_learn, one batch"), ("adapter", "to_river, object by object")):
-            ours = 2000 / median(found[key])
-            theirs = 2000 / median(found["river"]) if found["river"] else None
-            peer = f"{theirs:,.0f}/s" if theirs else "not installed"
-            rows.append(
-                [f"{what}, {name}", f"{ours:,.0f}/s", "river PAClassifier", peer, ours / theirs if theirs else "-"]
-            )
-        print(rows[-5:], flush=True)
-    found = in_process(here, "file", str(long), "0")
-    what = f"a file of {found['rows']:,} rows ({found['bytes'] / 1e6:.0f} MB), predicted and learned"
-    rows.append([what, f"{found['rows'] / found['seconds']:,.0f} rows/s", "-", "-", "-"])
-    grown = f"{found['first'] / 1e6:.0f} MB after 5 %, {found['last'] / 1e6:.0f} MB at the end"
-    rows.append(["resident memory on the way", grown, "-", "-", "-"])
+        for key, what in (("kernel", "predict_then_learn, rows one by one"), ("adapter", "to_river, object by object")):
+            rows.append(_compared(f"{what}, {name}", SINGLES, found[key], "river PAClassifier", found["river"]))
+        print(*rows[-6:], sep="\n", flush=True)
     notes = [
-        f"Two views of {FEATURES:,} features, {PER_ROW} non-zeros a row, two classes, float64, one thread; medians.",
+        f"Two views of {FEATURES:,} features, {PER_ROW} non-zeros a row, {n:,} rows, two classes, one thread, float64 "
+        f"if not said; medians of {REPEATS} (one by one: of 3) of the processor's time, ours and the peer's in turn. "
+        "SGDClassifier has float64 and the columns of both views.",
         "river learns single objects of named features; predict_then_learn does the same to rows of a matrix, and "
-        "to_river to named features.",
+        "to_river to named features, with names that it has to hash first.",
     ]
-    name = "stream_quick" if quick else "stream"
-    write(name, "Online learning from streams", ["what", "coview", "peer", "peer's", "coview / peer"], rows, notes)
+    head = ["what", "coview", "peer", "peer's", "coview / peer"]
+    write("stream_quick" if quick else "stream", "Online learning from streams", head, rows, notes)
+
+
+def main_file(quick: bool) -> None:
+    """A long file: rows a second and memory."""
+    n = SIZES["quick" if quick else "full"][1]
+    found = in_process(str(Path(__file__)), "long_file", str(n), "0")
+    rows: list[list[Any]] = [
+        [f"{rounds:,}", f"{peak / 2**20:.1f}", f"{rounds / spent:,.0f}"] for rounds, peak, spent in found["marks"]
+    ]
+    notes = [
+        f"svmlight, {found['bytes'] / 1e6:,.0f} MB, two views of 500 columns, up to ten non-zeros a row, {BLOCK:,} "
+        "different rows repeated; read_stream in batches of 10,000, evaluate_stream predicts each row, then learns it. "
+        f"Accuracy {found['accuracy']:.4f}.",
+        "Peak memory is that of the whole process, libraries included; seconds are those of the processor.",
+    ]
+    title = "A long file in constant memory"
+    write(f"stream_file{'_quick' * quick}", title, ["rows so far", "peak memory, MiB", "rows/s so far"], rows, notes)
+
+
+def _compared(what: str, n: int, ours: list[float], peer: str, theirs: list[float]) -> list[Any]:
+    if not theirs:
+        return [what, f"{n / median(ours):,.0f}/s", peer, "not installed", "-"]
+    ratio = median([b / a for a, b in zip(ours, theirs)])
+    return [what, f"{n / median(ours):,.0f}/s", peer, f"{n / median(theirs):,.0f}/s", ratio]
 
 
 if __name__ == "__main__":
-    jobs = {"fit": fit, "batches": batches, "one_by_one": one_by_one, "file": file}
+    jobs = {"fit": fit, "batches": batches, "one_by_one": one_by_one, "long_file": long_file}
     if len(sys.argv) > 1 and sys.argv[1] in jobs:
         print(json.dumps(jobs[sys.argv[1]](int(sys.argv[2]), float(sys.argv[3]))))
     else:
-        main("--quick" in sys.argv)
+        asked = [part for part in ("file", "speed") if part in sys.argv] or ["file", "speed"]
+        for part in asked:
+            {"speed": main_speed, "file": main_file}[part]("--quick" in sys.argv)

@@ -60,7 +60,10 @@ def test_bad_input_ends_with_code_2_and_a_sentence(tmp_path):
         (("-",), "say --format"),
         (("-", "--format", "xml"), "no known format"),
         (("-", "--format", "svmlight", "--views", "a=3,b"), "'b' has none"),
+        (("-", "--format", "svmlight", "--views", "a=3,b=x"), "'b' has 'x'"),
+        (("-", "--format", "svmlight", "--views", "a,b"), "how many belong to each of the views a, b"),
         (("-", "--format", "jsonl", "--update", "fast"), "update must be one of"),
+        (("-", "--format", "jsonl", "--label", "kind"), "no 'kind' in its first 1 rows; there are 'label', 'v'"),
     ):
         run = coview(*words, text='{"label": 1, "v": {"a": 1}}\n')
         assert run.returncode == 2, words

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear, minimize
 
-from coview.kernels.rounds import EMPTY, MARGIN, NORM, ROWS, SHARE, STEP, solve_paper, solve_round
+from coview.kernels.rounds import EMPTY, MARGIN, NORM, ROWS, SHARE, STEP, solve_paper, solve_round, solve_two
 
 
 def solve(margins, norms, shares=None, *, base=0.0, extra=0.0, cap=0.1, agreement=0.5):
@@ -160,6 +160,16 @@ def test_two_views_as_written_in_the_method():
             u, tau = max(edges, key=lambda edge: value(*edge))
         found, steps = solve([ma, mb], [a, b], cap=cost, agreement=bound)
         np.testing.assert_allclose([found, *steps], [tau, tau / 2 - u, tau / 2 + u], rtol=1e-12, atol=1e-14)
+
+
+def test_ordinary_norms_need_only_the_edges_that_the_free_optimum_is_beyond():
+    for margins, norms, shares, base, extra, cap, agreement in random_rounds(11, 2000, 2, 4.0):
+        if not (norms > EMPTY).all():
+            continue
+        loss = 1 - base - shares @ margins
+        for limit in (cap, np.inf):
+            given = (*margins, *norms, *shares, loss, extra, limit, agreement)
+            np.testing.assert_allclose(solve_two(*given, True), solve_two(*given, False), rtol=1e-12, atol=1e-14)
 
 
 def test_two_views_by_the_general_way_too():

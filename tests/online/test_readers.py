@@ -89,7 +89,7 @@ def test_jsonl_lists_are_dense_views():
     assert [b.views["v"].tolist() for b in batches] == [[[1, 2.5], [0, 0]], [[0, 1]]]
     assert [label for b in batches for label in b.labels] == [1, 0, 0]
     with pytest.raises(DataFileError, match="list of 2 numbers"):
-        list(read_stream(io.StringIO('{"v": [1, 2]}\n{"v": [1]}\n'), format="jsonl"))
+        list(read_stream(io.StringIO('{"v": [1, 2]}\n{"v": [1]}\n'), format="jsonl", label=None))
 
 
 def test_csv_and_parquet_name_views_before_a_colon(tmp_path):
@@ -123,7 +123,7 @@ def test_parquet_longer_than_one_slice(tmp_path):
 def test_a_view_that_was_not_there_at_first_is_refused():
     text = '{"a": {"f": 1}}\n{"b": {"f": 1}}\n'
     with pytest.raises(DataFileError, match="view 'b', but the views are 'a'"):
-        list(read_stream(io.StringIO(text), format="jsonl", batch_size=1))
+        list(read_stream(io.StringIO(text), format="jsonl", batch_size=1, label=None))
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_a_view_that_was_not_there_at_first_is_refused():
     [
         ("{broken\n", "jsonl", "no JSON object in line 1"),
         ("[1]\n", "jsonl", "but list"),
-        ('{"v": {"f": [1]}}\n', "jsonl", "a number or a text is needed"),
+        ('{"label": 1, "v": {"f": [1]}}\n', "jsonl", "a number or a text is needed"),
         ('{"label": 1}\n', "jsonl", "no feature"),
         ("a,b\n1\n", "csv", "1 cells in line 2"),
         ("", "csv", "no header"),
@@ -142,6 +142,53 @@ def test_a_view_that_was_not_there_at_first_is_refused():
 def test_broken_input_is_told_in_a_sentence(text, format, message):
     with pytest.raises(DataFileError, match=message):
         list(read_stream(io.StringIO(text), format=format))
+
+
+@pytest.mark.parametrize("format", ["jsonl", "parquet"])
+def test_labels_keep_their_type_and_whole_numbers_are_one_class(tmp_path, format):
+    given = [1, 1.0, 0.5, "1", True, None, "", " ", float("nan"), -1]
+    path = tmp_path / f"a.{format}"
+    if format == "jsonl":
+        path.write_text("".join(json.dumps({"label": label, "f": 1}) + "\n" for label in given))
+        (batch,) = read_stream(path, n_features=8)
+        assert batch.labels == [1, 1, 0.5, "1", True, None, None, None, None, -1]
+        assert [type(label) for label in batch.labels[:3]] == [int, int, float]
+        return
+    polars = pytest.importorskip("polars")
+    polars.DataFrame({"label": [1.0, None, 2.0], "f": [1.0, 1.0, 1.0]}).write_parquet(path)
+    (batch,) = read_stream(path, n_features=8)
+    assert batch.labels == [1, None, 2]
+
+
+def test_labels_of_a_csv_are_text():
+    text = "label,f\n1,1\n1.0,1\n-1,1\n0.5,1\n,1\nnan,1\ninf,1\nyes,1\n"
+    (batch,) = read_stream(io.StringIO(text), format="csv", n_features=8)
+    assert batch.labels == ["1", "1", "-1", "0.5", None, None, "inf", "yes"]
+
+
+def test_one_and_one_point_zero_are_one_class_to_a_model():
+    lines = [{"label": label, "v": {f"f{int(label)}": 1}} for label in (0, 1.0, 1, 0.0) * 20]
+    stream = read_stream(io.StringIO("\n".join(map(json.dumps, lines))), format="jsonl", n_features=16, batch_size=7)
+    assert evaluate_stream(MultiViewPassiveAggressiveClassifier(), stream).model.classes_.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "format", "message"),
+    [
+        ('{"kind": 1, "text": "a b"}\n{"size": 2}\n', "jsonl", "first 2 rows; there are 'kind', 'text', 'size'"),
+        ("kind,words:win,age\nspam,1,2\n", "csv", "there are 'kind', 'age', 'words'"),
+    ],
+)
+def test_a_label_that_is_not_there_is_told_with_what_is(text, format, message):
+    with pytest.raises(DataFileError, match=f"no 'label' in its {message}" if format == "jsonl" else message):
+        list(read_stream(io.StringIO(text), format=format))
+    assert next(read_stream(io.StringIO(text), format=format, label=None)).labels[0] is None
+
+
+def test_svmlight_views_need_their_number_of_columns(tmp_path):
+    svmlight(tmp_path / "a.svmlight")
+    with pytest.raises(DataFileError, match="how many belong to each of the views words, links"):
+        list(read_stream(tmp_path / "a.svmlight", views=["words", "links"]))
 
 
 def test_a_missing_file_and_a_bad_batch_size_are_refused(tmp_path):

@@ -82,6 +82,45 @@ def test_a_fitted_model_goes_on():
     assert again.model.t_ == 120
 
 
+def test_an_object_that_changes_between_two_calls_is_read_again():
+    rows = mail()
+    online, plain = to_river(Classifier(), views=["words"]), to_river(Classifier(), views=["words"])
+    for row, label in rows:
+        words = {"words": dict(row["words"])}
+        online.predict_one(words)
+        words["words"]["late"] = 1.0 if label == "spam" else -1.0
+        online.learn_one(words, label)
+        plain.learn_one({"words": {**row["words"], "late": 1.0 if label == "spam" else -1.0}}, label)
+    np.testing.assert_array_equal(online.model.coef_["words"], plain.model.coef_["words"])
+
+
+def test_rows_of_any_length_are_learned():
+    online, model = to_river(Classifier(), views={"words": 4096}), Classifier()
+    for size in (3, 900, 5):
+        for label in ("ham", "spam"):
+            row = {f"{label}{i}": 1.0 for i in range(size)}
+            online.learn_one({"words": row}, label)
+            model.partial_fit(Views(words=hash_rows([row], 4096)), [label])
+    np.testing.assert_allclose(online.model.coef_["words"], model.coef_["words"], atol=1e-15)
+
+
+def test_values_that_are_no_finite_numbers_are_refused():
+    online = to_river(Classifier(), views=["words"])
+    for label in ("ham", "spam"):
+        online.learn_one({"words": {"a": 1.0}}, label)
+    with pytest.raises(ViewsError, match="'b' is nan"):
+        online.learn_one({"words": {"a": 1.0, "b": float("nan")}}, "ham")
+
+
+def test_learning_by_batches_in_between_is_seen():
+    online = to_river(Classifier(C=1.0), views={"words": 64})
+    for label in ("ham", "spam"):
+        online.learn_one({"words": {label: 1.0}}, label)
+    online.model.partial_fit(Views(words=hash_rows([{"new": 1.0}], 64)), ["other"])
+    online.learn_one({"words": {"new": 1.0}}, "other")
+    assert online.predict_one({"words": {"new": 1.0}}) == "other" and online.model.t_ == 4
+
+
 def test_other_models_are_refused():
     with pytest.raises(TypeError, match="to_river takes"):
         to_river(object())

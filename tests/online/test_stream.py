@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.linear_model import SGDClassifier
+from sklearn.cluster import MiniBatchKMeans
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.metrics import accuracy_score, f1_score
 
-from coview import MultiViewNaiveBayes, MultiViewPassiveAggressiveClassifier, evaluate_stream, make_topic_views
+from coview import (
+    MultiViewNaiveBayes,
+    MultiViewPassiveAggressiveClassifier,
+    SphericalKMeans,
+    evaluate_stream,
+    make_topic_views,
+)
 
 Classifier = MultiViewPassiveAggressiveClassifier
 
@@ -82,12 +89,46 @@ def test_other_models_predict_a_batch_and_learn_it():
     result = evaluate_stream(MultiViewNaiveBayes(), X, y, every=100, classes=[0, 1], batch_size=10)
     model, guess = MultiViewNaiveBayes(), []
     for i in range(0, len(y), 10):
-        guess += [None] * 10 if i == 0 else model.predict(X[i : i + 10]).tolist()
+        guess += [] if i == 0 else model.predict(X[i : i + 10]).tolist()
         model.partial_fit(X[i : i + 10], y[i : i + 10], classes=[0, 1])
     assert list(result.table) == ["rounds", "accuracy", "f1"]
-    assert result.final["accuracy"] == pytest.approx(np.mean([g == t for g, t in zip(guess, y)]))
-    plain = evaluate_stream(SGDClassifier(random_state=0), np.asarray(X["view0"].toarray()), y, classes=[0, 1])
-    assert plain.final["rounds"] == len(y)
+    assert result.final["accuracy"] == pytest.approx(np.mean(guess == y[10:]))
+    assert result.table["rounds"] == [100, 200, 220] and result.unpredicted == 10
+    assert "10 objects before them were learned" in repr(result)
+
+
+def test_batches_of_other_models_are_cut_at_every():
+    X, y = corpus()
+    whole, parts = (X, y), (((X[i : i + 60], y[i : i + 60]) for i in range(0, 230, 60)),)
+    for data in (whole, parts):
+        result = evaluate_stream(MultiViewNaiveBayes(), *data, every=20, classes=[0, 1])
+        assert result.unpredicted == 20 and result.table["rounds"][0] == 20
+        assert result.final["rounds"] == 210 and result.final["accuracy"] > 0.8
+
+
+def test_a_stream_of_one_batch_has_nothing_to_count():
+    X, y = corpus()
+    plain = evaluate_stream(SGDClassifier(random_state=0), X["view0"].toarray(), y, classes=[0, 1])
+    assert plain.table["rounds"] == [0] and plain.unpredicted == 230 and np.isnan(plain.final["accuracy"])
+
+
+def test_a_fitted_model_predicts_from_the_first_object_on():
+    X, y = corpus()
+    result = evaluate_stream(MultiViewNaiveBayes().fit(X[:100], y[:100]), X[100:], y[100:], every=50)
+    assert result.unpredicted == 0 and result.final["rounds"] == 130
+
+
+def test_models_that_cannot_take_part_are_refused():
+    X, y = corpus()
+    for model, message in (
+        (MiniBatchKMeans(2), "MiniBatchKMeans is no classifier"),
+        (SphericalKMeans(2), "SphericalKMeans is no classifier"),
+        (LogisticRegression(), "LogisticRegression has no partial_fit"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            evaluate_stream(model, X["view0"], y)
+    with pytest.raises(ValueError, match="SGDClassifier must know all classes before its first batch: pass classes="):
+        evaluate_stream(SGDClassifier(), X["view0"], y)
 
 
 def test_functions_of_the_user_see_the_window():

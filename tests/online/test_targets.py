@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from coview.online.targets import class_costs, known_classes, split_rows
+from coview.labels import encode_labels
+from coview.online.targets import class_costs, first_classes, known_classes, split_rows
 
 
 def test_a_new_class_takes_its_place_among_the_known():
@@ -40,3 +41,39 @@ def test_held_out_rows_are_of_every_class_and_never_all_of_one():
     learn, held = split_rows(codes, np.flatnonzero(codes >= 0), 0.2, np.random.default_rng(0))
     assert np.bincount(codes[held], minlength=3).tolist() == [10, 2, 0]
     assert sorted([*learn, *held]) == list(range(61))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64])
+@pytest.mark.parametrize("highest", [2, 7, 100])
+def test_small_numbers_are_coded_as_all_labels_are(dtype, highest):
+    y = np.random.default_rng(0).integers(-1, highest, 300).astype(dtype)
+    codes, classes = first_classes(y, 300)
+    expected, known = encode_labels(y, 300)
+    np.testing.assert_array_equal(codes, expected)
+    np.testing.assert_array_equal(classes, known)
+    assert codes.dtype == expected.dtype and classes.dtype == known.dtype
+
+
+@pytest.mark.parametrize("y", [[5, 5000, -1], [-7, 3, 3], ["b", "a", None], [0.0, 1.0, 0.0], [True, False, True]])
+def test_other_labels_go_the_long_way(y):
+    for given in (y, np.array(y, dtype=object) if None in y else np.array(y)):
+        for ours, theirs in zip(first_classes(given, 3), encode_labels(given, 3)):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("y", [[1, 1, -1], [-1, -1, -1], [4, 4, 4]])
+def test_what_is_wrong_with_one_class_is_told_as_ever(y):
+    def said(call):
+        try:
+            return call(np.array(y), 3)[1].tolist()
+        except ValueError as error:
+            return str(error)
+
+    assert said(first_classes) == said(encode_labels)
+
+
+@pytest.mark.parametrize("y", [["b", "a"], ["b", None], ["b", "new"]])
+def test_texts_in_a_list_are_coded_as_all_labels_are(y):
+    codes, classes = known_classes(y, 2, np.array(["a", "b"]), None, False)
+    expected = [classes.tolist().index(label) if label else -1 for label in y]
+    assert codes.tolist() == expected and codes.dtype == np.int64

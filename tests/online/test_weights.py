@@ -53,11 +53,11 @@ def test_sparse_weights_unfold_to_what_they_were(n_classes):
         np.testing.assert_allclose(score_views(thin, X)[view], scores)
 
 
-def test_rows_have_one_type_and_cannot_be_written():
+def test_rows_have_one_type_and_no_holes():
     wide = sparse.csr_array(np.eye(2, 3))
     wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
     rows = rows_of(Views(a=wide, b=np.eye(2)), ["b", "a", "c"], np.dtype(np.float32))
     assert {array.dtype for array in rows.indices + rows.indptrs} == {np.dtype(np.int64)}
     assert {array.dtype for array in rows.values} == {np.dtype(np.float32)}
-    assert not any(array.flags.writeable for part in rows for array in part)
+    assert all(array.flags.c_contiguous for part in rows for array in part)
     assert [len(values) for values in rows.values] == [2, 2, 0]

@@ -18,10 +18,11 @@ __all__ = ["stream"]
 
 def stream(
     source: Annotated[str, typer.Argument(help="A file (.svmlight .jsonl .csv .parquet), or - for standard input.")],
-    label: Annotated[str, typer.Option(help="Key or column that holds the label.")] = "label",
+    label: Annotated[str, typer.Option(help='Key or column that holds the label; "" where there is none.')] = "label",
     format: Annotated[str | None, typer.Option(help="svmlight, jsonl, csv or parquet; by the extension.")] = None,
     views: Annotated[
-        str | None, typer.Option(help="Views, with widths where wanted: words,links or words=3000,links=1840.")
+        str | None,
+        typer.Option(help="Names of the views: words,links. For svmlight, with columns: words=3000,links=1840."),
     ] = None,
     n_features: Annotated[int, typer.Option("--features", min=1, help="Columns that names are hashed to.")] = 2**18,
     C: Annotated[float, typer.Option("--aggressiveness", "-C", help="How far one row may move the weights.")] = 0.1,
@@ -44,7 +45,7 @@ def stream(
     if source == "-" and format is None:
         raise ValueError("Standard input has no extension: say --format svmlight, jsonl or csv.")
     batches = read_stream(
-        given, format=format, views=_views(views), label=label, batch_size=batch, n_features=n_features
+        given, format=format, views=_views(views), label=label or None, batch_size=batch, n_features=n_features
     )
     with ExitStack() as stack:
         if predictions is not None:
@@ -82,7 +83,11 @@ def _views(text: str | None) -> Any:
         for name, _, width in parts:
             if not width.isdecimal() or not int(width):
                 raise ValueError(
-                    f"--views needs a width for each view, or for none, as in words=3000; {name!r} has none."
+                    f"--views takes names, as in words,links, or a number of columns for every view, as in "
+                    f"words=3000,links=1840; {name!r} has {width!r}."
+                    if width
+                    else f"--views gives columns to some views, but {name!r} has none. Write words,links or "
+                    "words=3000,links=1840."
                 )
         return {name: int(width) for name, _, width in parts}
     return [name for name, _, _ in parts]

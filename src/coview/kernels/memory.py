@@ -59,7 +59,10 @@ def borrowed(array):
 
 @intrinsic
 def _hint(typing, address):
-    """Ask for the cache line at an address: a hint, never a change of any value."""
+    """Ask for the cache line at an address, into the second cache, since the first has room for few rows to come.
+
+    A hint, never a change of any value.
+    """
     signature = types.void(address)
 
     def code(context, builder, signature, arguments):
@@ -70,7 +73,7 @@ def _hint(typing, address):
             ir.FunctionType(ir.VoidType(), [pointer.type, i32, i32, i32]),
             "llvm.prefetch.p0" if str(pointer.type) == "ptr" else "llvm.prefetch.p0i8",
         )
-        builder.call(hint, [pointer, i32(0), i32(3), i32(1)])
+        builder.call(hint, [pointer, i32(0), i32(2), i32(1)])
         return context.get_dummy_value()
 
     return signature, code

@@ -36,7 +36,7 @@ LOSSES = {"pa": 0, "pa1": 1, "pa2": 2}
 UPDATES = {"exact": 0, "paper": 1}
 
 _ENDLESS = 1 << 40  # length of arrays found by their address: never asked for
-_AHEAD = 4  # rows before its turn that a row out of sequence is asked for
+_AHEAD = 4  # rows before its turn that a row out of sequence is asked for; its place, as many before that
 _0, _1, _2, _3, _4 = (np.uint64(i) for i in range(5))
 
 
@@ -61,7 +61,7 @@ def learn_binary(
     """Learn from rows in the given order, classes 0 and 1 (-1: only scored); return the number of rows that moved.
 
     `places` (5, views) holds the addresses of each view's CSR parts (indptr, indices, values), weights (features,)
-    and lags, the sum of (round - 1) x change that averages need (not touched unless asked for); `like_index` and
+    and lags, the sum of (round - 1) x change that averages need (not read unless asked for); `like_index` and
     `like_value` are empty arrays of the types of indices and values; `state` (ROWS, views) of float64 and `groups`
     (3, views) of int64 are scratch. `bias` is (2,): intercept and its lag. `costs` (2,) is C by class; for `options`
     see `_round`. What rows say before they are learned goes to scores, losses (NaN without label) and gaps, the mean
@@ -74,8 +74,8 @@ def learn_binary(
     moved = 0
     for r in range(len(order)):
         i = order[r]
-        if r + _AHEAD < len(order) and order[r + _AHEAD] != i + _AHEAD:
-            _ask_row(places, like, order[r + _AHEAD])
+        if r + 2 * _AHEAD < len(order) and order[r + _AHEAD] != i + _AHEAD:
+            _ask_ahead(places, like, codes, order[r + _AHEAD], order[r + 2 * _AHEAD])
         score = bias[0]
         for v in range(n_views):
             state[MARGIN, v], state[NORM, v] = _dot(places, like, v, i)
@@ -134,8 +134,8 @@ def learn_classes(
     moved = 0
     for r in range(len(order)):
         i = order[r]
-        if r + _AHEAD < len(order) and order[r + _AHEAD] != i + _AHEAD:
-            _ask_row(places, like, order[r + _AHEAD])
+        if r + 2 * _AHEAD < len(order) and order[r + _AHEAD] != i + _AHEAD:
+            _ask_ahead(places, like, codes, order[r + _AHEAD], order[r + 2 * _AHEAD])
         for k in range(n_classes):
             scores[r, k] = bias[0, k]
         for v in range(n_views):
@@ -213,7 +213,7 @@ def _solve(state, groups, base, loss, extra, cap, agreement, printed):
         if printed and min(a, b) > EMPTY:
             tau, u = solve_paper(state[MARGIN, 0], state[MARGIN, 1], a, b, loss, cap, agreement)
         elif ordinary:
-            tau, u = solve_two(state[MARGIN, 0], state[MARGIN, 1], a, b, qa, qb, loss, extra, cap, agreement)
+            tau, u = solve_two(state[MARGIN, 0], state[MARGIN, 1], a, b, qa, qb, loss, extra, cap, agreement, True)
         if ordinary or (printed and min(a, b) > EMPTY):
             state[STEP, 0], state[STEP, 1] = tau * qa - u, tau * qb + u
             return tau
@@ -271,9 +271,13 @@ def _row(places, like, v, i, which):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _ask_row(places, like, i):
-    """Ask for a row that is to come soon: in random order the processor cannot guess it."""
+def _ask_ahead(places, like, codes, i, further):
+    """Ask for row i, whose turn is soon, and for where a later one lies: no processor guesses a random order."""
+    place = codes.ctypes.data + further * codes.itemsize
+    ask_for(place, place + 1)
     for v in range(places.shape[1]):
+        place = places[0, v] + further * like[0].itemsize
+        ask_for(place, place + 1)
         indptr = array_at(places[0, v], like[0], _ENDLESS)
         start, stop = np.int64(indptr[i]), np.int64(indptr[i + 1])
         ask_for(places[1, v] + start * like[0].itemsize, places[1, v] + stop * like[0].itemsize)

@@ -70,6 +70,7 @@ def solve_round(state, base, extra, cap, agreement, order):
         extra,
         cap,
         agreement,
+        False,
     )
     if u == -agreement:
         order[0, 0], order[0, 1] = j, i  # the second view ends higher
@@ -79,26 +80,31 @@ def solve_round(state, base, extra, cap, agreement, order):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def solve_two(ma, mb, a, b, qa, qb, loss, extra, cap, agreement):
+def solve_two(ma, mb, a, b, qa, qb, loss, extra, cap, agreement, ordinary):
     """Return tau and u of two views, p = (tau qa - u, tau qb + u): the free optimum in the box, else the best edge.
 
-    Both norms must be above zero. tau qa - u loses digits where a norm is huge: see `_steps`.
+    Both norms must be above zero. An edge that the free optimum does not lie beyond cannot hold the best point (the
+    way from that point to the free optimum would rise and stay in the box), so that one edge is tried mostly; all are
+    where norms are not `ordinary` and rounding may misplace the free optimum. tau qa - u loses digits where a norm is
+    huge: see `_steps`.
     """
     d, s, h = ma - mb, a + b, qb * b - qa * a
     curvature = qa * qa * a + qb * qb * b + extra
-    determinant = extra * s + a * b * (qa + qb) * (qa + qb)
-    tau, u = (s * loss - h * d) / determinant, (curvature * d - h * loss) / determinant
-    if 0.0 <= tau <= cap and abs(u) <= agreement:
-        return tau, u
+    inverse = 1.0 / (extra * s + a * b * (qa + qb) * (qa + qb))
+    tau_free, u_free = (s * loss - h * d) * inverse, (curvature * d - h * loss) * inverse
+    if 0.0 <= tau_free <= cap and abs(u_free) <= agreement:
+        return tau_free, u_free
     best, tau, u = -np.inf, 0.0, 0.0
     for edge in range(4):
         if edge < 2:
             t = 0.0 if edge == 0 else cap
-            if t == np.inf:
+            if t == np.inf or (ordinary and (tau_free >= 0.0 if edge == 0 else tau_free <= cap)):
                 continue
             x = min(max((d - h * t) / s, -agreement), agreement)
         else:
             x = agreement if edge == 2 else -agreement
+            if ordinary and (u_free <= x if edge == 2 else u_free >= x):
+                continue
             t = clip_step(loss - h * x, curvature, cap)
         value = t * loss + x * d - 0.5 * (curvature * t * t + 2.0 * h * t * x + s * x * x)
         if value > best:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import repeat
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -20,14 +21,18 @@ from scipy import sparse
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.utils import murmurhash3_32
 
-__all__ = ["WIDTH", "hash_feature", "hash_row", "hash_rows", "words"]
+__all__ = ["WIDTH", "Places", "hash_feature", "hash_row", "hash_rows", "words"]
 
 WIDTH = 2**18  # columns of a hashed view unless asked otherwise
 
 _WORD = re.compile(r"\w+")
+_NUMBERS = frozenset({float, int, bool})
 
 
-@lru_cache(maxsize=2**18)
+_KEPT = 2**18  # names whose places are kept; more are forgotten and hashed again
+
+
+@lru_cache(maxsize=_KEPT)
 def hash_feature(name: str, width: int = WIDTH) -> tuple[int, float]:
     """Return the column of a feature, and the sign of its values there.
 
@@ -62,6 +67,49 @@ def hash_row(features: Mapping[str, Any] | Iterable[str] | str, width: int = WID
         column, sign = hash_feature(str(name), width)
         found[column] = found.get(column, 0.0) + sign * value
     return np.fromiter(found.keys(), dtype=np.int32, count=len(found)), np.array(list(found.values()), dtype=np.float64)
+
+
+class Places(dict[str, int]):
+    """Where the features of a view go, by name: sign x (column + 1); a name is hashed when it is first asked for.
+
+    Examples
+    --------
+    >>> places = Places(1024)
+    >>> columns, values = places.row({"price": 2.0, "size": 3.0})
+    >>> columns.tolist() == hash_row({"price": 2.0, "size": 3.0}, 1024)[0].tolist()
+    True
+    """
+
+    def __init__(self, width: int = WIDTH) -> None:
+        super().__init__()
+        self.width = width
+
+    def __missing__(self, name: str) -> int:
+        if not isinstance(name, str):
+            raise TypeError(f"names of features must be text here, got {name!r}.")
+        if len(self) >= _KEPT:
+            self.clear()
+        found = int(murmurhash3_32(name, seed=0))
+        place = found % self.width + 1 if found >= 0 else -(-found % self.width) - 1
+        self[name] = place
+        return place
+
+    def row(self, features: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return columns and values of one row, as `hash_row` does."""
+        if type(features) is not dict or not features or not _NUMBERS.issuperset(map(type, features.values())):
+            return hash_row(features, self.width)
+        try:
+            found = itemgetter(*features)(self)
+        except TypeError:  # a name that is no text
+            return hash_row(features, self.width)
+        places = np.array(found, dtype=np.int32, ndmin=1)
+        columns = np.abs(places)
+        if len(set(columns.tolist())) < len(features):  # names that share a column
+            return hash_row(features, self.width)
+        columns -= 1
+        values = np.array(list(features.values()), dtype=np.float64)
+        values *= np.sign(places)
+        return columns, values
 
 
 def hash_rows(rows: Iterable[Any], width: int = WIDTH) -> sparse.csr_array:

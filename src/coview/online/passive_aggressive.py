@@ -10,7 +10,6 @@ Algorithm 1 is not the minimiser of the problem they state: update="paper" keeps
 
 from __future__ import annotations
 
-import numbers
 from copy import deepcopy
 from typing import Any
 
@@ -20,12 +19,12 @@ from sklearn.utils import Bunch
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from coview.base import MultiViewEstimator, base_seed, check_count, check_option
+from coview.base import MultiViewEstimator, base_seed, check_count
 from coview.data.views import Views
-from coview.kernels.passive_aggressive import LOSSES, UPDATES
-from coview.labels import LabelledScoreMixin, encode_labels
+from coview.labels import LabelledScoreMixin
 from coview.online.calibration import class_probabilities, new_calibration, update_calibration
-from coview.online.targets import class_costs, known_classes, split_rows
+from coview.online.options import kernel_options
+from coview.online.targets import class_costs, first_classes, known_classes, split_rows
 from coview.online.weights import (
     Learned,
     Memory,
@@ -170,7 +169,7 @@ class MultiViewPassiveAggressiveClassifier(LabelledScoreMixin, ClassifierMixin, 
     def fit(self, X: Any, y: Any) -> MultiViewPassiveAggressiveClassifier:
         """Start anew and go over the objects, `max_iter` times at most."""
         views = self._fit_views(X)
-        codes, self.classes_ = encode_labels(y, len(views))
+        codes, self.classes_ = first_classes(y, len(views))
         if len(self.classes_) < 2:
             raise ValueError(
                 f"y has 1 class ({self.classes_[0]!r}), but a classifier needs at least two classes to tell apart."
@@ -233,8 +232,8 @@ class MultiViewPassiveAggressiveClassifier(LabelledScoreMixin, ClassifierMixin, 
             raise ValueError("class_weight='balanced' needs all of y at once. Use fit, or give a dict of weights.")
         first = not self.__sklearn_is_fitted__()
         views = self._fit_views(X) if first else X if self._is_plain_batch(X) else self._new_views(X)
-        known = None if first else self.classes_
-        codes, found = known_classes(y, len(views), known, classes, not first and self._memory["fixed"])
+        known, n = None if first else self.classes_, len(views)
+        codes, found = known_classes(y, n, known, classes, not first and self._memory["fixed"])
         if first:
             self.classes_ = found
             self._begin(views, fixed=classes is not None)
@@ -245,7 +244,7 @@ class MultiViewPassiveAggressiveClassifier(LabelledScoreMixin, ClassifierMixin, 
                 memory = grow_classes(memory, np.searchsorted(found, self.classes_).tolist(), len(found))
             self.classes_ = found
             self._memory = {**memory, "fixed": memory["fixed"] or classes is not None}
-        return self._pass(self._lesson(views, codes), np.arange(len(views)), calibrate=True), codes
+        return self._pass(self._lesson(views, codes), np.arange(n), calibrate=True), codes
 
     def _is_plain_batch(self, X: Any) -> bool:
         """Tell Views that are as fitted in all that `_new_views` would check; small batches feel that check."""
@@ -286,24 +285,9 @@ class MultiViewPassiveAggressiveClassifier(LabelledScoreMixin, ClassifierMixin, 
 
     def _options(self) -> np.ndarray:
         """Parameters as the kernels take them; refuses those out of range."""
-        check_option("loss", self.loss, tuple(LOSSES))
-        check_option("update", self.update, tuple(UPDATES))
-        check_option("view_weighting", self.view_weighting, (None, "adaptive"))
-        for name, lowest in (("C", "above"), ("agreement", "at least"), ("weighting_rate", "above")):
-            value = getattr(self, name)
-            real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-            if not real or not (value > 0 if lowest == "above" else value >= 0) or value == np.inf:
-                raise ValueError(f"{name} must be a number {lowest} 0, got {value!r}.")
-        if not 0 <= self.weighting_share < 1:
-            raise ValueError(f"weighting_share must lie between 0 and 1, got {self.weighting_share!r}.")
-        adaptive = self.view_weighting == "adaptive"
-        if self.update == "paper" and (self.loss != "pa1" or not self.gate or self.fit_intercept or adaptive):
-            raise ValueError("update='paper' has loss='pa1', gate=True, no intercept, equal votes. Use update='exact'.")
-        # a feature of value 1 in the sum that is divided by the number of views
-        intercept = 1.0 / len(self.view_names_) ** 2 if self.fit_intercept else 0.0
-        flags = (LOSSES[self.loss], UPDATES[self.update], self.gate, self.average, intercept)
-        rate = float(self.weighting_rate) if adaptive else 0.0
-        return np.array([*flags, self.agreement, rate, self.weighting_share], dtype=np.float64)
+        given = (self.loss, self.update, self.gate, self.average, self.fit_intercept, self.view_weighting)
+        rates = (self.C, self.agreement, self.weighting_rate, self.weighting_share)
+        return kernel_options(len(self.view_names_), *given, *rates)
 
     # -- predicting
 

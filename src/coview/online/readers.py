@@ -1,7 +1,12 @@
 """Files read row by row, in batches that fit in memory whatever the length of the file.
 
 Features go to columns by the hash of their name (`coview.online.hashing`), so that the width of a view is fixed before
-its features are known. Labels of .svmlight and .csv are text, since there -1 is mostly a class; others stay as is.
+its features are known.
+
+Labels of .svmlight and .csv are text, since there -1 is mostly a class; a number is written without needless decimals,
+so that 1 and 1.0 are one class, "1". In .jsonl and .parquet labels keep their type, and a number without fraction is a
+whole one, so that 1 and 1.0 are one class too, the number 1; "1" is another kind of label. null, NaN and empty text are
+no label, nor is the number -1 to a classifier.
 """
 
 from __future__ import annotations
@@ -20,6 +25,7 @@ from scipy import sparse
 
 from coview.data.views import Views
 from coview.exceptions import DataFileError
+from coview.kernels.svmlight import parse_svmlight
 from coview.online.hashing import WIDTH, hash_rows
 
 __all__ = ["FORMATS", "Batch", "read_stream"]
@@ -39,7 +45,7 @@ def read_stream(
     *,
     format: str | None = None,
     views: Iterable[str] | Mapping[str, int] | None = None,
-    label: str = "label",
+    label: str | None = "label",
     batch_size: int = 1000,
     n_features: int = WIDTH,
 ) -> Iterator[Batch]:
@@ -55,10 +61,10 @@ def read_stream(
         The views. In .svmlight, widths cut the columns (from 0) into views, in this order; without, all columns are one
         view "x" of `n_features`. In the other formats the views are named in the file, and those of the first batch
         count where this is not given; a width is the number of columns that the view's features are hashed to.
-    label : str, default="label"
-        Key or column that holds the label.
+    label : str or None, default="label"
+        Key or column that holds the label; some row of the first batch must have it. None where there are no labels.
     batch_size : int, default=1000
-        Rows at a time.
+        Rows at a time; in .svmlight lines, of which comments hold no row.
     n_features : int, default=2**18
         Width of views for which `views` gives none.
 
@@ -83,9 +89,14 @@ def read_stream(
         raise ValueError(f"batch_size must be a whole number of at least 1, got {batch_size!r}.")
     widths = dict(views) if isinstance(views, Mapping) else dict.fromkeys(views or (), n_features)
     if kind == "svmlight":
+        if len(widths) > 1 and not isinstance(views, Mapping):
+            raise DataFileError(
+                f"The columns of {_called(source)} have numbers, not names: say how many belong to each of the views "
+                f"{', '.join(widths)}, as in views={{{next(iter(widths))!r}: 3000, ...}}."
+            )
         yield from _svmlight(source, widths or {PLAIN: n_features}, batch_size)
         return
-    assemble = _Assembler(widths, n_features, label)
+    assemble = _Assembler(widths, n_features, label, _called(source), as_text=kind == "csv")
     yield from (assemble(rows) for rows in _batches(FORMATS[kind](source, label), batch_size))
 
 
@@ -108,26 +119,44 @@ def _batches(rows: Iterable[Any], size: int) -> Iterator[list[Any]]:
         yield batch
 
 
-# -- svmlight: parsed by scikit-learn, a batch of lines at a time
+# -- svmlight: some lines at a time
 
 
 def _svmlight(source: Any, widths: Mapping[str, int], size: int) -> Iterator[Batch]:
-    from sklearn.datasets import load_svmlight_file
-
     edges = np.cumsum([0, *widths.values()])
+    texts: dict[float, str] = {}  # labels that were met, as text
     number = 0
     with _opened(source, "rb") as stream:
-        lines = (line.encode() if isinstance(line, str) else line for line in stream)
-        kept = (line for line in lines if line.strip() and not line.lstrip().startswith(b"#"))
-        for batch in _batches(kept, size):
+        for lines in _batches(stream, size):
+            text = "".join(lines).encode() if isinstance(lines[0], str) else b"".join(lines)
             try:
-                matrix, target = load_svmlight_file(io.BytesIO(b"".join(batch)), zero_based=True)
+                matrix, target = _parsed(text)
             except ValueError as error:
                 raise DataFileError(
-                    f"{_called(source)} is no svmlight in rows {number} to {number + len(batch) - 1} ({error})."
+                    f"{_called(source)} is no svmlight in lines {number + 1} to {number + len(lines)} ({error})."
                 ) from None
-            number += len(batch)
-            yield Batch(_cut(matrix, widths, edges, _called(source)), [_as_text(value) for value in target.tolist()])
+            number += len(lines)
+            if len(target):
+                met, places = np.unique(target, return_inverse=True)
+                names = [texts.setdefault(value, _as_text(value)) for value in met.tolist()]
+                labels = [names[place] for place in places.tolist()]
+                yield Batch(_cut(matrix, widths, edges, _called(source)), labels)
+
+
+def _parsed(text: bytes) -> tuple[Any, np.ndarray]:
+    """Matrix and labels of some lines; by the kernel, or by scikit-learn where they are not plain."""
+    rows, entries = text.count(b"\n") + 1, text.count(b":")
+    labels, values = np.empty(rows), np.empty(entries)
+    indptr, indices = np.empty(rows + 1, dtype=np.int32), np.empty(entries, dtype=np.int32)
+    found = parse_svmlight(np.frombuffer(text, dtype=np.uint8), labels, indptr, indices, values)
+    if found < 0:
+        from sklearn.datasets import load_svmlight_file
+
+        return load_svmlight_file(io.BytesIO(text), zero_based=True)
+    ends = indptr[: found + 1]
+    columns = indices[: ends[-1]]
+    shape = found, int(columns.max(initial=0)) + 1
+    return sparse.csr_array((values[: ends[-1]], columns, ends), shape=shape), labels[:found]
 
 
 def _cut(matrix: Any, widths: Mapping[str, int], edges: np.ndarray, called: str) -> Views:
@@ -144,13 +173,13 @@ def _cut(matrix: Any, widths: Mapping[str, int], edges: np.ndarray, called: str)
 
 
 def _as_text(label: float) -> str:
-    return str(int(label)) if label == int(label) else repr(label)
+    return str(int(label)) if label.is_integer() else repr(label)
 
 
 # -- rows as {view: features}
 
 
-def _read_jsonl(source: Any, label: str) -> Iterator[dict[str, Any]]:
+def _read_jsonl(source: Any, label: str | None) -> Iterator[dict[str, Any]]:
     with _opened(source, "r") as stream:
         for number, line in enumerate(stream, start=1):
             if not line.strip():
@@ -166,7 +195,7 @@ def _read_jsonl(source: Any, label: str) -> Iterator[dict[str, Any]]:
             yield row
 
 
-def _read_csv(source: Any, label: str) -> Iterator[dict[str, Any]]:
+def _read_csv(source: Any, label: str | None) -> Iterator[dict[str, Any]]:
     with _opened(source, "r") as stream:
         lines = csv.reader(stream)
         header = [cell.strip() for cell in next(lines, [])]
@@ -181,7 +210,7 @@ def _read_csv(source: Any, label: str) -> Iterator[dict[str, Any]]:
                 yield _by_view(zip(header, map(_cell, row)), label)
 
 
-def _read_parquet(source: Any, label: str) -> Iterator[dict[str, Any]]:
+def _read_parquet(source: Any, label: str | None) -> Iterator[dict[str, Any]]:
     try:
         import polars
     except ImportError:
@@ -198,7 +227,7 @@ def _read_parquet(source: Any, label: str) -> Iterator[dict[str, Any]]:
             return
 
 
-FORMATS: dict[str, Callable[[Any, str], Iterator[dict[str, Any]]]] = {
+FORMATS: dict[str, Callable[[Any, str | None], Iterator[dict[str, Any]]]] = {
     "svmlight": lambda source, label: iter(()),  # has a way of its own
     "jsonl": _read_jsonl,
     "csv": _read_csv,
@@ -206,7 +235,7 @@ FORMATS: dict[str, Callable[[Any, str], Iterator[dict[str, Any]]]] = {
 }
 
 
-def _by_view(cells: Iterable[tuple[str, Any]], label: str) -> dict[str, Any]:
+def _by_view(cells: Iterable[tuple[str, Any]], label: str | None) -> dict[str, Any]:
     """Cells of a table as {view: {feature: value}}, with the label beside them; a column without colon is of "x"."""
     row: dict[str, Any] = {}
     for column, value in cells:
@@ -231,14 +260,18 @@ def _cell(text: str) -> Any:
 class _Assembler:
     """Turns rows into batches of the same views and widths, from the first to the last."""
 
-    def __init__(self, widths: Mapping[str, int], n_features: int, label: str) -> None:
+    def __init__(
+        self, widths: Mapping[str, int], n_features: int, label: str | None, called: str, *, as_text: bool
+    ) -> None:
         self.widths = dict(widths)
         self.n_features = n_features
-        self.label = label
+        self.label, self.as_text = label, as_text
+        self.called = called
+        self.sure = label is None  # whether a row with the label was there
         self.positions: dict[str, int] = {}  # views that are lists of numbers, and how long these are
 
     def __call__(self, rows: list[dict[str, Any]]) -> Batch:
-        labels = [row.pop(self.label, None) for row in rows]
+        labels = self._labels(rows)
         found = [_gathered(row) for row in rows]
         if not self.widths:
             self.widths = dict.fromkeys(dict.fromkeys(view for row in found for view in row), self.n_features)
@@ -250,11 +283,25 @@ class _Assembler:
                         f"A row has the view {view!r}, but the views are {known}. Name all with views=."
                     )
         if not self.widths:
-            raise DataFileError(f"The rows hold nothing beside {self.label!r}: there is no feature to learn from.")
+            raise DataFileError(
+                f"The rows of {self.called} hold nothing beside {self.label!r}: there is no feature to learn from."
+            )
         present = np.array([[view in row for view in self.widths] for row in found])
         columns = {view: [row.get(view) for row in found] for view in self.widths}
         matrices = {view: self._matrix(view, values) for view, values in columns.items()}
-        return Batch(Views(matrices, present=present), [_label(value) for value in labels])
+        return Batch(Views(matrices, present=present), labels)
+
+    def _labels(self, rows: list[dict[str, Any]]) -> list[Any]:
+        """Take the labels out of rows; a key that no row has is misspelt more often than not."""
+        if self.label is None:
+            return [None] * len(rows)
+        if not self.sure and not any(self.label in row for row in rows):
+            raise DataFileError(
+                f"{self.called} has no {self.label!r} in its first {len(rows)} rows; there are {_keys(rows)}. Name "
+                "what holds the label with label= (--label), or say label=None where there is none."
+            )
+        self.sure = True
+        return [_label(row.pop(self.label, None), self.as_text) for row in rows]
 
     def _matrix(self, view: str, values: list[Any]) -> Any:
         if view not in self.positions and not any(isinstance(value, list) for value in values):
@@ -295,11 +342,26 @@ def _value(view: str, feature: str, value: Any) -> Any:
     return float(value)
 
 
-def _label(value: Any) -> Any:
-    """A label as it is; whole numbers of a table without their decimals, and as text like other cells."""
+def _label(value: Any, as_text: bool) -> Any:
+    """A label by the rule above; None for no label."""
     if isinstance(value, float):
-        return None if value != value else _as_text(value)
+        if value != value:
+            return None
+        return _as_text(value) if as_text else int(value) if value.is_integer() else value
+    if isinstance(value, str) and not value.strip():
+        return None
     return value
+
+
+def _keys(rows: list[dict[str, Any]], most: int = 8) -> str:
+    """Names of keys and columns for a message: of views as they are, of cells in the view "x" by themselves."""
+    found: dict[str, None] = {}
+    for row in rows:
+        for key, value in row.items():
+            plain = key == PLAIN and isinstance(value, dict)
+            found.update(dict.fromkeys(value if plain else [key]))
+    names = [repr(name) for name in found]
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "") or "none"
 
 
 # -- sources

@@ -7,6 +7,7 @@ and classes may turn up later.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,10 @@ import numpy as np
 from coview.data.views import Views
 from coview.exceptions import ViewsError
 from coview.online.calibration import class_probabilities, update_calibration
-from coview.online.hashing import WIDTH, hash_row, hash_rows
+from coview.online.desk import Desk
+from coview.online.hashing import WIDTH, Places, hash_rows
 from coview.online.passive_aggressive import MultiViewPassiveAggressiveClassifier
 from coview.online.targets import class_costs
-from coview.online.weights import Rows, learn_rows
 
 __all__ = ["to_river"]
 
@@ -74,80 +75,94 @@ class _OneByOne:
         self.model = model.densify() if fitted else model
         self.widths = dict(model.n_features_by_view_) if fitted else widths
         self.n_features = n_features
-        self._ready: tuple[Any, ...] = ()
+        self._desk: Desk | None = None
+        self._last: tuple[Any, Any] = (None, None)
+        self._places: dict[str, Places] = {}
 
     def learn_one(self, x: Mapping[str, Any], y: Any) -> None:
         """Learn from one object, {view: {feature: value}}."""
-        found = _by_view(x)
-        if not self.model.__sklearn_is_fitted__():
+        desk = self._at_desk()
+        code = None if desk is None else desk.codes.get(y)
+        if desk is None or code is None:
+            found = _by_view(x)
             self.widths = self.widths or dict.fromkeys(found, self.n_features)
-            self.model.partial_fit(self._views(found), [y])
+            self.model.partial_fit(self._views(found), [y])  # the first object, or a new class: by the long way
             return
-        if y not in self.model.classes_:
-            self.model.partial_fit(self._views(found), [y])  # a new class: weights grow, by the long way
-            return
-        memory = self.model._memory
-        costs, options, codes = self._prepared()
-        code = np.array([codes[y]])
-        said = learn_rows(memory, self._rows(found), code, np.zeros(1, dtype=np.int64), costs, options)
-        if self.model.probability and len(self.model.classes_) > 1:
-            memory["calibration"] = update_calibration(memory["calibration"], said.scores, code)
+        score = desk.learn(self._rows(x), code)
+        if self.model.probability and len(desk.codes) > 1:
+            memory = self.model._memory
+            memory["calibration"] = update_calibration(memory["calibration"], score, desk.code)
 
     def predict_one(self, x: Mapping[str, Any]) -> Any:
         """Class of one object; None before any was learned."""
-        if not self.model.__sklearn_is_fitted__():
+        desk = self._at_desk()
+        if desk is None:
             return None
-        classes, scores = self.model.classes_, self._scores(x)
-        best = int(scores.argmax()) if scores.ndim else int(scores > 0)
-        return classes[best if len(classes) > 1 else 0].item()
+        scores = self._scores(desk, x)
+        best = int(scores.argmax()) if isinstance(scores, np.ndarray) else int(scores > 0)
+        return desk.labels[best if len(desk.labels) > 1 else 0]
 
     def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
         """Probability of each class known so far."""
-        if not self.model.__sklearn_is_fitted__():
+        desk = self._at_desk()
+        if desk is None:
             return {}
-        classes = self.model.classes_.tolist()
-        if len(classes) == 1:
-            return {classes[0]: 1.0}
-        shares = class_probabilities(self.model._memory["calibration"], np.asarray(self._scores(x))[None])
-        return dict(zip(classes, shares[0].tolist()))
+        if len(desk.labels) == 1:
+            return {desk.labels[0]: 1.0}
+        shares = class_probabilities(self.model._memory["calibration"], np.asarray(self._scores(desk, x))[None])
+        return dict(zip(desk.labels, shares[0].tolist()))
 
     @property
     def _multiclass(self) -> bool:
         return True
 
-    def _prepared(self) -> tuple[Any, ...]:
-        """Costs, options and codes of the classes, made again only when the classes change."""
+    def _at_desk(self) -> Desk | None:
+        """The model's arrays, laid out for single objects; anew where the model got other ones."""
         model = self.model
-        if not self._ready or self._ready[0] is not model.classes_:
-            costs = class_costs(model.class_weight, float(model.C), model.classes_, np.zeros(0, dtype=np.int64))
-            codes = {label: code for code, label in enumerate(model.classes_.tolist())}
-            self._ready = (model.classes_, costs, model._options(), codes)
-        return self._ready[1:]
+        if not model.__sklearn_is_fitted__():
+            return None
+        if self._desk is None or self._desk.memory is not model._memory:
+            model.densify()
+            codes = np.zeros(0, dtype=np.int64)
+            costs = class_costs(model.class_weight, float(model.C), model.classes_, codes)
+            self._desk = Desk(model._memory, model.classes_.tolist(), costs, model._options())
+        return self._desk
 
-    def _scores(self, x: Mapping[str, Any]) -> np.ndarray:
+    def _scores(self, desk: Desk, x: Mapping[str, Any]) -> Any:
         """Scores of the vote (a number for two classes), by the weights, or by their averages."""
-        memory = self.model._memory
-        found = _by_view(x)
+        memory, rows = desk.memory, self._rows(x)
+        if memory["lags"] is None:
+            return desk.score(rows)[0]
         rounds = max(memory["seen"], 1)
-        total = memory["bias"][0] - (memory["bias"][1] / rounds if memory["lags"] is not None else 0.0)
-        for share, (view, weights) in zip(memory["shares"], memory["weights"].items()):
-            if view in found:
-                columns, values = hash_row(found[view], self.widths[view])
-                total = total + share * (values @ weights[columns])
-                if memory["lags"] is not None:
-                    total = total - share * (values @ memory["lags"][view][columns]) / rounds
-        self._known(found)
-        return np.asarray(total)
+        total = memory["bias"][0] - memory["bias"][1] / rounds
+        for share, weights, lags, row in zip(memory["shares"], desk.weights, memory["lags"].values(), rows):
+            if row is not None:
+                columns, values = row
+                total = total + share * (values @ weights[columns] - values @ lags[columns] / rounds)
+        return total
 
-    def _rows(self, found: Mapping[str, Any]) -> Rows:
+    def _rows(self, x: Mapping[str, Any]) -> list[tuple[np.ndarray, np.ndarray] | None]:
+        """Columns and values by view. Those of the last object are kept: it is mostly predicted, then learned."""
+        kept, rows = self._last
+        if kept is not None and kept == x:
+            return rows
+        found = _by_view(x)
         self._known(found)
-        dtype = self.model._memory["dtype"]
-        pairs = [hash_row(found.get(view, {}), width) for view, width in self.widths.items()]
-        return Rows(
-            tuple(np.array([0, len(columns)], dtype=np.int32) for columns, _ in pairs),
-            tuple(columns for columns, _ in pairs),
-            tuple(values.astype(dtype, copy=False) for _, values in pairs),
-        )
+        rows = []
+        for view, width in self.widths.items():
+            if view not in found:
+                rows.append(None)
+                continue
+            if view not in self._places:
+                self._places[view] = Places(width)
+            row = self._places[view].row(found[view])
+            if not isfinite(row[1].sum()):
+                strange = next(f"{name!r} is {value}" for name, value in found[view].items() if not isfinite(value))
+                raise ViewsError(f"View {view!r} has a value that is no finite number: {strange}.")
+            rows.append(row)
+        # a copy, since the caller may change the object between two calls
+        self._last = {view: dict(part) if type(part) is dict else part for view, part in x.items()}, rows
+        return rows
 
     def _views(self, found: Mapping[str, Any]) -> Views:
         self._known(found)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from coview.base import check_count
 from coview.data.coerce import as_views, is_plain
@@ -48,7 +49,8 @@ def evaluate_stream(
     ----------
     model : classifier with ``partial_fit``
         It learns on from where it stands. `MultiViewPassiveAggressiveClassifier` predicts every single object before
-        learning it; any other model predicts a batch, then learns it.
+        learning it; any other model predicts a batch of at most `every` objects, then learns it. A fresh one cannot
+        predict its first batch: those objects are learned, but not counted.
     X : Views (or what becomes Views), or an iterable of (views, labels)
         All objects, or batches of them as `read_stream` gives; then `y` is left out.
     y : array-like, optional
@@ -87,7 +89,8 @@ def evaluate_stream(
     ([100, 200, 300], True)
     """
     check_count("every", every)
-    names, functions = _chosen(metrics, hasattr(model, "predict_then_learn"))
+    _check_model(model)
+    names, functions = _chosen(metrics, _tells(model))
     tally = _Tally(names, functions, positive)
     lines: list[dict[str, float]] = []
 
@@ -96,8 +99,12 @@ def evaluate_stream(
         if watch is not None:
             watch(lines[-1])
 
-    for views, labels in _batches(X, y, batch_size):
+    unpredicted = 0
+    for views, labels in _cut(_batches(X, y, batch_size), None if _tells(model) else every):
         truth, guess, losses, gaps = _round(model, views, labels, classes)
+        if guess is None:
+            unpredicted += len(truth)
+            continue
         start = 0
         while start < len(truth):
             stop = min(len(truth), start + every - tally.in_window)
@@ -107,7 +114,7 @@ def evaluate_stream(
                 add()
     if tally.in_window or not lines:
         add()
-    return StreamResult({name: [line[name] for line in lines] for name in lines[0]}, model)
+    return StreamResult({name: [line[name] for line in lines] for name in lines[0]}, model, unpredicted)
 
 
 class StreamResult:
@@ -116,21 +123,24 @@ class StreamResult:
     Attributes
     ----------
     table : dict of lists
-        "rounds" (labelled objects so far) and the metrics, one entry per line.
+        "rounds" (objects so far that were predicted and have a label) and the metrics, one entry per line.
     final : dict
         The last line.
     model : classifier
         The model, which has learned the stream.
+    unpredicted : int
+        Labelled objects of the first batch of a model that could not predict yet; they are not in the table.
 
     Examples
     --------
-    >>> StreamResult({"rounds": [10, 20], "accuracy": [0.5, 0.75]})
-    StreamResult of 20 rounds: accuracy 0.7500
+    >>> StreamResult({"rounds": [10, 20], "accuracy": [0.5, 0.75]}, unpredicted=5)
+    StreamResult of 20 rounds (5 objects before them were learned, not predicted): accuracy 0.7500
     """
 
-    def __init__(self, table: dict[str, list[float]], model: Any = None) -> None:
+    def __init__(self, table: dict[str, list[float]], model: Any = None, unpredicted: int = 0) -> None:
         self.table = table
         self.model = model
+        self.unpredicted = unpredicted
 
     @property
     def final(self) -> dict[str, float]:
@@ -178,7 +188,8 @@ class StreamResult:
     def __repr__(self) -> str:
         final = self.final
         shown = ", ".join(f"{name} {value:.4f}" for name, value in final.items() if name != "rounds")
-        return f"StreamResult of {int(final['rounds'])} rounds: {shown}"
+        before = f" ({self.unpredicted} objects before them were learned, not predicted)" if self.unpredicted else ""
+        return f"StreamResult of {int(final['rounds'])} rounds{before}: {shown}"
 
 
 def _chosen(metrics: Any, tells: bool) -> tuple[list[str], dict[str, Callable[..., float]]]:
@@ -212,22 +223,69 @@ def _batches(X: Any, y: Any, size: int) -> Iterator[tuple[Any, Any]]:
         yield rows[start : start + size], labels[start : start + size]
 
 
-def _round(model: Any, views: Any, labels: Any, classes: Any) -> tuple[np.ndarray, ...]:
-    """Labels, predictions, losses and differences of the labelled objects of a batch, which the model then learns."""
-    if hasattr(model, "predict_then_learn"):
+def _cut(batches: Iterable[tuple[Any, Any]], size: int | None) -> Iterator[tuple[Any, Any]]:
+    """Batches of at most so many rows."""
+    for views, labels in batches:
+        if size is None or len(labels) <= size:
+            yield views, labels
+            continue
+        for start in range(0, len(labels), size):
+            yield views[start : start + size], labels[start : start + size]
+
+
+def _tells(model: Any) -> bool:
+    """Whether a model predicts and learns object by object, and tells losses and differences."""
+    return hasattr(model, "predict_then_learn")
+
+
+def _check_model(model: Any) -> None:
+    if _tells(model):
+        return
+    name = type(model).__name__
+    if hasattr(model, "__sklearn_tags__") and not is_classifier(model):
+        raise ValueError(
+            f"evaluate_stream compares predictions with labels, but {name} is no classifier. Use one with partial_fit, "
+            "such as MultiViewPassiveAggressiveClassifier."
+        )
+    if not hasattr(model, "partial_fit") or not hasattr(model, "predict"):
+        raise ValueError(
+            f"evaluate_stream needs a classifier that learns batch by batch, but {name} has no partial_fit. Use one "
+            "that has, such as MultiViewPassiveAggressiveClassifier."
+        )
+
+
+def _round(model: Any, views: Any, labels: Any, classes: Any) -> tuple[np.ndarray, Any, np.ndarray, np.ndarray]:
+    """Labels, predictions, losses and differences of the labelled objects of a batch, which the model then learns.
+
+    Predictions are None where the model cannot predict yet.
+    """
+    if _tells(model):
         said = model.predict_then_learn(views, labels, classes=classes)
         known = said.codes >= 0
         return model.classes_[said.codes[known]], said.predictions[known], said.losses[known], said.differences[known]
     known = np.array([label is not None and label == label and label != -1 for label in labels], dtype=bool)
     truth = np.asarray(labels, dtype=object)[known]
     fitted = hasattr(model, "classes_")
-    guess = model.predict(views) if fitted else np.full(len(labels), None, dtype=object)
+    guess = np.asarray(model.predict(views))[known] if fitted else None
     if known.any():
-        kept = views if known.all() else views[np.flatnonzero(known)]
         learn = encode_labels(truth)
-        model.partial_fit(kept, learn[1][learn[0]], **({} if fitted or classes is None else {"classes": classes}))
+        _learn(model, views if known.all() else views[np.flatnonzero(known)], learn[1][learn[0]], classes, fitted)
     blank = np.full(len(truth), np.nan)
-    return truth, np.asarray(guess)[known], blank, blank
+    return truth, guess, blank, blank
+
+
+def _learn(model: Any, views: Any, labels: np.ndarray, classes: Any, fitted: bool) -> None:
+    """Learn a batch; where that fails for want of the classes, say how to name them."""
+    named = {} if fitted or classes is None else {"classes": classes}
+    try:
+        model.partial_fit(views, labels, **named)
+    except ValueError as error:
+        if classes is not None or "class" not in str(error):
+            raise
+        raise ValueError(
+            f"{type(model).__name__} must know all classes before its first batch: pass classes= to evaluate_stream. "
+            f"It said: {error}"
+        ) from error
 
 
 class _Tally:

@@ -10,7 +10,30 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from coview.labels import UNLABELLED, encode_labels
 
-__all__ = ["class_costs", "known_classes", "split_rows"]
+__all__ = ["class_costs", "first_classes", "known_classes", "split_rows"]
+
+_FEW = 1024  # whole numbers below are counted, not sorted
+
+
+def first_classes(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return codes and classes as `encode_labels` does; small whole numbers in an array, the rule, take no sorting.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> codes, classes = first_classes(np.array([5, -1, 0, 5]), 4)
+    >>> codes.tolist(), classes.tolist()
+    ([1, -1, 0, 1], [0, 5])
+    """
+    plain = isinstance(y, np.ndarray) and y.dtype.kind == "i" and y.shape == (n_rows,) and n_rows > 0
+    if not plain or y.min() < UNLABELLED or y.max() >= _FEW:
+        return encode_labels(y, n_rows)
+    counts = np.bincount(y + 1, minlength=2)
+    present = counts[1:] > 0
+    if present.sum() < 2:  # what is wrong with one class, or none, is told there
+        return encode_labels(y, n_rows)
+    places = np.concatenate([[UNLABELLED], np.cumsum(present) - 1])
+    return places[y + 1], np.flatnonzero(present).astype(y.dtype)
 
 
 def known_classes(
@@ -38,7 +61,7 @@ def known_classes(
     >>> codes.tolist(), classes.tolist()
     ([1, -1, 2], ['a', 'b', 'c'])
     """
-    if known is not None and (classes is None or np.array_equal(classes, known)):
+    if known is not None and (classes is None or _listed(classes) == known.tolist()):
         codes = _quick_codes(y, n_rows, known)
         if codes is not None:
             return codes, known
@@ -122,12 +145,23 @@ def split_rows(
 
 
 def _quick_codes(y: Any, n_rows: int, known: np.ndarray) -> np.ndarray | None:
-    """Codes of whole numbers in an array, all of them known or -1: what streams mostly bring; else None."""
+    """Codes of whole numbers in an array, all known or -1, or of known texts in a list, as streams bring; else None."""
+    if isinstance(y, list) and known.dtype.kind == "U" and len(y) == n_rows > 0 and set(map(type, y)) == {str}:
+        places = {label: code for code, label in enumerate(known.tolist())}
+        found = [places.get(label, UNLABELLED) for label in y]
+        return None if UNLABELLED in found else np.array(found, dtype=np.int64)
     if not isinstance(y, np.ndarray) or y.dtype.kind != "i" or known.dtype.kind != "i" or y.shape != (n_rows,):
         return None
+    if known[0] == 0 and known[-1] == len(known) - 1:  # 0, 1, 2, ... are their own codes
+        fits = n_rows > 0 and y.min() >= UNLABELLED and y.max() < len(known)
+        return y.astype(np.int64) if fits else None
     codes = np.minimum(np.searchsorted(known, y), len(known) - 1)
     none = y == UNLABELLED
     if not ((known[codes] == y) | none).all():
         return None
     codes[none] = UNLABELLED
     return codes
+
+
+def _listed(classes: Any) -> Any:
+    return classes.tolist() if isinstance(classes, np.ndarray) else classes

@@ -38,7 +38,7 @@ Memory = dict[str, Any]  # weights, lags, bias, shares, seen, classes: what a mo
 
 
 class Rows(NamedTuple):
-    """CSR parts of all fitted views, in their order; all read-only and of the same types."""
+    """CSR parts of all fitted views, in their order, of the same types; the kernels only read them."""
 
     indptrs: tuple[np.ndarray, ...]
     indices: tuple[np.ndarray, ...]
@@ -131,15 +131,16 @@ def learn_rows(
 ) -> Learned:
     """Learn from rows in the given order, changing the arrays of the memory; see the kernels for what they take."""
     n, n_classes = len(order), memory["classes"]
-    scores = np.zeros(n if n_classes <= 2 else (n, n_classes))
-    losses, gaps = np.full(n, np.nan), np.full(n, np.nan)
     seen = memory["seen"]
     memory["seen"] += n
     if n_classes < 2:  # no rival yet
-        return Learned(scores, losses, gaps, 0)
+        return Learned(np.zeros(n), np.full(n, np.nan), np.full(n, np.nan), 0)
+    scores, losses, gaps = np.empty(n if n_classes == 2 else (n, n_classes)), np.empty(n), np.empty(n)
     weights = tuple(memory["weights"].values())
-    lags = weights if memory["lags"] is None else tuple(memory["lags"].values())
-    places = np.stack([addresses(part) for part in (*rows, weights, lags)])
+    lags = () if memory["lags"] is None else tuple(memory["lags"].values())
+    places = np.zeros((5, len(weights)), dtype=np.int64)
+    found = addresses((*rows.indptrs, *rows.indices, *rows.values, *weights, *lags))
+    places.ravel()[: len(found)] = found
     like = np.empty(0, dtype=rows.indices[0].dtype), np.empty(0, dtype=rows.values[0].dtype)
     learn: Any = kernels.learn_binary if n_classes == 2 else kernels.learn_classes
     _announce(learn)
@@ -179,13 +180,19 @@ def squeeze_memory(memory: Memory) -> Memory:
 
 
 def unfold_memory(memory: Memory) -> Memory:
-    """Return the memory with dense weights, as learning needs them."""
+    """Return the memory with dense weights, as learning needs them; the same one where they are."""
+    if all(map(_can_learn, (*memory["weights"].values(), *(memory["lags"] or {}).values()))):
+        return memory
     return _converted(
         memory,
         lambda array: (
             _as_weights(array.toarray()) if sparse.issparse(array) else np.require(array, requirements=("C", "W"))
         ),
     )
+
+
+def _can_learn(array: Any) -> bool:
+    return isinstance(array, np.ndarray) and array.flags.c_contiguous and array.flags.writeable
 
 
 def _converted(memory: Memory, convert: Callable[[Any], Any]) -> Memory:
@@ -208,21 +215,23 @@ def _product(matrix: Any, weights: Any) -> np.ndarray:
     return found
 
 
+_announced: set[str] = set()
+
+
 def _announce(kernel: Any) -> None:
     """Say, on standard error, that a kernel is being compiled; silent where a cached one is there."""
-    if kernel.signatures:
+    if kernel.__name__ in _announced:
         return
+    _announced.add(kernel.__name__)
     cache = Path(kernel.stats.cache_path or ".")
-    if not any(cache.glob(f"passive_aggressive.{kernel.__name__}-*.nbi")):
+    if not kernel.signatures and not any(cache.glob(f"passive_aggressive.{kernel.__name__}-*.nbi")):
         print("coview: compiling kernels for this machine, once (some seconds) ...", file=sys.stderr, flush=True)
 
 
 def _csr(matrix: Any) -> Any:
-    return matrix if sparse.issparse(matrix) else sparse.csr_array(matrix)
+    return matrix if hasattr(matrix, "indptr") else sparse.csr_array(matrix)
 
 
 def _fixed(array: np.ndarray, dtype: Any) -> np.ndarray:
-    """Read-only and of one type: a compiled kernel serves every array."""
-    view = np.ascontiguousarray(array, dtype=dtype).view()
-    view.flags.writeable = False
-    return view
+    """Of one type and without holes: the kernels know an array by its address only."""
+    return array if array.dtype == dtype and array.flags.c_contiguous else np.ascontiguousarray(array, dtype=dtype)
