@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import sys
-import types
 import warnings
 from pathlib import Path
 
@@ -84,10 +82,8 @@ class Outsider(BaseEstimator):
 def catalog(monkeypatch):
     """A catalog that holds the estimators of this file, under names of its own."""
     classes = {"Topics": Topics, "Wrapper": Wrapper}
-    module = types.ModuleType("coview.catalog")
-    module.resolve = classes.__getitem__
-    module.name_of = lambda cls: {known: name for name, known in classes.items()}[cls]
-    monkeypatch.setitem(sys.modules, "coview.catalog", module)
+    monkeypatch.setattr("coview.catalog.resolve", classes.__getitem__)
+    monkeypatch.setattr("coview.catalog.name_of", lambda cls: {known: name for name, known in classes.items()}[cls])
     return classes
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import inspect
 import re
 import warnings
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +20,11 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils import Bunch
 
+from coview import catalog
 from coview._version import __version__
 from coview.assignment.ontology import Ontology
 from coview.data.archive import Packed, read_archive, write_archive
+from coview.data.outline import outlined
 from coview.data.sources import is_dask_collection
 from coview.exceptions import ModelFileError
 from coview.retrieval.shelf import Shelf, restore_shelf
@@ -31,7 +32,6 @@ from coview.retrieval.shelf import Shelf, restore_shelf
 __all__ = ["load", "outline", "save"]
 
 _FORMAT = 1
-_SHOWN = 20  # parts of a list or dict that an outline shows
 _ALSO = ("_n_features_out", "_sklearn_output_config")  # private, but scikit-learn's mixins need them after a fit
 _CALLBACKS = "_skl_callbacks"  # where scikit-learn's set_callbacks keeps them
 _BIT_GENERATORS = {
@@ -158,35 +158,7 @@ def outline(path: str | Path) -> dict[str, Any]:
     if not isinstance(tree, dict) or not isinstance(tree.get("estimator"), Packed):
         raise ModelFileError(f"{path} holds no estimator. Use a file that coview.save wrote.")
     about = {"format": header["version"], "versions": tree.get("versions", {}), "bytes": Path(path).stat().st_size}
-    return {**_outlined(tree["estimator"]), **about}
-
-
-def _outlined(node: Packed) -> dict[str, Any]:
-    """One packed estimator in plain values; the estimators inside it by their names."""
-    params, attributes = node.get("params", {}), node.get("attributes", {})
-    found: dict[str, Any] = {"model": node.get("class"), "parameters": {k: _plain(v) for k, v in params.items()}}
-    steps = params.get("steps")
-    if isinstance(steps, list):
-        parts = [step[1] for step in steps if isinstance(step, tuple) and isinstance(step[1], Packed)]
-        found["parameters"].pop("steps")
-        return {**found, "steps": [_outlined(part) for part in parts]}
-    return {**found, "fitted": {k: _plain(v) for k, v in attributes.items() if not k.startswith("_")}}
-
-
-def _plain(value: Any) -> Any:
-    """A value of an outline as JSON knows it; of what is long, the beginning."""
-    if isinstance(value, Packed) and "params" in value:
-        inner = _outlined(value)
-        return inner if "steps" in inner else inner["model"]
-    if isinstance(value, dict):
-        first = {str(key): _plain(part) for key, part in list(value.items())[:_SHOWN]}
-        return first if len(value) <= _SHOWN else {**first, "...": f"{len(value)} in all"}
-    if isinstance(value, (list, tuple)):
-        short = [_plain(part) for part in value[:_SHOWN]]
-        return short if len(value) <= _SHOWN else [*short, f"... {len(value)} in all"]
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    return value.item() if isinstance(value, np.generic) else value
+    return {**outlined(tree["estimator"]), **about}
 
 
 # -- objects to trees
@@ -228,12 +200,12 @@ class _Packer:
         if attributes.pop(_CALLBACKS, None):
             self.left_out.append(f"{cls.__name__}.set_callbacks")
         if cls.__module__.startswith("sklearn."):
-            if _sklearn_classes().get(cls.__name__) is not cls:
+            if catalog.sklearn_class(cls.__name__) is not cls:
                 raise TypeError(f"Cannot store {where}: {cls.__name__} is not a public estimator of scikit-learn.")
             about = {"class": cls.__name__, "version": sklearn.__version__}
             return "sklearn", {**about, "params": params, "attributes": attributes}
         try:
-            name = _name_of(cls)
+            name = catalog.name_of(cls)
         except KeyError:
             raise TypeError(
                 f"Cannot store {where}: {cls.__name__} is neither in the catalog of coview nor a public estimator of "
@@ -346,7 +318,7 @@ class _Unpacker:
     def _estimator(self, tree: dict[str, Any], version: str) -> Any:
         name = tree["class"]
         try:
-            cls = _resolve(name)
+            cls = catalog.resolve(name)
         except KeyError:
             raise ModelFileError(
                 f"{self._path} holds a {name}, which coview {__version__} does not have; it needs coview >= {version}."
@@ -364,7 +336,8 @@ class _Unpacker:
     def _sklearn(self, tree: dict[str, Any]) -> Any:
         name, version = tree["class"], tree["version"]
         here = f"scikit-learn {sklearn.__version__}"
-        if name not in _sklearn_classes():
+        cls = catalog.sklearn_class(name)
+        if cls is None:
             raise ModelFileError(
                 f"{self._path} holds a {name}, which {here} does not have; it was written with scikit-learn {version}."
             )
@@ -375,7 +348,7 @@ class _Unpacker:
                 ),
                 stacklevel=2,
             )
-        model = self._built(_sklearn_classes()[name], tree["params"], here, f"scikit-learn {version}")
+        model = self._built(cls, tree["params"], here, f"scikit-learn {version}")
         vars(model).update(tree["attributes"])
         return model
 
@@ -395,26 +368,3 @@ def _unpack_generator(tree: dict[str, Any]) -> np.random.Generator:
     bits = _BIT_GENERATORS[tree["state"]["bit_generator"]](seeds)
     bits.state = tree["state"]
     return np.random.Generator(bits)
-
-
-# -- where classes are looked up
-
-
-def _name_of(cls: type) -> str:
-    from coview.catalog import name_of
-
-    return name_of(cls)
-
-
-def _resolve(name: str) -> type:
-    from coview.catalog import resolve
-
-    return resolve(name)
-
-
-@cache
-def _sklearn_classes() -> dict[str, type]:
-    """Public estimators of scikit-learn by name, so that a file can name no other class."""
-    from sklearn.utils.discovery import all_estimators
-
-    return {name: cls for name, cls in all_estimators() if issubclass(cls, BaseEstimator)}

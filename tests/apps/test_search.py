@@ -10,7 +10,8 @@ import sys
 import pytest
 
 from coview import CrossModalRetriever, LinkPLSA, make_topic_views, save
-from coview.apps.search import run_search
+from coview.apps import search as module
+from coview.apps.search import build_demo_retriever, run_search
 
 
 def coview(*words: str) -> subprocess.CompletedProcess[str]:
@@ -22,7 +23,7 @@ def coview(*words: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     data = make_topic_views(60, {"words": 30, "image": 20}, n_clusters=3, random_state=0)
-    names = {"words": [f"word{chr(97 + j % 26)}{chr(97 + j // 26)}" for j in range(30)]}
+    names = {"words": [f"word{chr(97 + j % 26)}{chr(97 + j // 26)}" for j in range(28)] + ["w6", "conv2d"]}
     views = type(data.views)(dict(data.views.items()), feature_names=names)
     path = tmp_path_factory.mktemp("search") / "r.coview"
     save(CrossModalRetriever(LinkPLSA(3, random_state=0)).fit(views), path)
@@ -52,6 +53,69 @@ def test_what_cannot_be_searched_is_refused(saved, tmp_path):
     save(LinkPLSA(3), tmp_path / "m.coview")
     with pytest.raises(ValueError, match="holds a LinkPLSA"):
         run_search("wordaa", tmp_path / "m.coview")
+
+
+@pytest.mark.parametrize("query", ["", "  \t"])
+def test_an_empty_query_is_refused_with_a_sentence(query, saved):
+    with pytest.raises(ValueError, match="The query is empty"):
+        run_search(query, saved, "words")
+
+
+def test_words_with_digits_count(saved):
+    by_both = run_search("w6 conv2d,", saved, "words")
+    assert by_both["hits"] != run_search("w6", saved, "words")["hits"]
+    assert run_search("w6 conv2d zebra9", saved, "words")["hits"] == by_both["hits"]
+
+
+def small_corpus(monkeypatch, content_hash="a"):
+    from sklearn.utils import Bunch
+
+    import coview
+
+    data = make_topic_views(80, {"words": 30, "code": 20}, n_clusters=3, random_state=0)
+    names = {view: [f"w{j}" for j in range(width)] for view, width in data.views.n_features.items()}
+    views = type(data.views)(dict(data.views.items()), feature_names=names)
+    monkeypatch.setattr(coview, "load_python_packages", lambda: Bunch(views=views, content_hash=content_hash))
+
+
+def test_the_demo_retriever_is_learned_once(tmp_path, monkeypatch, capsys):
+    small_corpus(monkeypatch)
+    first = build_demo_retriever(cache=tmp_path)
+    assert "Learning" in capsys.readouterr().err
+    monkeypatch.setattr(CrossModalRetriever, "fit", None)
+    again = build_demo_retriever(cache=tmp_path)
+    assert "Learning" not in capsys.readouterr().err
+    assert again.search("w3 w4", "words", k=5)[0] == first.search("w3 w4", "words", k=5)[0]
+
+
+def test_a_damaged_cache_is_made_anew(tmp_path, monkeypatch):
+    small_corpus(monkeypatch)
+    build_demo_retriever(True, tmp_path)
+    (path,) = tmp_path.iterdir()
+    whole = path.read_bytes()
+    for damaged in (whole[: len(whole) // 2], b"", b"x" * 100):
+        path.write_bytes(damaged)
+        assert build_demo_retriever(True, tmp_path).search("w3", "words", k=2).ids.shape == (1, 2)
+        assert len(path.read_bytes()) == len(whole)
+    save(LinkPLSA(3), path)
+    assert isinstance(build_demo_retriever(True, tmp_path), CrossModalRetriever)
+
+
+def test_another_corpus_or_version_has_another_cache(tmp_path, monkeypatch):
+    small_corpus(monkeypatch)
+    build_demo_retriever(True, tmp_path)
+    (first,) = tmp_path.iterdir()
+    small_corpus(monkeypatch, "b")
+    build_demo_retriever(True, tmp_path)
+    (second,) = tmp_path.iterdir()  # the old one went
+    monkeypatch.setattr("coview.__version__", "9.9")
+    assert len({first.stem, second.stem, module._key("b")}) == 3
+
+
+def test_a_cache_that_cannot_be_written_does_no_harm(tmp_path, monkeypatch):
+    small_corpus(monkeypatch)
+    (tmp_path / "file").write_text("no folder")
+    assert build_demo_retriever(True, tmp_path / "file" / "in").search("w3", "words", k=1).ids.shape == (1, 1)
 
 
 def test_help_shows_an_example():

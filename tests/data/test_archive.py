@@ -210,7 +210,8 @@ arrays = hnp.arrays(st.sampled_from([*NUMERIC, "<U3"]), hnp.array_shapes(min_dim
 matrices = hnp.arrays("f8", hnp.array_shapes(min_dims=2, max_dims=2, max_side=4), elements=st.integers(-1, 1)).map(
     lambda array: sparse.csr_matrix(array)
 )
-keys = st.text(max_size=3) | st.integers()
+plain_keys = st.text(max_size=3) | st.integers()
+keys = plain_keys | st.tuples(plain_keys, plain_keys) | st.tuples(st.tuples(plain_keys))
 trees = st.recursive(
     scalars | arrays | matrices,
     lambda inner: (
@@ -293,7 +294,7 @@ class Number(int):
         (Number(3), "Number"),
         (np.ma.masked_array([1.0]), "MaskedArray"),
         (sparse.coo_array(np.eye(2)), "coo_array"),
-        ({(1, 2): 0}, r"the key \(1, 2\) of model"),
+        ({(1, b"2"): 0}, r"the key \(1, b'2'\) of model"),
         (np.zeros(2, dtype=[("a", "f8")]), "array of dtype"),
     ],
     ids=lambda value: type(value).__name__,

@@ -120,6 +120,39 @@ def test_rows_are_optimal(agreement, problem):
     assert (low - slack).max() <= (high + slack).min()
 
 
+@pytest.mark.parametrize("weight", [0.01, 0.1, 1.0, 10.0, 100.0])
+@pytest.mark.parametrize("agreement", ["skl", "l2", "l1"])
+def test_rows_of_a_hundred_topics_are_optimal(agreement, weight):
+    rng = np.random.default_rng(7)
+    q, g = (rng.dirichlet(np.full(100, 0.1), 200).clip(FLOOR) for _ in range(2))
+    g /= g.sum(axis=1, keepdims=True)
+    H = solve(agreement, q, g[None], [weight])
+    assert np.abs(H.sum(axis=1) - 1).max() <= 1e-12
+    for h, counts, other in zip(H, q, g):
+        low, high = multipliers(agreement, h, counts, other[None], np.array([weight]))
+        slack = 1e-8 * (counts / h + weight * (1 + other / h))
+        assert (low - slack).max() <= (high + slack).min()
+
+
+def test_l2_keeps_its_digits_from_tiny_to_huge_weights():
+    rng = np.random.default_rng(8)
+    q, g = rng.dirichlet(np.full(30, 0.3)).clip(FLOOR), rng.dirichlet(np.full(30, 0.3)).clip(FLOOR)
+    g /= g.sum()
+    for weight in np.geomspace(1e-12, 1e9, 43):
+        p = q / weight
+
+        def entries(eta, p=p):
+            t = g - eta
+            root = np.hypot(t, 2 * np.sqrt(p))
+            return np.where(t > 0, 0.5 * (t + root), 2 * p / np.where(t > 0, 1.0, root - t))
+
+        eta = brentq(lambda eta, f=entries: f(eta).sum() - 1, -1, p.sum() + 1, xtol=1e-18, rtol=1e-15, maxiter=500)
+        right = entries(eta)
+        h = solve("l2", q[None], g[None, None], [weight])[0]
+        # what brentq leaves of the sum is shared out as the kernel does
+        assert_allclose(h, right / right.sum(), rtol=1e-8, atol=1e-13)
+
+
 @pytest.mark.parametrize("agreement", ["skl", "l2"])
 @settings(max_examples=30, deadline=None)
 @given(problem=PROBLEMS)

@@ -9,8 +9,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import brentq, minimize
 from scipy.special import softmax, wrightomega
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
 
-from coview import PLSA, CoPLSA, LinkPLSA, Views, load, load_webkb, make_topic_views, save
+from coview import PLSA, CoPLSA, LinkPLSA, UnitRows, Views, load, load_webkb, make_topic_views, save
 from coview.data.lazy import LazyViews
 from coview.datasets import data_home
 from coview.exceptions import InterruptedFitWarning, ViewsError
@@ -422,6 +424,18 @@ def test_a_model_comes_back_from_its_file(tmp_path):
     assert_array_equal(again.impute(X.select("view0"), "view1"), model.impute(X.select("view0"), "view1"))
     assert again.top_features("view1", 2) == model.top_features("view1", 2)
     assert again.get_feature_names_out().tolist() == ["coplsa0", "coplsa1", "coplsa2"]
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_weights_by_pair_come_back_from_a_file(tmp_path, piped):
+    X, weight = corpus(), {("view0", "view1"): 3.0}
+    model = CoPLSA(3, random_state=0, weight=weight, max_iter=5)
+    model = (make_pipeline(UnitRows("l1"), model) if piped else model).fit(X)
+    save(model, tmp_path / "model.coview")
+    again = load(tmp_path / "model.coview")
+    assert (again[-1] if piped else again).weight == weight
+    assert_array_equal(again.transform(X), model.transform(X))
+    assert_array_equal(clone(again).fit(X).transform(X), model.transform(X))
 
 
 @pytest.mark.parametrize(

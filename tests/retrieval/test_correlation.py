@@ -7,7 +7,8 @@ import pytest
 from scipy import linalg, sparse
 
 from coview import Views
-from coview.retrieval.correlation import MultiViewCCA, centred, truncated_svd
+from coview.retrieval.correlation import MultiViewCCA
+from coview.starts.correlation import centred, truncated_svd
 
 
 def related(n: int = 300, seed: int = 0, n_views: int = 2) -> Views:

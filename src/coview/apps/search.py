@@ -1,13 +1,21 @@
-"""`coview search`: find objects by one view with words in another; by default code of the installed Python packages."""
+"""`coview search`: find objects by one view with words in another; by default code of the installed Python packages.
+
+The retriever of the default corpus is learned once, and kept in the user's cache folder for the next call.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+RECIPE = 1  # part of the cache's key: raise it whenever the same corpus would give another retriever
 
 __all__ = ["build_demo_retriever", "run_search", "search"]
 
@@ -42,6 +50,8 @@ def run_search(
     quiet: bool = False,
 ) -> dict[str, Any]:
     """Search and return plain values, as `coview search --json` prints them."""
+    if not query.strip():
+        raise ValueError('The query is empty. Give some words, for example: coview search "wait for a task".')
     retriever = build_demo_retriever(quiet) if model is None else _loaded(model)
     if model is None:
         source, target = source or "words", target or "code"
@@ -56,16 +66,81 @@ def run_search(
     return {"query": query, "source": source, "target": target, "indexed": len(retriever.indexed_ids()), "hits": rows}
 
 
-def build_demo_retriever(quiet: bool = False) -> Any:
-    """Return a retriever of the code of the installed Python packages by the words of their documentation."""
+def build_demo_retriever(quiet: bool = False, cache: Path | None = None) -> Any:
+    """Return a retriever of the code of the installed Python packages by the words of their documentation.
+
+    It is learned once and then read from a file in `cache`, by default a folder of the user's cache. A file that is
+    damaged or of another corpus or version is not used; a folder that cannot be written costs the next call seconds.
+    """
     from sklearn.pipeline import make_pipeline
 
     from coview import CrossModalRetriever, MultiViewCCA, TfidfViews, load_python_packages
+    from coview.datasets.fetch import user_cache
 
-    if not quiet:
-        print("Reading the Python packages on this machine (parsed, never imported) ...", file=sys.stderr)
-    model = make_pipeline(TfidfViews(sublinear_tf=True), MultiViewCCA(100, random_state=0))
-    return CrossModalRetriever(model, lexical=0.3).fit(load_python_packages().views)
+    with _saying("Reading the Python packages on this machine (parsed, never imported)", quiet):
+        corpus = load_python_packages()
+    path = (user_cache() / "search" if cache is None else cache) / f"{_key(corpus.content_hash)}.coview"
+    found = _from_cache(path)
+    if found is None:
+        with _saying("Learning a common space of words and code, once", quiet):
+            model = make_pipeline(TfidfViews(sublinear_tf=True), MultiViewCCA(100, random_state=0))
+            found = CrossModalRetriever(model, lexical=0.3).fit(corpus.views)
+        _into_cache(found, path)
+    return found
+
+
+def _key(content_hash: str) -> str:
+    import sklearn
+
+    from coview import __version__
+
+    parts = json.dumps([RECIPE, content_hash, __version__, sklearn.__version__])
+    return hashlib.sha256(parts.encode()).hexdigest()[:16]
+
+
+def _from_cache(path: Path) -> Any:
+    """The retriever in a file, or None where there is none that can be used."""
+    from coview import CrossModalRetriever, load
+    from coview.exceptions import CoviewError
+
+    if not path.is_file():
+        return None
+    try:
+        found = load(path)
+    except (CoviewError, OSError):  # whatever is wrong with it, it is made anew
+        return None
+    return found if isinstance(found, CrossModalRetriever) else None
+
+
+def _into_cache(retriever: Any, path: Path) -> bool:
+    """Tell whether the retriever could be kept; those of older corpora and versions go."""
+    from coview import save
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save(retriever, path)
+        for old in path.parent.glob("*.coview"):
+            if old != path:
+                old.unlink(missing_ok=True)
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def _saying(what: str, quiet: bool) -> Iterator[None]:
+    """Say on standard error what is being done: with a moving sign on a terminal, else in a line."""
+    if quiet:
+        yield
+        return
+    if not sys.stderr.isatty():
+        print(f"{what} ...", file=sys.stderr)
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        yield
 
 
 def _loaded(path: Path) -> Any:

@@ -8,7 +8,7 @@ With Lambda = sum lambda_j, g the weighted arithmetic and g~ the weighted geomet
 and a multiplier (s, eta) found by Newton's or Halley's method so that the h_k sum to one:
 
     symmetric KL   h = u / omega(b + s)                      u = p + g,  b = log(u / g~),  omega + log omega = argument
-    L2, D = |h - g|^2 / 2      h = (t + sqrt(t^2 + 4 p)) / 2      t = g - eta / Lambda
+    L2, D = |h - g|^2 / 2      h = (t + sqrt(t^2 + 4 p)) / 2      t = g - eta / Lambda, see `simplex_l2.py`
     L1             see `simplex_l1.py`
 
 omega (Wright's function) is kept and refreshed per entry while the multiplier moves, so that nothing overflows and a
@@ -29,6 +29,7 @@ from numba import njit
 
 from coview.kernels.ratio import fast_log
 from coview.kernels.simplex_l1 import l1_pair_row, l1_row, sort_breaks
+from coview.kernels.simplex_l2 import l2_row
 
 __all__ = ["l1_rows", "l2_rows", "skl_rows", "wright_omega"]
 
@@ -123,11 +124,12 @@ def skl_rows(q, table, view, weights, have, absent, floor, start, stop):
         if partners == 1:
             s = max(s, 1.0)  # eta >= 0: b >= 0 and then h >= g at s = 1
         step = _skl_search(u, b, w, s)
+        total = 0.0
         for k in range(K):
             over, under = _moved(w[k], step)
             u[k] *= under / over
-        _scale_to_one(u)
-        _write(u, table, view * K, floor, i)
+            total += u[k]
+        _write(u, 1.0 / total, table, view * K, floor, i)
 
 
 @njit(inline="always", fastmath=_MATH)
@@ -174,57 +176,35 @@ def _skl_search(u, b, w, s):
 def l2_rows(q, table, view, weights, have, absent, floor, start, stop):
     """Rewrite the columns of one view in rows start..stop of the table; agreement by half the squared distance."""
     K = q.shape[1]
-    p, g, h = np.empty(K), np.empty(K), np.empty(K)
+    p, g, h, inverse = np.empty(K), np.empty(K), np.empty(K), np.empty(K)
     for i in range(start, stop):
         if have[i, view] == absent:
             continue
-        total, strength, _ = _masses(q, weights, have, view, i)
+        total, strength, partners = _masses(q, weights, have, view, i)
         if strength <= _FREE * total or K == 1:
             _without_partners(q, table, view, have, total, floor, i)
             continue
         scale = 1.0 / strength
-        _arithmetic_mean(table, view, weights, have, scale, g, i)
         mass = scale * total
-        guess = mass
+        eta = mass
+        share = 1.0 / (mass + 1.0)
+        if partners > 1:
+            _arithmetic_mean(table, view, weights, have, scale, g, i)
+        else:
+            j = _only_partner(weights, have, view, i) * K
+            partner = table[i, j : j + K]
+            for k in range(K):
+                g[k] = partner[k]
         for k in range(K):
             p[k] = scale * q[i, k]
-            between = (p[k] + g[k]) / (mass + 1.0)
-            guess -= between * (between - g[k])
-        _l2_newton(p, g, h, guess, max(0.0, mass - 1.0), mass + 1.0)
-        _scale_to_one(h)
-        _write(h, table, view * K, floor, i)
-
-
-@njit(inline="always", fastmath=_MATH)
-def _l2_newton(p, g, h, eta, low, high):
-    """Fill h with (t + sqrt(t^2 + 4 p)) / 2, t = g - eta, at the eta in [low, high] where it sums to one."""
-    K = len(p)
-    for _ in range(_STEPS):
-        total = 0.0
-        slope = 0.0
-        for k in range(K):
-            t = g[k] - eta
-            root = math.sqrt(t * t + 4.0 * p[k])
-            # the two forms are equal; each is free of cancellation on its side
-            value = 0.5 * (t + root) if t >= 0 else 2.0 * p[k] / (root - t)
-            h[k] = value
-            total += value
-            slope += value / root if root > 0 else 0.0
-        if total > 1.0:
-            low = eta
-        else:
-            high = eta
-        if abs(total - 1.0) <= 1e-12 or slope <= 0.0:
-            break
-        # 1 / total is almost straight where the data outweigh the agreement
-        new = eta + (total - 1.0) * total / slope
-        if not low <= new <= high:
-            new = eta + (total - 1.0) / slope
-            if not low <= new <= high:
-                new = 0.5 * (low + high)
-        if abs(new - eta) <= 1e-16 * abs(eta):
-            break
-        eta = new
+            # the multiplier of a mixture between the two has an error of second order only
+            between = share * (p[k] + g[k])
+            eta -= between * (between - g[k])
+        if total > 0.0:
+            total = l2_row(p, g, mass, eta, inverse, h)
+            _write(h, 1.0 / total, table, view * K, floor, i)
+        else:  # nothing but the partners: their mean
+            _write(g, 1.0, table, view * K, floor, i)
 
 
 @njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
@@ -251,11 +231,11 @@ def l1_rows(q, table, view, weights, have, absent, floor, start, stop):
             for k in range(K):
                 g[k] = table[i, j + k]
             l1_pair_row(p, g, strength, total, _slack(table), h)
-            _write(h, table, view * K, floor, i)
+            _write(h, 1.0, table, view * K, floor, i)
             continue
         r = sort_breaks(table, view, weights, have, breaks, above, i)
         l1_row(p, total, breaks, above, r, _slack(table), g, h)
-        _write(h, table, view * K, floor, i)
+        _write(h, 1.0, table, view * K, floor, i)
 
 
 # -- what the three share
@@ -265,16 +245,6 @@ def l1_rows(q, table, view, weights, have, absent, floor, start, stop):
 def _slack(table):
     """How far from one the sum of a row may be: a row at rest is then left as it is, bit by bit."""
     return 1e-6 if table.itemsize == 4 else 1e-13
-
-
-@njit(inline="always", fastmath=_MATH)
-def _scale_to_one(h):
-    total = 0.0
-    for k in range(len(h)):
-        total += h[k]
-    scale = 1.0 / total
-    for k in range(len(h)):
-        h[k] *= scale
 
 
 @njit(inline="always")
@@ -331,22 +301,33 @@ def _without_partners(q, table, view, have, total, floor, i):
             return
         for k in range(K):
             h[k] /= found
-    _write(h, table, view * K, floor, i)
+    _write(h, 1.0, table, view * K, floor, i)
 
 
-@njit(inline="always")
-def _write(h, table, at, floor, i):
-    """Put h into the table, at least `floor` and with sum one; the largest entry pays for what the floor adds."""
+@njit(inline="always", fastmath=_MATH)
+def _write(h, scale, table, at, floor, i):
+    """Put scale * h into the table, at least `floor` and with sum one; the largest entry pays for the floor."""
     K = len(h)
+    row = table[i, at : at + K]
     total = 0.0
-    largest = 0
     for k in range(K):
-        value = max(h[k], floor)
-        h[k] = value
+        value = scale * h[k]
+        value = value if value > floor else floor
+        row[k] = value
         total += value
-        if value > h[largest]:
-            largest = k
     if abs(total - 1.0) > _slack(table):
-        h[largest] -= total - 1.0
-    for k in range(K):
-        table[i, at + k] = h[k]
+        largest = _largest(h)
+        row[largest] = max(scale * h[largest], floor) - (total - 1.0)
+
+
+@njit(nogil=True, cache=True)
+def _largest(h):
+    """Place of the largest entry; none is below zero, and the bits of such numbers are in their order."""
+    top = np.int64(0)
+    for k in range(len(h)):  # integers: a maximum of floats would not be vectorised
+        bits = np.float64(h[k]).view(np.int64)
+        top = bits if bits > top else top
+    for k in range(len(h)):
+        if np.float64(h[k]).view(np.int64) == top:
+            return k
+    return 0

@@ -86,11 +86,12 @@ def _sides(q, g, e, twice):
     top = e + twice
     above, rest, below = 0.0, 0.0, 0.0
     for k in range(len(q)):
-        over = q[k] > g[k] * top
-        under = q[k] < g[k] * e
-        above += q[k] if over else 0.0
-        below += q[k] if under else 0.0
-        rest += 0.0 if over or under else g[k]
+        x, y = q[k], g[k]
+        over, under = x > y * top, x < y * e
+        above += x if over else 0.0
+        below += x if under else 0.0
+        y = 0.0 if over else y  # two plain choices are vectorised, one by `over or under` is not
+        rest += 0.0 if under else y
     return above, rest, below
 
 

@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import EngineError
+from coview.retrieval.graph_file import is_sound
 
 __all__ = ["ExactIndex", "GraphIndex", "best_of_blocks", "make_index", "restore_index"]
 
 BLOCK_ROWS = 16_384  # items per block
 BLOCK_QUERIES = 256  # queries at a time: bounds the scores that are held
 AUTO_ROWS = 200_000  # above so many items, "auto" takes the graph where usearch is installed
-CONNECTIVITY, EFFORT_ADD, EFFORT_SEARCH, MOST_EFFORT = 16, 128, 64, 2_048
+CONNECTIVITY, EFFORT_ADD, EFFORT_SEARCH, MOST_EFFORT = 16, 64, 64, 2_048
 SAMPLE = 256  # queries that recall is measured on
 
 
@@ -164,12 +165,12 @@ class GraphIndex(ExactIndex):
         keys = np.full((len(queries), k), self.keys[0])
         found_keys = np.atleast_2d(found.keys)
         keys[~short] = found_keys[~short, :k] if not short.all() else keys[~short]
-        vectors = self.vectors[self.rows_of(keys)]
-        scores = np.einsum("qkd,qd->qk", vectors, queries)
+        scores = np.einsum("qkd,qd->qk", self.vectors[self.rows_of(keys)], queries)
+        order = np.lexsort((keys, -scores), axis=1)
+        keys, scores = np.take_along_axis(keys, order, axis=1), np.take_along_axis(scores, order, axis=1)
         if short.any():
             keys[short], scores[short] = self._exactly(queries[short], k)
-        order = np.lexsort((keys, -scores), axis=1)
-        return np.take_along_axis(keys, order, axis=1), np.take_along_axis(scores, order, axis=1)
+        return keys, scores
 
     def measure(self, k: int = 10) -> float:
         """Measure the recall of the k best, raising the effort until it is high enough."""
@@ -190,28 +191,40 @@ class GraphIndex(ExactIndex):
 
     def _opened(self) -> Any:
         if self._graph is None:
-            self._graph = _usearch().Index(
-                ndim=self.vectors.shape[1],
-                metric="ip",
-                dtype="f32",
-                connectivity=CONNECTIVITY,
-                expansion_add=EFFORT_ADD,
-                expansion_search=self.effort,
-            )
+            self._graph = self._empty()
         return self._graph
+
+    def _empty(self) -> Any:
+        return _usearch().Index(
+            ndim=self.vectors.shape[1],
+            metric="ip",
+            dtype="f32",
+            connectivity=CONNECTIVITY,
+            expansion_add=EFFORT_ADD,
+            expansion_search=self.effort,
+        )
 
     # -- as plain values, for pickles and model files
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(vars(self))
         graph = state.pop("_graph")
-        state["graph"] = None if graph is None else np.frombuffer(bytes(graph.save()), dtype=np.uint8)
+        state["graph"] = None if graph is None else _as_bytes(graph)
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         graph = state["graph"]
         vars(self).update({name: value for name, value in state.items() if name != "graph"})
-        self._graph = None if graph is None else _usearch().Index.restore(graph.tobytes())
+        self._graph = None
+        if graph is None or not len(self):
+            return
+        # compiled code follows the links of a graph wherever they lead: what is not sound is built anew
+        fresh = self._empty()
+        fresh.add(self.keys[:1], self.vectors[:1])
+        if is_sound(graph, _as_bytes(fresh), self.keys):
+            self._graph = _usearch().Index.restore(graph.tobytes())
+        else:
+            self._opened().add(self.keys, self.vectors)
 
 
 def make_index(kind: str, width: int, n_items: int, recall: float = 0.95) -> ExactIndex:
@@ -287,6 +300,10 @@ def _keep_best(scores: np.ndarray, start: int, rows: np.ndarray, best: np.ndarra
     firsts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     taken = order[firsts[:, None] + np.arange(k)]
     rows[touched], best[touched] = row[taken], score[taken]
+
+
+def _as_bytes(graph: Any) -> np.ndarray:
+    return np.frombuffer(bytes(graph.save()), dtype=np.uint8)
 
 
 def _has_usearch() -> bool:

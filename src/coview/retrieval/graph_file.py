@@ -1,0 +1,110 @@
+"""Is a stored HNSW graph what it says it is? Compiled code follows its links, so each is checked before it is used.
+
+A graph of usearch, as bytes (numbers are little-endian):
+
+    rows u32, columns u32, rows x columns bytes                  the vectors, by slot
+    head, 64 bytes                                               a name, kinds of numbers, counts, number of dimensions
+    size u64, links u64, base links u64, top level u64, entry u64
+    level i16 of each slot
+    for each slot: key u64, level i16, and for each level from 0: count u32, then room for base links (level 0) or links
+
+A slot may link to existing slots of at least that level only, and the live slots must have just the keys that they
+should. Vectors are not compared: wrong ones make a search miss, and what it finds is scored by others.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+
+__all__ = ["is_sound"]
+
+_FREE = np.uint64(2**64 - 1)  # the key of a slot whose item was removed
+_HEAD, _SIZES, _NODE = 64, 40, 10  # bytes of the head, of the five sizes, and of a slot before its links
+
+
+def is_sound(blob: np.ndarray, fresh: np.ndarray, keys: np.ndarray) -> bool:
+    """Tell whether stored bytes are a graph of these items, with no link that leads nowhere.
+
+    Parameters
+    ----------
+    blob : ndarray of uint8
+        The stored graph.
+    fresh : ndarray of uint8
+        A graph of one item that was made just now: its head shows the version, the kinds and the numbers of links.
+    keys : ndarray of int64 (n_items,)
+        Keys of the items, increasing.
+
+    Returns
+    -------
+    bool
+        False also where the bytes are of a version of usearch that writes them otherwise.
+    """
+    ours, theirs = _opened(fresh), _opened(blob)
+    if ours is None or theirs is None:
+        return False
+    head, found = ours["head"], theirs["head"]
+    alike = np.array_equal(head[:17], found[:17]) and np.array_equal(head[33:], found[33:])  # all but the two counts
+    if not alike or (ours["sizes"][1:3] != theirs["sizes"][1:3]).any() or ours["columns"] != theirs["columns"]:
+        return False
+    return _links_are_sound(theirs) and _items_are_ours(theirs, keys)
+
+
+def _opened(blob: np.ndarray) -> dict[str, Any] | None:
+    """The parts of the bytes, or None where their lengths do not fit together."""
+    if blob.dtype != np.uint8 or blob.ndim != 1 or len(blob) < 8:
+        return None
+    rows, columns = (int(part) for part in blob[:8].copy().view("<u4"))
+    cuts = list(accumulate((8, rows * columns, _HEAD, _SIZES, 2 * rows)))  # Python's integers: no overflow
+    if len(blob) < cuts[-1]:
+        return None
+    _, head, sizes, marks = (blob[start:end] for start, end in pairwise(cuts))
+    levels = marks.copy().view("<i2").astype(np.int64)
+    found: dict[str, Any] = {"columns": columns, "head": head, "levels": levels, "nodes": blob[cuts[-1] :]}
+    found["sizes"] = sizes.copy().view("<u8").astype(np.float64)  # exact below 2^53, and never overflows
+    size, links, base, top, entry = found["sizes"]
+    if size != rows or not rows or not 0 < links < 2**16 or not 0 < base < 2**16:
+        return None
+    if (levels < 0).any() or levels.max() != top or not entry < rows or levels[int(entry)] != top:
+        return None
+    widths = _NODE + 4 * (1 + int(base)) + levels * 4 * (1 + int(links))
+    found["begins"] = np.cumsum(widths) - widths
+    return found if widths.sum() == len(found["nodes"]) else None
+
+
+def _links_are_sound(graph: dict[str, Any]) -> bool:
+    nodes, begins, levels = graph["nodes"], graph["begins"], graph["levels"]
+    links, base = int(graph["sizes"][1]), int(graph["sizes"][2])
+    if (_gathered(nodes, begins + 8, 2, "<i2")[:, 0] != levels).any():
+        return False
+    for level in range(int(levels.max()) + 1):
+        rows = np.flatnonzero(levels >= level)
+        room = links if level else base
+        # a list of level 1 or above lies behind the longer one of level 0
+        at = begins[rows] + _NODE + (level > 0) * 4 * (1 + base) + max(level - 1, 0) * 4 * (1 + links)
+        for start in range(0, len(rows), 65_536):
+            found = _gathered(nodes, at[start : start + 65_536], 4 * (1 + room), "<u4").astype(np.int64)
+            used = np.arange(room) < found[:, :1]
+            if (found[:, 0] > room).any() or (found[:, 1:][used] >= len(levels)).any():
+                return False
+            if (levels[found[:, 1:][used]] < level).any():
+                return False
+    return True
+
+
+def _items_are_ours(graph: dict[str, Any], keys: np.ndarray) -> bool:
+    """Whether the live slots have the keys of the items, each once."""
+    found = _gathered(graph["nodes"], graph["begins"], 8, "<u8")[:, 0]
+    counts = graph["head"][17:33].copy().view("<u8")
+    live = np.sort(found[found != _FREE])
+    return (
+        np.array_equal(live, keys.astype(np.uint64)) and counts[0] == len(keys) and counts[1] == len(found) - len(keys)
+    )
+
+
+def _gathered(blob: np.ndarray, at: np.ndarray, width: int, dtype: str) -> np.ndarray:
+    """Numbers of `width` bytes that begin at each of some places, one row for each place."""
+    windows = np.lib.stride_tricks.sliding_window_view(blob, width)
+    return windows[at].view(dtype)
