@@ -12,10 +12,14 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
+from sklearn.naive_bayes import ComplementNB
+from sklearn.svm import LinearSVC
 from sklearn.utils import Bunch
 
 from coview import (
+    ConcatenatedViews,
     MultiViewNaiveBayes,
     MultiViewPLSAClassifier,
     NeighborViews,
@@ -45,7 +49,7 @@ _LOADERS = {
     "wikipedia": lambda links: load_wikipedia_linqs(links=links),
     "pubmed": lambda links: load_pubmed(links=links),
     "leaves": lambda links: load_leaves(),
-    "newsgroups": lambda links: load_newsgroups_views("posts", weighting="l2"),
+    "newsgroups": lambda links: load_newsgroups_views("posts", weighting="l2", remove=()),
 }
 
 
@@ -153,15 +157,42 @@ def _hierarchy(data: Bunch, cell: Any, options: dict[str, Any]) -> Values:
     names = data.target_names
     known = np.array([*names, None], dtype=object)[labels]
     ontology = Ontology.from_edges([(str(group), top) for group, top in data.hierarchy.items()])
+    first, second = data.views.names
+    forms = {"V12": data.views.hstack(), "V1": data.views.select(second), "V2": data.views.select(first)}
     found, seconds, sweeps = {}, {}, {}
+    flips: Values = {}
     for row in options["rows"][cell.method]:
         plain = row.removeprefix("Hier-")
-        combine = {"SUM": "sum", "PROD": "product", "MAX": "max_agree", "V12": "sum", "COTRAIN": "co_train"}[plain]
-        form = data.views.hstack() if plain == "V12" else data.views
+        combine = {"PROD": "product", "MAX": "max_agree", "COTRAIN": "co_train"}.get(plain, "sum")
         started = time.process_time()
-        model = _model(combine, ontology if row != plain else None, max_iter=options["sweeps"]).fit(form, known)
+        model = _model(combine, ontology if row != plain else None, max_iter=options["sweeps"])
+        model.fit(forms.get(plain, data.views), known)
         seconds[row], sweeps[row] = time.process_time() - started, float(model.n_iter_)
         found[row] = np.array([str(label) for label in model.labels_])
+        bits = model.history_["flips"] + [0.0] * (options["sweeps"] - model.n_iter_)
+        for number, changed in enumerate(bits, 1):
+            flips.setdefault(f"bits flipped, sweep {number}", {})[row] = changed
+    return {**_tree_scores(found, data, labels), "seconds": seconds, "sweeps": sweeps, **flips}
+
+
+def _weighed(data: Bunch, cell: Any, options: dict[str, Any]) -> Values:
+    """The same with views weighed and sweeps chosen by held-out labelled objects, beside single-level classifiers."""
+    labels = draw_by_class(data.target, cell["rate"], cell.seed)
+    names = data.target_names
+    texts = np.array([*names, None], dtype=object)[labels]
+    ontology = Ontology.from_edges([(str(group), top) for group, top in data.hierarchy.items()])
+    found = {}
+    for row, tree in {"SUM": None, "Hier-SUM": ontology}.items():
+        model = _model("sum", tree, view_weights="held_out", early_stopping=3, max_iter=5, random_state=cell.seed)
+        found[row] = np.array([str(label) for label in model.fit(data.views, texts).labels_])
+    for row, classifier in {"linear SVM": LinearSVC(), "complement naive Bayes": ComplementNB()}.items():
+        joined = ConcatenatedViews(classifier).fit(data.views, labels)
+        found[row] = names[joined.predict(data.views)].astype(str)
+    return _tree_scores(found, data, labels)
+
+
+def _tree_scores(found: dict[str, np.ndarray], data: Bunch, labels: np.ndarray) -> Values:
+    names = data.target_names
     hidden, true = labels == -1, names[data.target].astype(str)
     return {
         "leaf macro F1": {
@@ -172,8 +203,6 @@ def _hierarchy(data: Bunch, cell: Any, options: dict[str, Any]) -> Values:
         "hierarchical F1": {
             row: 100 * hierarchical_f1(true[hidden], y[hidden], dict(data.hierarchy)) for row, y in found.items()
         },
-        "seconds": seconds,
-        "sweeps": sweeps,
     }
 
 
@@ -182,40 +211,41 @@ def _hierarchy(data: Bunch, cell: Any, options: dict[str, Any]) -> Values:
 
 def _neighbors(data: Bunch, cell: Any, options: dict[str, Any]) -> Values:
     labels = draw_by_class(data.target, cell["rate"], cell.seed)
-    plain, near = _smoothed(cell.data, options)
-    words = UnitRows(norm="l1").fit_transform(near.select("words_near"))
-    rows = {
-        "SphericalKMeans": _model().fit(plain, labels).labels_,
-        "MultiViewNaiveBayes": MultiViewNaiveBayes(0.01).fit(plain, labels).predict(plain),
-        "MultiViewPLSA": _plsa(cell.seed).fit(plain, labels).labels_,
-        "SphericalKMeans, near": _model(
-            early_stopping=3, max_iter=5, view_weights={"links_near": 2.0}, random_state=cell.seed
-        )
-        .fit(near, labels)
-        .labels_,
-        # rows that sum to 1 weigh little beside the shares of the classes, so these are left out
-        "MultiViewNaiveBayes, near": MultiViewNaiveBayes(0.01, fit_prior=False).fit(words, labels).predict(words),
-        "MultiViewPLSA, near": _plsa(cell.seed)
-        .fit(UnitRows().fit_transform(near.select("words_near")), labels)
-        .labels_,
+    plain, near = _smoothed_of(options["loader"], options.get("links", "symmetric"))
+    lone = near.select("words_near")
+    forms = {
+        "": (plain, plain, plain, plain),
+        ", near": (
+            near.select("words", "words_near", "links_near"),
+            UnitRows(norm="l1").fit_transform(lone),
+            near.select("words", "words_near", "links"),
+            lone,
+        ),
     }
+    found = {}
+    for kind, (several, shares, counts, words) in forms.items():
+        found["SphericalKMeans" + kind] = (
+            _model(view_weights="held_out", early_stopping=3, max_iter=3, random_state=cell.seed)
+            .fit(several, labels)
+            .labels_
+        )
+        # rows that sum to 1 weigh little beside the shares of the classes, so these are left out
+        bayes = MultiViewNaiveBayes(0.01, fit_prior=not kind).fit(shares, labels)
+        found["MultiViewNaiveBayes" + kind] = bayes.predict(shares)
+        plsa = MultiViewPLSAClassifier(8, max_iter=30, random_state=cell.seed, n_jobs=1)
+        found["MultiViewPLSA" + kind] = plsa.fit(counts, labels).labels_
+        joined = ConcatenatedViews(LogisticRegression(C=10, max_iter=200)).fit(words, labels)
+        found["LogisticRegression" + kind] = joined.predict(words)
     hidden = labels == -1
-    return {"accuracy": {row: 100 * float(np.mean((y == data.target)[hidden])) for row, y in rows.items()}}
-
-
-def _plsa(seed: int) -> MultiViewPLSAClassifier:
-    return MultiViewPLSAClassifier(8, max_iter=30, random_state=seed, n_jobs=1)
+    return {"accuracy": {row: 100 * float(np.mean((y == data.target)[hidden])) for row, y in found.items()}}
 
 
 @cache
 def _smoothed_of(loader: str, links: str) -> tuple[Views, Views]:
+    """Words by tf-idf and links; and with both smoothed over the links."""
     weighed = TfidfViews(views="words").fit_transform(_load(loader, links, ()).views)
-    near = NeighborViews(hops=2, views=["words", "links"]).fit_transform(weighed)
-    return weighed, near.select("words", "words_near", "links_near")
+    near = NeighborViews(hops=10, restart=0.1, tol=0.01, views=["words", "links"]).fit_transform(weighed)
+    return weighed, UnitRows(views=["words_near", "links_near"]).fit_transform(near)
 
 
-def _smoothed(data: str, options: dict[str, Any]) -> tuple[Views, Views]:
-    return _smoothed_of(options["loader"], options.get("links", "symmetric"))
-
-
-EXPERIMENTS = {"flat": _flat, "hierarchy": _hierarchy, "neighbors": _neighbors}
+EXPERIMENTS = {"flat": _flat, "hierarchy": _hierarchy, "weighed": _weighed, "neighbors": _neighbors}

@@ -31,31 +31,59 @@ def dense(matrix):
     return matrix.toarray() if sparse.issparse(matrix) else matrix
 
 
-def formula(words, links, hops, normalize="symmetric"):
-    """S^hops X, with everything dense."""
+def formula(words, links, hops, normalize="symmetric", restart=0.0, tol=0.0):
+    """(1 - restart) S H + restart X, without what is next to nothing, again and again, with everything dense."""
     both = links + np.eye(len(links))
     degree = both.sum(axis=1)
     if normalize == "symmetric":
         step = both / np.sqrt(np.outer(degree, degree))
     else:
         step = both / degree[:, None]
-    return np.linalg.matrix_power(step, hops) @ words
+    found = words
+    for _ in range(hops):
+        found = (1 - restart) * step @ found + restart * words
+        found = np.where(found < tol * found.max(axis=1, keepdims=True), 0, found)
+    return found
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.integers(0, 1000), st.integers(1, 3), st.sampled_from(["symmetric", "rows"]), st.booleans())
-def test_smoothing_is_the_dense_formula(seed, hops, normalize, as_sparse):
+@given(
+    st.integers(0, 1000),
+    st.integers(1, 3),
+    st.sampled_from(["symmetric", "rows"]),
+    st.booleans(),
+    st.sampled_from([0, 0.1, 0.7]),
+)
+def test_smoothing_is_the_dense_formula(seed, hops, normalize, as_sparse, restart):
     X = make(seed=seed, as_sparse=as_sparse)
-    found = NeighborViews(hops=hops, normalize=normalize).fit_transform(X)
+    found = NeighborViews(hops=hops, normalize=normalize, restart=restart).fit_transform(X)
     assert found.names == ("words", "links", "words_near")
-    expected = formula(dense(X["words"]), dense(X["links"]), hops, normalize)
+    expected = formula(dense(X["words"]), dense(X["links"]), hops, normalize, restart)
     assert_allclose(dense(found["words_near"]), expected, atol=1e-12)
 
 
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 1000), st.sampled_from([0.0503, 0.3071, 0.9013]), st.sampled_from([0, 0.2]))
+def test_small_values_of_sparse_views_are_dropped_after_each_hop(seed, tol, restart):
+    X = make(seed=seed)
+    model = NeighborViews(hops=3, restart=restart, tol=tol)
+    found = model.fit_transform(X)["words_near"]
+    expected = formula(dense(X["words"]), dense(X["links"]), 3, restart=restart, tol=tol)
+    assert found.nnz == np.count_nonzero(expected)
+    assert_allclose(dense(found), expected, atol=1e-12)
+    assert_allclose(dense(model.transform(X)["words_near"]), expected, atol=1e-12)
+
+
+def test_views_without_any_value_are_smoothed_too():
+    X = make(5).map({"words": lambda matrix: matrix * 0})
+    assert not dense(NeighborViews(tol=0.1).fit_transform(X)["words_near"]).any()
+
+
+@pytest.mark.parametrize("restart", [0.0, 0.2])
 @pytest.mark.parametrize("ids", [False, True])
-def test_fitted_objects_are_transformed_as_in_the_fit(ids):
+def test_fitted_objects_are_transformed_as_in_the_fit(ids, restart):
     X = make(ids=ids)
-    model = NeighborViews(hops=3)
+    model = NeighborViews(hops=3, restart=restart)
     assert_allclose(dense(model.fit_transform(X)["words_near"]), dense(model.transform(X)["words_near"]), atol=1e-12)
 
 
@@ -66,10 +94,11 @@ def test_a_row_does_not_depend_on_its_company_without_ids():
     assert_allclose(dense(model.transform(X[[4, 2]])["words_near"]), whole[[4, 2]], atol=1e-12)
 
 
-def test_new_objects_join_the_fitted_ones():
+@pytest.mark.parametrize("restart", [0.0, 0.2])
+def test_new_objects_join_the_fitted_ones(restart):
     """Links of a new object count from its side only: the fitted objects stay as they were."""
     X = make(10)
-    model = NeighborViews(hops=2).fit(X)
+    model = NeighborViews(hops=2, restart=restart).fit(X)
     words, links = np.array([[0.0, 5, 0, 0, 0, 1]]), np.zeros((1, 10))
     links[0, [3, 7]] = 1
     found = dense(model.transform(Views(words=words, links=links))["words_near"])[0]
@@ -79,7 +108,8 @@ def test_new_objects_join_the_fitted_ones():
     for _ in range(2):
         new = own * (own * mine + scale[3] * H[3] + scale[7] * H[7])
         H = scale[:, None] * (scale[:, None] * H + A @ (scale[:, None] * H))
-        mine = new
+        H = (1 - restart) * H + restart * dense(X["words"])
+        mine = (1 - restart) * new + restart * words[0]
     assert_allclose(found, mine, atol=1e-12)
 
 
@@ -115,7 +145,7 @@ def test_two_hops_carry_presence_two_links_far():
 
 
 def test_sparse_stays_sparse_and_float32_stays_float32():
-    found = NeighborViews().fit_transform(make(dtype=np.float32))["words_near"]
+    found = NeighborViews(restart=0.1).fit_transform(make(dtype=np.float32))["words_near"]
     assert sparse.issparse(found) and found.dtype == np.float32
 
 
@@ -154,6 +184,8 @@ def test_clone_and_second_fit_begin_anew():
     [
         (NeighborViews("cites"), make(), "no view of links 'cites'; the views are 'words', 'links'"),
         (NeighborViews(hops=0), make(), "hops must be a whole number of at least 1, got 0"),
+        (NeighborViews(restart=1), make(), "restart must be a number of at least 0 and below 1, got 1"),
+        (NeighborViews(tol=-0.1), make(), "tol must be a number of at least 0 and below 1, got -0.1"),
         (NeighborViews(normalize="l2"), make(), "normalize must be 'symmetric' or 'rows'"),
         (NeighborViews(views="image"), make(), "cannot smooth 'image'"),
         (NeighborViews(), make().select("links"), "nothing to smooth"),

@@ -540,3 +540,11 @@ def test_a_shuffled_frame_beside_one_in_order_is_refused():
 def test_texts_are_sent_to_their_vectoriser(texts):
     with pytest.raises(ViewsError, match="TextViews"):
         Views(text=texts)
+
+
+def test_columns_side_by_side_have_short_indices():
+    long = sparse.csr_array(np.eye(3))
+    long.indices, long.indptr = long.indices.astype(np.int64), long.indptr.astype(np.int64)
+    stacked = Views(a=long, b=np.eye(3)).hstack()
+    assert stacked.indices.dtype == stacked.indptr.dtype == np.int32
+    assert np.array_equal(stacked.toarray(), np.hstack([np.eye(3), np.eye(3)]))

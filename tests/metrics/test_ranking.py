@@ -8,9 +8,10 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from scipy.stats import rankdata
 
-from coview.metrics import average_rank
+from coview.metrics import average_rank, rank_tests
 
 tables = st.tuples(st.integers(0, 10_000), st.integers(1, 8), st.integers(1, 6))
 
@@ -67,3 +68,35 @@ def test_every_form_of_table_is_the_same():
 def test_bad_tables_are_refused(table, sentence):
     with pytest.raises(ValueError, match=sentence):
         average_rank(table)
+
+
+def test_tests_are_scipys_with_holms_correction():
+    rng = np.random.default_rng(0)
+    table = rng.random((15, 4)) + np.array([0.5, 0.0, 0.1, 0.4])
+    found = rank_tests(table)
+    expected = stats.friedmanchisquare(*table.T)
+    assert (found["statistic"], found["p_value"]) == (expected.statistic, expected.pvalue)
+    best = int(average_rank(table).argmin())
+    assert found["best"] == best
+    raw = {k: stats.wilcoxon(table[:, best], table[:, k]).pvalue for k in range(4) if k != best}
+    low, middle, high = sorted(raw, key=raw.get)
+    first = min(1.0, 3 * raw[low])
+    second = min(1.0, max(first, 2 * raw[middle]))
+    third = min(1.0, max(second, raw[high]))
+    for k, p in zip((low, middle, high), (first, second, third)):
+        assert found["against_best"][k] == pytest.approx(p)
+
+
+def test_methods_without_any_difference_have_p_values_of_one():
+    found = rank_tests({"A": [1.0, 2.0, 3.0], "B": [1.0, 2.0, 3.0], "C": [1.0, 2.0, 3.0]})
+    assert found["p_value"] == 1 and set(found["against_best"].values()) == {1.0}
+
+
+def test_lower_can_be_better():
+    errors = {"A": [0.1, 0.2, 0.1], "B": [0.5, 0.6, 0.4], "C": [0.3, 0.3, 0.2]}
+    assert (rank_tests(errors, higher_is_better=False)["best"], rank_tests(errors)["best"]) == ("A", "B")
+
+
+def test_two_methods_are_too_few_for_the_tests():
+    with pytest.raises(ValueError, match="needs 3 methods and 2 data sets at least, got 2 and 2"):
+        rank_tests([[1.0, 2.0], [2.0, 1.0]])

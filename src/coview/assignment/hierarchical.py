@@ -10,7 +10,7 @@ import numpy as np
 from coview.assignment.ontology import Ontology
 from coview.labels import encode_labels
 
-__all__ = ["LabelBook", "broken_constraints", "consistent_sets", "read_labels"]
+__all__ = ["LabelBook", "agrees", "broken_constraints", "consistent_sets", "read_labels"]
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,21 @@ def label_array(ontology: Ontology) -> np.ndarray:
     found = np.empty(len(ontology), dtype=object)
     found[:] = ontology.labels
     return found
+
+
+def agrees(found: np.ndarray, truth: np.ndarray, ontology: Ontology | None) -> np.ndarray:
+    """Whether labels found, as positions, are the true ones, or more specific than them: "Dog" where "Animal" is known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tree = Ontology.from_tree({"Animal": ["Dog"], "Plant": []})
+    >>> agrees(np.array([1, 0, 1, -1]), np.array([0, 1, 2, 0]), tree).tolist()
+    [True, False, False, False]
+    """
+    if ontology is None:
+        return np.asarray(found == truth)
+    return np.asarray((found >= 0) & ontology.reach[found, truth])
 
 
 def consistent_sets(labels: np.ndarray, scores: np.ndarray, ontology: Ontology | None) -> np.ndarray:

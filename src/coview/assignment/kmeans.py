@@ -7,6 +7,7 @@ become labels.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,11 @@ from coview.assignment.combine import COMBINATIONS, Rule
 from coview.assignment.explore import open_clusters
 from coview.assignment.hierarchical import LabelBook, broken_constraints, consistent_sets, read_labels
 from coview.assignment.ontology import Ontology
-from coview.assignment.seeds import beside, by_class, new_names, seed_centroids, unit_views
+from coview.assignment.seeds import by_class, new_names, seed_beside, seed_centroids, unit_views
 from coview.assignment.solvers import check_alpha, team_of
 from coview.assignment.steps import AssignmentSteps
 from coview.assignment.stopping import Watch, best_sweeps
+from coview.assignment.weighing import weigh_views
 from coview.base import BatchEstimator, base_seed, check_option
 from coview.data.views import Views
 from coview.engines.holders import InMemory
@@ -54,8 +56,9 @@ class SphericalKMeansClassifier(LabelledScoreMixin, ClassifierMixin, BatchEstima
     fallback : {None, "sum"}, default=None
         For "product": where all products are equal, as where no class has features in common with an object in
         every view, the first class wins, or the sum decides.
-    view_weights : None, float or {view: float}, default=None
-        Factor of each view's scores; 1 by default.
+    view_weights : None, float, {view: float} or "held_out", default=None
+        Factor of each view's scores; 1 by default. "held_out" chooses them: labelled objects are left out in folds,
+        and a view counts more or less where that clearly gives more of them their label back.
     early_stopping : bool or int, default=False
         Choose the number of sweeps by held-out agreement: labelled objects are left out in so many folds (True is 5),
         and the number of sweeps that finds most of their labels is taken. Learning from unlabelled objects often hurts
@@ -71,7 +74,7 @@ class SphericalKMeansClassifier(LabelledScoreMixin, ClassifierMixin, BatchEstima
     engine, n_jobs, time_budget, verbose, callbacks
         As in `PLSA`.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the folds of `early_stopping`; nothing else is random.
+        Seed of the folds of `early_stopping` and of `view_weights`; nothing else is random.
 
     Attributes
     ----------
@@ -82,6 +85,8 @@ class SphericalKMeansClassifier(LabelledScoreMixin, ClassifierMixin, BatchEstima
         None where nothing fits.
     label_sets_ : ndarray of bool (n_objects, n_views, n_classes)
         Labels of the training objects in each view, as the program chose them.
+    view_weights_ : dict of float
+        Factor of each view's scores, given or chosen.
     centroids_ : dict of ndarray (n_classes, n_features of the view)
         Centroids of length 1, by view; zero where a class has no features there.
     violations_ : dict of ndarray
@@ -168,7 +173,8 @@ class SphericalKMeansClassifier(LabelledScoreMixin, ClassifierMixin, BatchEstima
         self._check_parameters()
         views = self._fit_views(X)
         book = read_labels(y, len(views), self.ontology)
-        per_view("view_weights", self.view_weights, self.view_names_)
+        given = None if self._weighs() else self.view_weights
+        self.view_weights_ = dict(zip(self.view_names_, per_view("view_weights", given, self.view_names_).tolist()))
         return self._fit(X, unit_views(views), book)
 
     @with_callbacks
@@ -179,6 +185,8 @@ class SphericalKMeansClassifier(LabelledScoreMixin, ClassifierMixin, BatchEstima
             steps = self._steps(len(book.classes))
             blocks = self._labelled_blocks(views, engine, book)
             shared = seed_centroids(blocks, engine, steps.n_labels, next(views.values()).dtype)
+            if self._weighs():
+                steps = self._weigh(steps, blocks, shared, book, engine)
             if self.n_new_clusters:
                 steps, blocks, shared = self._explore(views, engine, book, blocks, shared)
             watch = Watch(self.tol > 0)
@@ -253,8 +261,7 @@ class SphericalKMeansClassifier(LabelledScoreMixin, ClassifierMixin, BatchEstima
 
     def _steps(self, n_labels: int) -> AssignmentSteps:
         rule = Rule(self.combine, check_alpha(self.alpha), self.ontology, self.fallback, team_of(self.n_jobs))
-        weights = per_view("view_weights", self.view_weights, self.view_names_)
-        return AssignmentSteps(rule, n_labels, dict(zip(self.view_names_, weights.tolist())))
+        return AssignmentSteps(rule, n_labels, self.view_weights_)
 
     def _labelled_blocks(self, views: Views, engine: Engine, book: LabelBook) -> list[Block]:
         carried = {"given": book.given, "code": book.codes}
@@ -276,16 +283,25 @@ class SphericalKMeansClassifier(LabelledScoreMixin, ClassifierMixin, BatchEstima
     def _choose_sweeps(
         self, watch: Watch, steps: AssignmentSteps, blocks: list[Block], shared: Tree, book: LabelBook, engine: Engine
     ) -> None:
-        folds = 5 if self.early_stopping is True else int(self.early_stopping)
-
-        def begin(part: list[Block]) -> Tree:
-            seeded = seed_centroids(part, engine, len(book.classes), next(iter(shared["centroids"].values())).dtype)
-            return {"centroids": {n: beside(c, shared["centroids"][n]) for n, c in seeded["centroids"].items()}}
-
-        chosen, agreement = best_sweeps(
-            steps, blocks, begin, book.codes, engine, folds, self.max_iter, base_seed(self.random_state)
+        seed = base_seed(self.random_state)
+        begin = partial(seed_beside, shared=shared, engine=engine, n_labels=len(book.classes))
+        watch.most, watch.held_out = best_sweeps(
+            steps, blocks, begin, book.codes, engine, self._folds(), self.max_iter, seed
         )
-        watch.most, watch.held_out = chosen, agreement
+
+    def _weigh(
+        self, steps: AssignmentSteps, blocks: list[Block], shared: Tree, book: LabelBook, engine: Engine
+    ) -> AssignmentSteps:
+        begin = partial(seed_beside, shared=shared, engine=engine, n_labels=len(book.classes))
+        weights = weigh_views(steps, blocks, begin, book.codes, engine, self._folds(), base_seed(self.random_state))
+        self.view_weights_ = dict(zip(self.view_names_, weights.tolist()))
+        return self._steps(steps.n_labels)
+
+    def _weighs(self) -> bool:
+        return isinstance(self.view_weights, str) and self.view_weights == "held_out"
+
+    def _folds(self) -> int:
+        return 5 if isinstance(self.early_stopping, bool) or not self.early_stopping else int(self.early_stopping)
 
     def _sweep(
         self,

@@ -12,7 +12,7 @@ from coview.engines.protocol import Block, Engine
 from coview.engines.steps import Tree
 from coview.starts import unit_rows
 
-__all__ = ["beside", "by_class", "new_names", "seed_centroids", "unit_views"]
+__all__ = ["by_class", "new_names", "seed_beside", "seed_centroids", "unit_views"]
 
 
 def seed_centroids(blocks: list[Block], engine: Engine, n_labels: int, dtype: Any) -> Tree:
@@ -37,7 +37,14 @@ def unit_views(views: Views) -> Views:
     return views.map(unit_rows)
 
 
-def beside(seeded: Any, whole: Any) -> Any:
+def seed_beside(blocks: list[Block], shared: Tree, engine: Engine, n_labels: int) -> Tree:
+    """Centroids of the labelled objects of blocks, beside those of `shared` for classes that no label names."""
+    whole = shared["centroids"]
+    seeded = seed_centroids(blocks, engine, n_labels, next(iter(whole.values())).dtype)
+    return {"centroids": {name: _beside(part, whole[name]) for name, part in seeded["centroids"].items()}}
+
+
+def _beside(seeded: Any, whole: Any) -> Any:
     """Centroids of some classes beside the others of `whole`, which no labelled object has."""
     if seeded.shape[1] == whole.shape[1]:
         return seeded

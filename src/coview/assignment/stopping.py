@@ -12,13 +12,14 @@ from collections.abc import Callable
 
 import numpy as np
 
+from coview.assignment.hierarchical import agrees
 from coview.assignment.steps import AssignmentSteps
 from coview.engines.holders import InMemory
 from coview.engines.loop import Options, Sweep, run
 from coview.engines.protocol import Block, Engine
 from coview.engines.steps import Tree
 
-__all__ = ["Watch", "best_sweeps", "make_folds"]
+__all__ = ["Watch", "best_sweeps", "make_folds", "without_labels"]
 
 
 class Watch:
@@ -74,7 +75,7 @@ def best_sweeps(
     for fold in range(n_folds):
         held = folds == fold
         if held.any():
-            part = [_without(block, held[block.start : block.stop], engine) for block in blocks]
+            part = [without_labels(block, held[block.start : block.stop], engine) for block in blocks]
             curves.append(_agreement(steps, part, begin(part), codes, held, engine, max_iter))
     if not curves:
         warnings.warn(
@@ -102,14 +103,14 @@ def _agreement(
 
     def look(sweep: Sweep) -> bool:
         found = np.concatenate([rows["codes"] for rows in sweep.state.rows])
-        curve.append(float(np.mean(found[held] == codes[held])))
+        curve.append(float(np.mean(agrees(found[held], codes[held], steps.rule.ontology))))
         return not any(rows["flips"].any() for rows in sweep.state.rows)
 
     run(steps, InMemory(blocks, engine), lambda restart: (shared, 0), Options(max_iter, 0.0, callbacks=[look]))
     return curve
 
 
-def _without(block: Block, held: np.ndarray, engine: Engine) -> Block:
+def without_labels(block: Block, held: np.ndarray, engine: Engine) -> Block:
     """The same block with some labels hidden."""
     codes = engine.to_numpy(block.extra["code"]).copy()
     codes[held] = -1

@@ -3,14 +3,18 @@
 With A the links (row = object, column = the object it is linked to), D = 1 + row sums, and S = D^-1/2 (A + I) D^-1/2,
 `hops` times
 
-    H <- S H,      H = X at first
+    H <- (1 - restart) S H + restart X,      H = X at first
 
 so that an object also carries what its neighbours, and theirs, are made of. S H is a product of sparse matrices; S^2 is
-never formed. A new object takes part with its own links: its row is D_new^-1/2 (D_new^-1/2 H_new + A_new D^-1/2 H).
+never formed. A new object takes part with its own links: its row of S H is D_new^-1/2 (D_new^-1/2 H_new + A_new D^-1/2
+H). With `restart` (Gasteiger and others 2019) an object keeps its own features however many hops there are; many hops
+then are personalised PageRank over the links. With `tol`, values of a row below tol times its largest are dropped after
+each hop, so that sparse views stay sparse.
 """
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -41,6 +45,12 @@ class NeighborViews(TransformerMixin, BaseEstimator):
         the views have ids and the links have feature names. Links count from the row's side; give them symmetric.
     hops : int, default=2
         How far to smooth: 1 is neighbours, 2 also theirs.
+    restart : float, default=0.0
+        Share of an object's own features that comes back after each hop, at least 0 and below 1. ``hops=10,
+        restart=0.1`` reaches far without blurring all; that pays where labels are few.
+    tol : float, default=0.0
+        Drop values of sparse views below this share of the largest in their row, after each hop; at least 0 and below
+        1. Many hops leave few zeros otherwise; 0.01 costs no accuracy on citations.
     normalize : {"symmetric", "rows"}, default="symmetric"
         Divide by the square roots of the degrees at both ends of a link, or by the degree of the row (a plain mean).
     views : str, list of str or None, default=None
@@ -62,7 +72,12 @@ class NeighborViews(TransformerMixin, BaseEstimator):
     -----
     An object that lacks a view gets it from its neighbours, if one of them has it. Links to objects that are neither
     fitted nor given are left out; objects given together may link to each other where they have ids. Smoothed views
-    are denser: on Cora 2 hops turn 1.3 % of non-zero words into 25 %.
+    are denser: on Cora 2 hops turn 1.3 % of non-zero words into 19 %, 10 hops into 92 %.
+
+    References
+    ----------
+    J. Gasteiger, A. Bojchevski, S. Günnemann: Predict then propagate: graph neural networks meet personalized
+    PageRank. 2019.
 
     Examples
     --------
@@ -84,6 +99,8 @@ class NeighborViews(TransformerMixin, BaseEstimator):
         links: str = "links",
         hops: int = 2,
         *,
+        restart: float = 0.0,
+        tol: float = 0.0,
         normalize: str = "symmetric",
         views: Any = None,
         keep: bool = True,
@@ -91,6 +108,8 @@ class NeighborViews(TransformerMixin, BaseEstimator):
     ) -> None:
         self.links = links
         self.hops = hops
+        self.restart = restart
+        self.tol = tol
         self.normalize = normalize
         self.views = views
         self.keep = keep
@@ -139,7 +158,7 @@ class NeighborViews(TransformerMixin, BaseEstimator):
             array, mask = self._first_layer(views, name, rows)
             layers, present = [array], [mask]
             for _ in range(self.hops - 1):
-                layers.append(graph.step(layers[-1], None, None, self.normalize))
+                layers.append(self._anew(graph.step(layers[-1], None, None, self.normalize), array))
                 present.append(graph.spread(present[-1], None))
             self.layers_[name], self.present_layers_[name] = layers, present
         return graph
@@ -163,14 +182,23 @@ class NeighborViews(TransformerMixin, BaseEstimator):
         for name, layers in known.items():
             near = f"{name}{self.suffix}"
             array, mask = self._first_layer(views, name, rows)
+            own = array
             for hop in range(self.hops):
                 others = None if layers is None else layers[hop]
                 there = None if layers is None else self.present_layers_[name][hop]
-                array, mask = graph.step(array, others, self.scale_, self.normalize), graph.spread(mask, there)
+                array = self._anew(graph.step(array, others, self.scale_, self.normalize), own)
+                mask = graph.spread(mask, there)
             arrays[near], present[near] = array, mask
             if name in views.feature_names:
                 names[near] = views.feature_names[name]
         return Views(arrays, ids=views.ids, present=present, feature_names=names)
+
+    def _anew(self, smoothed: Any, own: Any) -> Any:
+        """Smoothed features with some of the own ones, without those that are next to nothing."""
+        if self.restart:
+            share = smoothed.dtype.type(self.restart)
+            smoothed = smoothed * (1 - share) + own * share
+        return _prune(smoothed, self.tol) if self.tol and sparse.issparse(smoothed) else smoothed
 
     def _join(self, views: Views) -> tuple[_Graph, np.ndarray]:
         """Links of the given objects among each other and to fitted ones, and the given object of each column."""
@@ -214,6 +242,9 @@ class NeighborViews(TransformerMixin, BaseEstimator):
     def _check_parameters(self, views: Views) -> None:
         if isinstance(self.hops, bool) or not isinstance(self.hops, (int, np.integer)) or self.hops < 1:
             raise ValueError(f"hops must be a whole number of at least 1, got {self.hops!r}.")
+        for name, share in (("restart", self.restart), ("tol", self.tol)):
+            if isinstance(share, bool) or not isinstance(share, Real) or not 0 <= share < 1:
+                raise ValueError(f"{name} must be a number of at least 0 and below 1, got {share!r}.")
         if self.normalize not in ("symmetric", "rows"):
             raise ValueError(f"normalize must be 'symmetric' or 'rows', got {self.normalize!r}.")
         if not isinstance(self.suffix, str) or not self.suffix:
@@ -283,6 +314,19 @@ def _scale_rows(array: Any, scale: np.ndarray) -> Any:
     if sparse.issparse(array):
         return sparse.csr_array(sparse.diags_array(factors) @ array)
     return array * factors[:, None]
+
+
+def _prune(matrix: Any, tol: float) -> sparse.csr_array:
+    """Matrix without the values that are smaller than tol times the largest of their row."""
+    rows = sparse.csr_array(matrix)
+    if not rows.nnz:
+        return rows
+    sizes = np.diff(rows.indptr)
+    filled = np.flatnonzero(sizes)
+    largest = np.maximum.reduceat(np.abs(rows.data), rows.indptr[filled])
+    kept = np.abs(rows.data) >= tol * np.repeat(largest, sizes[filled])
+    ends = np.concatenate([[0], np.cumsum(kept)])[rows.indptr]
+    return sparse.csr_array((rows.data[kept], rows.indices[kept], ends), shape=rows.shape)
 
 
 def _as_floats(array: Any) -> Any:

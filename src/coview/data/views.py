@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 from scipy import sparse
 
-from coview.data.arrays import as_matrix, density, frozen, read_only, take_rows
+from coview.data.arrays import as_matrix, density, frozen, read_only, side_by_side, take_rows
 from coview.data.checks import (
     as_feature_names,
     as_ids,
@@ -306,12 +306,7 @@ class Views:
 
     def hstack(self) -> Matrix:
         """Return one matrix of all columns, sparse if any view is sparse."""
-        arrays = list(self._arrays.values())
-        if len(arrays) == 1:
-            return arrays[0]
-        if any(sparse.issparse(array) for array in arrays):
-            return sparse.hstack([sparse.csr_array(array) for array in arrays], format="csr")
-        return np.hstack(arrays)
+        return side_by_side(list(self._arrays.values()))
 
     @classmethod
     def align(cls, views: Mapping[str, Any], *, how: str = "outer") -> Views:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from coview.metrics.agreement import view_agreement, view_imbalance
 from coview.metrics.classification import hierarchical_f1, hierarchical_precision_recall_f1
 from coview.metrics.clustering import clustering_accuracy, normalized_mutual_info, pairwise_f1
-from coview.metrics.ranking import average_rank
+from coview.metrics.ranking import average_rank, rank_tests
 from coview.metrics.retrieval import average_precision, mean_average_precision
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "mean_average_precision",
     "normalized_mutual_info",
     "pairwise_f1",
+    "rank_tests",
     "view_agreement",
     "view_imbalance",
 ]
