@@ -12,9 +12,11 @@ _PUBLIC = {
     "load_cora": "coview.datasets.linqs",
     "load_internet_ads": "coview.datasets.internet_ads",
     "load_leaves": "coview.datasets.leaves",
+    "load_mfeat": "coview.datasets.mfeat",
     "load_newsgroups_views": "coview.datasets.newsgroups",
     "load_pubmed": "coview.datasets.pubmed",
     "load_python_packages": "coview.datasets.python_packages",
+    "load_reuters_multilingual": "coview.datasets.reuters_multilingual",
     "load_webkb": "coview.datasets.webkb",
     "load_webkb_course": "coview.datasets.webkb_course",
     "load_wikipedia_linqs": "coview.datasets.wikipedia_linqs",
@@ -44,9 +46,11 @@ if TYPE_CHECKING:
     from coview.datasets.leaves import load_leaves as load_leaves
     from coview.datasets.linqs import load_citeseer as load_citeseer
     from coview.datasets.linqs import load_cora as load_cora
+    from coview.datasets.mfeat import load_mfeat as load_mfeat
     from coview.datasets.newsgroups import load_newsgroups_views as load_newsgroups_views
     from coview.datasets.pubmed import load_pubmed as load_pubmed
     from coview.datasets.python_packages import load_python_packages as load_python_packages
+    from coview.datasets.reuters_multilingual import load_reuters_multilingual as load_reuters_multilingual
     from coview.datasets.synthetic import make_blobs_views as make_blobs_views
     from coview.datasets.synthetic import make_topic_views as make_topic_views
     from coview.datasets.webkb import load_webkb as load_webkb

@@ -1,0 +1,117 @@
+"""The pairwise regulariser over sampled pairs: similarities, value and gradient, in pairs x topics.
+
+A block has n objects; `partners` (n x most pairs of a row) holds, for each object, those it is paired with, each pair
+once, with -1 in empty places. For a view with mixtures P (n x K), its pairs and another view w:
+
+    s_ij = exp(-|P_i - P_j|^2 / sigma)        -1 where i or j lacks the view
+    value = 2 sum_w weight_w sum_pairs (s_ij - s^w_ij)^2
+    gradient_i = -(8 / sigma) sum_j s_ij (P_i - P_j) sum_w weight_w (s_ij - s^w_ij)
+
+The factor 2 is that of the sum over ordered pairs. A call owns rows start to stop, and for the gradient, which also
+adds to the partners of these rows, a buffer of its own.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+__all__ = ["draw_partners", "pair_gradient", "pair_value", "similarities"]
+
+_MATH = {"reassoc", "contract", "nsz", "arcp"}
+
+
+@njit(inline="always")
+def _mixed(state):
+    """Scramble 64 bits (the finaliser of splitmix64)."""
+    z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@njit(nogil=True, cache=True)
+def draw_partners(seed, counts, out):
+    """Write counts[i] partners of each row i to out, at random and without a pair twice; -1 fills what is left.
+
+    With objects on a circle, row i owns the pairs with the n // 2 objects that follow it (of even n the farthest belong
+    to the first half alone): every pair has one owner, so that rows draw by themselves.
+    """
+    n = len(counts)
+    taken = np.zeros(n // 2 + 1, dtype=np.bool_)
+    for i in range(n):
+        owned = n // 2 - (1 if n % 2 == 0 and i >= n // 2 else 0)
+        state = _mixed(np.uint64(seed) + np.uint64(i) * np.uint64(0x9E3779B97F4A7C15))
+        last = owned - counts[i]
+        for c in range(counts[i]):  # Floyd: every subset of that size is as likely
+            last += 1
+            state = _mixed(state + np.uint64(0x9E3779B97F4A7C15))
+            step = 1 + np.int64(state % np.uint64(last))
+            if taken[step]:
+                step = last
+            taken[step] = True
+            out[i, c] = (i + step) % n
+        for c in range(counts[i]):
+            taken[(out[i, c] - i) % n] = False
+        for c in range(counts[i], out.shape[1]):
+            out[i, c] = -1
+
+
+@njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
+def similarities(P, have, partners, sigma, out, start, stop):
+    """Write s_ij of the pairs of rows start..stop to out (n x most pairs of a row)."""
+    K = P.shape[1]
+    zero = P.dtype.type(0)
+    for i in range(start, stop):
+        for c in range(partners.shape[1]):
+            j = np.int64(partners[i, c])
+            if j < 0 or not have[i] or not have[j]:
+                out[i, c] = -1.0
+                continue
+            distance = zero
+            for k in range(K):
+                gap = P[i, k] - P[j, k]
+                distance += gap * gap
+            out[i, c] = math.exp(-np.float64(distance) / sigma)
+
+
+@njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
+def pair_value(own, others, weights, start, stop):
+    """Value of the pairs of rows start..stop; `others` is views x n x pairs, weight 0 leaves a view out."""
+    total = 0.0
+    for w in range(len(others)):
+        if weights[w] == 0:
+            continue
+        part = 0.0
+        for i in range(start, stop):
+            for c in range(own.shape[1]):
+                if own[i, c] >= 0 and others[w, i, c] >= 0:
+                    gap = own[i, c] - others[w, i, c]
+                    part += gap * gap
+        total += weights[w] * part
+    return 2.0 * total
+
+
+@njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
+def pair_gradient(P, partners, own, others, weights, sigma, buffer, start, stop):
+    """Add the gradient of the pairs of rows start..stop with respect to P to the buffer (n x K, float64)."""
+    K = P.shape[1]
+    scale = -8.0 / sigma
+    for i in range(start, stop):
+        for c in range(partners.shape[1]):
+            s = own[i, c]
+            if s < 0:
+                continue
+            gap = 0.0
+            for w in range(len(others)):
+                if weights[w] != 0 and others[w, i, c] >= 0:
+                    gap += weights[w] * (s - others[w, i, c])
+            pull = scale * s * gap
+            if pull == 0:
+                continue
+            j = np.int64(partners[i, c])
+            for k in range(K):
+                part = pull * (P[i, k] - P[j, k])
+                buffer[i, k] += part
+                buffer[j, k] -= part

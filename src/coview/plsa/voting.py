@@ -1,0 +1,226 @@
+"""Voting PLSA: views cluster by themselves, objects on which they agree teach the rest.
+
+1. PLSA with the same number of topics on each view: every view votes for the likeliest topic of each object.
+2. Topics of the views are matched one to one (`alignment.py`). An object on which enough of its views agree is a seed.
+3. A constrained PLSA over all views, p(f|d,v) = sum_z p(z|d) p(f|z,v): seeds hold their cluster alone, p(z|d) of the
+   others is learned. Its log-likelihood never falls.
+
+Kim, Amini, Goutte and Gallinari (2010), in the form for any number of views.
+"""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+
+from coview.base import check_count
+from coview.engines.steps import Tree
+from coview.exceptions import ViewsError
+from coview.parameters import per_view
+from coview.plsa.alignment import align_topics, topic_overlap
+from coview.plsa.consensus_start import softened
+from coview.plsa.coregularized import _have
+from coview.plsa.factors import FEATURE_FLOOR
+from coview.plsa.mixture import MixtureModel
+from coview.plsa.plsa import PLSA
+from coview.plsa.steps import LinkSteps
+
+__all__ = ["VotingPLSA"]
+
+
+class VotingPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, MixtureModel):
+    """Cluster objects that have several views: those on which the views agree teach where the others belong.
+
+    Parameters
+    ----------
+    n_components : int, default=8
+        Number of clusters.
+    min_agreement : float, default=1.0
+        Share of an object's views that must vote alike to make it a seed; above 0.5. An object with one view only, of
+        several, is no seed.
+    view_weights : None, float or {view: float}, default=None
+        How much each view counts in the constrained PLSA; 1 by default.
+    max_iter : int, default=200
+        Most sweeps over the data, of each view alone and of all together.
+    tol : float, default=1e-5
+        Stop when the log-likelihood changes by less than this, relative to itself; 0 runs exactly `max_iter` sweeps.
+    n_init : int, default=1
+        Number of starts of each view's PLSA; the one that ends highest votes.
+    schedule : {"alternating", "joint"}, default="alternating"
+        Update topics with fresh mixtures, or both from the same expectations.
+    acceleration : {None, "squarem"}, default=None
+        Extrapolate every second sweep; never lowers the likelihood.
+    engine, n_jobs, time_budget, random_state, verbose, callbacks, checkpoint, checkpoint_every
+        As in `PLSA`.
+
+    Attributes
+    ----------
+    labels_ : ndarray (n_objects,)
+        Cluster of each training object.
+    doc_topic_ : ndarray (n_objects, n_components)
+        ``p(cluster | object)``; one-hot for seeds.
+    votes_ : dict of ndarray (n_objects,)
+        Cluster of each object by each view alone, topics matched; -1 where it lacks the view.
+    seeds_ : ndarray of bool (n_objects,)
+        Objects on which the views agreed.
+    topic_feature_ : dict of ndarray (n_components, n_features of the view)
+        ``p(feature | cluster, view)`` by view; rows sum to one.
+    history_ : dict of lists
+        "objective" (weighted log-likelihood) and "seconds" of the constrained PLSA; entry 0 is the start.
+
+    References
+    ----------
+    Y.-M. Kim, M.-R. Amini, C. Goutte, P. Gallinari: Multi-view clustering of multilingual documents. SIGIR 2010.
+
+    Examples
+    --------
+    >>> from coview import VotingPLSA, clustering_accuracy, make_topic_views
+    >>> data = make_topic_views(n_objects=150, n_clusters=3, random_state=0)
+    >>> model = VotingPLSA(n_components=3, random_state=0).fit(data.views)
+    >>> clustering_accuracy(data.target, model.labels_) > 0.9, bool((model.labels_ >= 0).all())
+    (True, True)
+    >>> model.predict(data.views[:5].select("view1")).shape
+    (5,)
+    """
+
+    _mixture = "doc_topic_"
+    _takes_lazy = False  # objects vote together
+    doc_topic_: np.ndarray
+
+    def __init__(
+        self,
+        n_components: int = 8,
+        *,
+        min_agreement: float = 1.0,
+        view_weights: Any = None,
+        max_iter: int = 200,
+        tol: float = 1e-5,
+        n_init: int = 1,
+        schedule: str = "alternating",
+        acceleration: str | None = None,
+        engine: Any = "auto",
+        n_jobs: int | None = None,
+        time_budget: float | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        callbacks: Any = None,
+        checkpoint: Any = None,
+        checkpoint_every: int = 10,
+    ) -> None:
+        self.n_components = n_components
+        self.min_agreement = min_agreement
+        self.view_weights = view_weights
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.schedule = schedule
+        self.acceleration = acceleration
+        self.engine = engine
+        self.n_jobs = n_jobs
+        self.time_budget = time_budget
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callbacks = callbacks
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+
+    def fit(self, X: Any, y: Any = None) -> VotingPLSA:
+        """Let the views vote, then cluster the objects of X; y is ignored."""
+        share = self.min_agreement
+        if not isinstance(share, numbers.Real) or not 0.5 < share <= 1:
+            raise ValueError(f"min_agreement must lie above 0.5 and be at most 1, got {share!r}.")
+        self._fit(X, self._fit_views(X))
+        self.labels_ = self.doc_topic_.argmax(axis=1)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        """Cluster the objects of X and fold them in; see `doc_topic_` for where the fit itself left them."""
+        return self.fit(X).transform(X)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Cluster memberships of objects, new or old, from some or all of the fitted views; rows sum to one."""
+        return self._mixtures(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Likeliest cluster of objects, new or old, from some or all of the fitted views."""
+        return self._mixtures(X).argmax(axis=1)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log-likelihood per token (unit of mass) of X, memberships folded in."""
+        return self._token_score(X)
+
+    # -- pieces
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.doc_topic_.shape[1])
+
+    def _fit_views(self, X: Any) -> Any:
+        views = super()._fit_views(X)
+        if check_count("n_components", self.n_components) > len(views):
+            raise ViewsError(
+                f"VotingPLSA cannot find n_components={self.n_components} clusters among n_samples={len(views)} "
+                f"objects. Set n_components to at most {len(views)}."
+            )
+        return views
+
+    def _vote(self, views: Any, seed: int) -> dict[str, np.ndarray]:
+        """Mixtures of each view's own PLSA, topics in the order of those of the first view (by name)."""
+        found = {}
+        for name in sorted(views.names):
+            model = PLSA(
+                self.n_components, max_iter=self.max_iter, tol=self.tol, n_init=self.n_init, schedule=self.schedule,
+                acceleration=self.acceleration, engine=self.engine, n_jobs=self.n_jobs, random_state=seed,
+            )  # fmt: skip
+            found[name] = model.fit(views.select(name)).doc_topic_
+        orders = align_topics(topic_overlap({"mixture": np.hstack(list(found.values()))}), self.n_components)
+        return {name: part[:, order] for (name, part), order in zip(found.items(), orders)}
+
+    def _steps(self) -> LinkSteps:
+        weights = dict(zip(self.view_names_, per_view("view_weights", self.view_weights, self.view_names_).tolist()))
+        return LinkSteps(check_count("n_components", self.n_components), self.schedule == "alternating", weights)
+
+    def _fixed_start(self) -> bool:
+        return True
+
+    def _begin(self, views: Any, seed: int) -> tuple[Any, dict[str, Any]]:
+        """Topics and mixtures that the votes make; the blocks carry the clusters of the seeds."""
+        mixtures, have = self._vote(views, seed), _have(views)
+        self.votes_ = {
+            name: np.where(have[:, v], mixtures[name].argmax(axis=1), -1) for v, name in enumerate(views.names)
+        }
+        winners, self.seeds_ = _agreed(np.column_stack(list(self.votes_.values())), self.min_agreement)
+        # the others begin at the mean opinion of their views
+        mean = np.mean([mixtures[name] * have[:, [v]] for v, name in enumerate(views.names)], axis=0)
+        mean[self.seeds_] = np.eye(self.n_components)[winners[self.seeds_]]
+        mean[~have.any(axis=1)] = 1.0
+        start = softened(mean / mean.sum(axis=1, keepdims=True))
+        counts = {name: np.maximum(np.asarray(matrix.T @ start), FEATURE_FLOOR) for name, matrix in views.items()}
+        profiles = {name: part / part.sum(axis=0) for name, part in counts.items()}
+        labels = np.where(self.seeds_, winners, -1)
+        return lambda here: {"profiles": profiles}, {"labels": labels, "start": start}
+
+    def _profiles(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+        return {name: np.maximum(self.topic_feature_[name].T, FEATURE_FLOOR) for name in names}
+
+    def _shared_attributes(self, shared: Tree) -> dict[str, Any]:
+        return {"topic_feature_": {name: part.T for name, part in shared["profiles"].items()}}
+
+
+def _agreed(votes: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
+    """Most frequent vote of each object (objects x views, -1 = none; lowest of several), and whether it is a seed's.
+
+    Examples
+    --------
+    >>> winners, seeds = _agreed(np.array([[1, 1, 1], [0, 1, 1], [2, 2, -1], [2, -1, -1]]), 1.0)
+    >>> winners.tolist(), seeds.tolist()
+    ([1, 1, 2, 2], [True, False, True, False])
+    """
+    counts = np.column_stack([(votes == label).sum(axis=1) for label in range(max(int(votes.max()) + 1, 1))])
+    voters = (votes >= 0).sum(axis=1)
+    most = counts.max(axis=1)
+    seeds = (voters >= min(2, votes.shape[1])) & (most >= share * voters - 1e-9)
+    return counts.argmax(axis=1), seeds

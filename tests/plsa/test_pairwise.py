@@ -1,0 +1,329 @@
+"""PairwiseCoPLSA: the published update in plain NumPy, an objective that never falls, missing views, consensus."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from coview import PLSA, Views, clustering_accuracy, make_topic_views
+from coview.data.lazy import LazyViews
+from coview.exceptions import ViewsError
+from coview.plsa.pairwise import PairwiseCoPLSA
+
+
+def corpus(n=24, views=2, seed=0, missing=0.0, **options):
+    """Counts whose views know the same three groups, features of decreasing number."""
+    sizes = {f"view{v}": 20 - 4 * v for v in range(views)}
+    options = {"length": 25, "mixing": 0.5, **options}
+    return make_topic_views(n, sizes, 3, missing=missing, random_state=seed, **options).views
+
+
+def start(X, K=3, seed=0):
+    rng = np.random.default_rng(seed)
+    doc = {name: rng.dirichlet(np.ones(K), len(X)) for name in X.names}
+    return {"doc_topic": doc, "topic_feature": {n: rng.dirichlet(np.ones(m), K) for n, m in X.n_features.items()}}
+
+
+def fitted(X, init, **options):
+    options = {"sigma": 0.5, "pair_fraction": 1.0, "max_iter": 3, "tol": 0, **options}
+    return PairwiseCoPLSA(3, init=init, random_state=0, **options).fit(X)
+
+
+def similarity(P, sigma):
+    return np.exp(-((P[:, None] - P[None]) ** 2).sum(axis=2) / sigma)
+
+
+def published_sweeps(X, init, weight, sigma, sweeps, shares):
+    """Algorithms 1 and 2 of the paper, every posterior p(z|d,w) written out; all pairs."""
+    C = {name: matrix.toarray() for name, matrix in X.items()}
+    P = {name: part.copy() for name, part in init["doc_topic"].items()}
+    F = {name: part.copy() for name, part in init["topic_feature"].items()}
+    for _ in range(sweeps):
+        for v in C:
+            posterior = P[v][:, None, :] * F[v].T[None]  # eq. 9: objects x words x topics
+            posterior /= np.maximum(posterior.sum(axis=2, keepdims=True), 1e-300)  # a word may be in no object
+            expected = C[v][:, :, None] * posterior
+            gradient = np.zeros_like(P[v])
+            S = similarity(P[v], sigma)
+            for w in C:
+                if w != v:  # eq. 14
+                    gaps = S * (S - similarity(P[w], sigma))
+                    gradient += -8 / sigma * np.einsum("ij,ijk->ik", gaps, P[v][:, None] - P[v][None])
+            raised = shares * expected.sum(axis=1) - weight * gradient * P[v]  # eq. 17
+            assert (raised >= 0).all(), "not feasible: choose a smaller weight"
+            P[v] = raised / raised.sum(axis=1, keepdims=True)
+            F[v] = expected.sum(axis=0).T
+            F[v] /= F[v].sum(axis=1, keepdims=True)
+    return P, F
+
+
+@pytest.mark.parametrize("views", [2, 3])
+def test_the_published_step_is_the_papers(views):
+    X = corpus(views=views)
+    init = start(X)
+    model = fitted(X, init, weight=0.01, step="paper", schedule="joint", max_iter=5)
+    P, F = published_sweeps(X, init, 0.01, 0.5, 5, 1 / views)
+    for name, topics in model.topic_feature_.items():  # a fit ends by matching topics: their order may be another
+        order = [int(np.argmin(np.abs(F[name] - row).sum(axis=1))) for row in topics]
+        assert sorted(order) == [0, 1, 2]
+        assert_allclose(topics, F[name][order], rtol=1e-9, atol=1e-13)
+        assert_allclose(model.doc_topic_[name], P[name][:, order], rtol=1e-8, atol=1e-11)
+
+
+def test_the_safeguarded_step_is_the_published_one_where_that_climbs():
+    X = corpus()
+    init = start(X)
+    paper, safe = (fitted(X, init, weight=0.01, step=step, max_iter=8) for step in ("paper", "safeguarded"))
+    assert (np.diff(paper.history_["objective"]) > 0).all()
+    assert_allclose(safe.history_["objective"], paper.history_["objective"], rtol=1e-13)
+    for name in X.names:
+        assert_allclose(safe.doc_topic_[name], paper.doc_topic_[name], rtol=1e-9, atol=1e-12)
+
+
+def test_the_published_step_falls_where_the_safeguarded_one_climbs():
+    X = corpus()
+    init = start(X)
+    paper, safe = (
+        np.diff(fitted(X, init, weight=30.0, step=step, max_iter=20).history_["objective"])
+        for step in ("paper", "safeguarded")
+    )
+    assert paper.min() < 0 <= safe.min()
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    weight=st.floats(-4, 5).map(lambda power: 10.0**power),
+    sigma=st.floats(0.02, 3.0),
+    views=st.integers(2, 3),
+    schedule=st.sampled_from(["alternating", "joint"]),
+    acceleration=st.sampled_from([None, "squarem"]),
+    missing=st.sampled_from([0.0, 0.2]),
+)
+@settings(deadline=None, max_examples=40)
+def test_the_objective_never_falls_at_any_weight(seed, weight, sigma, views, schedule, acceleration, missing):
+    X = corpus(n=15, views=views, seed=seed, missing=missing)
+    options = {"schedule": schedule, "acceleration": acceleration, "pair_fraction": 0.5, "max_iter": 8}
+    model = fitted(X, start(X, seed=seed), weight=weight, sigma=sigma, **options)
+    history = np.array(model.history_["objective"])
+    assert np.isfinite(history).all()
+    assert (np.diff(history) >= -1e-11 * np.abs(history[:-1])).all()
+
+
+def test_the_objective_is_the_likelihood_less_the_regulariser():
+    X = corpus(views=3)
+    weights = {("view0", "view1"): 0.4, ("view2", "view0"): 2.0, ("view1", "view2"): 0.0}
+    shares = {"view0": 0.5, "view1": 2.0, "view2": 1.0}
+    model = fitted(X, start(X), weight=weights, view_weights=shares)
+    total = 0.0
+    for name, matrix in X.items():
+        total += shares[name] * (matrix.toarray() * np.log(model.doc_topic_[name] @ model.topic_feature_[name])).sum()
+    for v, w in combinations(X.names, 2):
+        gap = similarity(model.doc_topic_[v], 0.5) - similarity(model.doc_topic_[w], 0.5)
+        total -= weights.get((v, w), weights.get((w, v))) * (gap**2).sum()
+    assert_allclose(model.history_["objective"][-1], total, rtol=1e-10)
+
+
+def test_without_weight_each_view_is_a_plsa():
+    X = corpus()
+    init = start(X)
+    model = fitted(X, init, weight=0.0, max_iter=10)
+    for name in X.names:
+        alone = {key: value[name] for key, value in init.items()}
+        plsa = PLSA(3, init=alone, max_iter=10, tol=0).fit(X.select(name))
+        order = [
+            int(np.argmin(np.abs(plsa.topic_feature_[name] - row).sum(axis=1))) for row in model.topic_feature_[name]
+        ]
+        assert_allclose(model.doc_topic_[name], plsa.doc_topic_[:, order], rtol=1e-7, atol=1e-10)
+
+
+def test_the_weight_by_itself_is_a_share_of_the_mass_per_partner():
+    X = corpus(n=30)
+    init = start(X)
+    mass = sum(0.5 * matrix.sum() for matrix in X.values()) / 30
+    auto = fitted(X, init, weight="auto", pair_fraction=0.4)
+    number = fitted(X, init, weight=0.3 * mass / (2 * 174 / 30), pair_fraction=0.4)  # 174 of the 435 pairs
+    assert_allclose(auto.history_["objective"], number.history_["objective"], rtol=1e-12)
+
+
+def test_the_weight_by_itself_does_not_depend_on_the_scale_of_the_data():
+    X = corpus(n=30)
+    init = start(X)
+    one, ten = (fitted(part, init, weight="auto") for part in (X, X.map(lambda matrix: 10 * matrix)))
+    assert_allclose(10 * np.array(one.history_["objective"]), ten.history_["objective"], rtol=1e-9)
+
+
+def test_weight_makes_views_agree_on_who_is_near_whom():
+    X = corpus(n=60, agreement=0.7)
+    init = start(X)
+
+    def apart(weight):
+        model = fitted(X, init, weight=weight, max_iter=60)
+        first, second = (similarity(model.doc_topic_[name], 0.5) for name in X.names)
+        return ((first - second) ** 2).sum()
+
+    gaps = [apart(weight) for weight in (0.0, 0.05, 1.0)]
+    assert gaps[0] > gaps[1] > gaps[2]
+
+
+def test_a_missing_view_takes_no_part():
+    """What stands in a row that is marked as absent changes nothing, and its mixture stays even."""
+    X = corpus(n=20)
+    present = np.ones((20, 2), dtype=bool)
+    present[:4, 1] = False
+    blank = X["view1"].toarray()
+    blank[:4] = 0
+    partial = Views(view0=X["view0"], view1=blank, present=present)
+    model = fitted(partial, start(X), weight=0.5)
+    assert_allclose(model.doc_topic_["view1"][:4], 1 / 3)
+    assert (model.labels_by_view_["view1"][:4] == -1).all() and (model.labels_by_view_["view1"][4:] >= 0).all()
+    assert_array_equal(model.labels_[:4], model.labels_by_view_["view0"][:4])
+
+
+def test_topics_are_matched_across_views():
+    data = make_topic_views(90, {"words": 60, "links": 40, "tags": 30}, 3, random_state=1)
+    model = PairwiseCoPLSA(3, random_state=2).fit(data.views)
+    votes = np.column_stack(list(model.labels_by_view_.values()))
+    assert (votes == model.labels_[:, None]).mean() > 0.9
+
+
+@pytest.mark.parametrize("consensus", ["alignment", "mvc"])
+def test_new_objects_are_placed_as_the_old_ones(consensus):
+    data = make_topic_views(120, {"words": 60, "links": 40}, 3, random_state=0)
+    model = PairwiseCoPLSA(3, consensus=consensus, random_state=0).fit(data.views[:90])
+    assert clustering_accuracy(data.target[:90], model.labels_) > 0.95
+    assert (model.predict(data.views[:90]) == model.labels_).mean() > 0.95
+    both = np.concatenate([model.labels_, model.predict(data.views[90:].select("links"))])
+    assert clustering_accuracy(data.target, both) > 0.9
+
+
+def test_prediction_does_not_depend_on_the_company():
+    X = corpus(n=40)
+    model = fitted(X, "random", max_iter=30)
+    assert_allclose(model.transform(X)[7:9], model.transform(X[7:9]), rtol=1e-9)
+
+
+def test_an_even_mixture_for_an_object_without_any_feature():
+    X = corpus(n=20)
+    model = fitted(X, "random")
+    empty = Views({name: np.zeros((1, width)) for name, width in X.n_features.items()})
+    assert_allclose(model.transform(empty), 1 / 3)
+
+
+def test_sigma_is_the_median_distance_at_the_start():
+    X = corpus(n=40)
+    init = start(X)
+    found = fitted(X, init, sigma="median").sigma_
+    gaps = [((P[:, None] - P[None]) ** 2).sum(axis=2)[np.triu_indices(40, 1)] for P in init["doc_topic"].values()]
+    assert abs(found / np.median(np.concatenate(gaps)) - 1) < 0.35  # of some pairs
+    assert fitted(X, init, sigma=0.25).sigma_ == 0.25
+
+
+def test_pairs_lie_inside_blocks_and_blocks_add_up(monkeypatch):
+    """With a block per half of the rows, no pair crosses the cut."""
+    from coview.engines.cpu import CpuEngine
+
+    monkeypatch.setattr(CpuEngine, "block_rows", lambda *_: 12)
+    X = corpus(n=24)
+    init = start(X)
+    model = fitted(X, init, weight=0.3)
+    total = sum(
+        0.5 * (matrix.toarray() * np.log(model.doc_topic_[name] @ model.topic_feature_[name])).sum()
+        for name, matrix in X.items()
+    )
+    for half in (slice(0, 12), slice(12, 24)):
+        first, second = (similarity(model.doc_topic_[name][half], 0.5) for name in X.names)
+        total -= 0.3 * ((first - second) ** 2).sum()
+    assert_allclose(model.history_["objective"][-1], total, rtol=1e-10)
+
+
+def test_rows_that_are_read_when_needed(tmp_path):
+    from coview import read_views, write_shards
+
+    X = corpus(n=60)
+    write_shards(X, tmp_path / "shards", rows_per_shard=60)
+    lazy = read_views(tmp_path / "shards")
+    assert isinstance(lazy, LazyViews)
+    whole, read = (PairwiseCoPLSA(3, max_iter=5, tol=0, random_state=0).fit(part) for part in (X, lazy))
+    assert_allclose(read.history_["objective"], whole.history_["objective"], rtol=1e-10)
+    assert_array_equal(np.asarray(read.labels_), whole.labels_)
+    assert_allclose(read.transform(lazy), whole.transform(X), rtol=1e-6)
+    assert_allclose(read.transform_views(lazy)["view1"], whole.transform_views(X)["view1"], rtol=1e-6)
+
+
+def test_the_plain_numpy_engine_agrees():
+    X = corpus(n=30)
+    cpu, plain = (fitted(X, start(X), weight=0.2, engine=engine, max_iter=6) for engine in ("cpu", "reference"))
+    assert_allclose(plain.history_["objective"], cpu.history_["objective"], rtol=1e-10)
+    assert_allclose(plain.transform(X), cpu.transform(X), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_agrees():
+    dask, distributed = pytest.importorskip("dask.array"), pytest.importorskip("distributed")
+    from coview.engines.distributed import DaskEngine
+
+    X = corpus(n=40)
+    lazy = {name: dask.from_array(matrix.toarray(), chunks=(40, -1)) for name, matrix in X.items()}
+    options = {"max_iter": 4, "tol": 0, "random_state": 0}
+    here = PairwiseCoPLSA(3, **options).fit(X)
+    settings = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": None}
+    with distributed.LocalCluster(**settings) as cluster, distributed.Client(cluster) as client:
+        there = PairwiseCoPLSA(3, engine=DaskEngine(client), **options).fit(lazy)
+        assert_allclose(there.history_["objective"], here.history_["objective"], rtol=1e-10)
+        assert_array_equal(np.asarray(there.labels_), here.labels_)
+        assert_array_equal(np.asarray(there.predict(lazy)), here.predict(X))
+
+
+@pytest.mark.parametrize("init", ["plsa", "link"])
+def test_a_warm_start_begins_higher(init):
+    X = corpus(n=60)
+    cold, warm = (PairwiseCoPLSA(3, init=name, max_iter=2, tol=0, random_state=0).fit(X) for name in ("random", init))
+    assert warm.history_["objective"][0] > cold.history_["objective"][0]
+
+
+def test_a_checkpoint_goes_on_where_it_stopped(tmp_path):
+    X = corpus(n=30)
+    options = {"weight": {("view0", "view1"): 0.2}, "tol": 0, "random_state": 0}
+    whole = PairwiseCoPLSA(3, max_iter=12, **options).fit(X)
+    path = tmp_path / "half"
+    kept = {"checkpoint": path, "checkpoint_every": 2}
+    PairwiseCoPLSA(3, max_iter=12, time_budget=1e-9, **kept, **options).fit(X)
+    resumed = PairwiseCoPLSA(3, max_iter=12, **kept, **options).fit(X)
+    assert_allclose(resumed.history_["objective"], whole.history_["objective"], rtol=1e-12)
+
+
+def test_restarts_keep_the_highest():
+    X = corpus(n=30)
+    one, four = (PairwiseCoPLSA(3, init="random", max_iter=10, tol=0, n_init=n, random_state=0).fit(X) for n in (1, 4))
+    assert four.history_["objective"][-1] >= one.history_["objective"][-1]
+    assert four.sigma_ == one.sigma_  # else their objectives could not be compared
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"sigma": 0}, "sigma must be a number above 0 or 'median', got 0"),
+        ({"sigma": "mean"}, "got 'mean'"),
+        ({"pair_fraction": 1.5}, r"pair_fraction must lie above 0 and be at most 1, got 1\.5"),
+        ({"n_pairs": 0}, "n_pairs must be a whole number of at least 1, got 0"),
+        ({"step": "exact"}, "step must be one of 'safeguarded', 'paper', got 'exact'"),
+        ({"consensus": "vote"}, "consensus must be one of 'alignment', 'mvc', got 'vote'"),
+        ({"weight": "strong"}, "weight must be one of 'auto', got 'strong'"),
+        ({"weight": -1}, "weight must be a number of at least 0, got -1"),
+        ({"weight": {("view0", "wrong"): 1}}, "no pair of the views"),
+        ({"init": {"doc_topic": {"wrong": np.ones((24, 3))}}}, "names view 'wrong'"),
+    ],
+)
+def test_bad_values_are_refused_with_a_sentence(options, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        PairwiseCoPLSA(3, **options).fit(corpus())
+
+
+def test_one_view_is_refused():
+    with pytest.raises(ViewsError, match=r"needs at least 2 views, got 1 \('view0'\)\. For one view use PLSA"):
+        PairwiseCoPLSA(3).fit(corpus().select("view0"))

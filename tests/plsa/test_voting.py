@@ -1,0 +1,119 @@
+"""VotingPLSA: who becomes a seed, seeds that stay, a likelihood that never falls, missing views, edges."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from coview import PLSA, Views, clustering_accuracy, make_topic_views
+from coview.exceptions import ViewsError
+from coview.plsa.voting import VotingPLSA
+
+
+def corpus(n=60, views=2, seed=0, missing=0.0, **options):
+    sizes = {f"view{v}": 40 - 8 * v for v in range(views)}
+    options = {"length": 25, "mixing": 0.4, **options}
+    return make_topic_views(n, sizes, 3, missing=missing, random_state=seed, **options)
+
+
+def unlike(votes, share):
+    """Whether an object is no seed, counted one by one."""
+    cast = [vote for vote in votes if vote >= 0]
+    return len(cast) < 2 or max(cast.count(vote) for vote in cast) < share * len(cast) - 1e-9
+
+
+@given(seed=st.integers(0, 1000), views=st.integers(2, 4), share=st.sampled_from([1.0, 0.6]))
+@settings(deadline=None, max_examples=15)
+def test_seeds_are_the_objects_whose_views_agree(seed, views, share):
+    X = corpus(30, views, seed, missing=0.2).views
+    model = VotingPLSA(3, min_agreement=share, max_iter=5, tol=0, random_state=seed).fit(X)
+    votes = np.column_stack(list(model.votes_.values()))
+    assert_array_equal(model.seeds_, [not unlike(row.tolist(), share) for row in votes])
+
+
+def test_seeds_keep_the_cluster_that_their_views_chose():
+    model = VotingPLSA(3, random_state=0).fit(corpus(agreement=0.7).views)
+    assert 0 < model.seeds_.sum() < 60
+    assert_array_equal(model.labels_[model.seeds_], model.votes_["view0"][model.seeds_])
+    assert_allclose(model.doc_topic_[model.seeds_].max(axis=1), 1.0)
+
+
+def test_votes_are_those_of_each_views_own_plsa():
+    X = corpus().views
+    model = VotingPLSA(3, max_iter=20, tol=0, random_state=0).fit(X)
+    from coview.base import base_seed
+
+    for name in X.names:
+        alone = PLSA(3, max_iter=20, tol=0, random_state=base_seed(0)).fit(X.select(name)).doc_topic_.argmax(axis=1)
+        assert clustering_accuracy(alone, model.votes_[name]) == 1.0
+
+
+def test_the_rest_is_learned_from_the_seeds():
+    data = corpus(150, agreement=0.6, mixing=0.2, length=60)
+    model = VotingPLSA(3, random_state=0).fit(data.views)
+    assert model.seeds_.mean() < 0.9
+    assert clustering_accuracy(data.target, model.labels_) > 0.8
+
+
+@pytest.mark.parametrize("schedule", ["alternating", "joint"])
+def test_the_likelihood_never_falls(schedule):
+    model = VotingPLSA(3, schedule=schedule, max_iter=40, tol=0, random_state=0).fit(corpus(agreement=0.5).views)
+    history = np.array(model.history_["objective"])
+    assert (np.diff(history) >= -1e-12 * np.abs(history[:-1])).all()
+
+
+def test_the_likelihood_is_that_of_link_plsa():
+    X = corpus().views
+    weights = {"view0": 0.5, "view1": 2.0}
+    model = VotingPLSA(3, view_weights=weights, max_iter=6, tol=0, random_state=0).fit(X)
+    total = sum(
+        weights[name]
+        * (matrix.toarray() * np.log(np.maximum(model.doc_topic_ @ model.topic_feature_[name], 1e-300))).sum()
+        for name, matrix in X.items()
+    )
+    assert_allclose(model.history_["objective"][-1], total, rtol=1e-9)
+
+
+def test_an_object_with_one_view_is_no_seed_and_is_placed():
+    X = corpus().views
+    present = np.ones((60, 2), dtype=bool)
+    present[:5, 0] = False
+    first = X["view0"].toarray()
+    first[:5] = 0
+    model = VotingPLSA(3, random_state=0).fit(Views(view0=first, view1=X["view1"], present=present))
+    assert (model.votes_["view0"][:5] == -1).all() and not model.seeds_[:5].any()
+    assert np.isfinite(model.doc_topic_).all()
+
+
+def test_one_view_is_its_plsa():
+    X = corpus().views.select("view0")
+    model = VotingPLSA(3, random_state=0).fit(X)
+    assert model.seeds_.all()
+    assert_array_equal(model.labels_, model.votes_["view0"])
+
+
+def test_the_order_of_views_does_not_matter():
+    X = corpus(agreement=0.7).views
+    one, two = (VotingPLSA(3, random_state=0).fit(part).labels_ for part in (X, X.select("view1", "view0")))
+    assert_array_equal(one, two)
+
+
+def test_new_objects_go_where_the_old_ones_are():
+    data = corpus(160, mixing=0.2, length=60)
+    model = VotingPLSA(3, random_state=0).fit(data.views[:120])
+    both = np.concatenate([model.labels_, model.predict(data.views[120:])])
+    assert clustering_accuracy(data.target, both) > 0.95
+
+
+@pytest.mark.parametrize("share", [0.5, 1.1, "all"])
+def test_a_wrong_share_is_refused(share):
+    with pytest.raises(ValueError, match=r"min_agreement must lie above 0\.5 and be at most 1"):
+        VotingPLSA(3, min_agreement=share).fit(corpus().views)
+
+
+def test_more_clusters_than_objects_are_refused():
+    with pytest.raises(ViewsError, match="n_components=70 clusters among n_samples=60"):
+        VotingPLSA(70).fit(corpus().views)
