@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
+
+from rich.console import Console
+
+from coview.apps.demo_show import show_demo
 
 
 def coview(*words: str) -> subprocess.CompletedProcess[str]:
@@ -14,19 +19,36 @@ def coview(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, env=wide)
 
 
-def test_demo_prints_topics_that_know_both_views():
-    run = coview("demo", "--topics", "12")
-    assert run.returncode == 0
-    assert "12 topics" in run.stdout and "words of the docstring" in run.stdout
-
-
-def test_demo_as_json():
-    run = coview("demo", "--topics", "12", "--json")
+def test_the_demo_shows_that_two_views_say_more_than_one(tmp_path):
+    run = coview("demo", "--json", "--out", str(tmp_path / "demo"))
     found = json.loads(run.stdout)
     assert run.returncode == 0 and run.stderr == ""
-    assert len(found["topics"]) == 12
-    assert sum(topic["objects"] for topic in found["topics"]) == found["objects"] > 1000
-    assert found["log_likelihood"][1] > found["log_likelihood"][0]
+    *alone, together = found["clustering_nmi"].values()
+    assert together > max(alone)
+    words, code, side_by_side, *ours = found["few_labels_accuracy"].values()
+    assert min(ours) > max(words, code, side_by_side)
+    assert len(found["queries"]) == 5 and all(len(hits) == 3 for hits in found["queries"].values())
+    assert "<html" in (tmp_path / "demo" / "report.html").read_text()
+
+
+def test_the_demo_as_people_see_it():
+    found = {
+        "objects": 1900,
+        "labels": 22,
+        "views": {"words": 10, "code": 12},
+        "clustering_nmi": {"words alone": 0.5, "both": 0.75},
+        "clusters": [{"objects": 9, "package": "scipy.io", "share": 0.5, "words": ["file"], "code": ["read"]}],
+        "few_labels_accuracy": {"words alone": 0.3, "both": 0.5},
+        "labelled_objects": 22,
+        "queries": {"read a file": ["scipy.io.loadmat"]},
+        "report": "coview-demo/report.html",
+        "seconds": 9.0,
+    }
+    console = Console(record=True, width=120, file=io.StringIO())
+    show_demo(found, console)
+    text = console.export_text()
+    for part in ("1,900 functions", "0.750", "scipy.io 50 %", "1.2 % labelled", "scipy.io.loadmat", "report.html"):
+        assert part in text
 
 
 def test_info_and_datasets_as_json():
@@ -35,6 +57,6 @@ def test_info_and_datasets_as_json():
 
 
 def test_bad_input_ends_with_code_2_and_help_shows_an_example():
-    assert coview("demo", "--topics", "0").returncode == 2
+    assert coview("demo", "--seed", "x").returncode == 2
     assert coview("nonsense").returncode == 2
-    assert "coview demo --topics 12" in coview("demo", "--help").stdout
+    assert "coview demo --out coview-demo" in coview("demo", "--help").stdout

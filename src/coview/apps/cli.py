@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
+from coview.apps.compare import compare
 from coview.apps.fit import fit
 from coview.apps.info import info
 from coview.apps.options import Json
 from coview.apps.predict import predict, transform
+from coview.apps.report import report
 from coview.apps.reproduce import reproduce
 from coview.apps.search import search
+from coview.apps.serve import explore, serve
 from coview.apps.stream import stream
 from coview.exceptions import CoviewError
 
@@ -35,11 +39,15 @@ app = typer.Typer(
 _Refused: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
 
 EXAMPLES: dict[Any, str] = {
+    compare: "coview compare --view words=words.npz --view links=links.mtx --labels y.csv --plot scores.png",
     fit: "coview fit MultiViewPLSA --view words=words.npz --view links=links.mtx --set n_clusters=7 --out model.coview",
     predict: "coview predict model.coview --table pages.csv --out clusters.csv",
     transform: "coview transform model.coview --data folder --out topics.parquet",
     search: 'coview search "largest eigenvalues of a sparse matrix" -k 5',
+    explore: "coview explore model.coview folder",
+    serve: "coview serve model.coview --port 8000",
     stream: "coview stream mail.jsonl --label kind --every 500 --save mail.coview",
+    report: "coview report model.coview --data folder --labels y.csv --out report.html",
     reproduce: "coview reproduce mvplsa_2012 --quick",
     info: "coview info model.coview",
 }
@@ -86,16 +94,17 @@ def _end(sentence: Any, code: int, debug: bool) -> None:
     sys.exit(code)
 
 
-@app.command(epilog="Example: coview demo --topics 12")
+@app.command(epilog="Example: coview demo --out coview-demo")
 def demo(
-    topics: Annotated[int, typer.Option(min=1, help="Number of topics.")] = 20,
-    seed: Annotated[int, typer.Option(help="Seed of the start.")] = 0,
+    out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("coview-demo"),
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Find topics in the documentation and code of the Python packages on this machine (offline)."""
-    from coview.apps.demo import run_demo, show_demo
+    """Cluster, classify and search the Python packages on this machine by two views (offline, under a minute)."""
+    from coview.apps.demo import run_demo
+    from coview.apps.demo_show import show_demo
 
-    found = run_demo(topics, seed, quiet=as_json)
+    found = run_demo(out, seed, say=None if as_json else Console(stderr=True, style="dim").print)
     if as_json:
         print(json.dumps(found))
     else:

@@ -1,88 +1,166 @@
-"""The demonstration: topics in the words and the code of the Python packages that are installed anyway."""
+"""The demonstration: what two views of the installed Python packages say together that neither says alone.
+
+Four acts on `load_python_packages`: clusters without labels, classes from one label each, code found with plain words,
+and a report to keep.
+"""
 
 from __future__ import annotations
 
-import sys
 import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-__all__ = ["run_demo", "show_demo"]
+__all__ = ["QUERIES", "run_demo"]
+
+QUERIES = (
+    "largest eigenvalues of a sparse matrix",
+    "test whether two samples have the same distribution",
+    "split data into training and test sets",
+    "fit a smooth curve through points",
+    "send a message to a mail server",
+)
+_DRAWS = 5
+
+Say = Callable[[str], Any]
 
 
-def run_demo(n_topics: int, seed: int, *, quiet: bool = False) -> dict[str, Any]:
-    """Fit PLSA on `load_python_packages` and return what `show_demo` prints."""
-    from coview import PLSA, load_python_packages, normalized_mutual_info
+def run_demo(out: Path, seed: int = 0, say: Say | None = None) -> dict[str, Any]:
+    """Run the demonstration and return what it found; the report goes to ``out/report.html``."""
+    from coview import load_python_packages
 
-    if not quiet:
-        print("Reading the Python packages on this machine (parsed, never imported) ...", file=sys.stderr)
-    corpus = load_python_packages()
-    views, target = corpus.views, corpus.target
-    clock = time.perf_counter()
-    model = PLSA(n_topics, random_state=seed, verbose=0 if quiet else 1).fit(views)
-    seconds = time.perf_counter() - clock
-    words, code = (model.top_features(view, 6) for view in ("words", "code"))
-    main_topic = model.doc_topic_.argmax(axis=1)
-    alone = {}
-    for view in views.names:
-        part = PLSA(n_topics, random_state=seed).fit(views.select(view))
-        alone[view] = float(normalized_mutual_info(target, part.doc_topic_.argmax(axis=1)))
-    topics = []
-    for topic in np.argsort(-np.bincount(main_topic, minlength=n_topics), kind="stable"):
-        members = main_topic == topic
-        counts = np.bincount(target[members], minlength=len(corpus.target_names))
-        topics.append(
-            {
-                "topic": int(topic),
-                "objects": int(members.sum()),
-                "package": str(corpus.target_names[counts.argmax()]) if members.any() else "",
-                "share": float(counts.max() / max(1, counts.sum())),
-                "words": [name for name, _ in words[topic]],
-                "code": [name for name, _ in code[topic]],
-            }
-        )
+    act = _acts(say)
+    begun = time.perf_counter()
+    with act("Reading the Python packages on this machine (parsed, never imported)"):
+        corpus = load_python_packages()
+    with act("Clustering them without labels"):
+        clustering, model = _clusters(corpus, seed)
+    with act("Learning the packages from one label each"):
+        few, labels = _few_labels(corpus, seed)
+    with act("Finding code with plain words"):
+        queries = _searches()
+    with act("Writing the report"):
+        report = model.report(corpus.views, corpus.target_names[corpus.target])
+        report.save(out / "report.html")
     return {
-        "objects": len(views),
+        "objects": len(corpus.views),
         "labels": len(corpus.target_names),
-        "views": views.n_features,
+        "views": corpus.views.n_features,
         "versions": dict(corpus.versions),
-        "sweeps": model.n_iter_,
-        "seconds": round(seconds, 3),
-        "log_likelihood": [model.history_["objective"][0], model.history_["objective"][-1]],
-        "agreement_with_packages": {
-            "both views": float(normalized_mutual_info(target, main_topic)),
-            **{f"{view} alone": value for view, value in alone.items()},
-        },
-        "topics": topics,
+        "clustering_nmi": clustering,
+        "clusters": _described(corpus, model),
+        "few_labels_accuracy": few,
+        "labelled_objects": labels,
+        "draws": _DRAWS,
+        "queries": queries,
+        "report": str(out / "report.html"),
+        "seconds": round(time.perf_counter() - begun, 1),
     }
 
 
-def show_demo(found: dict[str, Any], console: Any) -> None:
-    """Print the demonstration as a table."""
-    from rich.table import Table
+def _acts(say: Say | None) -> Callable[[str], Any]:
+    """Return a context that says what goes on and how long it took."""
 
-    widths = ", ".join(f"{width} {view} features" for view, width in found["views"].items())
-    console.print(
-        f"\n[bold]{found['objects']} functions and classes[/bold] of {found['labels']} packages, two views of each: "
-        f"{widths}. Nobody told PLSA which package is which.\n"
-    )
-    table = Table(title=f"{len(found['topics'])} topics, largest first")
-    for heading, style in (
-        ("objects", "dim"),
-        ("mostly", "bold"),
-        ("words of the docstring", ""),
-        ("names in the code", "cyan"),
-    ):
-        table.add_column(heading, style=style, justify="right" if heading == "objects" else "left")
-    for topic in found["topics"]:
-        mostly = f"{topic['package']} {100 * topic['share']:.0f} %" if topic["objects"] else "-"
-        table.add_row(str(topic["objects"]), mostly, " ".join(topic["words"]), " ".join(topic["code"]))
-    console.print(table)
-    start, end = found["log_likelihood"]
-    scores = ", ".join(f"{name} {value:.2f}" for name, value in found["agreement_with_packages"].items())
-    console.print(
-        f"\n{found['sweeps']} sweeps in {found['seconds']:.2f} s; log-likelihood {start:,.0f} -> {end:,.0f}.\n"
-        f"Agreement of topics with packages (normalised mutual information): {scores}.\n"
-        "Next: [bold]python -c 'import coview; help(coview.PLSA)'[/bold], or see examples/.\n"
-    )
+    @contextmanager
+    def act(title: str) -> Iterator[None]:
+        begun = time.perf_counter()
+        yield
+        if say is not None:
+            say(f"{title}: {time.perf_counter() - begun:.1f} s")
+
+    return act
+
+
+def _weighted(views: Any) -> Any:
+    from sklearn.pipeline import make_pipeline
+
+    from coview import TfidfViews, UnitRows
+
+    return make_pipeline(TfidfViews(sublinear_tf=True), UnitRows()).fit_transform(views)
+
+
+def _clusters(corpus: Any, seed: int) -> tuple[dict[str, float], Any]:
+    """Normalised mutual information of clusters and packages, by method; and the model of both views."""
+    from sklearn.cluster import KMeans
+
+    from coview import MultiViewPLSA, normalized_mutual_info
+
+    views, target = corpus.views, corpus.target
+    n_clusters = len(corpus.target_names)
+    weighted = _weighted(views)
+    matrices = {f"{name} alone, k-means": weighted[name] for name in views.names}
+    matrices["side by side, k-means"] = weighted.hstack()
+    found = {}
+    for name, matrix in matrices.items():
+        labels = KMeans(n_clusters, n_init=3, random_state=seed).fit_predict(matrix)
+        found[name] = float(normalized_mutual_info(target, labels))
+    model = MultiViewPLSA(n_clusters, random_state=seed).fit(views)
+    found["both views, MultiViewPLSA"] = float(normalized_mutual_info(target, model.labels_))
+    return found, model
+
+
+def _few_labels(corpus: Any, seed: int) -> tuple[dict[str, float], int]:
+    """Accuracy from one label a package, over the objects of files without a labelled one; mean of some draws."""
+    from sklearn.linear_model import LogisticRegression
+
+    from coview import MultiViewPLSAClassifier, SphericalKMeansClassifier
+
+    views, target = corpus.views, corpus.target
+    weighted = _weighted(views)
+    single = {f"{name} alone, logistic regression": weighted[name] for name in views.names}
+    single["side by side, logistic regression"] = weighted.hstack()
+    ours = {
+        "both views, MultiViewPLSAClassifier": (MultiViewPLSAClassifier(random_state=seed), views),
+        "both views, SphericalKMeansClassifier": (SphericalKMeansClassifier(random_state=seed), weighted),
+    }
+    scores: dict[str, list[float]] = {name: [] for name in (*single, *ours)}
+    for draw in range(_DRAWS):
+        rng = np.random.default_rng((seed, draw))
+        chosen = np.array([rng.choice(np.flatnonzero(target == k)) for k in np.unique(target)])
+        elsewhere = ~np.isin(corpus.groups, corpus.groups[chosen])
+        partly = np.full(len(target), -1)
+        partly[chosen] = target[chosen]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # scikit-learn wonders at one object a class
+            said = {
+                name: LogisticRegression(C=100, max_iter=300).fit(matrix[chosen], target[chosen]).predict(matrix)
+                for name, matrix in single.items()
+            }
+            said.update({name: model.fit(data, partly).predict(data) for name, (model, data) in ours.items()})
+        for name, found in said.items():
+            scores[name].append(float((found == target)[elsewhere].mean()))
+    return {name: float(np.mean(values)) for name, values in scores.items()}, len(chosen)
+
+
+def _searches(k: int = 3) -> dict[str, list[str]]:
+    from coview.apps.search import build_demo_retriever
+
+    retriever = build_demo_retriever(quiet=True)
+    return {query: [str(hit) for hit, _ in retriever.search(query, "words", "code", k)[0]] for query in QUERIES}
+
+
+def _described(corpus: Any, model: Any, n: int = 8) -> list[dict[str, Any]]:
+    """The largest clusters: which package they mostly are, and what marks them in each view."""
+    sizes = np.bincount(model.labels_, minlength=model.doc_cluster_.shape[1])
+    rows = []
+    for cluster in np.argsort(-sizes, kind="stable")[:n]:
+        counts = np.bincount(corpus.target[model.labels_ == cluster], minlength=len(corpus.target_names))
+        marks = {}
+        for view in corpus.views.names:
+            profile = model.cluster_topic_[view] @ model.topic_feature_[view]
+            lift = profile[cluster] * np.log((profile[cluster] + 1e-9) / (profile.mean(axis=0) + 1e-9))
+            names = corpus.views.feature_names[view]
+            marks[view] = [str(names[j]) for j in np.argsort(-lift)[:5]]
+        rows.append(
+            {
+                "objects": int(sizes[cluster]),
+                "package": str(corpus.target_names[counts.argmax()]),
+                "share": float(counts.max() / max(1, counts.sum())),
+                **marks,
+            }
+        )
+    return rows

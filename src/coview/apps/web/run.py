@@ -1,0 +1,89 @@
+"""Start the web service: in this process until Ctrl-C, or in a thread for as long as a block runs."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+__all__ = ["bound_socket", "running", "serve_app"]
+
+
+def bound_socket(host: str, port: int) -> socket.socket:
+    """Return a socket that is bound already, so that its port is known (0 takes a free one) and nobody else's.
+
+    Examples
+    --------
+    >>> with bound_socket("127.0.0.1", 0) as found:
+    ...     found.getsockname()[1] > 0
+    True
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((host, port))
+    except OSError as error:
+        found.close()
+        raise OSError(f"Cannot listen on {host} port {port}: {error.strerror}. Choose another with --port.") from error
+    return found
+
+
+def serve_app(app: Any, opened: socket.socket, on_start: Callable[[], None] | None = None) -> None:
+    """Answer requests on a bound socket until Ctrl-C."""
+    server = _server(app)
+    if on_start is not None:
+        threading.Thread(target=_when_started, args=(server, on_start), daemon=True).start()
+    server.run(sockets=[opened])
+
+
+@contextmanager
+def running(app: Any, host: str = "127.0.0.1") -> Iterator[str]:
+    """Run a service in a thread and give its address; it ends with the block."""
+    opened = bound_socket(host, 0)
+    server = _server(app)
+    server.install_signal_handlers = lambda: None
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [opened]}, daemon=True)
+    thread.start()
+    try:
+        _wait(server, thread)
+        yield f"http://{host}:{opened.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(timeout=10)
+        opened.close()
+
+
+def _server(app: Any) -> Any:
+    import uvicorn
+
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=15,
+        timeout_graceful_shutdown=3,
+        limit_concurrency=1000,
+        backlog=1024,
+        ws="none",
+    )
+    return uvicorn.Server(config)
+
+
+def _wait(server: Any, thread: threading.Thread) -> None:
+    deadline = time.monotonic() + 20
+    while not server.started:
+        if not thread.is_alive() or time.monotonic() > deadline:
+            raise RuntimeError("The web service did not start; its log says why.")
+        time.sleep(0.01)
+
+
+def _when_started(server: Any, call: Callable[[], None]) -> None:
+    while not server.started and not server.should_exit:
+        time.sleep(0.02)
+    if server.started:
+        call()

@@ -1,0 +1,63 @@
+// Try the model on something new: text, features by name, or numbers, in some or all of the views.
+
+import { post } from "./api.js";
+import { empty, fill, h, heading, replace, shares, viewClass, viewName } from "./ui.js";
+
+export function attempt(place, { model, page }) {
+  page.up = "#/";
+  const fields = new Map();
+  const result = h("div", { "aria-live": "polite" });
+  const form = h("form", { onsubmit: (event) => { event.preventDefault(); run(); } },
+    h("section.cards", null, model.views.map((view) => {
+      const field = h("textarea", { rows: 4, ariaLabel: view.name, spellcheck: false, placeholder: hint(view),
+        onkeydown: (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run(); } });
+      fields.set(view.name, field);
+      return h("div.card", { class: viewClass(view.name) }, h("h2", null, viewName(view.name), h("span.soft", null, ` ${view.features} features`)), field);
+    })),
+    h("div.row", null, h("button.primary", null, "Ask the model"), h("span.soft", null, "Views that are left empty are missing.")));
+  const run = () => fill(result, async () => {
+    const rows = {};
+    for (const [name, field] of fields) if (field.value.trim()) rows[name] = read(name, field.value.trim());
+    if (!Object.keys(rows).length) return empty("Nothing to ask", "Fill in at least one view.");
+    if (model.can.includes("predict")) return prediction(await post("/predict", { rows, by_view: true, unknown: "ignore" }), model);
+    return places(await post("/transform", { rows, unknown: "ignore" }));
+  }, "Asking the model ...");
+  replace(place, heading("Try it", h("p.lead", null, "Give the model something new, in one view or in several.")), form, result);
+}
+
+function hint(view) {
+  if (view.takes.includes("text")) return "Words, or {\"feature\": value}";
+  return `{"f0": 1, "f3": 2}, or ${view.features} numbers separated by commas`;
+}
+
+function read(name, text) {
+  if (/^[[{]/.test(text)) {
+    try {
+      return JSON.parse(text);
+    } catch {
+      throw new Error(`The view ${name} starts like JSON but is not.`);
+    }
+  }
+  if (/^[-+\d.eE,\s]+$/.test(text) && text.includes(",")) return text.split(",").map(Number);
+  return text;
+}
+
+function best(names, probabilities) {
+  return probabilities.map((share, k) => [names ? names[k] : String(k), k, Math.max(0, share)]).sort((a, b) => b[2] - a[2]).slice(0, 5);
+}
+
+function prediction(found, model) {
+  const kind = ["class", "cluster", "topic"].find((name) => model.kinds.includes(name));
+  const one = (name, part, view) => h("div.card", { class: view ? viewClass(view) : "" }, h("h3", null, name),
+    part.labels[0] === null ? h("p.soft", null, "Nothing fits.") : h("p.large", null, String(part.labels[0])),
+    part.label_sets && part.label_sets[0] && h("p", null, part.label_sets[0].join(" › ")),
+    part.probabilities && part.probabilities[0] && shares(best(found.classes, part.probabilities[0]), kind, view));
+  return h("section", null, h("h2", null, `${found.model} says`), h("div.cards.three", null, one("Together", found),
+    Object.entries(found.by_view || {}).filter(([, part]) => part.labels).map(([view, part]) => one(h("span", null, viewName(view), " alone"), part, view))));
+}
+
+function places(found) {
+  const list = found.places[0].map((value, k) => [k, value]).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1])).slice(0, 12);
+  return h("section", null, h("h2", null, `${found.model} places it here`),
+    h("div.card", null, h("table.plain", null, list.map(([k, value]) => h("tr", null, h("td", null, `dimension ${k}`), h("td.number", null, value.toFixed(4)))))));
+}

@@ -1,0 +1,88 @@
+// Classes, clusters, topics and components by view, and who belongs to them.
+
+import { get, groups } from "./api.js";
+import { count, empty, features, fill, h, heading, objectName, percent, plural, replace, title, viewName } from "./ui.js";
+
+const MANY = { class: "Classes", cluster: "Clusters", topic: "Topics", component: "Components" };
+const ABOUT = {
+  class: "What the model learned of each class, by view.",
+  cluster: "Groups that the model found, by view.",
+  topic: "Features that go together, by view. The most typical come first.",
+  component: "Directions on which the views agree. Each has two ends.",
+};
+
+export function groupList(place, { params, page }, kind) {
+  page.up = "#/";
+  const list = h("div");
+  const field = h("input", { type: "search", placeholder: "Filter by word ...", "data-search": true, ariaLabel: "Filter", value: params.get("q") || "" });
+  const order = h("select", { ariaLabel: "Order" }, h("option", { value: "size" }, "largest first"), h("option", { value: "index" }, "in order"));
+  replace(place, heading(MANY[kind] || "Groups", h("p.lead", null, ABOUT[kind] || "")), h("div.row", null, field, order), list);
+  fill(list, async () => {
+    const part = (await groups()).find((one) => one.kind === kind);
+    if (!part || !part.groups.length) return empty("None here", "This model has no groups of that kind.");
+    if (part.groups.every((group) => group.size === null)) order.remove();
+    const shown = h("div");
+    const draw = () => replace(shown, cards(part, field.value.trim().toLowerCase(), order.isConnected ? order.value : "index"));
+    field.addEventListener("input", draw);
+    order.addEventListener("change", draw);
+    draw();
+    return shown;
+  }, "Sorting the objects ...");
+}
+
+function cards(part, query, order) {
+  const fits = (group) => !query || group.name.toLowerCase().includes(query)
+    || Object.values(group.views).some((list) => list.some(([name]) => name.toLowerCase().includes(query)));
+  const shown = part.groups.filter(fits);
+  if (order === "size") shown.sort((a, b) => (b.size || 0) - (a.size || 0));
+  if (!shown.length) return empty("Nothing fits", `No ${part.kind} has a word like that among its strongest.`);
+  return h("div.grid", null, shown.map((group) => {
+    const to = part.apart ? (group.used_by.length ? `#/groups/${group.of}/${group.used_by[0][1]}` : null) : `#/groups/${part.kind}/${group.index}`;
+    return h(to ? "a.card.group" : "div.card.group", { href: to, "data-entry": true, tabIndex: 0 },
+      h("h3", null, title(group.name, part.kind), group.size !== null && h("span.badge", null, count(group.size))),
+      h("div.columns", null, Object.entries(group.views).map(([view, list]) => h("div", null, viewName(view), features(list, view, 8)))),
+      group.used_by && group.used_by.length > 0 && h("p.soft", null, "in ", group.used_by.map(([name, , share]) => `${name} (${percent(share)})`).join(", ")));
+  }));
+}
+
+export function group(place, { model, page }, kind, index) {
+  page.up = `#/groups/${kind}`;
+  fill(place, async () => {
+    const part = (await groups()).find((one) => one.kind === kind);
+    const found = part && !part.apart && part.groups[index];
+    if (!found) return empty("There is no such group", h("a", { href: `#/groups/${kind}` }, "See them all"));
+    if (index > 0) page.left = `#/groups/${kind}/${index - 1}`;
+    if (index + 1 < part.groups.length) page.right = `#/groups/${kind}/${index + 1}`;
+    const names = Object.keys(found.views);
+    return h("div", null,
+      heading(title(found.name, kind),
+        h("p.lead", null, found.size !== null ? `${plural(found.size, "object")} of ${count(model.objects)}` : `of ${part.model}`),
+        steps(page)),
+      names.length ? h("section.cards", null, names.map((view) => h("div.card", null, h("h2", null, viewName(view)),
+        features(found.views[view], view)))) : empty("No features to show", "This model keeps no features of its groups. Start with data to see them."),
+      h("section", null, h("h2", null, kind === "component" ? "At one end" : "Most typical objects"), members(kind, index)));
+  }, "Sorting the objects ...");
+}
+
+export const steps = (page) => h("div.steps", null,
+  h("a.button", { href: page.left, class: page.left ? "" : "off", ariaLabel: "Previous" }, "←"),
+  h("a.button", { href: page.right, class: page.right ? "" : "off", ariaLabel: "Next" }, "→"));
+
+function members(kind, index) {
+  const place = h("div");
+  const list = h("ul.list");
+  const more = h("button", { type: "button" }, "Show more");
+  let start = 0;
+  const load = async () => {
+    const found = await get(`/api/groups/${kind}/${index}?start=${start}&count=30`);
+    if (!found.total) return empty("No objects", "The file carries no objects of this group. Start the explorer with data to see them.");
+    list.append(...found.members.map((member) => h("li", null, h("a.entry", { href: `#/object/${member.row}`, "data-entry": true },
+      objectName(member.id), h("span.value", null, kind === "component" ? member.share.toFixed(2) : percent(member.share))))));
+    start += found.members.length;
+    more.hidden = start >= found.total;
+    return h("div", null, list, more);
+  };
+  more.addEventListener("click", () => load());
+  fill(place, load);
+  return place;
+}

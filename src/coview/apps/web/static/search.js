@@ -1,0 +1,137 @@
+// Search one view with another, and see why each hit matched.
+
+import { get, groups, post } from "./api.js";
+import { chips, count, empty, failed, fill, h, hash, heading, loading, objectName, parts, replace, viewClass, viewName } from "./ui.js";
+
+export function search(place, { model, params, page }) {
+  const names = model.views.map((view) => view.name);
+  const texty = model.views.filter((view) => view.takes.includes("text")).map((view) => view.name);
+  const source = names.includes(params.get("from")) ? params.get("from") : texty[0] || names[0];
+  const fallback = names.find((name) => name !== source) || source;
+  const target = names.includes(params.get("in")) ? params.get("in") : fallback;
+  const query = params.get("q") || "";
+  const field = h("input", { type: "search", value: query, placeholder: `Words of the view ${source} ...`, "data-search": true,
+    ariaLabel: "Query", autocomplete: "off", spellcheck: false, enterKeyHint: "search" });
+  const go = (change = {}) => {
+    const next = hash("search", { q: field.value.trim(), from: source, in: target, ...change });
+    if (next === location.hash) window.dispatchEvent(new HashChangeEvent("hashchange"));
+    else location.hash = next;
+  };
+  const results = h("div.results");
+  replace(place,
+    heading("Search"),
+    h("form.search.big", { onsubmit: (event) => { event.preventDefault(); go(); } }, field, h("button.primary", null, "Search")),
+    h("div.row.pickers", null,
+      picker("with", names, source, (name) => go({ from: name, in: name === target ? source : target })),
+      picker("in", names, target, (name) => go({ in: name }))),
+    results);
+  if (!query) {
+    field.focus({ preventScroll: true });
+    suggest(results, source, (words) => { field.value = words; go({ q: words }); });
+  } else {
+    page.up = hash("search", { from: source, in: target });
+    fill(results, () => hits(query, source, target, model, page), "Searching ...");
+  }
+}
+
+function picker(label, names, chosen, choose) {
+  return h("div.picker", { role: "group", ariaLabel: `Search ${label}` }, h("span.soft", null, label), names.map((name) =>
+    h("button", { type: "button", class: `${viewClass(name)} ${name === chosen ? "on" : ""}`,
+      "aria-pressed": String(name === chosen), onclick: () => choose(name) }, name)));
+}
+
+async function suggest(place, source, choose) {
+  try {
+    const found = (await groups()).filter((part) => part.kind !== "component")
+      .flatMap((part) => part.groups).filter((group) => group.views[source] && group.views[source].length > 3);
+    const step = Math.max(1, Math.floor(found.length / 8));
+    const shown = found.filter((_, i) => i % step === 0).slice(0, 8).map((group) => group.views[source].slice(0, 3).map(([name]) => name).join(" "));
+    if (!shown.length) return replace(place, empty("Nothing searched yet", "Type words above and press Enter."));
+    replace(place, h("div.state.empty", null, h("strong", null, "What are you looking for?"),
+      h("p", null, "Type a few words, or start with what this collection is about:"),
+      h("div.suggestions", null, shown.map((words) =>
+        h("button", { type: "button", class: viewClass(source), onclick: () => choose(words) }, words)))));
+  } catch (error) {
+    replace(place, failed(error));
+  }
+}
+
+async function hits(query, source, target, model, page) {
+  const found = await post("/search", { query, source, target, k: 20 }, page.signal);
+  if (!found.hits.length) return empty("Nothing is indexed", "The retriever holds no objects in this view.");
+  const known = await post("/api/known", { ids: found.hits.map((hit) => hit.id) }, page.signal);
+  const detail = h("aside.detail", { "aria-live": "polite" });
+  const largest = Math.max(...found.hits.map((hit) => hit.score), 1e-9);
+  let chosen = null;
+  const choose = (button, hit, at) => {
+    if (chosen === button && narrow()) { // on a phone a second tap closes
+      detail.remove();
+      chosen.classList.remove("on");
+      chosen = null;
+      return;
+    }
+    if (chosen) chosen.classList.remove("on");
+    chosen = button;
+    button.classList.add("on");
+    if (narrow()) button.after(detail);
+    explain(detail, { query, source, target }, hit, known[at], model, page);
+  };
+  const list = h("ol.hits", null, found.hits.map((hit, i) => {
+    const item = h("li", null);
+    const button = h("button.hit", { type: "button", "data-entry": true, onclick: () => choose(button, hit, i),
+      onfocus: () => { if (!narrow() && chosen !== button) choose(button, hit, i); } },
+      h("span.rank", null, i + 1),
+      h("span.what", null, objectName(hit.id), known[i].label && h("span.badge", null, known[i].label)),
+      h("span.score", null, h("span.track", null, h("span.bar", { "width%": Math.max(0, 100 * hit.score / largest) })), hit.score.toFixed(3)));
+    item.append(button);
+    return item;
+  }));
+  if (!narrow()) choose(list.querySelector("button"), found.hits[0], 0);
+  return h("div", null,
+    h("p.soft.summary", null, `The ${found.hits.length} nearest of ${count(model.indexed)} objects by their `, viewName(target),
+      ", for a query in ", viewName(source), "."),
+    h("div.two", null, list, narrow() ? null : detail));
+}
+
+const narrow = () => matchMedia("(max-width: 900px)").matches;
+
+function explain(place, ask, hit, known, model, page) {
+  replace(place, loading("Asking why ..."));
+  fill(place, async () => {
+    const why = get(`/api/why?${new URLSearchParams({ q: ask.query, source: ask.source, target: ask.target, id: hit.id })}`, undefined);
+    const object = known.row === null ? null : get(`/api/objects/${known.row}`);
+    const names = await partNames();
+    const [said, found] = [await why, object && (await object)];
+    page.right = null;
+    return h("div", null,
+      h("h2", null, known.row === null ? objectName(hit.id) : h("a", { href: `#/object/${known.row}` }, objectName(hit.id))),
+      h("h3", null, "Why it matched"),
+      h("p.soft", null, "By how much the score falls when a feature is left out."),
+      h("div.pairing", null,
+        said.features.length > 0 && h("div", null, h("p", null, viewName(ask.source), h("span.soft", null, " of your query")), parts(said.features.slice(0, 7), ask.source)),
+        said.theirs.length > 0 && h("div", null, h("p", null, viewName(ask.target), h("span.soft", null, " of the object")), parts(said.theirs.slice(0, 7), ask.target))),
+      said.parts.length > 0 && h("details", { open: !said.features.length && !said.theirs.length }, h("summary", null, "What the two have in common, as the model sees it"),
+        parts(said.parts, null, (part) => names(part, ask.target))),
+      found && found.views.filter((view) => view.present).sort((a, b) => (b.name === ask.target) - (a.name === ask.target)).map((view) =>
+        h("div.viewbox", { class: viewClass(view.name) }, h("h3", null, viewName(view.name)),
+          view.text ? h("pre.text.short", null, view.text) : chips(view.features, view.name, 24))),
+      known.row !== null && h("p", null, h("a.button", { href: `#/object/${known.row}` }, "Look at it from all views")));
+  }, "Asking why ...");
+}
+
+/** Components have numbers only; say what they are about. */
+async function partNames() {
+  let about = [];
+  try {
+    const found = (await groups()).find((part) => part.kind === "component");
+    about = found ? found.groups : [];
+  } catch { /* the numbers alone will do */ }
+  return (part, view) => {
+    const match = /component (\d+)$/.exec(part.name);
+    const group = match && about[Number(match[1])];
+    const list = group && group.views[view];
+    if (!list || !part.side) return part.name.replace(/^word /, "shared word ");
+    const end = part.side > 0 ? list.slice(0, 4) : list.slice(-4).reverse();
+    return h("span", { title: part.name }, end.map(([word]) => word).join(", "));
+  };
+}

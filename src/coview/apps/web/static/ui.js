@@ -1,0 +1,151 @@
+// Small pieces that all pages are made of. Text is always set as text, never as HTML.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** Make an element: h("a.card", {href: "#/"}, "text", child, ...). */
+export function h(what, props, ...children) {
+  const [tag, ...classes] = what.split(".");
+  const el = document.createElement(tag || "div");
+  if (classes.length) el.className = classes.join(" ");
+  for (const [key, value] of Object.entries(props || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (key.startsWith("on")) el.addEventListener(key.slice(2), value);
+    else if (key === "class") el.classList.add(...value.split(" ").filter(Boolean));
+    else if (key === "width%") el.style.width = `${value}%`;
+    else if (key in el && key !== "list" && key !== "form") el[key] = value;
+    else el.setAttribute(key, value === true ? "" : value);
+  }
+  put(el, children);
+  return el;
+}
+
+export function put(el, children) {
+  for (const child of children.flat(Infinity)) {
+    if (child === null || child === undefined || child === false) continue;
+    el.append(child instanceof Node ? child : String(child));
+  }
+  return el;
+}
+
+export function replace(el, ...children) {
+  el.replaceChildren();
+  return put(el, children);
+}
+
+export function svg(tag, props, ...children) {
+  const el = document.createElementNS(SVG, tag);
+  for (const [key, value] of Object.entries(props || {})) el.setAttribute(key, value);
+  for (const child of children) el.append(child);
+  return el;
+}
+
+// -- states
+
+export const loading = (what = "Loading ...") => h("div.state", { role: "status" }, h("span.spin"), what);
+export const empty = (title, ...more) => h("div.state.empty", null, h("strong", null, title), h("p", null, ...more));
+
+export function failed(error, again) {
+  return h("div.state.error", { role: "alert" },
+    h("strong", null, error.status === 401 ? "A token is needed" : "That did not work"),
+    h("p", null, error.message),
+    error.status === 401 ? tokenForm() : again && h("button.primary", { onclick: again }, "Try again"));
+}
+
+function tokenForm() {
+  const field = h("input", { type: "password", placeholder: "Token", ariaLabel: "Token", autocomplete: "off" });
+  return h("form.row", { onsubmit: (event) => {
+    event.preventDefault();
+    sessionStorage.setItem("coview-token", field.value.trim());
+    location.reload();
+  } }, field, h("button.primary", null, "Use it"));
+}
+
+/** Show a loading state, then what `make` gives, or what went wrong. */
+export async function fill(place, make, what) {
+  const waiting = setTimeout(() => replace(place, loading(what)), 120); // quick answers do not flicker
+  try {
+    const found = await make();
+    clearTimeout(waiting);
+    replace(place, found);
+  } catch (error) {
+    clearTimeout(waiting);
+    if (error.name === "AbortError") return;
+    replace(place, failed(error, () => fill(place, make, what)));
+  }
+}
+
+// -- numbers and words
+
+export const count = (n) => n.toLocaleString("en");
+export const percent = (x) => `${x >= 0.0995 || x === 0 ? Math.round(100 * x) : (100 * x).toFixed(1)} %`;
+export const plural = (n, one, many) => `${count(n)} ${n === 1 ? one : many || one + "s"}`;
+export const title = (text, kind) => (kind === "class" ? text : text.charAt(0).toUpperCase() + text.slice(1));
+
+// -- views have colours, the same everywhere
+
+let order = [];
+export const setViews = (names) => { order = names; };
+export const viewClass = (view) => `v${Math.max(order.indexOf(view), 0) % 6}`;
+export const viewName = (view) => h("span.view", { class: viewClass(view) }, view);
+
+/** Features of a view as words with bars; [[name, weight], ...]. */
+export function features(list, view, most = 12) {
+  // of a list with two ends, both
+  if (list.length > most && list[list.length - 1][1] < 0) list = [...list.slice(0, most / 2), ...list.slice(-most / 2)];
+  const largest = Math.max(...list.map(([, weight]) => Math.abs(weight)), 1e-12);
+  return h("ul.features", { class: viewClass(view) }, list.slice(0, most).map(([name, weight]) =>
+    h("li", { title: `${name}: ${weight}` },
+      h("span.bar", { class: weight < 0 ? "minus" : "", "width%": Math.max(2, 100 * Math.abs(weight) / largest) }),
+      h("span.name", null, name))));
+}
+
+/** Features as chips that wrap; the larger the value the stronger the colour. */
+export function chips(list, view, most = 40) {
+  const largest = Math.max(...list.map(([, value]) => Math.abs(value)), 1e-12);
+  return h("ul.chips", { class: viewClass(view) }, list.slice(0, most).map(([name, value]) => {
+    const strength = Math.abs(value) / largest;
+    const shown = Number.isInteger(value) ? value : Number(value.toPrecision(3));
+    return h("li", { class: strength > 0.66 ? "s3" : strength > 0.33 ? "s2" : "s1" }, name,
+      shown !== 1 && h("small", null, ` ${shown}`));
+  }));
+}
+
+/** Shares of groups as bars; [[name, index, share], ...]. */
+export function shares(list, kind, view) {
+  return h("ul.shares", { class: view ? viewClass(view) : "all" }, list.map(([name, index, share]) =>
+    h("li", null,
+      h("a.name", { href: `#/groups/${kind}/${index}` }, breakable(name)),
+      h("span.track", null, h("span.bar", { "width%": 100 * share })),
+      h("span.value", null, percent(share)))));
+}
+
+/** Parts of a score; [{name, adds}, ...]. */
+export function parts(list, view, named = (part) => part.name) {
+  const largest = Math.max(...list.map((part) => Math.abs(part.adds)), 1e-12);
+  return h("ul.parts", { class: view ? viewClass(view) : "" }, list.map((part) => h("li", { class: part.adds < 0 ? "minus" : "plus" },
+    h("span.name", null, named(part)),
+    h("span.track", null, h("span.bar", { "width%": 100 * Math.abs(part.adds) / largest })),
+    h("span.value", null, (part.adds < 0 ? "\u2212" : "+") + Math.abs(part.adds).toFixed(3)))));
+}
+
+/** Text whose lines may break after dots and underscores. */
+export const breakable = (text) => text.split(/(?<=[._])/).flatMap((part) => [part, h("wbr")]);
+
+/** A name with its last part in front of the eye: package.module.function. */
+export function objectName(id) {
+  const text = String(id);
+  const at = text.lastIndexOf(".");
+  if (at < 1 || /\s/.test(text) || at === text.length - 1) return h("span.id", null, text);
+  return h("span.id", null, h("span.path", null, breakable(text.slice(0, at + 1))), breakable(text.slice(at + 1)));
+}
+
+export function heading(text, ...more) {
+  document.title = `${text} · coview`;
+  return h("div.heading", null, h("h1", null, /^\S+\.\S+$/.test(text) ? objectName(text) : text), more);
+}
+
+/** A link to another part of the page that keeps what is set in the address. */
+export function hash(path, params = {}) {
+  const query = new URLSearchParams(Object.entries(params).filter(([, value]) => value !== "" && value != null));
+  return `#/${path}${query.size ? "?" + query : ""}`;
+}
