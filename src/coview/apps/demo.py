@@ -18,11 +18,11 @@ import numpy as np
 __all__ = ["QUERIES", "run_demo"]
 
 QUERIES = (
-    "largest eigenvalues of a sparse matrix",
-    "test whether two samples have the same distribution",
-    "split data into training and test sets",
-    "fit a smooth curve through points",
-    "send a message to a mail server",
+    "scale features to zero mean",
+    "roots of a polynomial",
+    "run a coroutine until it is done",
+    "read a matlab file",
+    "random forest of decision trees",
 )
 _DRAWS = 5
 
