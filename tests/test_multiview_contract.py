@@ -17,8 +17,13 @@ SETTINGS: dict[str, dict[str, object]] = {
         ("PLSA", "LinkPLSA", "CoPLSA", "DualPLSA", "DualPLSAClassifier", "MultiViewPLSA", "MultiViewPLSAClassifier"),
         SMALL,
     ),
+    "PairwiseCoPLSA": {**SMALL, "pair_fraction": 0.2},
+    "VotingPLSA": SMALL,
     "ConsensusClustering": {"n_clusters": 3, "tol": 0, "n_init": 3},
     "SphericalKMeansClassifier": {"max_iter": 20, "tol": 0},
+    "SphericalKMeans": {"n_clusters": 3, "max_iter": 20, "tol": 0},
+    "CCAClustering": {"n_clusters": 3},
+    "CoRegularizedSpectralClustering": {"n_clusters": 3, "n_neighbors": 8, "tol": 0},
     "CoTrainingClassifier": {"max_iter": 3, "pool_size": 20},
 }
 NAMES = sorted(ESTIMATORS)
@@ -224,7 +229,10 @@ def test_no_object_at_all_is_refused_with_a_sentence(name):
         method(X[[]])
 
 
-@pytest.mark.parametrize("name", ["PLSA", "LinkPLSA", "CoPLSA", "DualPLSAClassifier", "MultiViewPLSAClassifier"])
+@pytest.mark.parametrize(
+    "name",
+    ["PLSA", "LinkPLSA", "CoPLSA", "PairwiseCoPLSA", "VotingPLSA", "DualPLSAClassifier", "MultiViewPLSAClassifier"],
+)
 def test_reordering_views_at_fit_changes_nothing(name):
     X, y = corpus()
     turned = X.select("links", "words")

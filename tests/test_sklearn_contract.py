@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from coview import CoPLSA, Views
+from coview import CoPLSA, PairwiseCoPLSA, Views
 from coview.catalog import estimators
 from coview.data.coerce import is_plain
 
@@ -18,7 +18,12 @@ SETTINGS: dict[str, dict[str, object]] = {
     "MultiViewPLSA": {"n_clusters": 2, "n_components": 3, "max_iter": 30},
     "DualPLSAClassifier": {"n_components": 3, "max_iter": 30},
     "MultiViewPLSAClassifier": {"n_components": 3, "max_iter": 30},
+    "PairwiseCoPLSA": {"n_components": 2, "max_iter": 30},
+    "VotingPLSA": {"n_components": 2, "max_iter": 30},
     "ConsensusClustering": {"n_clusters": 2, "n_init": 2},
+    "SphericalKMeans": {"n_clusters": 2, "n_init": 2},
+    "CCAClustering": {"n_clusters": 2},
+    "CoRegularizedSpectralClustering": {"n_clusters": 2},
     "MultiViewPassiveAggressiveClassifier": {"fit_intercept": True},  # blobs do not lie around the origin
 }
 
@@ -30,6 +35,8 @@ CLASSIFIER = {"check_classifiers_classes": MINUS_ONE}
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {
     "DualPLSA": CLUSTERER,
     "MultiViewPLSA": CLUSTERER,
+    "HalvedPairwiseCoPLSA": CLUSTERER,
+    "VotingPLSA": CLUSTERER,
     "DualPLSAClassifier": CLASSIFIER,
     "MultiViewPLSAClassifier": CLASSIFIER,
     "MultiViewNaiveBayes": CLASSIFIER,
@@ -42,8 +49,8 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = {
 }
 
 
-class HalvedCoPLSA(CoPLSA):
-    """CoPLSA needs two views: of one matrix, each has every other column."""
+class Halved:
+    """Some models need two views: of one matrix, each has every other column."""
 
     def _plain_views(self, X, *, reset):
         x = super()._plain_views(X, reset=reset)["x"]
@@ -53,7 +60,15 @@ class HalvedCoPLSA(CoPLSA):
         return super()._new_views(self._plain_views(X, reset=False) if is_plain(X) else X)
 
 
-ADAPTED = {"CoPLSA": HalvedCoPLSA}
+class HalvedCoPLSA(Halved, CoPLSA):
+    pass
+
+
+class HalvedPairwiseCoPLSA(Halved, PairwiseCoPLSA):
+    pass
+
+
+ADAPTED = {"CoPLSA": HalvedCoPLSA, "PairwiseCoPLSA": HalvedPairwiseCoPLSA}
 
 
 def instances() -> list[object]:

@@ -14,6 +14,10 @@ from coview.catalog import ESTIMATORS
 _MODULES = {
     "coview.assignment.ontology": ("Ontology",),
     "coview.assignment.solvers": ("solve_labels",),
+    "coview.comparison.choice": ("ClusterChoice",),
+    "coview.comparison.compare": ("compare",),
+    "coview.comparison.select": ("select_clusters",),
+    "coview.comparison.table": ("Comparison",),
     "coview.data.codebook": ("Codebook",),
     "coview.data.coerce": ("as_views",),
     "coview.data.columns": ("ColumnViews",),
@@ -34,9 +38,11 @@ _MODULES = {
         "load_cora",
         "load_internet_ads",
         "load_leaves",
+        "load_mfeat",
         "load_newsgroups_views",
         "load_pubmed",
         "load_python_packages",
+        "load_reuters_multilingual",
         "load_webkb",
         "load_webkb_course",
         "load_wikipedia_linqs",
@@ -58,6 +64,18 @@ _MODULES = {
     "coview.online.river": ("to_river",),
     "coview.online.stream": ("StreamResult", "evaluate_stream"),
     "coview.persist": ("load", "save"),
+    "coview.report.figures": (
+        "ClusterTopicsDisplay",
+        "ObjectMapDisplay",
+        "ObjectiveDisplay",
+        "OntologyDisplay",
+        "RetrievalDisplay",
+        "StreamDisplay",
+        "TopicsDisplay",
+        "ViewAgreementDisplay",
+        "ViewConfusionDisplay",
+    ),
+    "coview.report.report": ("Report", "make_report"),
 }
 
 # public name -> module that it is loaded from
@@ -84,10 +102,17 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.assignment.ontology import Ontology as Ontology
     from coview.assignment.solvers import solve_labels as solve_labels
     from coview.baselines.best_view import BestView as BestView
+    from coview.baselines.cca_clustering import CCAClustering as CCAClustering
     from coview.baselines.co_training import CoTrainingClassifier as CoTrainingClassifier
     from coview.baselines.concatenated import ConcatenatedViews as ConcatenatedViews
     from coview.baselines.consensus import ConsensusClustering as ConsensusClustering
+    from coview.baselines.coreg_spectral import CoRegularizedSpectralClustering as CoRegularizedSpectralClustering
     from coview.baselines.naive_bayes import MultiViewNaiveBayes as MultiViewNaiveBayes
+    from coview.baselines.spherical_kmeans import SphericalKMeans as SphericalKMeans
+    from coview.comparison.choice import ClusterChoice as ClusterChoice
+    from coview.comparison.compare import compare as compare
+    from coview.comparison.select import select_clusters as select_clusters
+    from coview.comparison.table import Comparison as Comparison
     from coview.data.codebook import Codebook as Codebook
     from coview.data.coerce import as_views as as_views
     from coview.data.columns import ColumnViews as ColumnViews
@@ -112,9 +137,11 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.datasets import load_cora as load_cora
     from coview.datasets import load_internet_ads as load_internet_ads
     from coview.datasets import load_leaves as load_leaves
+    from coview.datasets import load_mfeat as load_mfeat
     from coview.datasets import load_newsgroups_views as load_newsgroups_views
     from coview.datasets import load_pubmed as load_pubmed
     from coview.datasets import load_python_packages as load_python_packages
+    from coview.datasets import load_reuters_multilingual as load_reuters_multilingual
     from coview.datasets import load_webkb as load_webkb
     from coview.datasets import load_webkb_course as load_webkb_course
     from coview.datasets import load_wikipedia_linqs as load_wikipedia_linqs
@@ -144,7 +171,20 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.plsa.link import LinkPLSA as LinkPLSA
     from coview.plsa.multiview import MultiViewPLSA as MultiViewPLSA
     from coview.plsa.multiview import MultiViewPLSAClassifier as MultiViewPLSAClassifier
+    from coview.plsa.pairwise import PairwiseCoPLSA as PairwiseCoPLSA
     from coview.plsa.plsa import PLSA as PLSA
+    from coview.plsa.voting import VotingPLSA as VotingPLSA
+    from coview.report.figures import ClusterTopicsDisplay as ClusterTopicsDisplay
+    from coview.report.figures import ObjectiveDisplay as ObjectiveDisplay
+    from coview.report.figures import ObjectMapDisplay as ObjectMapDisplay
+    from coview.report.figures import OntologyDisplay as OntologyDisplay
+    from coview.report.figures import RetrievalDisplay as RetrievalDisplay
+    from coview.report.figures import StreamDisplay as StreamDisplay
+    from coview.report.figures import TopicsDisplay as TopicsDisplay
+    from coview.report.figures import ViewAgreementDisplay as ViewAgreementDisplay
+    from coview.report.figures import ViewConfusionDisplay as ViewConfusionDisplay
+    from coview.report.report import Report as Report
+    from coview.report.report import make_report as make_report
     from coview.retrieval.correlation import MultiViewCCA as MultiViewCCA
     from coview.retrieval.retriever import CrossModalRetriever as CrossModalRetriever
     from coview.retrieval.semantic import SemanticCorrelationMatching as SemanticCorrelationMatching

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-__all__ = ["ESTIMATORS", "TRANSFORMERS", "Entry", "estimators", "name_of", "resolve"]
+__all__ = ["ESTIMATORS", "PARTS", "TRANSFORMERS", "Entry", "estimators", "name_of", "resolve"]
 
 
 @dataclass(frozen=True)
@@ -32,11 +33,22 @@ ESTIMATORS: dict[str, Entry] = {
         Entry("MultiViewPLSAClassifier", "coview.plsa.multiview", "few labels, several views", "classifier", True),
         Entry("LinkPLSA", "coview.plsa.link", "one topic mixture for several views", "transformer", True),
         Entry("CoPLSA", "coview.plsa.coregularized", "a mixture per view, kept close", "transformer", True),
+        Entry("PairwiseCoPLSA", "coview.plsa.pairwise", "clusters per view that agree on pairs", "clusterer", True),
+        Entry("VotingPLSA", "coview.plsa.voting", "clusters taught by objects on which views agree", "clusterer", True),
         Entry(
             "MultiViewNaiveBayes", _BASE + "naive_bayes", "naive Bayes per view, mean of the posteriors", "classifier"
         ),
         Entry("CoTrainingClassifier", _BASE + "co_training", "views that label objects for each other", "classifier"),
         Entry("ConsensusClustering", _BASE + "consensus", "one clustering out of one per view", "clusterer", True),
+        Entry("SphericalKMeans", _BASE + "spherical_kmeans", "clusters by angle, one view", "clusterer", True),
+        Entry("CCAClustering", _BASE + "cca_clustering", "k-means where views correlate", "clusterer"),
+        Entry(
+            "CoRegularizedSpectralClustering",
+            _BASE + "coreg_spectral",
+            "spectral clustering of views that agree",
+            "clusterer",
+            True,
+        ),
         Entry(
             "MultiViewPassiveAggressiveClassifier",
             "coview.online.passive_aggressive",
@@ -79,8 +91,12 @@ TRANSFORMERS = {
 }
 
 
+# written inside the estimators that are made of them; nobody calls them by name
+PARTS = {"ProfileMixture": "coview.baselines.profiles"}
+
+
 def _modules() -> dict[str, str]:
-    return {**TRANSFORMERS, **{name: entry.module for name, entry in ESTIMATORS.items()}}
+    return {**TRANSFORMERS, **PARTS, **{name: entry.module for name, entry in ESTIMATORS.items()}}
 
 
 def resolve(name: str) -> type[Any]:
@@ -104,3 +120,39 @@ def name_of(cls: type[Any]) -> str:
 def estimators() -> dict[str, type[Any]]:
     """Return every catalogued class by name."""
     return {name: resolve(name) for name in ESTIMATORS}
+
+
+_COMMON = (  # where estimators in model files mostly are: asking for all of scikit-learn's takes seconds
+    "pipeline",
+    "feature_extraction.text",
+    "preprocessing",
+    "linear_model",
+    "naive_bayes",
+    "cluster",
+    "decomposition",
+    "compose",
+    "impute",
+    "neighbors",
+    "svm",
+)
+
+
+@cache
+def sklearn_class(name: str) -> type[Any] | None:
+    """Return a public estimator of scikit-learn by name, or None, so that a file can name no other class."""
+    from sklearn.base import BaseEstimator
+
+    for part in _COMMON:
+        module = importlib.import_module(f"sklearn.{part}")
+        found = getattr(module, name, None) if name in module.__all__ else None
+        if isinstance(found, type) and issubclass(found, BaseEstimator):
+            return found
+    return _sklearn_classes().get(name)
+
+
+@cache
+def _sklearn_classes() -> dict[str, type[Any]]:
+    from sklearn.base import BaseEstimator
+    from sklearn.utils.discovery import all_estimators
+
+    return {name: cls for name, cls in all_estimators() if issubclass(cls, BaseEstimator)}

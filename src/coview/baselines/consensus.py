@@ -1,6 +1,7 @@
 """Consensus clustering (MVC): each view is clustered by itself, and one common pattern explains all of them.
 
-The formulas are in `coview.starts`, since other models start from the same consensus.
+The formulas are in `coview.starts`, since other models start from the same consensus. With `estimators="auto"` the
+clusterings are those of different methods (`members.py`), each with the weight that `evidence.py` gives it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator, base_seed, check_count
+from coview.baselines.ensemble import Ensemble, as_members, fit_ensemble
 from coview.data.arrays import take_rows
 from coview.data.views import Views
 from coview.exceptions import ViewsError
@@ -23,6 +25,8 @@ __all__ = ["ConsensusClustering"]
 
 
 def _can_predict(self: ConsensusClustering) -> bool:
+    if self.estimators is not None and not isinstance(self.estimators, str):
+        return all(hasattr(estimator, "predict") for _, estimator in self.estimators)
     return self.estimator is None or hasattr(self.estimator, "predict")
 
 
@@ -36,18 +40,26 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     estimator : clusterer or None, default=None
         What clusters one view, as it is given; its own number of clusters may differ from `n_clusters`. Its label -1
         (noise) counts as "no opinion". None is k-means on rows of unit length.
+    estimators : None, "auto" or list of (name, clusterer), default=None
+        What is agreed on: None is one clusterer per view, see `estimator`. "auto" fits different methods to all views
+        (graphs, angles, correlations, topics) and weighs or drops each by how well its clusters are told from every
+        view, by their stability, and by agreement; no labels are used. A list names clusterers of all views, weighed
+        likewise.
     max_iter : int, default=300
         Most updates of the consensus.
     tol : float, default=1e-7
         Stop when the divergence changes by less than this, relative to itself; 0 makes exactly `max_iter` updates.
     n_init : int, default=10
-        Number of starts of the consensus; the one that ends with the least divergence is kept.
+        Number of starts of the consensus; the one that ends with the least divergence is kept. With `estimators`,
+        every member that is kept is a start instead.
     softness : float, default=0.01
         Share of each object's cluster in a view that is spread over all clusters of that view.
     view_weights : dict or None, default=None
         Weight of each view; 1 for views that are not named.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the clusterers and of the starts.
+    verbose : int, default=0
+        1 says, on standard error, what member is being fitted and what became of it.
 
     Attributes
     ----------
@@ -56,11 +68,16 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     doc_cluster_ : ndarray (n_objects, n_clusters)
         Memberships of the training objects; rows sum to one.
     cluster_mapping_ : dict of ndarray (n_clusters, clusters of the view)
-        Share of each view's clusters in each cluster of the consensus, by view; rows sum to one.
+        Share of each view's clusters in each cluster of the consensus, by view or by member; rows sum to one.
     view_labels_ : dict of ndarray (n_objects,)
         Cluster of each training object by each view alone, -1 where it lacks the view.
     estimators_ : dict
-        Fitted clusterer of each view.
+        Fitted clusterer of each view, or of each member that was kept.
+    members_ : dict of lists
+        With `estimators`, a table: "name", "family", "weight", "telling", "stability", "agreement" and "dropped" (why,
+        or None) of each member.
+    member_labels_ : dict of ndarray (n_objects,)
+        With `estimators`, the clusters of the training objects by each member that was fitted.
     history_ : dict of lists
         "objective": minus the divergence after each update, which never falls; entry 0 is the start.
     n_iter_ : int
@@ -95,21 +112,25 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         n_clusters: int = 8,
         *,
         estimator: Any = None,
+        estimators: Any = None,
         max_iter: int = 300,
         tol: float = 1e-7,
         n_init: int = 10,
         softness: float = 0.01,
         view_weights: Any = None,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.estimator = estimator
+        self.estimators = estimators
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
         self.softness = softness
         self.view_weights = view_weights
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> ConsensusClustering:
         """Cluster each view, then find the consensus; y is ignored."""
@@ -117,23 +138,22 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         views = self._fit_views(X)
         if len(views) < self.n_clusters:
             raise ValueError(f"n_samples={len(views)} should be >= n_clusters={self.n_clusters}.")
-        weights = per_view("view_weights", self.view_weights, self.view_names_)
         seed = base_seed(self.random_state)
-        self.estimators_: dict[str, Any] = {}
-        self.view_labels_: dict[str, np.ndarray] = {}
-        for v, name in enumerate(views.names):
-            self.estimators_[name], self.view_labels_[name] = self._cluster(name, views, v, seed)
+        for name in ("view_labels_", "members_", "member_labels_", "preparation_", "member_views_"):
+            self.__dict__.pop(name, None)
+        labels, weights = self._fit_members(views, seed) if self.estimators is not None else self._fit_each(views, seed)
         found = consensus(
-            list(self.view_labels_.values()),
+            list(labels.values()),
             self.n_clusters,
             seed=seed,
             weights=weights,
             softness=self.softness,
             max_iter=self.max_iter,
             tol=self.tol,
-            n_init=self.n_init,
+            # members are few and good: each is a start, and random ones would only cost time
+            n_init=self.n_init if self.estimators is None else len(labels),
         )
-        self.cluster_mapping_ = dict(zip(views.names, found.mappings))
+        self.cluster_mapping_ = dict(zip(labels, found.mappings))
         self.doc_cluster_ = found.memberships.astype(next(views.values()).dtype)
         self.labels_ = self.doc_cluster_.argmax(axis=1)
         self.history_ = {"objective": found.objective}
@@ -159,16 +179,49 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     def _memberships(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "cluster_mapping_")
         views = self._new_views(X)
-        labels = []
-        for v, (name, matrix) in enumerate(views.items()):
-            found = np.asarray(self.estimators_[name].predict(self._prepared(matrix)))
-            known = views.present[:, v] & (found < self.cluster_mapping_[name].shape[1])
-            labels.append(np.where(known, found, -1))
-        weights = per_view("view_weights", self.view_weights, self.view_names_)
-        chosen = weights[[self.view_names_.index(name) for name in views.names]]
-        mappings = [self.cluster_mapping_[name] for name in views.names]
+        if self.estimators is not None:
+            kept = Ensemble(self.estimators_, self.member_views_, self.preparation_).predict(views)
+            weights = dict(zip(self.members_["name"], self.members_["weight"]))
+            chosen = np.array([weights[name] for name in kept])
+        else:
+            kept = {
+                name: np.where(views.present[:, v], self.estimators_[name].predict(self._prepared(matrix)), -1)
+                for v, (name, matrix) in enumerate(views.items())
+            }
+            chosen = per_view("view_weights", self.view_weights, self.view_names_)
+            chosen = chosen[[self.view_names_.index(name) for name in views.names]]
+        mappings = [self.cluster_mapping_[name] for name in kept]
+        labels = [np.where(found < part.shape[1], found, -1) for found, part in zip(kept.values(), mappings)]
         memberships = fold_in_consensus(labels, mappings, weights=chosen, softness=self.softness)
         return memberships.astype(next(views.values()).dtype)
+
+    def _fit_each(self, views: Views, seed: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """One clusterer per view."""
+        weights = per_view("view_weights", self.view_weights, self.view_names_)
+        self.estimators_: dict[str, Any] = {}
+        self.view_labels_: dict[str, np.ndarray] = {}
+        for v, name in enumerate(views.names):
+            self.estimators_[name], self.view_labels_[name] = self._cluster(name, views, v, seed)
+        return self.view_labels_, weights
+
+    def _fit_members(self, views: Views, seed: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """Different clusterers of all views, weighed by evidence."""
+        if self.estimator is not None:
+            raise ValueError("estimator clusters each view and estimators all of them: give one of the two.")
+        if self.view_weights is not None:
+            raise ValueError("view_weights weigh clusterings of single views; members get their weights by evidence.")
+        ensemble, table, labels = fit_ensemble(
+            views, *as_members(self.estimators, views, self.n_clusters, seed), self.n_clusters, seed, bool(self.verbose)
+        )
+        self.estimators_, self.member_views_, self.preparation_ = (
+            ensemble.estimators,
+            ensemble.views,
+            ensemble.preparation,
+        )
+        self.members_, self.member_labels_ = table, labels
+        weights = dict(zip(table["name"], table["weight"]))
+        kept = {name: labels[name] for name in self.estimators_}
+        return kept, np.array([weights[name] for name in kept])
 
     def _check_parameters(self) -> None:
         for name in ("n_clusters", "max_iter", "n_init"):

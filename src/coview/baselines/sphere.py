@@ -1,0 +1,253 @@
+"""Rows of length 1 and the sweeps of spherical k-means over them, sparse or dense.
+
+    labels    c_i = argmax_k <x_i, mu_k>
+    centres   mu_k = s_k / |s_k|,   s_k = sum of the x_i with label k
+    objective sum_i <x_i, mu_c_i> = sum_k |s_k|, which never falls
+
+Sums are kept and only what moved is added and taken, and bounds on angles spare the products of rows that cannot move
+(`coview.kernels.spherical`), so that late sweeps cost next to nothing. The first centres are drawn as in k-means++:
+each with probability 1 - the largest cosine to those already drawn, the best of a few candidates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from coview.engines.threads import Team, balanced_chunks
+from coview.kernels import ratio, spherical
+
+__all__ = ["DenseRows", "SparseRows", "SphereFit", "as_rows", "sphere_sweeps", "spread_rows", "unit_columns"]
+
+_SLACK = {"f": 1e-3, "d": 1e-7}  # how far the bounds must be apart: the arc cosine doubles the digits that are lost
+
+
+@dataclass(frozen=True)
+class SphereFit:
+    """Where the sweeps ended."""
+
+    labels: np.ndarray
+    sums: np.ndarray  # features x clusters
+    objective: list[float]  # entry 0 is the start
+
+    @property
+    def n_iter(self) -> int:
+        """Number of sweeps."""
+        return len(self.objective) - 1
+
+
+class SparseRows:
+    """Rows of length 1, compressed."""
+
+    def __init__(self, matrix: Any, team: Team) -> None:
+        self.matrix, self.team = matrix, team
+        self.parts = tuple(_fixed(part) for part in (matrix.data, matrix.indices, matrix.indptr))
+        self.chunks = balanced_chunks(matrix.indptr)
+
+    def cosines(self, columns: np.ndarray) -> np.ndarray:
+        """Products of all rows with columns (features x any number)."""
+        values, indices, indptr = self.parts
+        out = np.empty((self.matrix.shape[0], columns.shape[1]), dtype=columns.dtype)
+        columns = _fixed(columns)
+        self.team.map(lambda i, j: ratio.project(indptr, indices, values, columns, out, i, j), self.chunks)
+        return out
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Some rows as dense columns (features x rows)."""
+        return np.ascontiguousarray(self.matrix[rows].toarray().T)
+
+    def assign(self, centres: np.ndarray, turned: np.ndarray, state: _State) -> int:
+        """Put rows to their nearest centre; returns how many changed."""
+        values, indices, indptr = self.parts
+        far, farthest = _two_largest(turned)
+        columns, turned, slack = _fixed(centres), _fixed(turned), _SLACK[centres.dtype.char]
+
+        def work(i: int, j: int) -> int:
+            return spherical.assign_rows(
+                *(indptr, indices, values, columns, turned, far, farthest, slack),
+                *(state.labels, state.own, state.others, i, j),
+            )
+
+        return sum(self.team.map(work, self.chunks))
+
+    def move(self, rows: np.ndarray, before: np.ndarray, after: np.ndarray, sums: np.ndarray) -> None:
+        """Move rows between the sums of clusters."""
+        values, indices, indptr = self.parts
+        spherical.move_rows(indptr, indices, values, _fixed(rows), _fixed(before), _fixed(after), sums)
+
+
+class DenseRows:
+    """Rows of length 1, dense."""
+
+    def __init__(self, matrix: np.ndarray) -> None:
+        self.matrix = matrix
+
+    def cosines(self, columns: np.ndarray) -> np.ndarray:
+        """Products of all rows with columns (features x any number)."""
+        return self.matrix @ columns
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Some rows as columns (features x rows)."""
+        return np.ascontiguousarray(self.matrix[rows].T)
+
+    def assign(self, centres: np.ndarray, turned: np.ndarray, state: _State) -> int:
+        """Put rows to their nearest centre; returns how many changed."""
+        known = state.labels >= 0
+        own = np.maximum(state.labels, 0)
+        far, farthest = _two_largest(turned)
+        state.own += np.where(known, turned[own], 0)
+        state.others -= np.where(known, np.where(turned[own] == far, farthest, far), 0)
+        rows = np.flatnonzero(~(known & (state.own + _SLACK[centres.dtype.char] < state.others)))
+        if not rows.size:
+            return 0
+        scores = (self.matrix if len(rows) == len(self.matrix) else self.matrix[rows]) @ centres
+        labels = scores.argmax(axis=1)
+        best = np.take_along_axis(scores, labels[:, None], axis=1)[:, 0].astype(np.float64)
+        np.put_along_axis(scores, labels[:, None], -2.0, axis=1)
+        state.own[rows] = np.arccos(np.clip(best, -1, 1))
+        state.others[rows] = np.arccos(np.clip(scores.max(axis=1).astype(np.float64), -1, 1))
+        changed = int(np.count_nonzero(labels != state.labels[rows]))
+        state.labels[rows] = labels
+        return changed
+
+    def move(self, rows: np.ndarray, before: np.ndarray, after: np.ndarray, sums: np.ndarray) -> None:
+        """Move rows between the sums of clusters."""
+        some = self.matrix[rows].astype(np.float64, copy=False)
+        for sign, columns in ((-1.0, before), (1.0, after)):
+            here = np.flatnonzero(columns >= 0)
+            onto = (np.full(len(here), sign), (columns[here], here))
+            sums += (sparse.csr_array(onto, shape=(sums.shape[1], len(rows))) @ some).T
+
+
+@dataclass
+class _State:
+    labels: np.ndarray
+    own: np.ndarray  # upper bound of the angle to the own centre
+    others: np.ndarray  # lower bound of the angle to any other
+
+
+def as_rows(matrix: Any, team: Team) -> SparseRows | DenseRows:
+    """Rows of length 1 as the sweeps take them."""
+    return SparseRows(matrix, team) if sparse.issparse(matrix) else DenseRows(matrix)
+
+
+def spread_rows(rows: Any, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Positions of rows to start from, far from each other: k-means++ on the sphere.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = DenseRows(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+    >>> sorted(spread_rows(rows, 2, np.random.default_rng(0)).tolist())[-1]
+    2
+    """
+    n = rows.matrix.shape[0]
+    n_tries = 2 + int(np.log(n_clusters))
+    chosen = [int(rng.integers(n))]
+    nearest = rows.cosines(rows.take(np.array(chosen)))[:, 0].astype(np.float64)
+    for _ in range(n_clusters - 1):
+        gap = np.maximum(1.0 - nearest, 0.0)
+        gap[gap < 1e-12] = 0.0
+        gap[chosen] = 0.0  # an empty row is far from everything, itself included
+        if not gap.any():  # fewer different rows than clusters
+            free = np.setdiff1d(np.arange(n), chosen)
+            chosen.append(int(rng.choice(free)) if free.size else chosen[-1])
+            continue
+        cumulated = np.cumsum(gap)
+        tries = np.minimum(np.searchsorted(cumulated, rng.random(n_tries) * cumulated[-1], side="right"), n - 1)
+        reached = np.maximum(nearest[:, None], rows.cosines(rows.take(tries)))
+        best = int(reached.sum(axis=0, dtype=np.float64).argmax())
+        chosen.append(int(tries[best]))
+        nearest = reached[:, best]
+    return np.array(chosen)
+
+
+def sphere_sweeps(rows: Any, centres: np.ndarray, max_iter: int, tol: float) -> SphereFit:
+    """Sweep until no label changes or the objective hardly does; `tol` = 0 makes exactly `max_iter` sweeps.
+
+    Parameters
+    ----------
+    rows : SparseRows or DenseRows
+        The objects.
+    centres : ndarray (n_features, n_clusters)
+        Where to start, columns of length 1, in the type of the rows.
+    max_iter, tol : int, float
+        When to stop.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = DenseRows(np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]]))
+    >>> fit = sphere_sweeps(rows, np.eye(2), max_iter=10, tol=1e-9)
+    >>> fit.labels.tolist(), np.round(fit.objective, 3).tolist()
+    ([0, 0, 1], [2.8, 2.897])
+    """
+    n, n_clusters = rows.matrix.shape[0], centres.shape[1]
+    state = _State(np.full(n, -1, dtype=np.int64), np.zeros(n), np.full(n, np.pi))
+    sums = np.zeros(centres.shape)
+    rows.assign(centres, np.zeros(n_clusters), state)
+    labels = np.full(n, -1, dtype=np.int64)
+    objective = [float(np.cos(state.own).sum())]
+    for _ in range(max_iter):
+        moved = np.flatnonzero(labels != state.labels)
+        if moved.size:
+            rows.move(moved, labels[moved], state.labels[moved], sums)
+            labels = state.labels.copy()
+        _fill_empty(rows, state, labels, sums)
+        lengths = np.linalg.norm(sums, axis=0)
+        objective.append(max(float(lengths.sum()), objective[-1]))
+        after = unit_columns(sums, centres)
+        turned = 2 * np.arcsin(np.clip(np.linalg.norm((after - centres).astype(np.float64), axis=0) / 2, 0, 1))
+        centres = after
+        changed = rows.assign(centres, turned, state)
+        if tol > 0 and (not changed or objective[-1] - objective[-2] <= tol * objective[-1]):
+            break
+    return SphereFit(state.labels, sums, objective)
+
+
+def unit_columns(sums: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """Columns of length 1 in the type of `before`; an empty column stays as it was before.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> unit_columns(np.array([[3.0, 0.0], [4.0, 0.0]]), np.eye(2))
+    array([[0.6, 0. ],
+           [0.8, 1. ]])
+    """
+    length = np.linalg.norm(sums, axis=0)
+    empty = length <= 1e-12
+    found = (sums / np.where(empty, 1.0, length)).astype(before.dtype)
+    if empty.any():
+        found[:, empty] = before[:, empty]
+    return found
+
+
+def _fill_empty(rows: Any, state: _State, labels: np.ndarray, sums: np.ndarray) -> None:
+    """Give a cluster without objects the one that is worst off where it is."""
+    sizes = np.bincount(labels, minlength=sums.shape[1])
+    for k in np.flatnonzero(sizes == 0):
+        crowded = sizes[labels] > 1
+        if not crowded.any():
+            return
+        i = int(np.where(crowded, state.own, -1.0).argmax())
+        rows.move(np.array([i]), labels[[i]], np.array([k]), sums)
+        sizes[labels[i]] -= 1
+        sizes[k] += 1
+        labels[i] = state.labels[i] = k
+        state.own[i], state.others[i] = 0.0, 0.0  # unknown: it is looked at in the next sweep
+
+
+def _two_largest(turned: np.ndarray) -> tuple[float, float]:
+    order = np.sort(turned)
+    return float(order[-1]), float(order[-2]) if len(order) > 1 else 0.0
+
+
+def _fixed(array: np.ndarray) -> np.ndarray:
+    """Read-only, so that one compiled kernel serves every caller."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,107 @@
+"""Co-regularised spectral clustering: its forms, new objects, missing views, and what the pull does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+from sklearn.cluster import KMeans
+
+from coview import CoRegularizedSpectralClustering, Views, clustering_accuracy
+
+FORMS = ("pairwise", "centroid", "sum", "joined")
+
+
+def rings(n: int = 300, seed: int = 0) -> tuple[Views, np.ndarray]:
+    """Two rings, one around the other, in one view; three groups in the other: k-means is lost, graphs are not."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    angle = rng.uniform(0, 2 * np.pi, n)
+    ring = (1 + 3 * y)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]) + 0.1 * rng.normal(size=(n, 2))
+    blobs = 3.0 * y[:, None] + rng.normal(size=(n, 3))
+    return Views(ring=ring, blobs=blobs), y
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_finds_the_groups_and_places_new_objects(form):
+    X, y = rings(600)
+    model = CoRegularizedSpectralClustering(2, form=form, random_state=0).fit(X[:400])
+    assert clustering_accuracy(y[:400], model.labels_) > 0.95
+    assert clustering_accuracy(y[400:], model.predict(X[400:])) > 0.95
+    assert_array_equal(model.predict(X[:400]), model.labels_)
+    for name in X.names:
+        assert clustering_accuracy(y[400:], model.predict(X[400:].select(name))) > 0.85
+
+
+def test_one_view_is_spectral_clustering():
+    X, y = rings()
+    model = CoRegularizedSpectralClustering(2, n_neighbors=10, random_state=0).fit(X["ring"])
+    assert clustering_accuracy(y, model.labels_) > 0.95
+    assert clustering_accuracy(y, KMeans(2, n_init=5, random_state=0).fit(X["ring"]).labels_) < 0.8
+
+
+@pytest.mark.parametrize("form", ["pairwise", "centroid"])
+def test_the_objective_never_falls(form):
+    X, _ = rings()
+    model = CoRegularizedSpectralClustering(2, form=form, weight=0.5, tol=0, max_iter=8, random_state=0).fit(X)
+    history = np.array(model.history_["objective"])
+    assert len(history) == 9
+    assert (np.diff(history) >= -1e-9).all()
+    assert history[-1] > history[0]
+
+
+def test_the_pull_makes_the_views_agree():
+    rng = np.random.default_rng(0)
+    X = Views(a=rng.normal(size=(200, 3)), b=rng.normal(size=(200, 3)))
+    spans = []
+    for weight in (0.0, 5.0):
+        model = CoRegularizedSpectralClustering(3, form="pairwise", weight=weight, tol=1e-6, random_state=0).fit(X)
+        a, b = (np.linalg.qr(part)[0] for part in np.split(model.embedding_, 2, axis=1))
+        spans.append(np.linalg.norm(a.T @ b))
+    assert spans[1] > spans[0] + 0.2
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_objects_that_lack_a_view_are_placed_by_the_others(form):
+    X, y = rings()
+    present = np.ones((len(X), 2), dtype=bool)
+    present[:60, 0] = False
+    partial = Views(ring=np.where(present[:, :1], X["ring"], 0), blobs=X["blobs"], present=present)
+    model = CoRegularizedSpectralClustering(2, form=form, random_state=0).fit(partial)
+    assert clustering_accuracy(y, model.labels_) > 0.85
+
+
+def test_a_view_of_no_weight_has_no_say():
+    X, y = rings()
+    noise = Views(ring=X["ring"], noise=np.random.default_rng(1).normal(size=(len(X), 3)))
+    model = CoRegularizedSpectralClustering(2, form="sum", view_weights={"noise": 0}, random_state=0).fit(noise)
+    assert clustering_accuracy(y, model.labels_) > 0.95
+
+
+def test_sparse_and_dense_counts_agree():
+    rng = np.random.default_rng(0)
+    y = np.arange(150) % 3
+    counts = rng.poisson(4 * rng.gamma(0.2, size=(3, 40))[y]) * 1.0
+    first, second = (
+        CoRegularizedSpectralClustering(3, random_state=0).fit(Views(words=part)).labels_
+        for part in (counts, sparse.csr_array(counts))
+    )
+    assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"n_clusters": 0}, "n_clusters must be a whole number of at least 1, got 0"),
+        ({"n_clusters": 999}, "n_samples=300 should be >= n_clusters=999"),
+        ({"form": "triple"}, "form must be one of"),
+        ({"weight": -1}, "weight must be a number of at least 0, got -1"),
+        ({"n_neighbors": 0}, "n_neighbors must be a whole number of at least 1, got 0"),
+        ({"metric": "hamming"}, "metric must be one of"),
+        ({"view_weights": {"images": 1}}, "'images'"),
+    ],
+)
+def test_bad_parameters_are_refused(change, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        CoRegularizedSpectralClustering(**change).fit(rings()[0])
