@@ -87,7 +87,7 @@ def test_predicting_with_one_view_of_two(run, folder, tmp_path):
 
 
 def test_a_config_records_a_run_and_repeats_it(run, folder, tmp_path):
-    first, again, config = tmp_path / "a.coview", tmp_path / "b.coview", tmp_path / "run.toml"
+    first, again, config = tmp_path / "a 🦊.coview", tmp_path / "b.coview", tmp_path / "run.toml"
     code, _, _ = run("fit", "PLSA", "--data", folder, "--set", "n_components=3", "--out", first, "--config", config)
     assert code == 0
     code, _, _ = run("fit", "--config", config, "--out", again)
@@ -100,7 +100,7 @@ def test_a_config_records_a_run_and_repeats_it(run, folder, tmp_path):
 def test_a_retriever_of_a_table_answers_raw_words(run, pages, tmp_path):
     model = tmp_path / "r.coview"
     words = ["--table", pages, "--text", "words=body", "--text", "title=title", "--id", "key"]
-    code, _, error = run("fit", "CrossModalRetriever", *words, "--set", "model=LinkPLSA(2)", "--out", model)
+    code, _, error = run("fit", "CrossModalRetriever", *words, "--set", "model=LinkPLSA(2, n_init=8)", "--out", model)
     assert code == 0, error
     asked = ["--model", model, "--source", "words", "--target", "title", "-k", "3", "--json"]
     code, out, _ = run("search", "salt", *asked)

@@ -63,3 +63,13 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
         write_table({"id": [object()]}, path)
     assert json.loads(path.read_text()) == [{"id": "a"}]
     assert [file.name for file in tmp_path.iterdir()] == ["t.json"]
+
+
+def test_labels_of_a_table_are_joined_by_its_ids(tmp_path):
+    table = {"key": ["a", "b", "c"], "body": ["x", "y", "z"]}
+    (tmp_path / "y.csv").write_text("id,label\nc,C\nb,B\na,A\n")
+    assert read_labels(str(tmp_path / "y.csv"), table, "key").tolist() == ["A", "B", "C"]
+    with pytest.raises(ValueError, match="--id COLUMN"):
+        read_labels(str(tmp_path / "y.csv"), table)
+    with pytest.raises(ValueError, match="have no ids"):
+        read_labels(str(tmp_path / "y.csv"), Views(words=np.eye(3)))

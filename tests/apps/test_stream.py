@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from coview import load
+from coview.apps import cli
 
 
 def coview(*words: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
@@ -54,8 +56,9 @@ def test_standard_input_as_json_and_going_on(tmp_path, mail):
     assert json.loads(again.stdout.splitlines()[0])["accuracy"] > lines[0]["accuracy"]
 
 
-def test_bad_input_ends_with_code_2_and_a_sentence(tmp_path):
-    for words, message in (
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
         (("none.jsonl",), "There is no file none.jsonl"),
         (("-",), "say --format"),
         (("-", "--format", "xml"), "no known format"),
@@ -64,8 +67,18 @@ def test_bad_input_ends_with_code_2_and_a_sentence(tmp_path):
         (("-", "--format", "svmlight", "--views", "a,b"), "how many belong to each of the views a, b"),
         (("-", "--format", "jsonl", "--update", "fast"), "update must be one of"),
         (("-", "--format", "jsonl", "--label", "kind"), "no 'kind' in its first 1 rows; there are 'label', 'v'"),
-    ):
-        run = coview(*words, text='{"label": 1, "v": {"a": 1}}\n')
-        assert run.returncode == 2, words
-        assert message in run.stderr and "Traceback" not in run.stderr
+    ],
+)
+def test_bad_input_ends_with_code_2_and_a_sentence(words, message, monkeypatch, capsys):
+    text = io.TextIOWrapper(io.BytesIO(b'{"label": 1, "v": {"a": 1}}\n'), encoding="utf-8")
+    monkeypatch.setattr(sys, "stdin", text)
+    monkeypatch.setattr(sys, "argv", ["coview", "stream", *words])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    error = capsys.readouterr().err
+    assert end.value.code == 2
+    assert message in error and "Traceback" not in error
+
+
+def test_help_shows_an_example():
     assert "coview stream mail.jsonl" in coview("--help").stdout

@@ -92,3 +92,15 @@ def test_text_in_another_encoding_is_refused(tmp_path):
     (tmp_path / "a.csv").write_bytes("x\nm\xfcll\n".encode("latin-1"))
     with pytest.raises(DataFileError, match="UTF-8"):
         read_columns(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize("cell", ["1234567890123456789", "2023_01", "nan", "inf", "007", "1e", "0x1f"])
+def test_what_only_looks_like_a_number_stays_text(tmp_path, cell):
+    (tmp_path / "a.csv").write_text(f"x\n{cell}\n12\n")
+    assert read_columns(tmp_path / "a.csv")["x"] == [cell, "12"]
+
+
+@pytest.mark.parametrize(("cell", "value"), [("1.5", 1.5), ("-3", -3), (".5", 0.5), ("1e3", 1000), ("0", 0), ("2.", 2)])
+def test_numbers_are_numbers(tmp_path, cell, value):
+    (tmp_path / "a.csv").write_text(f"x\n{cell}\n12\n")
+    assert read_columns(tmp_path / "a.csv")["x"].tolist() == [value, 12]

@@ -51,7 +51,7 @@ def compare(
     check_writable(out)
     _check_figure(plot)
     X = read_input(view or [], data, table)
-    y = read_labels(labels, X)
+    y = read_labels(labels, X, id)
     if table is not None:
         X = table_front(text or [], columns or [], id).fit_transform(X)
     result = run(

@@ -48,10 +48,10 @@ def write_config(ctx: Any, config: Path, options: dict[str, Any]) -> None:
         if value is None or value == [] or value == ():
             continue
         if isinstance(value, (list, tuple)):
-            lines.append(f"{name} = [{', '.join(json.dumps(str(each)) for each in value)}]")
+            lines.append(f"{name} = [{', '.join(json.dumps(str(each), ensure_ascii=False) for each in value)}]")
         elif isinstance(value, (bool, int, float)):
             lines.append(f"{name} = {json.dumps(value)}")
         else:
-            lines.append(f"{name} = {json.dumps(str(value))}")
+            lines.append(f"{name} = {json.dumps(str(value), ensure_ascii=False)}")
     with atomic_path(config) as beside:
         beside.write_text("\n".join(lines) + "\n", encoding="utf-8")

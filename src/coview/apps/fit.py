@@ -79,7 +79,7 @@ def run_fit(
     front = table_front(text or [], columns or [], id) if table is not None else None
     made = build_model(model, settings, step or [], front, seed)
     X = read_input(view or [], data, table)
-    y = read_labels(labels, X)
+    y = read_labels(labels, X, id)
     _show_progress(made, settings, quiet)
     begun = time.perf_counter()
     with warnings.catch_warnings():
@@ -90,7 +90,14 @@ def run_fit(
             raise KeyboardInterrupt(str(error)) from None
     seconds = time.perf_counter() - begun
     save(made, out)
-    return {**_described(made, y), "seconds": round(seconds, 2), "out": str(out)}
+    return {**_described(made, y), "seconds": round(seconds, 2), "out": str(out), "next": _next(made, out)}
+
+
+def _next(made: Any, out: Path) -> str:
+    """The command that puts the model to use."""
+    if hasattr(made, "search"):
+        return f'coview search "..." --model {out}'
+    return f"coview {'predict' if hasattr(made, 'predict') else 'transform'} {out} --help"
 
 
 def _show_progress(made: Any, settings: dict[str, Any], quiet: bool) -> None:
@@ -142,7 +149,7 @@ def _show(found: dict[str, Any]) -> None:
 
     grid = Grid(title=f"{found['model']} fitted", show_header=False)
     for key, value in found.items():
-        if key in ("model", "out"):
+        if key in ("model", "out", "next"):
             continue
         if key == "objective":
             value = f"{value[0]:,.1f} -> {value[1]:,.1f}"
@@ -154,5 +161,5 @@ def _show(found: dict[str, Any]) -> None:
     console = Console(highlight=False)
     console.print(grid)
     out = found["out"]
-    line = f"Written to {out}. Next: coview info {out}, coview report {out}, coview predict {out} --help"
+    line = f"Written to {out}. Next: coview info {out}, coview report {out} --help, {found['next']}"
     console.print(line, soft_wrap=True, markup=False)

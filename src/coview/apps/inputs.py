@@ -8,7 +8,7 @@ from typing import Any
 
 from coview.exceptions import DataFileError
 
-__all__ = ["named_paths", "read_input", "read_labels", "table_front"]
+__all__ = ["id_column", "named_paths", "read_input", "read_labels", "table_front"]
 
 
 def read_input(views: Sequence[str], data: Path | None, table: Path | None) -> Any:
@@ -71,8 +71,11 @@ def _check_there(path: Path) -> None:
 # -- labels
 
 
-def read_labels(source: str | None, X: Any) -> Any:
-    """Return one label per object: of a file, or of a column of the table that X is; empty cells have no label."""
+def read_labels(source: str | None, X: Any, id: str | None = None) -> Any:
+    """Return one label per object: of a file, or of a column of the table that X is; empty cells have no label.
+
+    A file of ids and labels is joined by the ids of the views, or by the column `id` of the table.
+    """
     if source is None:
         return None
     table = None if hasattr(X, "present") else X
@@ -86,11 +89,23 @@ def read_labels(source: str | None, X: Any) -> Any:
     n_rows = len(X) if table is None else len(_values(table, _columns(table)[0]))
     ids, labels = _labels_of_file(path, n_rows)
     own = getattr(X, "ids", None)
-    if ids is not None and own is not None:
+    if table is not None and id in _columns(table):
+        own = _values(table, str(id))
+    if ids is not None and own is None:
+        hint = "Name the column of the table that holds them: --id COLUMN" if table is not None else "Give labels alone"
+        raise DataFileError(f"{path} labels objects by id, but the objects have no ids. {hint}.")
+    if ids is not None:
         return _cleaned(_by_id(path, ids, labels, own))
     if len(labels) != n_rows:
         raise DataFileError(f"{path} holds {len(labels)} labels, but there are {n_rows} objects.")
     return _cleaned(labels)
+
+
+def id_column(model: Any) -> str | None:
+    """Return the column of a raw table that names the objects, as the model's first step knows it."""
+    inner = getattr(model, "front_", None)  # a retriever holds that step itself
+    first = model.steps[0][1] if hasattr(model, "steps") else inner
+    return getattr(first, "id", None)
 
 
 def _columns(table: Any) -> list[str]:

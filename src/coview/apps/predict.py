@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from coview.apps.config import merge_config, write_config
-from coview.apps.inputs import read_input
+from coview.apps.inputs import id_column, read_input
 from coview.apps.options import Config, Data, Json, Table, View
 from coview.apps.outputs import check_writable, plain, write_table
 
@@ -128,8 +128,7 @@ def _ids(model: Any, X: Any, n_rows: int) -> Any:
     ids = getattr(X, "ids", None)
     if ids is not None:
         return ids
-    front = model.steps[0][1] if hasattr(model, "steps") else None
-    key = getattr(front, "id", None)
+    key = id_column(model)
     if key is not None and key in (list(X) if isinstance(X, Mapping) else list(getattr(X, "columns", []))):
         return list(X[key])
     return range(n_rows)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from coview.apps.inputs import named_paths, read_input, read_labels
+from coview.apps.inputs import id_column, named_paths, read_input, read_labels
 from coview.apps.options import Data, Labels, Table, View
 
 __all__ = ["report", "run_report"]
@@ -72,12 +72,13 @@ def run_report(
     if labels is not None and not given:
         raise ValueError("--labels needs the objects that they belong to: give --view, --data or --table too.")
     X = read_input(view, data, table) if given else None
-    y = read_labels(labels, X)
+    key = id_column(found)
+    y = read_labels(labels, X, key)
     source: Any = {name: str(path) for name, path in named_paths(view).items()} if view else None
     if data is not None:
         source = str(data)
     if fitted_labels is not None:
-        options["y_fit"] = read_labels(fitted_labels, X)
+        options["y_fit"] = read_labels(fitted_labels, X, key)
     options |= {"model_path": str(model), "data": source, "labels": labels, "saved_with": outline(model)["versions"]}
     options["table"] = None if table is None else str(table)
     return make_report(found, X, y, **options)

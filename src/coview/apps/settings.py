@@ -58,6 +58,9 @@ def build_model(name: str, settings: dict[str, Any], steps: Sequence[str], front
     from sklearn.pipeline import make_pipeline
 
     cls = find_class(name)
+    for value in settings.values():
+        if hasattr(value, "get_params") and value.get_params(deep=False).get("random_state", seed) is None:
+            value.set_params(random_state=seed)
     before = [*([front] if front is not None else []), *(_step(step) for step in steps)]
     if "random_state" in inspect.signature(cls).parameters:
         settings = {"random_state": seed, **settings}
@@ -113,7 +116,7 @@ def _value(text: str) -> Any:
         return _call(node, text)
     try:
         return ast.literal_eval(node)
-    except ValueError:
+    except (TypeError, ValueError):
         return text
 
 

@@ -17,8 +17,8 @@ from coview.exceptions import DataFileError
 __all__ = ["TABLES", "read_columns"]
 
 TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
-_CODE = re.compile(r"[+-]?0\d")  # 007 is a name, not a number
-_INTEGER = re.compile(r"[+-]?\d{1,18}")
+_INTEGER = re.compile(r"[+-]?(0|[1-9]\d{0,17})")  # 007 is a name, and so is what 64 bits do not hold
+_NUMBER = re.compile(r"[+-]?((0|[1-9]\d{0,17})(\.\d*)?|\.\d+)([eE][+-]?\d+)?")  # Python would take nan and 2023_01 too
 
 
 def read_columns(path: str | Path) -> Any:
@@ -88,13 +88,10 @@ def _check_header(path: Path, header: list[str]) -> None:
 def _typed(cells: list[str]) -> Any:
     """Numbers where every filled cell is one, else texts, None where a cell is empty."""
     filled = [cell.strip() for cell in cells if cell.strip()]
-    if filled and not any(_CODE.match(cell) for cell in filled):
+    if filled and all(_NUMBER.fullmatch(cell) for cell in filled):
         if len(filled) == len(cells) and all(_INTEGER.fullmatch(cell) for cell in filled):
             return np.array([int(cell) for cell in filled])
-        try:
-            return np.array([float(cell) if cell.strip() else np.nan for cell in cells])
-        except ValueError:
-            pass  # a cell that is no number: the column is text
+        return np.array([float(cell) if cell.strip() else np.nan for cell in cells])
     return [cell if cell.strip() else None for cell in cells]
 
 

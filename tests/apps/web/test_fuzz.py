@@ -20,8 +20,8 @@ from coview.apps.web.run import running
 from coview.apps.web.service import Service
 from coview.exceptions import ModelFileError
 
-N_REQUESTS = int(os.environ.get("COVIEW_FUZZ", 500))
-N_FILES = int(os.environ.get("COVIEW_FUZZ_FILES", 200))
+N_REQUESTS = int(os.environ.get("COVIEW_FUZZ", 200))
+N_FILES = int(os.environ.get("COVIEW_FUZZ_FILES", 100))
 SEED = int(os.environ.get("COVIEW_FUZZ_SEED", 0))
 PATHS = ["/predict", "/transform", "/search", "/api/labels", "/api/known"]
 GETS = ["/search", "/api/groups/topic/0", "/api/objects", "/api/objects/1", "/api/disagreement", "/api/why", "/info"]
