@@ -80,7 +80,7 @@ def ranks(kind: str) -> list[str]:
     values = [f"{against[method]:.3f}" if method in against else "" for method in METHODS]
     lines.append(f"| p against {best} | " + " | ".join(values) + " |")
     what = f"Friedman's test over {len(table)} rows: chi2 = {found['statistic']:.1f}, p = {found['p_value']:.2g}."
-    how = "p: Wilcoxon's signed-rank test, two-sided, corrected for the number of methods (Holm)."
+    how = "p: Wilcoxon's signed-rank test, two-sided, corrected for all pairs of methods (Holm)."
     return [*lines, "", f"{what} {how} Rows of one data set are not independent, so all p are too small.", ""]
 
 

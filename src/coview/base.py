@@ -77,6 +77,8 @@ class MultiViewEstimator(BaseEstimator):
         -------
         Report
         """
+        if isinstance(X, str):
+            raise TypeError(f"report takes the data first, got {X!r}. Write the page with report(X, y, path={X!r}).")
         # reports stand above the models: nothing here may import them, so they are looked up by name when asked for
         made = importlib.import_module("coview.report.report").make_report(self, X, y, **options)
         if path is not None:

@@ -52,7 +52,8 @@ def test_a_table_is_fitted_and_predicted_with_its_own_words(run, pages, tmp_path
     words = ["--table", pages, "--text", "words=body", "--text", "title=title", "--id", "key", "--labels", "kind"]
     code, out, _ = run("fit", "MultiViewNaiveBayes", *words, "--out", model, "--json")
     assert code == 0
-    assert json.loads(out)["classes"] == ["land", "water"]
+    found = json.loads(out)
+    assert list(found["classes"]) == ["land", "water"] and "scores" not in found  # those labels were learned from
     code, _, _ = run("predict", model, "--table", pages, "--out", tmp_path / "p.csv", "--proba")
     assert code == 0
     with open(tmp_path / "p.csv") as stream:
@@ -128,6 +129,7 @@ def test_info_shows_a_model_without_loading_it(run, pages, tmp_path):
         (["fit", "PLSA", "--set", "n_components=3", "--data", "d"], "--out"),
         (["fit", "PLSA", "--set", "n_components", "--data", "d", "-o", "m"], "NAME=VALUE"),
         (["fit", "PLSA", "--text", "a=b", "--data", "d", "-o", "m"], "--table"),
+        (["fit", "PLSA", "--table", "pages.csv", "-o", "m"], "--text words=COLUMN"),
         (["predict"], "coview predict model.coview"),
         (["predict", "absent.coview", "--data", "d"], "absent"),
         (["predict", "m.coview", "--data", "d", "--out", "x.docx"], ".csv"),
@@ -177,3 +179,23 @@ def test_every_command_shows_an_example(run):
     for command in cli.EXAMPLES:
         _, out, _ = run(command.__name__, "--help")
         assert f"coview {command.__name__}" in " ".join(out.split())
+
+
+def test_a_classifier_asks_for_labels_and_a_model_of_tables_for_a_table(run, folder, pages, tmp_path):
+    code, _, error = run("fit", "MultiViewNaiveBayes", "--data", folder, "--out", tmp_path / "m.coview")
+    assert code == 2 and "--labels" in error
+    model = tmp_path / "m.coview"
+    run("fit", "MultiViewPLSA", "--table", pages, "--text", "words=body", "--set", "n_clusters=2", "--out", model)
+    code, _, error = run("predict", model, "--data", folder)
+    assert code == 2 and "--table" in error
+
+
+def test_a_retriever_is_reported_and_transformed_with_its_ids(run, pages, tmp_path):
+    model = tmp_path / "r.coview"
+    words = ["--table", pages, "--text", "words=body", "--text", "title=title", "--id", "key"]
+    code, out, _ = run("fit", "CrossModalRetriever", *words, "--out", model)
+    assert code == 0 and "--source words --target title" in out
+    code, out, _ = run("transform", model, "--table", pages)
+    assert code == 0 and out.splitlines()[1].startswith("p0,")
+    code, _, error = run("report", model, "--table", pages, "--out", tmp_path / "r.html")
+    assert code == 0, error

@@ -45,6 +45,20 @@ def test_sparse_rows_have_the_same_graph():
     assert_allclose(wide.toarray(), dense.toarray(), atol=1e-6)
 
 
+def test_an_outlier_beside_a_pile_is_in_the_graph_but_hardly():
+    rows = np.array([[0.0], [0.0], [0.0], [0.0], [100.0]])
+    graph = neighbour_graph(rows, np.ones(5, dtype=bool), 2).toarray()
+    assert graph[:4, :4].max() == 1
+    assert 0 < graph[4].max() <= 1e-6
+    assert Graph.of(sparse.csr_array(graph)).lift[4] > 0  # it has a say
+
+
+def test_a_pile_of_equal_rows_is_joined_fully_and_apart_from_others():
+    rows = np.repeat([[0.0], [7.0]], 4, axis=0)
+    graph = neighbour_graph(rows, np.ones(8, dtype=bool), 3).toarray()
+    assert_array_equal(graph, np.kron(np.eye(2), 1 - np.eye(4)))
+
+
 def test_absent_and_empty_rows_have_no_edges():
     counts = np.random.default_rng(0).poisson(1.0, size=(20, 6)) * 1.0
     counts[3] = 0

@@ -63,6 +63,13 @@ def test_a_clusterer_that_cannot_predict_has_labels_only():
     assert not hasattr(model, "predict")
 
 
+@pytest.mark.parametrize("later", [{"estimators": "auto"}, {"estimator": AgglomerativeClustering(3)}])
+def test_parameters_that_change_after_the_fit_do_not_change_what_was_fitted(later):
+    X, _ = corpus()
+    model = ConsensusClustering(3, random_state=0).fit(X)
+    assert_array_equal(model.set_params(**later).predict(X), model.labels_)
+
+
 def test_noise_is_no_opinion():
     points = np.repeat([[0.0, 0.0], [9.0, 9.0]], 10, axis=0)
     outlier = points.copy()

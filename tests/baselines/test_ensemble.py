@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
+from scipy.sparse.linalg import ArpackNoConvergence
 from sklearn.cluster import KMeans
 
 from coview import (
@@ -118,6 +119,26 @@ def test_a_member_that_fails_is_reported_and_the_others_go_on(counts):
     model = ConsensusClustering(3, estimators=members, random_state=0).fit(counts.views)
     assert dict(zip(model.members_["name"], model.members_["dropped"]))["broken"] == "it failed: it is broken."
     assert normalized_mutual_info(counts.target, model.labels_) > 0.8
+
+
+class Stuck(KMeans):
+    """A clusterer whose eigenvectors are not found in time."""
+
+    def fit_predict(self, X, y=None):
+        raise ArpackNoConvergence("no eigenvectors.", np.empty(0), np.empty((0, 0)))
+
+
+def test_a_member_whose_eigenvectors_do_not_converge_is_left_out(counts):
+    members = [("sphere", SphericalKMeans(3)), ("cca", CCAClustering(3)), ("stuck", Stuck(3))]
+    model = ConsensusClustering(3, estimators=members, random_state=0).fit(counts.views)
+    assert "no eigenvectors" in dict(zip(model.members_["name"], model.members_["dropped"]))["stuck"]
+
+
+def test_parameters_that_change_after_the_fit_do_not_change_what_was_fitted(counts):
+    members = [("sphere", SphericalKMeans(3)), ("cca", CCAClustering(3))]
+    model = ConsensusClustering(3, estimators=members, random_state=0).fit(counts.views)
+    model.set_params(estimators=None)
+    assert_array_equal(model.predict(counts.views), model.labels_)
 
 
 def test_if_all_fail_the_last_reason_is_given(counts):

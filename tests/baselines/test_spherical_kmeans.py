@@ -62,7 +62,7 @@ def test_the_objective_is_the_sum_of_cosines_and_never_falls():
     X, _ = texts()
     model = SphericalKMeans(4, random_state=0).fit(X)
     history = np.array(model.history_["objective"])
-    assert (np.diff(history) >= 0).all()
+    assert (np.diff(history) >= -1e-9 * np.abs(history[:-1])).all()
     assert_allclose(model.score(X), history[-1], rtol=1e-9)
     assert_allclose(model.transform(X), normalize(X) @ model.centroids_["x"].T, atol=1e-12)
 

@@ -106,6 +106,67 @@ def test_what_cannot_travel_is_said():
     assert found.status == "failed" and found.note.startswith("It cannot be sent to another process")
 
 
+class Unreadable:
+    """Leaves its process without trouble, and fails on the way in."""
+
+    def __init__(self, given):
+        self.given = given
+
+    def __reduce__(self):
+        return int, (self.given,)
+
+
+def give_unreadable(shared, job):
+    yield 1
+    if job is not None:
+        yield Unreadable(job)
+        yield 98  # of this job, and of no other
+    yield 2
+
+
+@pytest.mark.parametrize(("given", "kind"), [([], "TypeError"), ("x", "ValueError")])
+def test_a_part_that_cannot_be_read_ends_one_job_only(given, kind):
+    first, second = run_jobs(give_unreadable, None, [given, None], n_jobs=1, budget=60)
+    assert (first.status, first.parts) == ("failed", [1])
+    assert first.note.startswith(f"What it gave cannot be read: {kind}")
+    assert (second.status, second.parts) == ("done", [1, 2])
+
+
+def give_unsendable(shared, job):
+    import threading
+
+    yield 1
+    if job:
+        yield b"x" * 1_000_000, threading.Lock()  # so long that its start is written before its end is seen
+
+
+def test_a_part_that_cannot_be_sent_ends_one_job_only():
+    first, second = run_jobs(give_unsendable, None, [True, False], n_jobs=1, budget=60)
+    assert (first.status, first.parts) == ("failed", [1]) and "pickle" in first.note
+    assert (second.status, second.parts) == ("done", [1])
+
+
+class SlowToLoad:
+    def __reduce__(self):
+        return time.sleep, (60,)
+
+
+def test_a_job_that_takes_long_to_load_is_over_budget():
+    first, second = run_jobs(work, 10, [[SlowToLoad()], [1]], n_jobs=1, budget=2.0)
+    assert (first.status, first.note) == ("over budget", "Stopped after 2 s.")
+    assert (second.status, second.parts) == ("done", [11])
+
+
+class SlowShared:
+    def __reduce__(self):
+        return time.sleep, (2.5,)
+
+
+def test_the_time_that_a_worker_takes_to_start_is_not_the_jobs():
+    (found,) = run_jobs(work, SlowShared(), [["print"]], n_jobs=1, budget=2.0)
+    assert (found.status, found.parts) == ("done", ["print"])
+
+
 def test_workers_are_never_more_than_tasks():
     assert worker_count(8, 3) == 3 and worker_count(-1, 1) == 1
     with pytest.raises(ValueError, match="n_jobs must not be 0"):

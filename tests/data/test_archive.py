@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -387,6 +388,48 @@ def test_arrays_of_another_type_or_shape_are_found(path, change):
         tensors = {key: stream.get_tensor(key) for key in stream.keys()}  # noqa: SIM118
         metadata = stream.metadata()
     save_file({**tensors, **change}, path, metadata=metadata)
+    with pytest.raises(ModelFileError, match="cut short or altered"):
+        read(path)
+
+
+def altered(path, old, new):
+    """Write other words in the description of a file, and a checksum that fits them."""
+    with safe_open(path, framework="numpy") as stream:
+        tensors = {key: stream.get_tensor(key) for key in stream.keys()}  # noqa: SIM118
+        header = json.loads(stream.metadata()["coview"])
+    text = tensors["json"].tobytes()
+    assert old in text
+    text = text.replace(old, new)
+    del header["sha256"]
+    plain = json.dumps(header, separators=(",", ":")).encode()
+    header["sha256"] = hashlib.sha256(plain + text).hexdigest()
+    metadata = {"coview": json.dumps(header, separators=(",", ":"))}
+    save_file({**tensors, "json": np.frombuffer(text, dtype=np.uint8)}, path, metadata=metadata)
+
+
+def test_an_altered_description_with_its_checksum_is_read(path):
+    write(path, ["ab"])
+    altered(path, b'"ab"', b'"cd"')
+    assert read(path) == ["cd"]
+
+
+@pytest.mark.parametrize(
+    ("value", "old", "new"),
+    [
+        (np.array(["ab"] * 2**18), b'"width":2', b'"width":%d' % (2**29 - 1)),
+        (np.array(["ab", "c"]), b'"width":2', b'"width":%d' % 2**50),
+        (np.array(["ab", "c"]), b'"width":2', b'"width":%d' % 2**80),
+        (np.array(["ab", "c"]), b'"shape":[2]', b'"shape":[%d]' % 2**50),
+        (np.array(["ab", 1], dtype=object), b'"shape":[2]', b'"shape":[%d]' % 2**80),
+        (sparse.csr_array(np.eye(3)), b'"shape":[3,3]', b'"shape":[%d,3]' % 2**58),
+        (sparse.csr_array(np.eye(3)), b'"shape":[3,3]', b'"shape":[%d,3]' % 2**80),
+        (np.array(["ab", "c"]), b'"width":2', b'"width":1e999'),
+    ],
+    ids=range(8),
+)
+def test_stated_sizes_that_no_memory_holds_are_refused(path, value, old, new):
+    write(path, value)
+    altered(path, old, new)
     with pytest.raises(ModelFileError, match="cut short or altered"):
         read(path)
 

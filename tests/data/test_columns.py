@@ -209,3 +209,9 @@ def test_every_kind_of_numeric_column_with_gaps(column):
     X = ColumnViews().fit_transform(frame)
     assert X["numeric"].tolist() == [[1.5], [0.0], [2.5]]
     assert X.present[:, 0].tolist() == [True, False, True]
+
+
+def test_a_column_of_text_is_warned_about():
+    texts = [f"text number {i}" for i in range(30)]
+    with pytest.warns(UserWarning, match="TextViews"):
+        ColumnViews({"words": ["body"]}).fit({"body": texts})

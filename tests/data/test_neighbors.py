@@ -125,6 +125,37 @@ def test_new_objects_with_ids_may_link_to_each_other():
     assert_allclose(found, expected, atol=1e-12)
 
 
+@pytest.mark.parametrize("as_text", [False, True])
+def test_ids_that_are_numbers_name_columns_like_text(as_text):
+    X = make(8, ids=True)
+    keys = np.arange(8) * 10 + 5
+    ids = keys.astype(str) if as_text else keys
+    numbered = Views(dict(X.items()), ids=ids, feature_names={"links": keys})
+    model = NeighborViews(hops=2)
+    expected = NeighborViews(hops=2).fit(X[:6]).transform(X)
+    assert_array_equal(dense(model.fit(numbered[:6]).transform(numbered)["words_near"]), dense(expected["words_near"]))
+
+
+def test_frames_with_an_index_of_numbers_keep_their_links():
+    pd = pytest.importorskip("pandas")
+    X, keys = make(8), np.arange(8)[::-1] + 3
+    words = pd.DataFrame(dense(X["words"]), index=keys)
+    links = pd.DataFrame(dense(X["links"]), index=keys, columns=keys)
+    found = NeighborViews().fit_transform(Views(words=words, links=links))
+    assert_allclose(dense(found["words_near"]), formula(dense(X["words"]), dense(X["links"]), 2), atol=1e-12)
+
+
+def test_names_that_match_no_object_are_refused():
+    X = make(8, ids=True)
+    strange = Views(dict(X.items()), ids=np.arange(8), feature_names={"links": X.ids})
+    with pytest.raises(ViewsError, match="No column of view 'links' is named like an object: the columns are 'p0'"):
+        NeighborViews().fit(strange)
+    model = NeighborViews().fit(X)
+    renamed = Views(dict(X.items()), ids=X.ids, feature_names={"links": [f"q{i}" for i in range(8)]})
+    with pytest.raises(ViewsError, match=r"the columns are 'q0', 'q1', 'q2' \.\.\., the ids 'p0'"):
+        model.transform(renamed)
+
+
 def test_an_object_without_the_view_gets_it_from_its_neighbours():
     words, links = np.eye(4), np.zeros((4, 4))
     words[[0, 3]] = 0

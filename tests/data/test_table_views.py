@@ -104,3 +104,8 @@ def test_what_only_looks_like_a_number_stays_text(tmp_path, cell):
 def test_numbers_are_numbers(tmp_path, cell, value):
     (tmp_path / "a.csv").write_text(f"x\n{cell}\n12\n")
     assert read_columns(tmp_path / "a.csv")["x"].tolist() == [value, 12]
+
+
+def test_ids_name_one_object_each():
+    with pytest.raises(ViewsError, match="a is in 2 rows"):
+        TableViews({"words": "body"}, id="key").fit({"key": ["a", "b", "a"], "body": ["x y", "x z", "y z"]})

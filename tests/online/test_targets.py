@@ -54,6 +54,11 @@ def test_small_numbers_are_coded_as_all_labels_are(dtype, highest):
     assert codes.dtype == expected.dtype and classes.dtype == known.dtype
 
 
+def test_the_largest_label_of_a_small_type_is_a_label_like_others():
+    codes, classes = first_classes(np.array([127, -1, 3, 127], dtype=np.int8), 4)
+    assert codes.tolist() == [1, -1, 0, 1] and classes.tolist() == [3, 127]
+
+
 @pytest.mark.parametrize("y", [[5, 5000, -1], [-7, 3, 3], ["b", "a", None], [0.0, 1.0, 0.0], [True, False, True]])
 def test_other_labels_go_the_long_way(y):
     for given in (y, np.array(y, dtype=object) if None in y else np.array(y)):

@@ -297,6 +297,16 @@ def test_a_checkpoint_goes_on_where_it_stopped(tmp_path):
     assert_allclose(resumed.history_["objective"], whole.history_["objective"], rtol=1e-12)
 
 
+@pytest.mark.parametrize("init", ["link", "plsa"])
+def test_the_time_budget_ends_the_warm_start_too(init, monkeypatch):
+    X = corpus(n=30)
+    short = PairwiseCoPLSA(3, init=init, max_iter=50, tol=0, time_budget=1e-9, random_state=0).fit(X)
+    monkeypatch.setattr("coview.plsa.pairwise.WARM_SWEEPS", 1)
+    one = PairwiseCoPLSA(3, init=init, max_iter=1, tol=0, random_state=0).fit(X)
+    assert (short.n_iter_, short.stopped_by_) == (1, "time")
+    assert_allclose(short.history_["objective"], one.history_["objective"], rtol=1e-12)
+
+
 def test_restarts_keep_the_highest():
     X = corpus(n=30)
     one, four = (PairwiseCoPLSA(3, init="random", max_iter=10, tol=0, n_init=n, random_state=0).fit(X) for n in (1, 4))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -49,6 +51,43 @@ def test_votes_are_those_of_each_views_own_plsa():
     for name in X.names:
         alone = PLSA(3, max_iter=20, tol=0, random_state=base_seed(0)).fit(X.select(name)).doc_topic_.argmax(axis=1)
         assert clustering_accuracy(alone, model.votes_[name]) == 1.0
+
+
+def test_the_time_budget_ends_the_fits_of_the_views_too():
+    X = corpus().views
+    short = VotingPLSA(3, max_iter=50, tol=0, time_budget=1e-9, random_state=0).fit(X)
+    one = VotingPLSA(3, max_iter=1, tol=0, random_state=0).fit(X)
+    assert {name: part.tolist() for name, part in short.votes_.items()} == {
+        name: part.tolist() for name, part in one.votes_.items()
+    }
+    assert (short.n_iter_, short.stopped_by_, short.time_budget) == (1, "time", 1e-9)
+
+
+def test_each_stage_gets_what_the_ones_before_left(monkeypatch):
+    given = []
+
+    class Watched(PLSA):
+        def fit(self, X, y=None):
+            given.append(self.time_budget)
+            return super().fit(X, y)
+
+    clock = iter(range(100, 10_000, 100))  # every look at it takes 100 s
+    monkeypatch.setattr("coview.plsa.voting.PLSA", Watched)
+    monkeypatch.setattr("coview.plsa.budget.time", SimpleNamespace(monotonic=lambda: next(clock)))
+    model = VotingPLSA(3, max_iter=5, tol=0, time_budget=300, random_state=0).fit(corpus().views)
+    assert given == [200, 100]
+    assert (model.n_iter_, model.stopped_by_) == (1, "time")
+    assert not hasattr(model, "_deadline") or model._deadline is None
+
+
+def test_a_checkpoint_goes_on_from_the_same_votes(tmp_path):
+    X = corpus().views
+    options = {"max_iter": 8, "tol": 0, "random_state": 0}
+    kept = {"checkpoint": tmp_path / "half", "checkpoint_every": 1}
+    whole = VotingPLSA(3, **options).fit(X)
+    VotingPLSA(3, time_budget=1e-9, **kept, **options).fit(X)
+    resumed = VotingPLSA(3, **kept, **options).fit(X)
+    assert_allclose(resumed.history_["objective"], whole.history_["objective"], rtol=1e-12)
 
 
 def test_the_rest_is_learned_from_the_seeds():

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 
+from coview import CCAClustering, ConsensusClustering, make_report
 from coview.report.features import GroupFeatures, group_features, means_of_groups, top_features
 from coview.report.reader import Reader
 
@@ -53,6 +54,20 @@ def test_clusters_have_the_features_of_their_topics(make):
     for view in ("words", "links"):
         assert_allclose(found.weights[view], model.cluster_topic_[view] @ model.topic_feature_[view])
         assert_allclose(found.weights[view].sum(axis=1), 1)
+
+
+def test_members_of_a_consensus_are_no_views(data):
+    members = [("space", CCAClustering(3, random_state=0)), ("other", CCAClustering(3, random_state=1))]
+    model = ConsensusClustering(3, estimators=members, random_state=0).fit(data[0])
+    assert all(hasattr(part, "cluster_centers_") for part in model.estimators_.values())
+    assert group_features(model, 3) is None
+    for group in make_report(model, data[0]).summary["groups"]["items"]:
+        assert list(group["features"]) == ["words", "links"]
+
+
+def test_clusterers_of_each_view_still_say_its_features(make):
+    found = group_features(make("ConsensusClustering"), 3)
+    assert {view: part.shape for view, part in found.weights.items()} == {"words": (3, 24), "links": (3, 15)}
 
 
 def test_weights_have_a_row_for_each_group_and_a_column_for_each_feature(model):

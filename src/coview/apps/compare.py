@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ import typer
 from coview.apps.inputs import read_input, read_labels, table_front
 from coview.apps.options import Columns, Data, Id, Json, Labels, Table, Text, View
 from coview.apps.outputs import check_writable, write_table
-from coview.exceptions import DataFileError
+from coview.exceptions import DataFileError, InterruptedFitWarning
 
 __all__ = ["compare"]
 
@@ -54,7 +55,8 @@ def compare(
     y = read_labels(labels, X, id)
     if table is not None:
         X = table_front(text or [], columns or [], id).fit_transform(X)
-    result = run(
+    result = _whole(
+        run,
         X.collect() if hasattr(X, "collect") else X,
         y,
         task=task,
@@ -89,6 +91,16 @@ def compare(
 def _columns_of(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
     names = list(dict.fromkeys(name for row in rows for name in row))
     return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _whole(run: Any, *args: Any, **options: Any) -> Any:
+    """Run to the end; Ctrl-C ends the command and writes nothing, where in Python it gives what was done."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InterruptedFitWarning)
+        try:
+            return run(*args, **options)
+        except InterruptedFitWarning:
+            raise KeyboardInterrupt from None
 
 
 def _check_figure(path: Path | None) -> None:

@@ -37,7 +37,7 @@ def show_demo(found: dict[str, Any], console: Any) -> None:
     console.print(table)
     console.print(
         f"\nDone in {found['seconds']:.0f} s. The report of the clustering: [bold]{found['report']}[/bold]\n"
-        'Next: [bold]coview search "solve a linear program"[/bold] or [bold]coview fit --help[/bold].\n',
+        'Next: [bold]coview search "cubic spline"[/bold] or [bold]coview fit --help[/bold].\n',
         soft_wrap=True,
     )
 

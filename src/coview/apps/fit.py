@@ -65,6 +65,8 @@ def run_fit(
     quiet: bool = False,
 ) -> dict[str, Any]:
     """Fit and save; return what `coview fit --json` prints."""
+    from sklearn.base import is_classifier
+
     from coview.persist import save
 
     if model is None:
@@ -75,11 +77,15 @@ def run_fit(
         raise ValueError(f"{out} is a folder; give the name of a file, such as {out / 'model.coview'}.")
     if table is None and (text or columns or id):
         raise ValueError("--text, --columns and --id describe a raw table: give it by --table FILE.")
+    if table is not None and not (text or columns):
+        raise ValueError("Say what the views of the table are: --text words=COLUMN, or --columns meta=COLUMN,COLUMN.")
     settings = parse_settings(set or [])
     front = table_front(text or [], columns or [], id) if table is not None else None
     made = build_model(model, settings, step or [], front, seed)
     X = read_input(view or [], data, table)
     y = read_labels(labels, X, id)
+    if y is None and is_classifier(made):
+        raise ValueError(f"{model} learns from labels: give --labels FILE, or a column of the table.")
     _show_progress(made, settings, quiet)
     begun = time.perf_counter()
     with warnings.catch_warnings():
@@ -96,7 +102,8 @@ def run_fit(
 def _next(made: Any, out: Path) -> str:
     """The command that puts the model to use."""
     if hasattr(made, "search"):
-        return f'coview search "..." --model {out}'
+        views = [*made.view_names_, made.view_names_[0]]
+        return f'coview search "..." --model {out} --source {views[0]} --target {views[1]}'
     return f"coview {'predict' if hasattr(made, 'predict') else 'transform'} {out} --help"
 
 
@@ -121,8 +128,9 @@ def _described(made: Any, y: Any) -> dict[str, Any]:
     if labels is not None:
         names, sizes = np.unique(np.asarray(labels), return_counts=True)
         found["objects"] = len(labels)
-        found["clusters"] = {str(name): int(size) for name, size in zip(names.tolist(), sizes)}
-        if y is not None:
+        kind = "clusters" if getattr(last, "classes_", None) is None else "classes"
+        found[kind] = {str(name): int(size) for name, size in zip(names.tolist(), sizes)}
+        if y is not None and kind == "clusters":  # a classifier has learned from them: that would be no test
             found["scores"] = _against(y, np.asarray(labels))
     elif getattr(last, "classes_", None) is not None:
         found["classes"] = [str(name) for name in last.classes_]

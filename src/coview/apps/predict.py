@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -59,6 +60,8 @@ def _run(ctx: typer.Context, config: Path | None, as_json: bool, work: Any) -> N
     columns = work(**options)
     if out is not None or not as_json:
         write_table(columns, out)
+    if out is not None and not as_json:
+        print(f"{out}: {len(next(iter(columns.values()))):,} rows", file=sys.stderr)
     if config is not None:
         write_config(ctx, config, {**options, "out": out})
     if as_json:
@@ -76,7 +79,7 @@ def run_predict(
     import numpy as np
 
     fitted = _loaded(model, "predict")
-    X = read_input(view or [], data, table)
+    X = _read(fitted, view, data, table)
     labels = np.asarray(fitted.predict(X))
     columns = {"id": _ids(fitted, X, len(labels)), "label": labels}
     if proba:
@@ -96,7 +99,7 @@ def run_transform(
     from scipy import sparse
 
     fitted = _loaded(model, "transform")
-    X = read_input(view or [], data, table)
+    X = _read(fitted, view, data, table)
     found = fitted.transform(X)
     parts = dict(found.items()) if isinstance(found, Mapping) or hasattr(found, "present") else {"": found}
     columns: dict[str, Any] = {}
@@ -118,6 +121,16 @@ def _loaded(path: Path | None, method: str) -> Any:
         other = "transform" if method == "predict" else "predict"
         raise ValueError(f"{path} holds a {_kind(model)}, which has no {method}. Use: coview {other} {path} ...")
     return model
+
+
+def _read(model: Any, view: Any, data: Path | None, table: Path | None) -> Any:
+    front = model.steps[0][1] if hasattr(model, "steps") else getattr(model, "front_", None)
+    raw = type(front).__name__ in ("TableViews", "TextViews", "ColumnViews")
+    if raw and table is None:
+        raise ValueError("The model was fitted on a raw table: give --table FILE.")
+    if not raw and table is not None:
+        raise ValueError("The model was fitted on views: give --view NAME=FILE or --data FOLDER.")
+    return read_input(view or [], data, table)
 
 
 def _kind(model: Any) -> str:

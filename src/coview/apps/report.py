@@ -74,6 +74,8 @@ def run_report(
     X = read_input(view, data, table) if given else None
     key = id_column(found)
     y = read_labels(labels, X, key)
+    if table is not None and getattr(found, "front_", None) is not None:  # a retriever holds what makes views itself
+        X = found.front_.transform(X)
     source: Any = {name: str(path) for name, path in named_paths(view).items()} if view else None
     if data is not None:
         source = str(data)

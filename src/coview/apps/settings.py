@@ -26,8 +26,8 @@ def find_class(name: str) -> type[Any]:
     known = {each.lower(): each for each in (*ESTIMATORS, *TRANSFORMERS)}
     if name.lower() not in known:
         near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
-        shown = ", ".join(known[each] for each in near) or ", ".join(ESTIMATORS)
-        raise ValueError(f"There is no model {name!r}. Did you mean: {shown}? `coview info` lists them all.")
+        hint = f" Did you mean {' or '.join(known[each] for each in near)}?" if near else ""
+        raise ValueError(f"There is no model {name!r}.{hint} `coview info` lists them all.")
     return resolve(known[name.lower()])
 
 

@@ -2,12 +2,14 @@
 
 An edge joins two objects if one is among the k nearest of the other, with the weight exp(-d^2 / (s_i s_j)), s_i the
 distance of i to its k-th neighbour (Zelnik-Manor and Perona 2004), halved where only one of the two names the other.
+Where s_i s_j is 0, in a pile of equal rows, equal rows have weight 1 and others none.
 The graph enters as
 
     S = D^-1/2 (A + t/n 11') D^-1/2,     D = diag(row sums + t)
 
 with t a share of the mean degree: a little of everything, without which a few outliers by themselves are the best cut
-(Amini et al. 2013). The ones are never formed, S is an operator of a sparse matrix and a rank one.
+(Amini et al. 2013). S is an operator of a sparse matrix and a rank one; it is formed as one dense matrix only where
+that is small: of at most 400 objects, or 3 times the number of eigenvectors.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ __all__ = [
 
 _ZERO = 1e-6  # distances below this share of the k-th are none
 _SMALL = 400  # objects up to which a dense decomposition is as quick, and surer
+_FAINT = 1e-6  # weight that keeps an object beside a pile in the graph, far below any that counts
 _DEPTH = 4  # products with the operator in each round of drawing
 
 
@@ -152,7 +155,9 @@ def neighbour_graph(rows: Any, known: np.ndarray, n_neighbors: int) -> Any:
     distances, positions = nearest(rows if len(have) == n else for_sklearn(take_rows(rows, have)), k)
     reach = distances[:, -1]
     product = reach[:, None] * reach[positions]
-    weights = np.exp(-np.divide(distances**2, product, out=np.zeros_like(distances), where=product > 0))
+    gaps = np.divide(distances**2, product, out=np.where(distances > 0, np.inf, 0.0), where=product > 0)
+    weights = np.exp(-gaps)
+    weights[weights.max(axis=1) < _FAINT] = _FAINT  # nothing is near: without an edge an object would have no say
     of = np.repeat(have, k)
     one_way = sparse.csr_array((weights.ravel(), (of, have[positions.ravel()])), shape=(n, n))
     return ((one_way + one_way.T) * 0.5).tocsr()

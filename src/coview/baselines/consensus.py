@@ -25,6 +25,8 @@ __all__ = ["ConsensusClustering"]
 
 
 def _can_predict(self: ConsensusClustering) -> bool:
+    if hasattr(self, "estimators_"):
+        return all(hasattr(estimator, "predict") for estimator in self.estimators_.values())
     if self.estimators is not None and not isinstance(self.estimators, str):
         return all(hasattr(estimator, "predict") for _, estimator in self.estimators)
     return self.estimator is None or hasattr(self.estimator, "predict")
@@ -139,7 +141,7 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         if len(views) < self.n_clusters:
             raise ValueError(f"n_samples={len(views)} should be >= n_clusters={self.n_clusters}.")
         seed = base_seed(self.random_state)
-        for name in ("view_labels_", "members_", "member_labels_", "preparation_", "member_views_"):
+        for name in ("view_labels_", "unit_rows_", "members_", "member_labels_", "preparation_", "member_views_"):
             self.__dict__.pop(name, None)
         labels, weights = self._fit_members(views, seed) if self.estimators is not None else self._fit_each(views, seed)
         found = consensus(
@@ -179,7 +181,7 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     def _memberships(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "cluster_mapping_")
         views = self._new_views(X)
-        if self.estimators is not None:
+        if hasattr(self, "member_views_"):  # what was fitted, whatever the parameters say by now
             kept = Ensemble(self.estimators_, self.member_views_, self.preparation_).predict(views)
             weights = dict(zip(self.members_["name"], self.members_["weight"]))
             chosen = np.array([weights[name] for name in kept])
@@ -199,6 +201,7 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         """One clusterer per view."""
         weights = per_view("view_weights", self.view_weights, self.view_names_)
         self.estimators_: dict[str, Any] = {}
+        self.unit_rows_ = self.estimator is None
         self.view_labels_: dict[str, np.ndarray] = {}
         for v, name in enumerate(views.names):
             self.estimators_[name], self.view_labels_[name] = self._cluster(name, views, v, seed)
@@ -232,7 +235,8 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
             raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}.")
 
     def _prepared(self, matrix: Any) -> Any:
-        return unit_rows(matrix) if self.estimator is None else for_sklearn(matrix)
+        as_fitted = getattr(self, "unit_rows_", self.estimator is None)  # files of older versions lack it
+        return unit_rows(matrix) if as_fitted else for_sklearn(matrix)
 
     def _cluster(self, name: str, views: Views, v: int, seed: int) -> tuple[Any, np.ndarray]:
         """Fitted clusterer of one view, and its labels for all objects (-1 where they lack the view)."""

@@ -8,7 +8,8 @@ With S_v the normalised graph of view v (`affinity.py`) and U_v its leading eige
     joined     maximise tr(U' S U): S of one graph of neighbours by all views side by side
 
 In the first two each U_v in turn is the leading eigenvectors of S_v plus the pulls of the others, a sparse matrix and a
-low rank; then k-means on the rows, scaled to length 1. Nothing of size objects x objects is formed.
+low rank; then k-means on the rows, scaled to length 1. Nothing of size objects x objects is formed, except for the
+first eigenvectors of at most 400 objects, where a dense matrix is as quick.
 """
 
 from __future__ import annotations
@@ -91,7 +92,8 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
     neighbours_ : dict of matrices
         The training objects of each view that new ones are compared with.
     history_ : dict of lists
-        "objective" after each round; entry 0 is that of the views alone. It never falls.
+        "objective" after each round; entry 0 is that of the views alone. It never falls,
+        but for rounding.
     n_iter_ : int
         Number of rounds.
 
@@ -99,7 +101,8 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
     -----
     An object that lacks a view has no edges there, and the others place it. A new object stands at the weighted mean of
     its nearest training objects in the views that are given, and then goes to the nearest centre; one that was fitted
-    gets its label back. Time goes into neighbours, objects^2 x features, in pieces.
+    mostly gets its label back, but in a view where several are equal it stands at their mean. Time goes into
+    neighbours, objects^2 x features, in pieces.
 
     References
     ----------
@@ -280,7 +283,7 @@ class _Search:
         for _ in range(max_iter):
             if several:
                 self._round(form, weight)
-            objective.append(max(self._objective(form, weight), objective[-1]))
+            objective.append(self._objective(form, weight))
             if tol > 0 and objective[-1] - objective[-2] <= tol * abs(objective[-1]):
                 break
         if form == "centroid":

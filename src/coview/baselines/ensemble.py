@@ -96,7 +96,7 @@ def fit_ensemble(
         try:
             labels[member.name] = _clusters(member.estimator, shown)
             stability[member.name] = _stability(member.estimator, shown, labels[member.name], seed)
-        except (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError) as error:
+        except (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, RuntimeError) as error:
             labels.pop(member.name, None)
             failed[member.name], last = f"it failed: {error}", error
         if verbose:

@@ -2,7 +2,7 @@
 
     labels    c_i = argmax_k <x_i, mu_k>
     centres   mu_k = s_k / |s_k|,   s_k = sum of the x_i with label k
-    objective sum_i <x_i, mu_c_i> = sum_k |s_k|, which never falls
+    objective sum_i <x_i, mu_c_i> = sum_k |s_k|, which never falls but for rounding
 
 Sums are kept and only what moved is added and taken, and bounds on angles spare the products of rows that cannot move
 (`coview.kernels.spherical`), so that late sweeps cost next to nothing. The first centres are drawn as in k-means++:
@@ -198,7 +198,7 @@ def sphere_sweeps(rows: Any, centres: np.ndarray, max_iter: int, tol: float) -> 
             labels = state.labels.copy()
         _fill_empty(rows, state, labels, sums)
         lengths = np.linalg.norm(sums, axis=0)
-        objective.append(max(float(lengths.sum()), objective[-1]))
+        objective.append(float(lengths.sum()))
         after = unit_columns(sums, centres)
         turned = 2 * np.arcsin(np.clip(np.linalg.norm((after - centres).astype(np.float64), axis=0) / 2, 0, 1))
         centres = after

@@ -106,6 +106,12 @@ def select_clusters(
     >>> choice.best_
     {'n_clusters': 3}
     """
+    if hasattr(X, "get_params"):
+        raise TypeError(f"select_clusters takes the data first, got {type(X).__name__}: select_clusters(X, estimator).")
+    if estimator is not None and not hasattr(estimator, "get_params"):
+        raise TypeError(
+            f"estimator must be a clusterer, got {estimator!r}. The numbers to try are n_clusters=range(2, 9)."
+        )
     views = as_views(X)
     if isinstance(views, LazyViews):
         raise ViewsError(

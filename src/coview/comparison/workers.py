@@ -190,14 +190,22 @@ class _Crew:
         outcome.status = "running"
         self.tell(position, outcome)
         start = time.perf_counter()
+        try:
+            message = _dumps(self.jobs[position])
+        except Exception as error:  # pickling calls code of the job, which may raise anything
+            outcome.status, outcome.note = "failed", f"It cannot be sent to another process: {one_sentence(error)}"
+            self.tell(position, outcome)
+            return
         over = threading.Event()
         timer: threading.Timer | None = None
         try:
-            worker.send(_dumps(self.jobs[position]))
+            worker.make_ready()  # it loads the data, which is no part of the job
+            start = time.perf_counter()
+            timer = self._clock(worker, over)
+            worker.send(message)
             for word, value in worker.listen():
-                if word == "begun":  # the data and the method's module are loaded: now the clock runs
+                if word == "begun":  # the method's module is loaded: what is timed starts here
                     start = time.perf_counter()
-                    timer = self._clock(worker, over)
                 elif word == "part":
                     outcome.parts.append(value)
                     self.tell(position, outcome)
@@ -209,11 +217,15 @@ class _Crew:
                 return
             outcome.status = "over budget" if over.is_set() else "failed"
             outcome.note = f"Stopped after {self.budget:g} s." if over.is_set() else _died(code, worker.log)
-        except (pickle.PicklingError, TypeError, AttributeError) as error:
-            outcome.status, outcome.note = "failed", f"It cannot be sent to another process: {one_sentence(error)}"
+        except _Unreadable as error:
+            worker.end()  # it may be in the middle of the job, and what it says next would count for another
+            outcome.status, outcome.note = "failed", f"What it gave cannot be read: {error}"
         finally:
             if timer is not None:
                 timer.cancel()
+                timer.join()  # a strike that has begun must not hit the next job
+                if over.is_set():
+                    worker.end()
         outcome.seconds = time.perf_counter() - start
         self.tell(position, outcome)
 
@@ -233,6 +245,10 @@ class _Crew:
         return timer
 
 
+class _Unreadable(Exception):
+    """What a worker sent cannot be unpickled here."""
+
+
 class _Worker:
     """One process, started when first needed and again after it was ended."""
 
@@ -242,10 +258,14 @@ class _Worker:
         self.process: subprocess.Popen[bytes] | None = None
         self.busy = False
 
-    def send(self, message: bytes) -> None:
+    def make_ready(self) -> None:
+        """Start the process where there is none, and wait until it can take a job."""
         if self.process is None or self.process.poll() is not None:
             self._start()
+            self._hear()
         self.busy = True
+
+    def send(self, message: bytes) -> None:
         try:
             pipe: Any = self.process.stdin if self.process else None
             pickle.dump(message, pipe)
@@ -255,17 +275,22 @@ class _Worker:
 
     def listen(self) -> Iterator[tuple[str, Any]]:
         """Yield what the worker says until its job ends; EOFError if it ends itself."""
-        pipe: Any = self.process.stdout if self.process else None
         while True:
-            try:
-                word, value = pickle.load(pipe)
-            except (OSError, pickle.UnpicklingError):
-                raise EOFError from None
+            word, value = self._hear()
             if word in ("done", "failed"):
                 self.busy = False
             yield word, value
             if not self.busy:
                 return
+
+    def _hear(self) -> tuple[str, Any]:
+        pipe: Any = self.process.stdout if self.process else None
+        try:
+            return pickle.load(pipe)
+        except (EOFError, OSError, pickle.UnpicklingError):
+            raise EOFError from None
+        except Exception as error:  # unpickling runs code of what was sent
+            raise _Unreadable(one_sentence(error)) from error
 
     def kill(self) -> None:
         """End the process and what it started, from any thread; who drives it then reads the end of its pipe."""
@@ -315,11 +340,12 @@ def serve() -> None:
     os.dup2(2, 1)  # what a method prints must not reach the pipe
 
     def say(word: str, value: Any = None) -> None:
-        pickle.dump((word, value), out)
+        out.write(pickle.dumps((word, value)))  # whole or not at all: a value may turn out not to be picklable
         out.flush()
 
     with open(sys.argv[1], "rb") as stream:
         work, shared = pickle.load(stream)
+    say("ready")
     while True:
         try:
             message = pickle.load(sys.stdin.buffer)

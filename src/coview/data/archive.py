@@ -153,7 +153,8 @@ def read_archive(
         if _is_ours(path):
             raise _damaged(path, str(error)) from error
         raise _foreign(path, kind) from error
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+    # MemoryError: of a stated size that no memory holds
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
         raise _damaged(path, f"{type(error).__name__} while reading it: {error}") from error
     return tree, header
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -81,6 +82,7 @@ class ColumnViews(TransformerMixin, BaseEstimator):
                     continue
                 if column.missing.all():
                     raise ViewsError(f"Column {column.name!r} of view {view!r} has no value in any row.")
+                _warn_of_text(column)
                 encoders[view][column.name] = OneHotEncoder(handle_unknown="ignore").fit(_categories(column))
         self.columns_ = columns
         self.encoders_ = encoders
@@ -124,6 +126,19 @@ def _chosen_groups(groups: Any, table: Table, as_category: list[Any]) -> dict[st
             raise ViewsError(f"View {view!r} has no columns. Name at least one.")
         table.check_has(names, "ColumnViews")
     return chosen
+
+
+def _warn_of_text(column: Column) -> None:
+    """Warn where categories are as many as objects: they say nothing that two objects share."""
+    values = column.values[~column.missing]
+    different = len(set(values.tolist()))
+    if column.kind == "text" and len(values) >= 20 and different > 0.9 * len(values):
+        warnings.warn(
+            f"Column {column.name!r} has {different} different values in {len(values)} rows, so hardly any category is "
+            "shared. If it holds text, make words of it with TextViews (--text on the command line).",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _check_kind(column: Column) -> None:

@@ -209,6 +209,7 @@ class NeighborViews(TransformerMixin, BaseEstimator):
             inside = _find(names, views.ids)
         if names is not None and self.fitted_ids_ is not None:
             outside = _find(names, self.fitted_ids_)
+            self._check_found(names, self.fitted_ids_, np.maximum(inside, outside))
         else:  # without names the columns are the objects of the fit, and a new object is nobody's neighbour
             outside[: self.n_objects_] = np.arange(self.n_objects_)
         outside[inside >= 0] = -1  # an object that is given again counts as given
@@ -219,13 +220,23 @@ class NeighborViews(TransformerMixin, BaseEstimator):
         """Row of X that each column of the links stands for in fit, -1 for none."""
         n_columns, names = views[self.links].shape[1], views.feature_names.get(self.links)
         if views.ids is not None and names is not None:
-            return _find(names, views.ids)
+            rows = _find(names, views.ids)
+            self._check_found(names, views.ids, rows)
+            return rows
         if n_columns != len(views):
             raise ViewsError(
                 f"View {self.links!r} has {n_columns} columns for {len(views)} objects. Its columns must be the "
                 "objects: give a square matrix, or ids and feature_names that name them."
             )
         return np.arange(n_columns)
+
+    def _check_found(self, names: np.ndarray, ids: np.ndarray, found: np.ndarray) -> None:
+        if (found < 0).all():
+            raise ViewsError(
+                f"No column of view {self.links!r} is named like an object: the columns are "
+                f"{listed(names[:3].tolist())} ..., the ids {listed(ids[:3].tolist())} ... Name its columns by the ids "
+                "of the objects."
+            )
 
     def _chosen(self, views: Views) -> list[str]:
         given = (self.views,) if isinstance(self.views, str) else self.views
@@ -305,7 +316,7 @@ def _pick(links: sparse.csr_array, positions: np.ndarray, width: int | None = No
 
 
 def _find(names: np.ndarray, ids: np.ndarray) -> np.ndarray:
-    row = {key: i for i, key in enumerate(ids.tolist())}
+    row = {str(key): i for i, key in enumerate(ids.tolist())}  # feature names are text, ids need not be
     return np.array([row.get(name, -1) for name in names.tolist()], dtype=np.intp)
 
 

@@ -111,7 +111,13 @@ class TableViews(TransformerMixin, BaseEstimator):
         gaps = np.flatnonzero(column.missing)
         if gaps.size:
             raise ViewsError(f"Column {self.id!r} names the objects, but row {gaps[0]} has no value in it.")
-        return column.values if column.kind == "number" else np.array([str(value) for value in column.values])
+        ids = column.values if column.kind == "number" else np.array([str(value) for value in column.values])
+        values, counts = np.unique(ids, return_counts=True)
+        if counts.max() > 1:
+            raise ViewsError(
+                f"Column {self.id!r} names the objects, but {values[counts.argmax()]} is in {counts.max()} rows."
+            )
+        return ids
 
 
 def _has(part: Any, table: Table) -> bool:

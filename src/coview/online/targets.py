@@ -28,12 +28,13 @@ def first_classes(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     plain = isinstance(y, np.ndarray) and y.dtype.kind == "i" and y.shape == (n_rows,) and n_rows > 0
     if not plain or y.min() < UNLABELLED or y.max() >= _FEW:
         return encode_labels(y, n_rows)
-    counts = np.bincount(y + 1, minlength=2)
+    shifted = y.astype(np.int64) + 1  # small types have no room for one more
+    counts = np.bincount(shifted, minlength=2)
     present = counts[1:] > 0
     if present.sum() < 2:  # what is wrong with one class, or none, is told there
         return encode_labels(y, n_rows)
     places = np.concatenate([[UNLABELLED], np.cumsum(present) - 1])
-    return places[y + 1], np.flatnonzero(present).astype(y.dtype)
+    return places[shifted], np.flatnonzero(present).astype(y.dtype)
 
 
 def known_classes(

@@ -28,10 +28,11 @@ from coview.exceptions import ViewsError
 from coview.parameters import per_view
 from coview.plsa.agreement import pair_weights
 from coview.plsa.alignment import align_topics, topic_overlap
+from coview.plsa.budget import StagedModel
 from coview.plsa.coregularized import _have
 from coview.plsa.factors import FEATURE_FLOOR, initial_arrays, random_topics
 from coview.plsa.link import LinkPLSA
-from coview.plsa.mixture import FOLD_IN_SWEEPS, FOLD_IN_TOL, MixtureModel
+from coview.plsa.mixture import FOLD_IN_SWEEPS, FOLD_IN_TOL
 from coview.plsa.pairwise_start import Masses, start_sigma, start_table
 from coview.plsa.pairwise_steps import PairSteps, Partners
 from coview.plsa.steps import LinkSteps
@@ -43,7 +44,7 @@ WARM_SWEEPS = 20  # before pairs count
 AUTO = 0.3  # weight="auto", in units of an object's mass per partner
 
 
-class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, MixtureModel):
+class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, StagedModel):
     """Cluster objects that have two or more views: topics per view, kept in line through pairs of objects.
 
     Two objects that are near each other in the topics of one view should be so in those of another, and two that are
@@ -86,7 +87,7 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
     acceleration : {None, "squarem"}, default=None
         Extrapolate every second sweep; never lowers the objective.
     engine, n_jobs, time_budget, random_state, verbose, callbacks, checkpoint, checkpoint_every
-        As in `PLSA`.
+        As in `PLSA`. `time_budget` counts the start too, which a checkpoint needs in full.
 
     Attributes
     ----------
@@ -299,7 +300,7 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
         """Link-PLSA of some views after a few sweeps; of one view it is PLSA."""
         model = LinkPLSA(
             self.n_components, max_iter=WARM_SWEEPS, tol=0, n_init=self.n_init, engine=self.engine, n_jobs=self.n_jobs,
-            random_state=seed,
+            random_state=seed, time_budget=self._start_budget(),
         )  # fmt: skip
         return model.fit(views)
 

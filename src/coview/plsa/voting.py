@@ -21,17 +21,17 @@ from coview.engines.steps import Tree
 from coview.exceptions import ViewsError
 from coview.parameters import per_view
 from coview.plsa.alignment import align_topics, topic_overlap
+from coview.plsa.budget import StagedModel
 from coview.plsa.consensus_start import softened
 from coview.plsa.coregularized import _have
 from coview.plsa.factors import FEATURE_FLOOR
-from coview.plsa.mixture import MixtureModel
 from coview.plsa.plsa import PLSA
 from coview.plsa.steps import LinkSteps
 
 __all__ = ["VotingPLSA"]
 
 
-class VotingPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, MixtureModel):
+class VotingPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, StagedModel):
     """Cluster objects that have several views: those on which the views agree teach where the others belong.
 
     Parameters
@@ -54,7 +54,7 @@ class VotingPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
     acceleration : {None, "squarem"}, default=None
         Extrapolate every second sweep; never lowers the likelihood.
     engine, n_jobs, time_budget, random_state, verbose, callbacks, checkpoint, checkpoint_every
-        As in `PLSA`.
+        As in `PLSA`. `time_budget` is for all fits together; with a checkpoint the views alone are fitted to their end.
 
     Attributes
     ----------
@@ -174,6 +174,7 @@ class VotingPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
             model = PLSA(
                 self.n_components, max_iter=self.max_iter, tol=self.tol, n_init=self.n_init, schedule=self.schedule,
                 acceleration=self.acceleration, engine=self.engine, n_jobs=self.n_jobs, random_state=seed,
+                time_budget=self._start_budget(),
             )  # fmt: skip
             found[name] = model.fit(views.select(name)).doc_topic_
         orders = align_topics(topic_overlap({"mixture": np.hstack(list(found.values()))}), self.n_components)

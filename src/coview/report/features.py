@@ -189,16 +189,18 @@ def _of_heads(core: Any) -> GroupFeatures | None:
 def _of_parts(core: Any) -> GroupFeatures | None:
     """Models made of one scikit-learn estimator per view, or of one for all views side by side."""
     parts, mapping = getattr(core, "estimators_", None), getattr(core, "cluster_mapping_", None)
+    widths = getattr(core, "n_features_by_view_", None)
     if isinstance(parts, dict):
         kinds = {view: _of_estimator(part) for view, part in parts.items()}
         if not kinds or any(kind is None for kind in kinds.values()):
             return None
         weights = {view: kind[0] for view, kind in kinds.items() if kind is not None}
+        if widths is None or any(part.shape[1] != widths.get(view) for view, part in weights.items()):
+            return None  # members of another kind: their columns are no features of a view
         if mapping is not None:  # clusters of the consensus are shares of each view's own clusters
             weights = {v: np.asarray(mapping[v]) @ part for v, part in weights.items() if v in mapping}
         return GroupFeatures(weights, all(kind[1] for kind in kinds.values() if kind is not None), "of each view")
     whole = _of_estimator(getattr(core, "estimator_", None))
-    widths = getattr(core, "n_features_by_view_", None)
     if whole is None or widths is None or whole[0].shape[1] != sum(widths.values()):
         return None
     cuts = np.cumsum(list(widths.values()))[:-1]

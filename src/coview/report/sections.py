@@ -87,7 +87,9 @@ def _which_view(found: dict[str, Any]) -> str:
         )
     best_alone = f"{best['name']} ({views['measure']} {number(best['alone'])})"
     gain = signed(views["whole"] - best["alone"])
-    return f"The best single view is {best_alone}; all views together reach {number(views['whole'])} ({gain})."
+    return (
+        f"Given one view alone, this model does best with {best_alone}; given all, {number(views['whole'])} ({gain})."
+    )
 
 
 def _disputes(found: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 
 import httpx
@@ -55,6 +56,36 @@ def test_wrong_input_is_one_sentence(client, path, body, status, sentence):
     answer = client.post(path, json=body)
     assert answer.status_code == status and list(answer.json()) == ["error"]
     assert sentence in answer.json()["error"] and "\n" not in answer.json()["error"]
+
+
+@pytest.mark.parametrize("query", ["wordaa", "wordaa wordba"])
+def test_why_of_an_unknown_object_is_one_sentence(client, query):
+    answer = client.get("/api/why", params={"q": query, "source": "words", "id": "nobody"})
+    assert answer.status_code == 422
+    assert "No object 'nobody' is in the index" in answer.json()["error"]
+    assert client.get("/api/why", params={"q": query, "source": "words", "id": "object 3"}).status_code == 200
+
+
+def test_rows_and_queries_are_read_beside_the_event_loop(retriever):
+    seen = []
+
+    class Watched(Service):
+        def read(self, rows, unknown="refuse"):
+            seen.append(threading.current_thread().name)
+            return super().read(rows, unknown)
+
+        def read_query(self, query, source, target):
+            seen.append(threading.current_thread().name)
+            return super().read_query(query, source, target)
+
+    with running(make_app(Watched(retriever))) as url:
+        for path, body in [
+            ("predict", {"rows": {"words": "wordaa"}}),
+            ("transform", {"rows": {"words": "wordaa"}}),
+            ("search", {"query": "wordaa", "source": "words"}),
+        ]:
+            assert httpx.post(f"{url}/{path}", json=body).status_code == 200
+    assert len(seen) == 3 and all(name.startswith("coview-read") for name in seen)
 
 
 def test_a_body_that_is_no_json_is_refused(client):

@@ -54,6 +54,27 @@ def test_a_vectoriser_reads_text_as_in_fit():
     assert dense(X["w"]).tolist() == made.transform(["the red fox"]).toarray().tolist()
 
 
+def test_all_texts_of_a_view_are_one_call_of_its_vectoriser():
+    calls = []
+
+    class Counted(CountVectorizer):
+        def transform(self, raw_documents):
+            calls.append(len(raw_documents))
+            return super().transform(raw_documents)
+
+    texts = ["red fox", "", "sea sea red", "whale"]
+    made = Counted().fit(texts)
+    names = made.get_feature_names_out()
+    cells = [texts[0], None, texts[1], {"fox": 2}, texts[2], [0] * len(names), texts[3]]
+    gates = {"w": Gate("w", len(names), names, made), "links": GATES["links"]}
+    X = rows_to_views({"w": cells, "links": [[1, 0]] * len(cells)}, gates)
+    assert calls == [4]
+    expected = CountVectorizer(vocabulary=names).transform(texts).toarray().tolist()
+    assert [dense(X["w"]).tolist()[i] for i in (0, 2, 4, 6)] == expected
+    assert dense(X["w"])[3].tolist() == [2 * (name == "fox") for name in names]
+    assert not dense(X["w"])[[1, 5]].any()
+
+
 def test_text_is_read_as_the_retriever_reads_it():
     names = np.array(["c++", "w6", "sea", "state", "red"])
     text = "C++ (w6), sea_state; state6 red-sea whale"

@@ -12,7 +12,9 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
 from coview import (
+    CrossModalRetriever,
     LinkPLSA,
+    MultiViewCCA,
     MultiViewNaiveBayes,
     MultiViewPassiveAggressiveClassifier,
     MultiViewPLSA,
@@ -24,6 +26,7 @@ from coview import (
     save,
 )
 from coview.apps.web.browse import Browser
+from coview.apps.web.held import Held
 from coview.apps.web.limits import json_bytes
 from coview.apps.web.service import Service
 from coview.catalog import ESTIMATORS, estimators
@@ -82,6 +85,40 @@ def test_predictions_are_those_of_the_model(small):
     assert found["by_view"]["image"]["labels"] == model.predict(X[:5].select("image")).tolist()
 
 
+@pytest.mark.parametrize("name", ["CCAClustering", "SphericalKMeans"])
+def test_places_and_cosines_are_no_probabilities(name):
+    model, X = fitted(name)
+    found = Service(model).predict(X, by_view=True)
+    assert "probabilities" not in found and "probabilities" not in found["by_view"]["words"]
+    assert found["labels"] == model.predict(X).tolist()
+
+
+@pytest.mark.parametrize("name", ["CCAClustering", "SphericalKMeans", "ConsensusClustering", "MultiViewPLSA"])
+def test_the_explorer_shows_the_clusters_of_the_model(name):
+    model, X = fitted(name)
+    labels = model.predict(X)
+    groups = Browser(Service(model, X)).groups
+    for cluster in range(3):
+        rows = {row["row"] for row in groups.members("cluster", cluster, 0, 100)["members"]}
+        assert rows == set(np.flatnonzero(labels == cluster).tolist())
+
+
+@pytest.mark.parametrize("name", ["ConsensusClustering", "MultiViewPLSA"])
+def test_shares_of_clusters_are_probabilities(name):
+    model, X = fitted(name)
+    np.testing.assert_allclose(Service(model).predict(X)["probabilities"], model.transform(X))
+
+
+def test_shares_that_do_not_choose_as_the_model_does_are_not_used():
+    class Turned(MultiViewPLSA):
+        def predict(self, X):
+            return (super().predict(X) + 1) % 3
+
+    model, X = Turned(3, 4, random_state=0, max_iter=5), fitted("MultiViewPLSA")[1]
+    assert Held(model.fit(X)).shares(X) is None
+    assert Held(model).mixture(X).argmax(axis=1).tolist() == model.predict(X).tolist()
+
+
 def test_questions_answered_together_are_as_alone(small):
     X, _ = small
     service = Service(MultiViewPLSA(3, 4, random_state=0).fit(X))
@@ -118,6 +155,20 @@ def test_hits_are_those_of_the_retriever(retriever, small):
     assert [hit["id"] for hit in found] == [key for key, _ in expected]
     why = service.why(views, target, [found[0]["id"]], most=100)[0]["parts"]
     assert sum(part["adds"] for part in why) == pytest.approx(found[0]["score"], abs=1e-4)
+
+
+def test_a_query_may_have_values_of_both_signs():
+    rng = np.random.default_rng(0)
+    shared = rng.normal(size=(50, 2))
+    X = Views(a=shared @ rng.normal(size=(2, 5)), b=shared @ rng.normal(size=(2, 4)))
+    model = CrossModalRetriever(MultiViewCCA(2)).fit(X)
+    service = Service(model)
+    views, target = service.read_query({"f0": 1, "f3": -1}, "a", "b")
+    found = service.search(views, target, 3)["hits"][0]
+    expected = model.search(Views(a=np.array([[1.0, 0, 0, -1.0, 0]])), target="b", k=3)[0]
+    assert [hit["id"] for hit in found] == [key for key, _ in expected]
+    with pytest.raises(ViewsError, match="Nothing in the query"):
+        service.read_query({"f0": 0, "f9": 1}, "a", "b")
 
 
 def test_names_are_hashed_for_a_model_of_a_stream_only(small):

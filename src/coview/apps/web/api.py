@@ -132,15 +132,19 @@ def _add_questions(app: FastAPI, service: Service, batcher: Batcher, readers: Th
     async def info() -> Answers:
         return await _in_thread(readers, service.info)
 
+    async def read(call: Callable[..., Any], *given: Any) -> Any:
+        """What was sent, read in a thread: many rows or texts must not keep other requests waiting."""
+        return await asyncio.get_running_loop().run_in_executor(readers, partial(call, *given))
+
     @app.post("/predict", summary="Labels of objects", tags=["model"])
     async def predict(ask: Rows) -> Answers:
-        views = service.read(ask.rows, ask.unknown)
+        views = await read(service.read, ask.rows, ask.unknown)
         found = await batcher.ask(("predict", views.names, ask.by_view), views, len(views))
         return Answers({"model": service.predictor.name, "classes": _classes(service), **found})
 
     @app.post("/transform", summary="Places of objects in the model's space", tags=["model"])
     async def transform(ask: Rows) -> Answers:
-        views = service.read(ask.rows, ask.unknown)
+        views = await read(service.read, ask.rows, ask.unknown)
         found = await batcher.ask(("transform", views.names), views, len(views))
         return Answers({"model": service.held.name, **found})
 
@@ -148,16 +152,16 @@ def _add_questions(app: FastAPI, service: Service, batcher: Batcher, readers: Th
         many = ask.queries is not None
         if many == (ask.query is not None):
             raise CoviewError("Send either query, one cell, or queries, a list of cells.")
-        views, target = service.read_query(ask.queries if many else ask.query, ask.source, ask.target)
+        asked = ask.queries if many else ask.query
+        views, target = await read(service.read_query, asked, ask.source, ask.target)
         # rounded up, so that requests for 5 and for 10 hits are one call
         step = next(step for step in _STEPS if ask.k <= step)
         found = await batcher.ask(("search", views.names, target, step), views, len(views))
         hits = [row[: ask.k] for row in found["hits"]]
         if ask.why:
-            loop = asyncio.get_running_loop()
             for i, row in enumerate(hits):
                 keys = [hit["id"] for hit in row[:50]]
-                said = await loop.run_in_executor(readers, service.why, views[[i]], target, keys)
+                said = await read(service.why, views[[i]], target, keys)
                 for hit, why in zip(row, said):
                     hit["why"] = why
         answer = {"source": views.names[0], "target": target}

@@ -128,11 +128,29 @@ class Held:
             return None
         if self.can("predict_proba"):
             return np.asarray(self.call("predict_proba", views), dtype=np.float64)
-        if kind != "class" and self.can("transform"):
+        if kind in ("topic", "component") and self.can("transform"):
             return _dense(self.call("transform", views))
+        shares = self.shares(views)
+        if shares is not None:
+            return shares
         if hasattr(self.last, "view_scores"):
             return self._softly(sum(self.at_last("view_scores", views).values()) / len(views.names))
         return self._chosen(views) if self.can("predict") else None
+
+    def shares(self, views: Views, labels: Any = None) -> np.ndarray | None:
+        """What `transform` says, where it is the share of each cluster; None where it gives places or cosines.
+
+        `labels` are those that `predict` gives, where they are known already.
+        """
+        if self.main_kind != "cluster" or not (self.can("transform") and self.can("predict")):
+            return None
+        found = _dense(self.call("transform", views))
+        if found.shape[1] != self.n_groups("cluster") or not (found >= 0).all():
+            return None
+        if not np.allclose(found.sum(axis=1), 1, atol=1e-4):  # float32 rounds
+            return None
+        labels = self.call("predict", views) if labels is None else labels
+        return found if np.array_equal(found.argmax(axis=1), labels) else None
 
     def opinions(self, views: Views) -> dict[str, np.ndarray]:
         """The same by each view alone."""

@@ -15,6 +15,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -132,10 +133,17 @@ class Gate:
             place = int(match[1])
         return place, float(value)
 
+    def texts(self, texts: Sequence[str]) -> list[tuple[list[int], list[float]]]:
+        """Columns and values of objects that are given by raw text, by one call of the vectoriser."""
+        if self.vectorizer is None or not texts:
+            return [self._of_text(text) for text in texts]
+        found = sparse.csr_array(self.vectorizer.transform(list(texts)))
+        places, values = found.indices.tolist(), found.data.astype(np.float64).tolist()
+        return [(places[start:stop], values[start:stop]) for start, stop in pairwise(found.indptr.tolist())]
+
     def _of_text(self, text: str) -> tuple[list[int], list[float]]:
         if self.vectorizer is not None:
-            row = sparse.csr_array(self.vectorizer.transform([text]))
-            return row.indices.tolist(), row.data.astype(np.float64).tolist()
+            return self.texts([text])[0]
         if self.names is not None:
             places = [self._lower[word] for piece in text.lower().split() for word in _words(piece, self._lower)]
             return places, [1.0] * len(places)
@@ -266,6 +274,7 @@ def _matrix(gate: Gate, cells: list[Any], strict: bool) -> Any:
     rows: list[int] = []
     places: list[int] = []
     values: list[float] = []
+    of_texts = iter(gate.texts([cell for cell in cells if isinstance(cell, str)]))
     for i, cell in enumerate(cells):
         if cell is None:
             continue
@@ -273,7 +282,9 @@ def _matrix(gate: Gate, cells: list[Any], strict: bool) -> Any:
             dense = gate.dense(cell)
             here = np.flatnonzero(dense).tolist()
             found = here, dense[here].tolist()
-        elif isinstance(cell, (str, dict)):
+        elif isinstance(cell, str):
+            found = next(of_texts)
+        elif isinstance(cell, dict):
             found = gate.cells(cell, strict)
         else:
             raise ViewsError(

@@ -195,12 +195,13 @@ class Service:
             mixture = np.asarray(held.call("transform", views))
             names = [f"topic {k}" for k in range(mixture.shape[1])]
             return {"labels": [names[k] for k in mixture.argmax(axis=1)], "probabilities": plain(mixture)}
+        labels = np.asarray(held.call("predict", views))
         found: dict[str, Any] = {}
         if held.can("predict_proba"):
             found["probabilities"] = plain(np.asarray(held.call("predict_proba", views)))
-        elif held.main_kind == "cluster" and held.can("transform"):
-            found["probabilities"] = plain(np.asarray(held.call("transform", views)))
-        found["labels"] = plain(np.asarray(held.call("predict", views)))
+        elif (shares := held.shares(views, labels)) is not None:
+            found["probabilities"] = plain(shares)
+        found["labels"] = plain(labels)
         if getattr(held.last, "ontology", None) is not None and hasattr(held.last, "predict_labels"):
             sets = np.asarray(held.at_last("predict_labels", views))
             names = held.names("class")
@@ -234,7 +235,8 @@ class Service:
         if target is None:
             raise ViewsError(f"Say which view to search in: target is one of {listed(names)}.")
         views = rows_to_views({source: query}, {source: gates[source]}, unknown="ignore")
-        empty = np.flatnonzero(np.asarray(views[source].sum(axis=1)).ravel() == 0)
+        # not by the sum, which is 0 for +1 and -1 too
+        empty = np.flatnonzero(np.asarray((views[source] != 0).sum(axis=1)).ravel() == 0)
         if len(empty) and (isinstance(query, (str, dict)) or len(empty) == len(views)):
             shown = repr(query) if len(repr(query)) <= 60 else "sent"
             raise ViewsError(f"Nothing in the query {shown} is known to view {source!r}. Use other words.")
@@ -250,6 +252,8 @@ class Service:
     def why(self, views: Views, target: str, hits: Sequence[Any], most: int = 6) -> list[dict[str, Any]]:
         """What made each hit match one query: the strongest parts of its score, and what each feature was worth."""
         assert self.searcher is not None
+        for hit in hits:
+            self.searcher.last.shelf_.row_of(hit, target)  # says so where there is no such object
         worth = self._worth(views, target, hits)
         found = []
         for hit, features in zip(hits, worth):
