@@ -138,7 +138,7 @@ class GraphIndex(ExactIndex):
         if len(self) == before:
             return
         graph = self._opened()
-        graph.add(self.keys[before:], self.vectors[before:])
+        _grow(graph, self.keys[before:], self.vectors[before:])
         if len(self) > 1.5 * self._measured_at:
             self.measure()
 
@@ -224,7 +224,19 @@ class GraphIndex(ExactIndex):
         if is_sound(graph, _as_bytes(fresh), self.keys):
             self._graph = _usearch().Index.restore(graph.tobytes())
         else:
-            self._opened().add(self.keys, self.vectors)
+            _grow(self._opened(), self.keys, self.vectors)
+
+
+_ALONE = 10_000  # items that one thread adds first
+
+
+def _grow(graph: Any, keys: np.ndarray, vectors: np.ndarray) -> None:
+    """Add items: by one thread while the graph is small, where threads miss each other's items and cut some off."""
+    first = max(0, min(len(keys), _ALONE - len(graph)))
+    if first:
+        graph.add(keys[:first], vectors[:first], threads=1)
+    if first < len(keys):
+        graph.add(keys[first:], vectors[first:])
 
 
 def make_index(kind: str, width: int, n_items: int, recall: float = 0.95) -> ExactIndex:
