@@ -280,11 +280,15 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
                 float(self.tol),
                 n_init,
                 self.acceleration,
-                self.time_budget,
+                self._time_left(),
                 ours,
                 self._checkpoint(views, holder, carried),
             )
             return run(steps, holder, begin, options)
+
+    def _time_left(self) -> float | None:
+        """Seconds that the sweeps may take; fewer than `time_budget` where the start has used some."""
+        return self.time_budget
 
     def _checkpoint(self, views: Any, holder: Holder, extra: Extra) -> Any:
         if self.checkpoint is None:

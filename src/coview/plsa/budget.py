@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import Any, TypeVar
 
-from coview.engines.loop import Fit
 from coview.engines.protocol import Engine
 from coview.plsa.mixture import MixtureModel
 
@@ -35,11 +34,3 @@ class StagedModel(MixtureModel):
     def _start_budget(self) -> float | None:
         """Seconds left for a fit of the start; with a checkpoint no limit, since a resumed fit starts at the same."""
         return None if self.checkpoint is not None else self._time_left()
-
-    def _run_loop(self, *args: Any) -> Fit:
-        whole = self.time_budget
-        self.time_budget = self._time_left()
-        try:
-            return super()._run_loop(*args)
-        finally:
-            self.time_budget = whole
