@@ -108,7 +108,9 @@ def _next(made: Any, out: Path) -> str:
 
 
 def _show_progress(made: Any, settings: dict[str, Any], quiet: bool) -> None:
-    last = made.steps[-1][1] if hasattr(made, "steps") else made
+    from coview.retrieval.encode import last_step
+
+    last = last_step(made)
     if not quiet and sys.stderr.isatty() and "verbose" in last.get_params(deep=False) and "verbose" not in settings:
         last.set_params(verbose=1)
 
@@ -117,7 +119,9 @@ def _described(made: Any, y: Any) -> dict[str, Any]:
     """What a fit came to, in plain values."""
     import numpy as np
 
-    last = made.steps[-1][1] if hasattr(made, "steps") else made
+    from coview.retrieval.encode import last_step
+
+    last = last_step(made)
     found: dict[str, Any] = {"model": type(last).__name__, "views": list(getattr(last, "view_names_", []))}
     history = getattr(last, "history_", None) or {}
     if getattr(last, "n_iter_", None) is not None:

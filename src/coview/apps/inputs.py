@@ -8,7 +8,7 @@ from typing import Any
 
 from coview.exceptions import DataFileError
 
-__all__ = ["id_column", "named_paths", "read_input", "read_labels", "table_front"]
+__all__ = ["front_of", "id_column", "named_paths", "read_input", "read_labels", "table_front"]
 
 
 def read_input(views: Sequence[str], data: Path | None, table: Path | None) -> Any:
@@ -101,11 +101,17 @@ def read_labels(source: str | None, X: Any, id: str | None = None) -> Any:
     return _cleaned(labels)
 
 
+def front_of(model: Any) -> Any:
+    """Return the step that makes views of raw tables, or None; a retriever holds it inside."""
+    from coview.retrieval.encode import split_front
+
+    inner = getattr(model, "front_", None)
+    return inner if inner is not None else split_front(model)[0]
+
+
 def id_column(model: Any) -> str | None:
     """Return the column of a raw table that names the objects, as the model's first step knows it."""
-    inner = getattr(model, "front_", None)  # a retriever holds that step itself
-    first = model.steps[0][1] if hasattr(model, "steps") else inner
-    return getattr(first, "id", None)
+    return getattr(front_of(model), "id", None)
 
 
 def _columns(table: Any) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from coview.apps.config import merge_config, write_config
-from coview.apps.inputs import id_column, read_input
+from coview.apps.inputs import front_of, id_column, read_input
 from coview.apps.options import Config, Data, Json, Table, View
 from coview.apps.outputs import check_writable, plain, write_table
 
@@ -124,8 +124,7 @@ def _loaded(path: Path | None, method: str) -> Any:
 
 
 def _read(model: Any, view: Any, data: Path | None, table: Path | None) -> Any:
-    front = model.steps[0][1] if hasattr(model, "steps") else getattr(model, "front_", None)
-    raw = type(front).__name__ in ("TableViews", "TextViews", "ColumnViews")
+    raw = front_of(model) is not None
     if raw and table is None:
         raise ValueError("The model was fitted on a raw table: give --table FILE.")
     if not raw and table is not None:
@@ -134,7 +133,9 @@ def _read(model: Any, view: Any, data: Path | None, table: Path | None) -> Any:
 
 
 def _kind(model: Any) -> str:
-    return type(model.steps[-1][1] if hasattr(model, "steps") else model).__name__
+    from coview.retrieval.encode import last_step
+
+    return type(last_step(model)).__name__
 
 
 def _ids(model: Any, X: Any, n_rows: int) -> Any:
@@ -148,7 +149,9 @@ def _ids(model: Any, X: Any, n_rows: int) -> Any:
 
 
 def _heads(model: Any, width: int) -> list[str]:
-    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    from coview.retrieval.encode import last_step
+
+    last = last_step(model)
     if hasattr(last, "get_feature_names_out"):
         names = last.get_feature_names_out()
         if len(names) == width:

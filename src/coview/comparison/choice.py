@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from coview.comparison.table import as_frame, plain, rich_text
+from coview.comparison.table import as_frame, rich_text
 from coview.data.atomic import atomic_path
+from coview.data.plain import plain
 
 __all__ = ["ClusterChoice", "recommend"]
 

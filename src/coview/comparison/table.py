@@ -15,8 +15,9 @@ import numpy as np
 from sklearn.base import clone
 
 from coview.data.atomic import atomic_path
+from coview.data.plain import plain
 
-__all__ = ["Comparison", "as_frame", "plain", "rich_text"]
+__all__ = ["Comparison", "as_frame", "rich_text"]
 
 NOTES = {
     "classification": "Means over the same folds for all methods, ± standard deviation.",
@@ -280,20 +281,3 @@ def rich_text(renderable: Any, width: int = 200) -> str:
     stream = io.StringIO()
     Console(file=stream, width=width, color_system=None, force_terminal=False).print(renderable)
     return "\n".join(line.rstrip() for line in stream.getvalue().rstrip().splitlines())
-
-
-def plain(value: Any) -> Any:
-    """Values that JSON knows: no NumPy types, and null for what is not a finite number.
-
-    Examples
-    --------
-    >>> plain({"a": np.float64(0.5), "b": float("nan")})
-    {'a': 0.5, 'b': None}
-    """
-    if isinstance(value, Mapping):
-        return {str(key): plain(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(part) for part in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -15,8 +15,8 @@ from sklearn.pipeline import Pipeline
 
 from coview._version import __version__
 from coview.catalog import ESTIMATORS, TRANSFORMERS
-from coview.report.plain import shown
 from coview.report.reader import Reader
+from coview.report.typed import shown
 
 __all__ = ["about_model", "how_to_reproduce"]
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from coview.data.plain import plain
 from coview.data.views import Views
 from coview.exceptions import CoviewError
 from coview.report.measures import main_measure
-from coview.report.plain import plain
 from coview.report.reader import Reader, Reading
 
 __all__ = ["ViewReadings", "agreement_matrix", "contributions", "read_by_view"]

@@ -13,9 +13,9 @@ from scipy import sparse
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.preprocessing import normalize
 
+from coview.data.plain import plain
 from coview.data.views import Views
 from coview.report.contributions import ViewReadings
-from coview.report.plain import plain
 from coview.report.reader import Reading, sample_rows
 
 __all__ = ["disputed_objects", "place_objects", "typical_objects", "words_of_objects"]

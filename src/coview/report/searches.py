@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from coview.data.plain import plain
 from coview.data.views import Views
 from coview.report.objects import words_of_objects
-from coview.report.plain import plain
 from coview.report.reader import sample_rows
 
 __all__ = ["is_retriever", "searches"]

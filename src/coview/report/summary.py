@@ -15,6 +15,7 @@ from scipy import sparse
 
 from coview.base import check_count
 from coview.data.lazy import LazyViews
+from coview.data.plain import plain
 from coview.data.views import Views
 from coview.labels import encode_labels
 from coview.metrics.labels import is_gap
@@ -23,7 +24,6 @@ from coview.report.contributions import ViewReadings, contributions, read_by_vie
 from coview.report.groups import about_groups, about_ontology
 from coview.report.measures import confusion, fit_curves, held_out_score, measures
 from coview.report.objects import disputed_objects, place_objects, typical_objects, words_of_objects
-from coview.report.plain import plain
 from coview.report.reader import Reader, Reading, sample_rows
 from coview.report.searches import is_retriever, searches
 from coview.report.seen import about_data

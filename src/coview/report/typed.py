@@ -1,40 +1,13 @@
-"""Values as JSON has them: numbers, texts, lists and dicts, nothing of NumPy, nothing infinite."""
+"""Values as one would type them."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-__all__ = ["plain", "shown"]
-
-
-def plain(value: Any) -> Any:
-    """Return the value with arrays as lists, keys as texts, and None for numbers that are not finite.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> plain({1: np.array([0.5, np.nan]), "n": np.int64(3), "when": ("a", None)})
-    {'1': [0.5, None], 'n': 3, 'when': ['a', None]}
-    """
-    if value is None or isinstance(value, (str, bool)):
-        return value
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, int):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(key): plain(part) for key, part in value.items()}
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, (list, tuple)):
-        return [plain(part) for part in value]
-    return str(value)
+__all__ = ["shown"]
 
 
 def shown(value: Any, longest: int = 120) -> str:

@@ -18,7 +18,7 @@ from coview.data.text import TextViews
 from coview.data.views import Views
 from coview.exceptions import ViewsError
 
-__all__ = ["as_query", "feature_names", "is_raw", "last_step", "place", "profiles", "split_front"]
+__all__ = ["as_query", "feature_names", "is_raw", "known_words", "last_step", "place", "profiles", "split_front"]
 
 _TOKEN = re.compile(r"\w+")
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
@@ -163,13 +163,13 @@ def _raw_views(queries: list[Any], source: str, front: Any, columns: Mapping[str
 def _count_known(texts: list[str], names: Any) -> sparse.csr_array:
     """Count the words of texts that are names of features; capitals do not matter."""
     place_of = {str(name).lower(): j for j, name in enumerate(names)}
-    known = [[place_of[word] for word in _known_words(text.lower(), place_of)] for text in texts]
+    known = [[place_of[word] for word in known_words(text.lower(), place_of)] for text in texts]
     rows = np.repeat(np.arange(len(texts)), [len(row) for row in known])
     cells = (np.ones(len(rows)), (rows, np.array([j for row in known for j in row], dtype=np.intp)))
     return sparse.csr_array(cells, shape=(len(texts), len(names)))
 
 
-def _known_words(text: str, known: Mapping[str, Any]) -> Iterator[str]:
+def known_words(text: str, known: Mapping[str, Any]) -> Iterator[str]:
     """Yield the known words of a text: as they stand ("c++"), else without signs ("w6,"), else their letters alone."""
     for piece in text.split():
         if piece in known:

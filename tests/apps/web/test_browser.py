@@ -112,6 +112,7 @@ def test_keys_move_through_hits_and_pages(page, address):
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Escape")
     page.get_by_role("heading", name="Classes").wait_for()
+    assert page.url.endswith("#/groups/class")
 
 
 def test_every_page_of_the_menu_opens_by_its_link(page, address):
@@ -140,6 +141,7 @@ def test_something_new_is_tried(page, address):
     page.get_by_label("words").fill("open the file and read")
     page.get_by_role("button", name="Ask the model").click()
     page.locator(".large", has_text="io").first.wait_for()
+    assert page.locator(".state.error").count() == 0
 
 
 def test_nothing_found_says_so(browser, address):
@@ -150,6 +152,7 @@ def test_nothing_found_says_so(browser, address):
     page.get_by_text("No such object").wait_for()
     page.goto(f"{address}/#/no/such/page")
     page.get_by_text("There is no such page").wait_for()
+    assert page.locator(".hit").count() == 0
     page.close()
 
 

@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 from coview._version import __version__
 from coview.apps.web.batching import Batcher, Busy
 from coview.apps.web.limits import Guard, Limits, json_bytes
-from coview.apps.web.plain import sentence
+from coview.apps.web.sentences import sentence
 from coview.apps.web.service import MOST_HITS, Service
 from coview.exceptions import CoviewError
 

@@ -25,12 +25,11 @@ from coview.data.checks import listed
 from coview.data.views import Views
 from coview.exceptions import ViewsError
 from coview.online.hashing import hash_row
+from coview.retrieval.encode import known_words
 
 __all__ = ["Gate", "read_rows", "rows_to_views", "stack_views"]
 
 MOST_ROWS = 10_000  # objects in one request
-_TOKEN = re.compile(r"\w+")
-_LETTERS = re.compile(r"[^\W\d_]{2,}")
 _PLACE = re.compile(r"f(0|[1-9]\d{0,9})")  # how features without names are shown: f0, f1, ...
 
 
@@ -145,7 +144,7 @@ class Gate:
         if self.vectorizer is not None:
             return self.texts([text])[0]
         if self.names is not None:
-            places = [self._lower[word] for piece in text.lower().split() for word in _words(piece, self._lower)]
+            places = [self._lower[word] for word in known_words(text.lower(), self._lower)]
             return places, [1.0] * len(places)
         if self.hashed:
             columns, values = hash_row(text, self.width)
@@ -243,16 +242,6 @@ def _stacked(blocks: Sequence[Any]) -> sparse.csr_array:
     data = np.concatenate([block.data for block in blocks])
     indices = np.concatenate([block.indices for block in blocks])
     return sparse.csr_array((data, indices, starts), shape=(len(lengths), blocks[0].shape[1]))
-
-
-def _words(piece: str, known: Mapping[str, int]) -> list[str]:
-    """The known words of a piece of text: as it stands ("c++"), else without signs ("sea,"), else its letters alone."""
-    if piece in known:
-        return [piece]
-    found: list[str] = []
-    for token in _TOKEN.findall(piece):
-        found += [token] if token in known else [part for part in _LETTERS.findall(token) if part in known]
-    return found
 
 
 def _as_cells(name: str, given: Any) -> list[Any]:

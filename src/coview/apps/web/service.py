@@ -17,9 +17,9 @@ from scipy import sparse
 
 from coview._version import __version__
 from coview.apps.web.held import Held
-from coview.apps.web.plain import plain
 from coview.apps.web.rows import Gate, rows_to_views, stack_views
 from coview.data.checks import listed
+from coview.data.plain import plain
 from coview.data.views import Views
 from coview.exceptions import ViewsError
 
