@@ -22,7 +22,8 @@ def coview(*words: str) -> subprocess.CompletedProcess[str]:
 def test_the_demo_shows_that_two_views_say_more_than_one(tmp_path):
     run = coview("demo", "--json", "--out", str(tmp_path / "demo"))
     found = json.loads(run.stdout)
-    assert run.returncode == 0 and run.stderr == ""
+    said = [line for line in run.stderr.splitlines() if not line.startswith("coview: compiling kernels")]
+    assert run.returncode == 0 and said == []
     *alone, together = found["clustering_nmi"].values()
     assert together > max(alone)
     words, code, side_by_side, *ours = found["few_labels_accuracy"].values()

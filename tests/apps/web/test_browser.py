@@ -136,6 +136,18 @@ def test_a_label_set_is_tried(page, address):
     page.get_by_text("Nothing is both io and net.").wait_for()
 
 
+def test_a_slow_old_answer_does_not_replace_a_newer_one(page, address):
+    held = []
+    page.route("**/api/labels", lambda route: held.append(route) if not held else route.continue_())
+    page.goto(f"{address}/#/labels?row=0")
+    page.get_by_label("io").check()
+    page.get_by_text("This is consistent").wait_for()
+    with page.expect_response("**/api/labels"):
+        held[0].continue_()  # the answer for the empty set, asked first, comes last
+    page.evaluate("() => new Promise((done) => setTimeout(done, 50))")
+    assert page.get_by_text("This is consistent").is_visible()
+
+
 def test_something_new_is_tried(page, address):
     page.goto(f"{address}/#/try")
     page.get_by_label("words").fill("open the file and read")

@@ -60,17 +60,20 @@ function tokenForm() {
   } }, field, h("button.primary", null, "Use it"));
 }
 
+const latest = new WeakMap(); // place -> the last thing asked of it: a slow old answer never replaces a newer one
+
 /** Show a loading state, then what `make` gives, or what went wrong. */
 export async function fill(place, make, what) {
-  const waiting = setTimeout(() => replace(place, loading(what)), 120); // quick answers do not flicker
+  const mine = {};
+  latest.set(place, mine);
+  const put = (found) => { if (latest.get(place) === mine) replace(place, found); };
+  const waiting = setTimeout(() => put(loading(what)), 120); // quick answers do not flicker
   try {
-    const found = await make();
-    clearTimeout(waiting);
-    replace(place, found);
+    put(await make());
   } catch (error) {
+    if (error.name !== "AbortError") put(failed(error, () => fill(place, make, what)));
+  } finally {
     clearTimeout(waiting);
-    if (error.name === "AbortError") return;
-    replace(place, failed(error, () => fill(place, make, what)));
   }
 }
 
