@@ -18,6 +18,7 @@ from scipy import sparse
 from coview.data.views import Views
 from coview.kernels import passive_aggressive as kernels
 from coview.kernels.memory import addresses
+from coview.kernels.mixing import mix_rows
 from coview.kernels.rounds import ROWS
 
 __all__ = [
@@ -29,10 +30,13 @@ __all__ = [
     "new_weights",
     "rows_of",
     "score_views",
+    "shuffled_rows",
     "squeeze_memory",
     "tables",
     "unfold_memory",
 ]
+
+_RUN, _WINDOW = 16, 512  # rows that stay near each other, and rows that are mixed, where there are very many
 
 Memory = dict[str, Any]  # weights, lags, bias, shares, seen, classes: what a model file holds
 
@@ -148,6 +152,19 @@ def learn_rows(
     scratch = np.empty((ROWS, len(weights))), np.empty((3, len(weights)), dtype=np.int64)
     moved = learn(places, *like, *scratch, *state, scores, losses, gaps)
     return Learned(scores, losses, gaps, moved)
+
+
+def shuffled_rows(rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return rows in random order: a permutation, or where there are very many, one that memory can follow.
+
+    Examples
+    --------
+    >>> sorted(shuffled_rows(np.arange(5), np.random.default_rng(0)).tolist())
+    [0, 1, 2, 3, 4]
+    """
+    if len(rows) < 32 * _WINDOW:
+        return rng.permutation(rows)
+    return mix_rows(rows, _RUN, _WINDOW, rng.integers(2**63, dtype=np.uint64))
 
 
 def score_views(memory: Memory, views: Views) -> dict[str, np.ndarray]:
