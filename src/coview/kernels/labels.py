@@ -167,7 +167,7 @@ def label_programme(scores, a1, a2, a3, labels, objective, solved, start, stop):
                     if found > fresh[state | p]:
                         fresh[state | p] = found
                         came[k, state | p] = state * full + p
-            value[:] = fresh
+            value, fresh = fresh, value
         at = 0
         best = -np.inf
         for state in range(full):
@@ -252,7 +252,8 @@ def _counted(value, u, p, a3, members, at, end, step, price, state, fresh, choic
                 if found > fresh[c + step[q]]:
                     fresh[c + step[q]] = found
                     choice[m, p, c + step[q]] = q
-        state[:] = fresh
+        for c in range(n_states):  # a whole-array assignment takes seconds to compile
+            state[c] = fresh[c]
     for c in range(n_states):
         if c == 0 or state[c] > state[last[p]]:
             last[p] = c

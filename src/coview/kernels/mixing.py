@@ -40,7 +40,7 @@ def mix_rows(rows, run, window, seed):
     state, bits = _next(np.uint64(seed))
     cut = np.int64(bits) % run
     runs = np.arange((n + cut + run - 1) // run)
-    state = _shuffle(runs, 0, len(runs), state)
+    state = _shuffle(runs, np.int64(0), len(runs), state)
     mixed = np.empty_like(rows)
     filled = 0
     for number in runs:

@@ -27,6 +27,7 @@ __all__ = ["EMPTY", "MARGIN", "NORM", "ROWS", "SHARE", "STEP", "clip_step", "sol
 # rows of a round's state, one column per view: one array, since counting references to many costs more than a round
 MARGIN, NORM, SHARE, STEP, _LEVEL, _PULL = range(6)
 ROWS = 6
+_NONE, _TWO = np.int64(0), np.int64(2)  # counters that start from a plain 0 would be compiled for it, and then again
 EMPTY = 1e-120  # a view whose squared norm is not above this cannot be moved and is left out of the round
 
 
@@ -37,7 +38,7 @@ def solve_round(state, base, extra, cap, agreement, order):
     `state` is (ROWS, views): rows MARGIN, NORM and SHARE are read, STEP is written, the rest is scratch, as is `order`
     (3, views) of int64. `base` is m_0.
     """
-    active = 0
+    active = _NONE
     loss = 1.0 - base
     for v in range(state.shape[1]):
         state[STEP, v] = 0.0
@@ -75,7 +76,7 @@ def solve_round(state, base, extra, cap, agreement, order):
     if u == -agreement:
         order[0, 0], order[0, 1] = j, i  # the second view ends higher
     order[2, 0], order[2, 1] = (2, 2) if abs(u) < agreement else (1, 2)
-    _steps(state, base, extra, tau, 0.0 < tau < cap, agreement, order, 2)
+    _steps(state, base, extra, tau, 0.0 < tau < cap, agreement, order, _TWO)
     return tau
 
 
@@ -176,7 +177,7 @@ def _best_groups(state, base, extra, tau, agreement, order, active):
         if not state[NORM, v] > EMPTY:
             value -= state[SHARE, v] * state[MARGIN, v]
     slope = extra
-    start, depth = 0, 1
+    start, depth = _NONE, 1
     order[1, 0] = active
     while start < active:
         stop = order[1, depth - 1]
@@ -187,7 +188,8 @@ def _best_groups(state, base, extra, tau, agreement, order, active):
             order[1, depth] = start + cut
             depth += 1
             continue
-        order[2, start:stop] = stop
+        for k in range(start, stop):
+            order[2, k] = stop
         value -= share * level
         scale += share * abs(level)
         slope += share * share / heft
@@ -233,7 +235,7 @@ def _cut(state, order, start, stop, agreement):
             j -= 1
         order[0, j] = v
     # the largest excess of a sum over its bound; gains are compared by themselves, not inside sums that swallow them
-    cut, gain = 0, 0.0
+    cut, gain = _NONE, 0.0
     size = stop - start
     for r in range(1, size):
         gain += state[_PULL, order[0, start + r - 1]] - agreement * (size - 2 * r + 1)
@@ -255,7 +257,7 @@ def _steps(state, base, extra, tau, inside, agreement, order, active):
         if not state[NORM, v] > EMPTY:
             rest -= state[SHARE, v] * state[MARGIN, v]
     hardest, stiffness, whole = 0, -1.0, 0.0
-    start = 0
+    start = _NONE
     while start < active:
         stop = order[2, start]
         level, heft, share = _tie(state, tau, agreement * ((active - stop) - start), order, start, stop)
@@ -266,7 +268,7 @@ def _steps(state, base, extra, tau, inside, agreement, order, active):
         start = stop
     if inside and whole > 0.0:
         state[_LEVEL, hardest] += rest / whole
-    start = 0
+    start = _NONE
     while start < active:
         stop = order[2, start]
         outer = agreement * ((active - stop) - start)

@@ -154,7 +154,7 @@ def _quick_codes(y: Any, n_rows: int, known: np.ndarray) -> np.ndarray | None:
     if not isinstance(y, np.ndarray) or y.dtype.kind != "i" or known.dtype.kind != "i" or y.shape != (n_rows,):
         return None
     if known[0] == 0 and known[-1] == len(known) - 1:  # 0, 1, 2, ... are their own codes
-        fits = n_rows > 0 and y.min() >= UNLABELLED and y.max() < len(known)
+        fits = n_rows > 0 and np.minimum.reduce(y) >= UNLABELLED and np.maximum.reduce(y) < len(known)
         return y.astype(np.int64) if fits else None
     codes = np.minimum(np.searchsorted(known, y), len(known) - 1)
     none = y == UNLABELLED

@@ -36,6 +36,7 @@ __all__ = [
     "unfold_memory",
 ]
 
+_NARROW, _WIDE = np.dtype(np.int32), np.dtype(np.int64)
 _RUN, _WINDOW = 16, 512  # rows that stay near each other, and rows that are mixed, where there are very many
 
 Memory = dict[str, Any]  # weights, lags, bias, shares, seen, classes: what a model file holds
@@ -118,15 +119,13 @@ def rows_of(views: Views, names: Sequence[str], dtype: Any) -> Rows:
     >>> [len(values) for values in rows.values]
     [2, 0]
     """
-    parts = [_csr(views[name]) if name in views else None for name in names]
-    wide = any(part is not None and np.int64 in (part.indices.dtype, part.indptr.dtype) for part in parts)
-    index = np.int64 if wide else np.int32
-    blank = np.zeros(len(views) + 1, dtype=index), np.zeros(0, dtype=index), np.zeros(0, dtype=dtype)
-    found = [blank if part is None else (part.indptr, part.indices, part.data) for part in parts]
+    parts = [_csr(views[name]) if name in views else _blank(len(views), dtype) for name in names]
+    wide = any(part.indices.dtype == _WIDE or part.indptr.dtype == _WIDE for part in parts)
+    index = _WIDE if wide else _NARROW
     return Rows(
-        tuple(_fixed(indptr, index) for indptr, _, _ in found),
-        tuple(_fixed(indices, index) for _, indices, _ in found),
-        tuple(_fixed(values, dtype) for _, _, values in found),
+        tuple([_fixed(part.indptr, index) for part in parts]),
+        tuple([_fixed(part.indices, index) for part in parts]),
+        tuple([_fixed(part.data, dtype) for part in parts]),
     )
 
 
@@ -142,9 +141,8 @@ def learn_rows(
     scores, losses, gaps = np.empty(n if n_classes == 2 else (n, n_classes)), np.empty(n), np.empty(n)
     weights = tuple(memory["weights"].values())
     lags = () if memory["lags"] is None else tuple(memory["lags"].values())
-    places = np.zeros((5, len(weights)), dtype=np.int64)
-    found = addresses((*rows.indptrs, *rows.indices, *rows.values, *weights, *lags))
-    places.ravel()[: len(found)] = found
+    # without averages there are no lags to find: the weights stand in for them, unread
+    places = addresses((*rows.indptrs, *rows.indices, *rows.values, *weights, *(lags or weights))).reshape(5, -1)
     like = np.empty(0, dtype=rows.indices[0].dtype), np.empty(0, dtype=rows.values[0].dtype)
     learn: Any = kernels.learn_binary if n_classes == 2 else kernels.learn_classes
     _announce(learn)
@@ -247,6 +245,10 @@ def _announce(kernel: Any) -> None:
 
 def _csr(matrix: Any) -> Any:
     return matrix if hasattr(matrix, "indptr") else sparse.csr_array(matrix)
+
+
+def _blank(n: int, dtype: Any) -> Any:
+    return sparse.csr_array((n, 0), dtype=dtype)
 
 
 def _fixed(array: np.ndarray, dtype: Any) -> np.ndarray:
