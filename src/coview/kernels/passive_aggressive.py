@@ -14,6 +14,7 @@ many give the bits of the kernel for two (at half of C and of the agreement: the
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -39,6 +40,7 @@ UPDATES = {"exact": 0, "paper": 1}
 _ENDLESS = 1 << 40  # length of arrays found by their address: never asked for
 _AHEAD = 4  # rows before its turn that a row out of sequence is asked for; its place, as many before that
 _WEIGHTS, _LAGS = np.int64(3), np.int64(4)  # rows of `places`; plain numbers would be compiled one by one
+_NOBODY: Any = np.int64(-1)
 _0, _1, _2, _3, _4 = (np.uint64(i) for i in range(5))
 
 
@@ -152,7 +154,7 @@ def learn_classes(
             losses[r] = np.nan
             gaps[r] = np.nan
             continue
-        rival = np.int64(-1)
+        rival = _NOBODY
         for k in range(n_classes):
             if k != label and (rival < 0 or scores[r, k] > scores[r, rival]):
                 rival = k

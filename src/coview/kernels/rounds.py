@@ -19,6 +19,8 @@ the right piece.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
@@ -27,7 +29,9 @@ __all__ = ["EMPTY", "MARGIN", "NORM", "ROWS", "SHARE", "STEP", "clip_step", "sol
 # rows of a round's state, one column per view: one array, since counting references to many costs more than a round
 MARGIN, NORM, SHARE, STEP, _LEVEL, _PULL = range(6)
 ROWS = 6
-_NONE, _TWO = np.int64(0), np.int64(2)  # counters that start from a plain 0 would be compiled for it, and then again
+# counters that start from a plain 0 would be compiled for it, and then again for any number
+_NONE: Any = np.int64(0)
+_TWO: Any = np.int64(2)
 EMPTY = 1e-120  # a view whose squared norm is not above this cannot be moved and is left out of the round
 
 
