@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import sys
 import time
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-from coview.engines.threads import Team, balanced_chunks, thread_count
+from coview.engines.threads import Team, balanced_chunks, thread_count, thread_pools
 
 
 @settings(max_examples=50, deadline=None)
@@ -54,7 +55,7 @@ def test_results_come_in_the_order_of_the_chunks_and_a_team_pickles():
     assert pickle.loads(pickle.dumps(team)).size == 2
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork: teams in child processes are not checked")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_child_makes_threads_of_its_own():
     team = Team(2)
@@ -72,3 +73,10 @@ def test_a_forked_child_makes_threads_of_its_own():
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
     assert done and os.waitstatus_to_exitcode(status) == 0
+
+
+def test_pools_are_looked_for_again_after_an_import(monkeypatch):
+    first = thread_pools()
+    assert thread_pools() is first
+    monkeypatch.setitem(sys.modules, "a_module_of_this_test", sys)
+    assert thread_pools() is not first

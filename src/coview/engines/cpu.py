@@ -14,7 +14,7 @@ from scipy import sparse
 
 from coview.data.arrays import slice_csr
 from coview.engines.memory import bytes_of
-from coview.engines.threads import Team, balanced_chunks, thread_count
+from coview.engines.threads import Team, balanced_chunks, thread_count, thread_pools
 from coview.kernels import ratio as kernels
 from coview.kernels import shares
 
@@ -115,10 +115,8 @@ class CpuEngine:
         return self.memory_limit
 
     def limits(self) -> AbstractContextManager[Any]:
-        from threadpoolctl import threadpool_limits
-
         # one BLAS thread: its products would be added up in another order with more
-        return threadpool_limits({"blas": 1, "openmp": self.team.size})
+        return thread_pools().limit(limits={"blas": 1, "openmp": self.team.size})
 
     def prepare(self, matrix: Any) -> CpuMatrix:
         if not sparse.issparse(matrix):

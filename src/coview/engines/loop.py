@@ -23,6 +23,8 @@ from coview.exceptions import InterruptedFitWarning
 
 __all__ = ["Fit", "Options", "Sweep", "fold_in", "run", "sweep"]
 
+_CROWDED = 0.75  # share of rows still moving above which those at rest stay among them
+
 
 @dataclass(frozen=True)
 class Sweep:
@@ -192,24 +194,24 @@ def fold_in(steps: Steps, block: Block, rows: Tree, shared: Tree, ops: Engine, *
     A row rests once its largest entry moves by `tol` or less, so what an object gets does not depend on its company.
     """
     result = {name: ops.to_numpy(array).copy() for name, array in rows.items()}
-    active = np.arange(len(block))
+    active, going = np.arange(len(block)), np.ones(len(block), dtype=bool)
     part = block
     for _ in range(max_iter):
         new, _ = steps.row_step(part, rows, shared, ops, None)
-        moved = np.zeros(len(active))
+        moved, whole = np.zeros(len(active)), going.all()
         for name, array in new.items():
             fresh = ops.to_numpy(array)
             old = ops.to_numpy(rows[name])
             moved = np.maximum(moved, np.abs(fresh - old).reshape(len(active), -1).max(axis=1, initial=0.0))
-            result[name][active] = fresh
-        going = moved > tol
+            result[name][active if whole else active[going]] = fresh if whole else fresh[going]
+        going &= moved > tol
+        rows = new
         if not going.any():
             break
-        rows = new
-        if going.all():
-            continue
+        if going.sum() > _CROWDED * len(going):
+            continue  # a few rows at rest are carried along unread: that costs less than taking the others out
         keep = np.flatnonzero(going)
-        active = active[keep]
+        active, going = active[keep], going[keep]
         part = part.take(keep, ops)
         rows = {name: ops.asarray(ops.to_numpy(array)[keep]) for name, array in new.items()}
     return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -10,19 +11,34 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Team", "balanced_chunks", "thread_count"]
+__all__ = ["Team", "balanced_chunks", "thread_count", "thread_pools"]
+
+_known: tuple[int, Any] = (0, None)  # how many modules were loaded, and the thread pools found then
+
+
+def thread_pools() -> Any:
+    """Thread pools of the libraries loaded so far, as threadpoolctl's controller.
+
+    Looking for them takes milliseconds, longer than a small prediction; they come with modules, so they are looked
+    for again only after something was imported.
+    """
+    global _known
+    from threadpoolctl import ThreadpoolController
+
+    if _known[0] != len(sys.modules):
+        _known = len(sys.modules), ThreadpoolController()
+    return _known[1]
 
 
 def thread_count(n_jobs: int | None) -> int:
     """Threads to use: `n_jobs` as joblib counts it (None = all cores), never above what threadpoolctl allows."""
     from joblib import cpu_count
-    from threadpoolctl import threadpool_info
 
     if n_jobs == 0:
         raise ValueError("n_jobs must not be 0; use -1 for all cores.")
     cores = cpu_count()
     wanted = cores if n_jobs is None else n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
-    limits = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "openmp"]
+    limits = [pool["num_threads"] for pool in thread_pools().info() if pool["user_api"] == "openmp"]
     return max(1, min([wanted, *limits]))
 
 
