@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -49,3 +50,9 @@ def test_the_catalogue_resolves_both_ways(name):
 def test_a_class_of_the_same_name_from_elsewhere_is_not_the_catalogues():
     with pytest.raises(KeyError):
         name_of(type("PLSA", (), {}))
+
+
+def test_a_file_holds_one_idea_and_stays_short():
+    files = Path(coview.__file__).parent.rglob("*.py")
+    long = {path.name: n for path in files if (n := len(path.read_text(encoding="utf-8").splitlines())) > 400}
+    assert not long

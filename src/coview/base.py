@@ -26,6 +26,7 @@ from coview.data.coerce import PLAIN, as_views, is_plain
 from coview.data.lazy import LazyViews
 from coview.data.per_view import check_feature_names
 from coview.data.views import Matrix, Views
+from coview.data.wording import cut, short
 from coview.engines.holders import Holder
 from coview.engines.loop import Fit, Options, Sweep, run
 from coview.engines.protocol import Block, Engine, Extra, make_blocks
@@ -153,8 +154,8 @@ class MultiViewEstimator(BaseEstimator):
             if "could not convert string to float" not in str(error):
                 raise
             raise ViewsError(
-                f"X holds text ({error}). Turn text into counts with TextViews, and categories into indicators with "
-                "ColumnViews."
+                f"X holds text ({cut(str(error))}). Turn text into counts with TextViews, and categories into "
+                "indicators with ColumnViews."
             ) from None
         names = getattr(self, "feature_names_in_", None)
         return Views(checked, feature_names=None if names is None else {PLAIN: names})
@@ -362,7 +363,7 @@ def base_seed(random_state: Any) -> int:
 def check_count(name: str, value: Any, least: int = 1) -> int:
     """Return a whole number of at least `least`, or say what was found."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {short(value)}.")
     return int(value)
 
 
@@ -370,5 +371,5 @@ def check_option(name: str, value: Any, options: tuple[Any, ...]) -> Any:
     """Return one of some options, or say what they are."""
     if value not in options:
         listed = ", ".join(map(repr, options))
-        raise ValueError(f"{name} must be one of {listed}, got {value!r}.")
+        raise ValueError(f"{name} must be one of {listed}, got {short(value)}.")
     return value

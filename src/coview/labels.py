@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
 
+from coview.data.wording import listed, short
 from coview.metrics.labels import is_gap
 
 __all__ = ["UNLABELLED", "LabelledScoreMixin", "encode_labels", "named"]
@@ -59,7 +60,7 @@ def encode_labels(y: Any, n_rows: int | None = None, classes: Any = None) -> tup
         given = _sorted(_one_kind(_as_column(classes)))
         strange = sorted(set(found.tolist()) - set(given.tolist()), key=str)
         if strange:
-            raise ValueError(f"y holds {strange[0]!r}, which is not one of the classes {given.tolist()}.")
+            raise ValueError(f"y holds {short(strange[0])}, which is not one of the classes {listed(given.tolist())}.")
     codes = np.full(len(labels), UNLABELLED, dtype=np.int64)
     if found.size:
         codes[known] = np.searchsorted(given, found.astype(given.dtype, copy=False))

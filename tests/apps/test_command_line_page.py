@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
@@ -60,3 +61,17 @@ def test_the_commands_of_the_page_run(folder, monkeypatch, capsys):
         assert not end.value.code, (words, capsys.readouterr().err)
     for name in ("pages.coview", "clusters.csv", "report.html", "topics.parquet", "kinds.coview", "second.coview"):
         assert (folder / name).stat().st_size > 0
+
+
+def test_the_examples_of_the_help_follow_on_each_other(folder, monkeypatch, capsys):
+    (folder / "folder").mkdir()
+    for name in ("words.npz", "links.mtx"):
+        shutil.copy(folder / name, folder / "folder" / name)
+    (folder / "y.csv").write_text("label\n" + "".join(f"{i % 3}\n" for i in range(60)))
+    (folder / "mail.jsonl").write_text('{"words": "fox den", "kind": "a"}\n{"words": "sea", "kind": "b"}\n' * 20)
+    shown = {command.__name__: shlex.split(example) for command, example in cli.EXAMPLES.items()}
+    for name in ("fit", "predict", "transform", "report", "info", "stream"):
+        monkeypatch.setattr(sys, "argv", shown[name])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        assert not end.value.code, (name, capsys.readouterr().err)

@@ -33,7 +33,7 @@ def saved(tmp_path_factory):
 def test_words_find_code_of_the_installed_packages():
     run = coview("largest eigenvalues of a sparse matrix", "-k", "5", "--why")
     assert run.returncode == 0, run.stderr
-    assert "scipy.sparse" in run.stdout and "word sparse" in run.stdout
+    assert "scipy.sparse" in run.stdout and "  sparse\n" in run.stdout and "component" not in run.stdout
 
 
 def test_a_saved_retriever_is_searched_as_json(saved):

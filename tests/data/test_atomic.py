@@ -97,7 +97,9 @@ def test_a_link_to_a_folder_stays_a_link(tmp_path):
     assert os.listdir(real) == ["new"]
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
+@pytest.mark.skipif(
+    not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here: a writer that is killed is not checked"
+)
 def test_a_killed_process_leaves_the_old_folder(tmp_path):
     target = tmp_path / "folder"
     target.mkdir()

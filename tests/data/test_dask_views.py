@@ -21,8 +21,10 @@ from coview.data.shards import open_shards, write_shards
 from coview.exceptions import ViewsError
 
 dask = pytest.importorskip("dask", reason="dask is not installed; views of dask collections are not tested")
-da = pytest.importorskip("dask.array", reason="dask.array cannot be imported here")
-dd = pytest.importorskip("dask.dataframe", reason="dask.dataframe cannot be imported here")
+da = pytest.importorskip("dask.array", reason="dask.array cannot be imported: views of dask collections are not tested")
+dd = pytest.importorskip(
+    "dask.dataframe", reason="dask.dataframe cannot be imported: views of dask collections are not tested"
+)
 
 N = 20
 WORDS = np.arange(N * 5, dtype=np.float32).reshape(N, 5)

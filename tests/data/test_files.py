@@ -150,7 +150,9 @@ def test_a_write_that_fails_leaves_the_old_folder(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["v"]
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here")
+@pytest.mark.skipif(
+    not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here: a writer that is killed is not checked"
+)
 def test_a_write_that_is_killed_leaves_the_old_folder(tmp_path):
     small().write(tmp_path / "v")
     script = (

@@ -14,7 +14,7 @@ from coview.exceptions import DataFileError
 
 @pytest.fixture(scope="module")
 def skimage():
-    return pytest.importorskip("skimage", reason="scikit-image is not installed")
+    return pytest.importorskip("skimage", reason="scikit-image is not installed: words of images are not checked")
 
 
 def plain(color: tuple[int, int, int], shape: tuple[int, int] = (12, 10)) -> np.ndarray:

@@ -107,5 +107,5 @@ def test_numbers_are_numbers(tmp_path, cell, value):
 
 
 def test_ids_name_one_object_each():
-    with pytest.raises(ViewsError, match="a is in 2 rows"):
+    with pytest.raises(ViewsError, match="'a' is in 2 rows"):
         TableViews({"words": "body"}, id="key").fit({"key": ["a", "b", "a"], "body": ["x y", "x z", "y z"]})

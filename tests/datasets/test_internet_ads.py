@@ -91,7 +91,8 @@ def test_no_archive_and_a_wrong_option_are_told(tmp_path):
 
 @pytest.mark.corpus
 @pytest.mark.skipif(
-    not (data_home() / "internet_ads" / "ad-dataset.zip").is_file(), reason="the data home lacks internet_ads"
+    not (data_home() / "internet_ads" / "ad-dataset.zip").is_file(),
+    reason="the data home has no internet_ads: the real advertisements are not checked",
 )
 def test_the_real_sizes():
     corpus = load_internet_ads("all")

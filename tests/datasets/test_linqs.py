@@ -208,7 +208,10 @@ def test_cora_is_downloaded_when_absent(tmp_path, monkeypatch):
 
 
 def needs(folder):
-    return pytest.mark.skipif(not (data_home() / folder).is_dir(), reason=f"no folder {folder!r} in the data home")
+    return pytest.mark.skipif(
+        not (data_home() / folder).is_dir(),
+        reason=f"the data home has no folder {folder!r}: the real corpus is not checked",
+    )
 
 
 @pytest.mark.corpus

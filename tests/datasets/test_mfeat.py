@@ -13,7 +13,8 @@ from coview.datasets.mfeat import _FILES, VIEWS
 from coview.exceptions import DataFileError
 
 REAL = pytest.mark.skipif(
-    not list(data_home().glob("mfeat/mfeat-fou*")), reason="needs mfeat in the folder that COVIEW_DATA names"
+    not list(data_home().glob("mfeat/mfeat-fou*")),
+    reason="the data home has no mfeat: the real numerals are not checked",
 )
 
 

@@ -22,7 +22,9 @@ HEAD = "DIRECTED\tcites\nNO_FEATURES\n"
 def have(*names):
     """Whether the data home has real files."""
     found = all(list((data_home() / name).parent.glob(f"{(data_home() / name).name}*")) for name in names)
-    return pytest.mark.skipif(not found, reason="needs the real files in the folder that COVIEW_DATA names")
+    return pytest.mark.skipif(
+        not found, reason="the data home lacks the real files: their loaders are checked on made ones only"
+    )
 
 
 @pytest.fixture

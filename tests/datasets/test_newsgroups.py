@@ -217,7 +217,8 @@ def test_unknown_options_are_refused(home, options, sentence):
 # -- the real corpus
 
 needs_newsgroups = pytest.mark.skipif(
-    not (data_home() / "newsgroups20").is_dir(), reason="no folder 'newsgroups20' in the data home"
+    not (data_home() / "newsgroups20").is_dir(),
+    reason="the data home has no folder 'newsgroups20': the real corpus is not checked",
 )
 
 

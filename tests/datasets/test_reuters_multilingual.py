@@ -13,7 +13,8 @@ from coview.datasets.reuters_multilingual import _FILES, _TRIPLETS, LANGUAGES
 from coview.exceptions import DataFileError
 
 REAL = pytest.mark.skipif(
-    not (data_home() / "reuters_multilingual").is_dir(), reason="needs Reuters in the folder that COVIEW_DATA names"
+    not (data_home() / "reuters_multilingual").is_dir(),
+    reason="the data home has no Reuters: the real corpus is not checked",
 )
 
 

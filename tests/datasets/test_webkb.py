@@ -113,7 +113,8 @@ def test_absent_files_are_downloaded(tmp_path, monkeypatch):
 # -- the real corpus
 
 needs_webkb = pytest.mark.skipif(
-    not (data_home() / "webkb_linqs").is_dir(), reason="no folder 'webkb_linqs' in the data home"
+    not (data_home() / "webkb_linqs").is_dir(),
+    reason="the data home has no folder 'webkb_linqs': the real corpus is not checked",
 )
 
 

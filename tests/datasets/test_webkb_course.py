@@ -76,7 +76,8 @@ def test_what_is_broken_is_told(tmp_path):
 
 @pytest.mark.corpus
 @pytest.mark.skipif(
-    not (data_home() / "webkb_course" / "WebKB_course.mat").is_file(), reason="the data home lacks webkb_course"
+    not (data_home() / "webkb_course" / "WebKB_course.mat").is_file(),
+    reason="the data home has no webkb_course: the real pages are not checked",
 )
 def test_the_real_sizes():
     matrices, pages = load_webkb_course(), load_webkb_course("counts")

@@ -142,7 +142,8 @@ def test_a_category_without_a_name_is_refused(tmp_path):
 
 @pytest.mark.corpus
 @pytest.mark.skipif(
-    not (data_home() / "wikipedia_crossmodal").is_dir(), reason="no folder 'wikipedia_crossmodal' in the data home"
+    not (data_home() / "wikipedia_crossmodal").is_dir(),
+    reason="the data home has no folder 'wikipedia_crossmodal': the real corpus is not checked",
 )
 def test_wikipedia_has_its_published_size():
     corpus = load_wikipedia_retrieval(image="counts")

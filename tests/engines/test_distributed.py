@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import time
 
@@ -204,6 +205,13 @@ class _Gate:
 def test_an_engine_with_a_client_can_be_cloned(threads):
     model = PLSA(4, engine=DaskEngine(threads), **SETTINGS)
     assert clone(model).engine is model.engine
+
+
+def test_a_pickled_engine_leaves_the_cluster_behind(threads):
+    engine = DaskEngine(threads, worker_engine="reference", folder="/shared", store_every=3)
+    back = pickle.loads(pickle.dumps(engine))
+    assert back.client is None
+    assert (back.worker_engine, back.folder, back.store_every) == ("reference", "/shared", 3)
 
 
 def test_what_was_made_on_the_way_is_not_made_again(threads):

@@ -93,7 +93,7 @@ def test_jsonl_lists_are_dense_views():
 
 
 def test_csv_and_parquet_name_views_before_a_colon(tmp_path):
-    polars = pytest.importorskip("polars")
+    polars = pytest.importorskip("polars", reason="polars is not installed: its frames are not checked")
     table = {"label": ["1", "-1"], "words:win": [2.0, None], "words:now": [1.0, None], "age": [31.0, 7.0]}
     (tmp_path / "a.csv").write_text("label,words:win,words:now,age\n1,2,1,31\n-1,,,7\n")
     polars.DataFrame(table).write_parquet(tmp_path / "a.parquet")
@@ -113,7 +113,7 @@ def test_csv_text_is_a_category():
 
 
 def test_parquet_longer_than_one_slice(tmp_path):
-    polars = pytest.importorskip("polars")
+    polars = pytest.importorskip("polars", reason="polars is not installed: its frames are not checked")
     polars.DataFrame({"label": [0, 1] * 5000, "v:a": np.arange(10_000.0) + 1}).write_parquet(tmp_path / "a.parquet")
     batches = list(read_stream(tmp_path / "a.parquet", n_features=4, batch_size=3000))
     assert [len(b.labels) for b in batches] == [3000, 3000, 3000, 1000]
@@ -154,7 +154,7 @@ def test_labels_keep_their_type_and_whole_numbers_are_one_class(tmp_path, format
         assert batch.labels == [1, 1, 0.5, "1", True, None, None, None, None, -1]
         assert [type(label) for label in batch.labels[:3]] == [int, int, float]
         return
-    polars = pytest.importorskip("polars")
+    polars = pytest.importorskip("polars", reason="polars is not installed: its frames are not checked")
     polars.DataFrame({"label": [1.0, None, 2.0], "f": [1.0, 1.0, 1.0]}).write_parquet(path)
     (batch,) = read_stream(path, n_features=8)
     assert batch.labels == [1, None, 2]

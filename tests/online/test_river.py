@@ -126,7 +126,7 @@ def test_other_models_are_refused():
         to_river(object())
 
 
-@pytest.mark.skipif(find_spec("river") is None, reason="river is not installed")
+@pytest.mark.skipif(find_spec("river") is None, reason="river is not installed: the adapter is checked without it only")
 def test_river_takes_it_as_a_classifier():
     from river import base, evaluate, metrics
 

@@ -152,7 +152,7 @@ def test_each_line_is_watched_as_it_comes():
 
 
 def test_a_plot_has_a_panel_per_metric_and_a_line_per_result():
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: figures are not checked")
     X, y = corpus()
     first = evaluate_stream(Classifier(), X, y, every=50)
     second = evaluate_stream(Classifier(agreement=0.0), X, y, every=50)

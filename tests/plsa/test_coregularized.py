@@ -471,7 +471,10 @@ def test_one_view_is_refused_with_a_sentence():
 
 
 @pytest.mark.corpus
-@pytest.mark.skipif(not (data_home() / "webkb_linqs").is_dir(), reason="no folder 'webkb_linqs' in the data home")
+@pytest.mark.skipif(
+    not (data_home() / "webkb_linqs").is_dir(),
+    reason="the data home has no folder 'webkb_linqs': the real corpus is not checked",
+)
 @pytest.mark.parametrize("agreement", KINDS)
 def test_the_objective_never_falls_on_web_pages(agreement):
     X = load_webkb("cornell").views  # some pages have no link

@@ -264,7 +264,9 @@ def test_the_plain_numpy_engine_agrees():
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_cluster_agrees():
-    dask, distributed = pytest.importorskip("dask.array"), pytest.importorskip("distributed")
+    absent = "dask is not installed: the fit on a cluster is not checked"
+    dask = pytest.importorskip("dask.array", reason=absent)
+    distributed = pytest.importorskip("distributed", reason=absent)
     from coview.engines.distributed import DaskEngine
 
     X = corpus(n=40)

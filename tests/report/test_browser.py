@@ -12,12 +12,16 @@ from coview import MultiViewNaiveBayes, Views, make_report
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 HOSTILE = '"><script>window.hit=1</script><img src=x onerror="window.hit=1">'
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="chromium is not installed: the page is not checked in a browser"
+)
 
 
 @pytest.fixture(scope="module")
 def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed: the page is not checked in a browser"
+    )
     with playwright.sync_playwright() as started:
         opened = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield opened

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from coview.retrieval.graph_file import is_sound
 from coview.retrieval.index import CONNECTIVITY, ExactIndex, GraphIndex, restore_index
 
-pytestmark = pytest.mark.skipif(find_spec("usearch") is None, reason="usearch is not installed")
+pytestmark = pytest.mark.skipif(
+    find_spec("usearch") is None, reason="usearch is not installed: graph files are not checked"
+)
 
 N, WIDTH = 400, 6
 NODES = 8 + N * WIDTH * 4 + 64 + 40 + 2 * N  # where the slots begin

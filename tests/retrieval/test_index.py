@@ -14,7 +14,9 @@ from coview.exceptions import EngineError
 from coview.retrieval import index as module
 from coview.retrieval.index import ExactIndex, GraphIndex, best_of_blocks, make_index, restore_index
 
-needs_usearch = pytest.mark.skipif(find_spec("usearch") is None, reason="usearch is not installed")
+needs_usearch = pytest.mark.skipif(
+    find_spec("usearch") is None, reason="usearch is not installed: the HNSW graph is not checked"
+)
 
 
 def unit_rows(n: int, width: int, seed: int = 0) -> np.ndarray:

@@ -10,7 +10,8 @@ from sklearn.pipeline import make_pipeline
 
 from coview import CrossModalRetriever, LinkPLSA, TextViews, TfidfViews, load, make_topic_views, save
 
-GRAPH = pytest.param("hnsw", marks=pytest.mark.skipif(find_spec("usearch") is None, reason="usearch is not installed"))
+NO_GRAPH = "usearch is not installed: retrievers with a graph are not checked"
+GRAPH = pytest.param("hnsw", marks=pytest.mark.skipif(find_spec("usearch") is None, reason=NO_GRAPH))
 
 
 @pytest.mark.parametrize("space", ["topic", "semantic"])

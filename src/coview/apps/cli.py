@@ -18,12 +18,14 @@ from coview.apps.compare import compare
 from coview.apps.fit import fit
 from coview.apps.info import info
 from coview.apps.options import Json
+from coview.apps.phrases import in_options
 from coview.apps.predict import predict, transform
 from coview.apps.report import report
 from coview.apps.reproduce import reproduce
 from coview.apps.search import search
 from coview.apps.serve import explore, serve
 from coview.apps.stream import stream
+from coview.data.wording import not_text
 from coview.exceptions import CoviewError
 
 __all__ = ["app", "main"]
@@ -41,7 +43,7 @@ _Refused: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ =
 EXAMPLES: dict[Any, str] = {
     compare: "coview compare --view words=words.npz --view links=links.mtx --labels y.csv --plot scores.png",
     fit: "coview fit MultiViewPLSA --view words=words.npz --view links=links.mtx --set n_clusters=7 --out model.coview",
-    predict: "coview predict model.coview --table pages.csv --out clusters.csv",
+    predict: "coview predict model.coview --view words=words.npz --out clusters.csv",
     transform: "coview transform model.coview --data folder --out topics.parquet",
     search: 'coview search "largest eigenvalues of a sparse matrix" -k 5',
     explore: "coview explore model.coview folder",
@@ -74,7 +76,11 @@ def main() -> None:
     except _Refused as error:
         command = getattr(getattr(error, "ctx", None), "command_path", "coview")
         _end(f"{error.format_message()} See: {command} --help", 2, debug)
-    except (CoviewError, ValueError, OSError) as error:
+    except UnicodeDecodeError as error:
+        _end(not_text("What was given", error), 2, debug)
+    except (CoviewError, ValueError) as error:
+        _end(in_options(str(error), words[0]), 2, debug)
+    except OSError as error:
         _end(error, 2, debug)
     except (KeyboardInterrupt, typer.Abort) as error:
         _end(str(error) or "stopped; nothing was written.", 1, debug)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from coview.data.atomic import atomic_path
+from coview.data.wording import cut
 from coview.exceptions import DataFileError
 
 __all__ = ["merge_config", "write_config"]
@@ -25,8 +26,13 @@ def merge_config(ctx: Any, config: Path | None, paths: tuple[str, ...]) -> dict[
         return options
     try:
         stored = tomllib.loads(config.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DataFileError(f"{config} is not TOML: {error}.") from None
+    except UnicodeDecodeError:
+        raise DataFileError(
+            f"{config} is no text, so it is not the TOML file of a run. Name another file after --config; one that is "
+            "absent is written."
+        ) from None
+    except tomllib.TOMLDecodeError as error:
+        raise DataFileError(f"{config} is not TOML: {cut(str(error))}.") from None
     command = stored.pop("command", ctx.info_name)
     if command != ctx.info_name:
         raise DataFileError(f"{config} records a run of `coview {command}`, not of `coview {ctx.info_name}`.")

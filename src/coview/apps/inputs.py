@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from coview.data.wording import listed, not_text, short
 from coview.exceptions import DataFileError
 
 __all__ = ["front_of", "id_column", "named_paths", "read_input", "read_labels", "table_front"]
@@ -81,7 +82,7 @@ def read_labels(source: str | None, X: Any, id: str | None = None) -> Any:
     table = None if hasattr(X, "present") else X
     if table is not None and not Path(source).exists():
         if source not in _columns(table):
-            shown = ", ".join(map(repr, _columns(table)))
+            shown = listed(_columns(table))
             raise ValueError(f"--labels {source!r} is neither a file nor a column of the table ({shown}).")
         return _cleaned(_values(table, source))
     path = Path(source)
@@ -130,7 +131,7 @@ def _labels_of_file(path: Path, n_rows: int) -> tuple[list[Any] | None, list[Any
         return None, np.load(path, allow_pickle=False).tolist()
     from coview.data.table_files import TABLES, read_columns
 
-    lines = [] if path.suffix.lower() in (".parquet", ".json", ".jsonl") else path.read_text("utf-8-sig").splitlines()
+    lines = [] if path.suffix.lower() in (".parquet", ".json", ".jsonl") else _lines(path)
     while lines and not lines[-1].strip():
         lines.pop()
     sign = "\t" if path.suffix.lower() == ".tsv" else ","
@@ -148,6 +149,13 @@ def _labels_of_file(path: Path, n_rows: int) -> tuple[list[Any] | None, list[Any
     return _values(table, names[0]), _values(table, names[1])
 
 
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text("utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise not_text(path, error) from None
+
+
 def _number(cell: str) -> Any:
     try:
         return int(cell)
@@ -161,7 +169,9 @@ def _by_id(path: Path, ids: Sequence[Any], labels: Sequence[Any], own: Any) -> l
         raise DataFileError(f"{path} holds {len(ids) - len(label_of)} ids more than once.")
     found = [label_of.get(str(key)) for key in own]
     if all(label is None for label in found):
-        raise DataFileError(f"{path} labels none of the objects: its ids ({ids[0]!r}, ...) differ from {own[0]!r}, ...")
+        raise DataFileError(
+            f"{path} labels none of the objects: its ids ({short(ids[0])}, ...) differ from {short(own[0])}, ..."
+        )
     return found
 
 

@@ -35,7 +35,10 @@ def predict(
     config: Config = None,
     as_json: Json = False,
 ) -> None:
-    """Give each object its class or cluster; any non-empty subset of the model's views will do."""
+    """Give each object its class or cluster; any non-empty subset of the model's views will do.
+
+    The column "known" is False for objects without anything that the model knows, such as a text of new words only.
+    """
     _run(ctx, config, as_json, run_predict)
 
 
@@ -75,19 +78,26 @@ def run_predict(
     table: Path | None = None,
     proba: bool = False,
 ) -> dict[str, Any]:
-    """Return the columns that `coview predict` writes."""
+    """Return the columns that `coview predict` writes; objects that the model knows nothing of are told of."""
     import numpy as np
+
+    from coview.apps.known import say_unknown, up_to_last
 
     fitted = _loaded(model, "predict")
     X = _read(fitted, view, data, table)
-    labels = np.asarray(fitted.predict(X))
+    last, given, known = up_to_last(fitted, X)
+    labels = np.asarray(last.predict(given))
     columns = {"id": _ids(fitted, X, len(labels)), "label": labels}
     if proba:
         if not hasattr(fitted, "predict_proba"):
             raise ValueError(f"{_kind(fitted)} gives no probabilities. Leave --proba out.")
-        shares = np.asarray(fitted.predict_proba(X))
+        shares = np.asarray(last.predict_proba(given))
         names = getattr(fitted, "classes_", range(shares.shape[1]))
         columns.update({f"p_{name}": shares[:, j] for j, name in enumerate(names)})
+    columns["known"] = known
+    warning = say_unknown(known, columns["id"], labels)
+    if warning is not None:
+        print(f"coview: {warning}", file=sys.stderr)
     return columns
 
 

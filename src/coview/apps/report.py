@@ -20,7 +20,7 @@ def report(
     data: Data = None,
     table: Table = None,
     labels: Labels = None,
-    out: Annotated[Path, typer.Option("--out", help="Where to write the page.")] = Path("report.html"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where to write the page.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
     held_out: Annotated[
         bool | None,

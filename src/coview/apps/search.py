@@ -50,6 +50,8 @@ def run_search(
     quiet: bool = False,
 ) -> dict[str, Any]:
     """Search and return plain values, as `coview search --json` prints them."""
+    from coview.retrieval.feature_parts import USUAL
+
     if not query.strip():
         raise ValueError('The query is empty. Give some words, for example: coview search "wait for a task".')
     retriever = build_demo_retriever(quiet) if model is None else _loaded(model)
@@ -61,8 +63,9 @@ def run_search(
     hits = retriever.search(query, source, target, k)
     rows: list[dict[str, Any]] = [{"id": key, "score": round(score, 6)} for key, score in hits[0]]
     for row in rows if why else []:
-        parts = retriever.explain(query, row["id"], source, target).contributions
-        row["why"] = {name: round(value, 6) for name, value in list(parts.items())[:3]}
+        parts = retriever.explain(query, row["id"], source, target, by="auto").contributions
+        best = [part for part in parts.items() if part[0] != USUAL][:3]
+        row["why"] = {name: round(value, 6) for name, value in best}
     return {"query": query, "source": source, "target": target, "indexed": len(retriever.indexed_ids()), "hits": rows}
 
 
@@ -148,7 +151,10 @@ def _loaded(path: Path) -> Any:
 
     model = load(path)
     if not isinstance(model, CrossModalRetriever):
-        raise ValueError(f"{path} holds a {type(model).__name__}; search needs a saved CrossModalRetriever.")
+        raise ValueError(
+            f"{path} holds a {type(model).__name__}; search needs a saved CrossModalRetriever. Fit one: "
+            "coview fit CrossModalRetriever ..."
+        )
     return model
 
 

@@ -40,7 +40,10 @@ def serve(
     timeout: Seconds = 30.0,
     wait: Annotated[float, typer.Option(min=0, help="Milliseconds that requests wait for each other.")] = 2.0,
 ) -> None:
-    """Answer /predict, /transform, /search and /info over HTTP from a model file, which is only read."""
+    """Answer /predict, /transform, /search and /info over HTTP from a model file, which is only read.
+
+    /predict needs a model with classes, clusters or topics; /search needs a saved CrossModalRetriever, here or --also.
+    """
     _check_web()
     service = load_service(model, data, also or ())
     _run(service, host, port, token, megabytes, timeout, wait, page=False, browser=False)
@@ -137,7 +140,10 @@ def _run(
         print(f"Serving {service.title} at {address}  (Ctrl-C ends)", file=sys.stderr)
     sys.stderr.flush()
     opens = page and browser and sys.stdin.isatty() and "COVIEW_NO_BROWSER" not in os.environ
-    serve_app(app, opened, (lambda: _open_browser(link)) if opens else None)
+    try:
+        serve_app(app, opened, (lambda: _open_browser(link)) if opens else None)
+    except KeyboardInterrupt:  # how it is meant to end
+        print("Stopped.", file=sys.stderr)
 
 
 def _open_browser(address: str) -> None:

@@ -13,6 +13,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from coview.data.wording import not_text
+
 __all__ = ["stream"]
 
 
@@ -51,7 +53,7 @@ def stream(
         if predictions is not None:
             learner = _Scribe(learner, stack.enter_context(open(predictions, "w", encoding="utf-8")))
         show = _json_lines() if as_json else stack.enter_context(_Progress())
-        result = evaluate_stream(learner, _watched(batches, show), every=every, watch=show.line)
+        result = evaluate_stream(learner, _watched(batches, show, source), every=every, watch=show.line)
     if save_to is not None:
         from coview.persist import save
 
@@ -93,10 +95,13 @@ def _views(text: str | None) -> Any:
     return [name for name, _, _ in parts]
 
 
-def _watched(batches: Iterator[Any], show: Any) -> Iterator[Any]:
-    for batch in batches:
-        yield batch
-        show.rows(len(batch.labels))
+def _watched(batches: Iterator[Any], show: Any, source: str) -> Iterator[Any]:
+    try:
+        for batch in batches:
+            yield batch
+            show.rows(len(batch.labels))
+    except UnicodeDecodeError as error:
+        raise not_text("Standard input" if source == "-" else source, error) from None
 
 
 class _Scribe:

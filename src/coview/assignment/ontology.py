@@ -19,6 +19,7 @@ import numpy as np
 
 from coview.assignment.ontology_forms import (
     Pair,
+    any_of,
     as_pair,
     as_set,
     graph_edges,
@@ -291,7 +292,7 @@ class Ontology:
                 if label in self or not is_no_label(label):
                     found[row, self.index(label)] = True
         if close:
-            found = _any_of(found, self.reach)
+            found = any_of(found, self.reach)
             a, b = self.mutex_codes.T
             bad = np.argwhere(found[:, a] & found[:, b])
             if len(bad):
@@ -307,7 +308,7 @@ class Ontology:
         """Boolean matrix of the labels that are on with nothing on below them."""
         on = np.asarray(indicators, dtype=bool)
         below = self.reach & ~np.eye(len(self), dtype=bool)
-        return on & ~_any_of(on, below)
+        return on & ~any_of(on, below)
 
     # -- showing
 
@@ -394,8 +395,3 @@ class Ontology:
                     f"Label {self.labels[both[0]]!r} is a subset of {a!r} and of {b!r}, which exclude each other, so "
                     "nothing can have it. Drop one of these relations."
                 )
-
-
-def _any_of(rows: np.ndarray, relation: np.ndarray) -> np.ndarray:
-    """Boolean product of two boolean matrices, by the fast product of floats."""
-    return (rows.astype(np.float32) @ relation.astype(np.float32)) > 0

@@ -12,6 +12,7 @@ from coview.metrics.labels import is_gap
 
 __all__ = [
     "Pair",
+    "any_of",
     "as_pair",
     "as_set",
     "graph_edges",
@@ -119,6 +120,11 @@ def some(labels: Sequence[Any]) -> str:
     """The first labels, and how many more there are."""
     shown = ", ".join(map(repr, labels[:6]))
     return shown if len(labels) <= 6 else f"{shown} and {len(labels) - 6} more"
+
+
+def any_of(rows: np.ndarray, relation: np.ndarray) -> np.ndarray:
+    """Boolean product of two boolean matrices, by the fast product of floats."""
+    return (rows.astype(np.float32) @ relation.astype(np.float32)) > 0
 
 
 def _branches(part: Any) -> list[tuple[Any, Any]]:

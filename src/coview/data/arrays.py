@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from coview.data.wording import cut, short
 from coview.exceptions import ViewsError
 
 __all__ = [
@@ -46,10 +47,7 @@ def as_matrix(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndarra
         matrix = _from_array(name, source)
     if matrix.ndim != 2:
         if matrix.ndim == 1 and matrix.size and isinstance(matrix[0], str):
-            raise ViewsError(
-                f"View {name!r} holds texts ({matrix[0][:30]!r}, ...), not a matrix. Count their words first: "
-                f"TextViews().fit_transform({{{name!r}: texts}})."
-            )
+            raise _texts(name, matrix[0])
         raise ViewsError(
             f"View {name!r} must be two-dimensional (objects x features), got {matrix.ndim} dimension(s). Reshape your "
             "data: one feature is a column, reshape(-1, 1), one object a row, reshape(1, -1)."
@@ -135,17 +133,26 @@ def _from_array(name: str, source: Any) -> np.ndarray:
     try:
         matrix = np.asarray(source)
     except (ValueError, TypeError) as error:
-        raise ViewsError(f"View {name!r} is no numeric matrix ({error}).") from None
+        raise ViewsError(f"View {name!r} is no numeric matrix ({cut(str(error))}).") from None
     if matrix.dtype == object:
+        if matrix.ndim == 1 and matrix.size and isinstance(matrix[0], str):
+            raise _texts(name, matrix[0])
         try:
             matrix = matrix.astype(np.float64)
         except (TypeError, ValueError) as error:
             kind = _WrongType if isinstance(error, TypeError) else ViewsError
             raise kind(
-                f"View {name!r} has dtype object, which is not numeric ({error}). Turn text into counts with TextViews "
-                "and categories into indicators with ColumnViews."
+                f"View {name!r} has dtype object, which is not numeric ({cut(str(error))}). Turn text into counts with "
+                "TextViews and categories into indicators with ColumnViews."
             ) from None
     return matrix
+
+
+def _texts(name: str, first: str) -> ViewsError:
+    return ViewsError(
+        f"View {name!r} holds texts ({short(first)}, ...), not a matrix. Count their words first: "
+        f"TextViews().fit_transform({{{name!r}: texts}})."
+    )
 
 
 def _check_numeric(name: str, matrix: Any) -> None:

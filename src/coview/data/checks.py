@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from coview.data.arrays import take_rows
+from coview.data.wording import listed, short
 from coview.exceptions import ViewsError
 
 __all__ = [
@@ -28,15 +29,10 @@ __all__ = [
 ]
 
 
-def listed(names: Sequence[str]) -> str:
-    """Names as they stand in an error: quoted, with commas."""
-    return ", ".join(repr(name) for name in names)
-
-
 def check_name(name: Any) -> None:
     """Refuse a view's name that is no text."""
     if not isinstance(name, str) or not name:
-        raise ViewsError(f"A view's name must be a non-empty string, got {name!r}.")
+        raise ViewsError(f"A view's name must be a non-empty string, got {short(name)}.")
 
 
 def common_length(arrays: Mapping[str, Any]) -> int:
@@ -172,7 +168,7 @@ def row_of_id(name: str, ids: Any, n_rows: int) -> dict[Any, int]:
     if len(index) != len(keys):
         seen: set[Any] = set()
         twice = next(key for key in keys if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise ViewsError(f"View {name!r} has the id {twice!r} more than once. Ids must be unique to align by.")
+        raise ViewsError(f"View {name!r} has the id {short(twice)} more than once. Ids must be unique to align by.")
     return index
 
 
@@ -183,8 +179,8 @@ def rows_by_id(rows: Mapping[str, dict[Any, int]], how: str) -> list[Any]:
         for key in index:
             if isinstance(key, str) != isinstance(first, str):  # 1 and "1" would become two objects without a word
                 raise ViewsError(
-                    f"Ids must be of one kind to align by, got {first!r} in view {first_view!r} and {key!r} in view "
-                    f"{name!r}. Turn all of them into text, or all into numbers."
+                    f"Ids must be of one kind to align by, got {short(first)} in view {first_view!r} and {short(key)} "
+                    f"in view {name!r}. Turn all of them into text, or all into numbers."
                 )
     if how == "left":
         order = list(next(iter(rows.values())))

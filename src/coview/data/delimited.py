@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from coview.data.wording import short
 from coview.exceptions import DataFileError
 
 __all__ = ["partly_empty", "read_delimited"]
@@ -47,7 +48,7 @@ def _header(path: Path, lines: Any) -> list[str]:
     if not any(header):
         raise DataFileError(f"{path} has no header row: its first line is empty.")
     if header[0].startswith("<"):
-        raise DataFileError(f"{path} is HTML or XML by content ({header[0][:30]!r}), not a table. Fetch it again.")
+        raise DataFileError(f"{path} is HTML or XML by content ({short(header[0], 30)}), not a table. Fetch it again.")
     numbers = [_number(cell) for cell in header]
     counting = [list(range(start, start + len(header))) for start in (0, 1)]  # names that pandas gives by itself
     if None not in numbers and numbers not in counting:
@@ -104,8 +105,8 @@ def _numbers(path: Path, cells: np.ndarray, names: list[str], start: int) -> np.
             continue
     row, column = next((i, j) for (i, j), cell in np.ndenumerate(cells) if _number(cell) is None)
     raise DataFileError(
-        f"{path} has {str(cells[row, column])!r} in column {names[column]!r} of row {start + row}, which is no number. "
-        "Text and categories come in through TextViews and ColumnViews."
+        f"{path} has {short(str(cells[row, column]))} in column {short(names[column])} of row {start + row}, which is "
+        "no number. Text and categories come in through TextViews and ColumnViews."
     )
 
 
@@ -121,7 +122,7 @@ def _assemble(
         column[column == ""] = "0"
         matrix = np.hstack([_numbers(path, column[:, None], header[:1], 0), rest])
     if not names:
-        raise DataFileError(f"{path} has no column of features beside {header[0]!r}.")
+        raise DataFileError(f"{path} has no column of features beside {short(header[0])}.")
     partly = np.flatnonzero((empty > 0) & (empty < len(names)))
     if partly.size:
         raise partly_empty(path, int(partly[0]), int(empty[partly[0]]), len(names))
@@ -134,8 +135,8 @@ def _is_text(path: Path, name: str, cells: list[str]) -> bool:
         return False
     if len(set(cells)) < len(cells):
         raise DataFileError(
-            f"{path} has {cells[text[0]]!r} in column {name!r} of row {text[0]}, which is no number, and no id "
-            "either, since some rows have the same. Text and categories come in through TextViews and ColumnViews."
+            f"{path} has {short(cells[text[0]])} in column {short(name)} of row {text[0]}, which is no number, and no "
+            "id either, since some rows have the same. Text and categories come in through TextViews and ColumnViews."
         )
     return True
 

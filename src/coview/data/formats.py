@@ -14,6 +14,7 @@ from scipy import io, sparse
 
 from coview.data.arrays import frame_ids
 from coview.data.delimited import partly_empty, read_delimited
+from coview.data.wording import not_text, short
 from coview.exceptions import DataFileError, ViewsError
 
 __all__ = ["EXTENSIONS", "Part", "load_file", "load_matrix", "native_parquet"]
@@ -42,6 +43,8 @@ def load_file(path: Path) -> dict[str, Part]:
         found = _READERS[extension](path)
     except (DataFileError, ViewsError, MemoryError):
         raise
+    except UnicodeDecodeError as error:
+        raise not_text(path, error) from None
     except Exception as error:  # each format's library has errors of its own; all mean the same to the reader
         raise DataFileError(
             f"{path} cannot be read as {extension} ({_one_line(error)}). The file is truncated or of another format."
@@ -173,7 +176,9 @@ def _read_jsonl(path: Path) -> Part:
             ids.append(row.pop("id"))
         for feature, value in row.items():
             if not isinstance(value, (int, float)):
-                raise DataFileError(f"{path} has {value!r} for {feature!r} in line {number}; a number is needed.")
+                raise DataFileError(
+                    f"{path} has {short(value)} for {short(feature)} in line {number}; a number is needed."
+                )
             if value:
                 indices.append(columns.setdefault(feature, len(columns)))
                 data.append(value)
@@ -200,7 +205,7 @@ def _typed_ids(path: Path, values: list[Any]) -> np.ndarray:
     for kind in (str, int):
         if all(isinstance(value, kind) and not isinstance(value, bool) for value in values):
             return np.asarray(values)
-    raise DataFileError(f"{path} has ids such as {values[0]!r}; ids must be all text or all integers.")
+    raise DataFileError(f"{path} has ids such as {short(values[0])}; ids must be all text or all integers.")
 
 
 def _read_h5mu(path: Path) -> dict[str, Part]:

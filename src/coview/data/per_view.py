@@ -14,6 +14,7 @@ from coview.data.checks import listed
 from coview.data.coerce import as_views, is_plain
 from coview.data.lazy import LazyViews
 from coview.data.views import Views
+from coview.data.wording import short
 from coview.exceptions import ViewsError
 
 __all__ = ["PerViewTransformer", "check_fitted_views"]
@@ -127,8 +128,8 @@ def check_feature_names(who: str, views: Views, fitted: Mapping[str, np.ndarray]
             continue
         at = int(np.flatnonzero(known != columns)[0])
         raise ViewsError(
-            f"View {name!r} has other columns than {who} was fitted with: column {at} is {str(columns[at])!r}, was "
-            f"{str(known[at])!r}. Give the same columns in the same order."
+            f"View {name!r} has other columns than {who} was fitted with: column {at} is {short(str(columns[at]))}, "
+            f"was {short(str(known[at]))}. Give the same columns in the same order."
         )
 
 

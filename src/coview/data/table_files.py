@@ -12,6 +12,7 @@ import numpy as np
 
 from coview.data.checks import listed
 from coview.data.formats import native_parquet
+from coview.data.wording import not_text, short
 from coview.exceptions import DataFileError
 
 __all__ = ["TABLES", "read_columns"]
@@ -46,7 +47,7 @@ def read_columns(path: str | Path) -> Any:
         if kind == ".json":
             return _records(path, json.loads(path.read_text(encoding="utf-8")))
     except UnicodeDecodeError as error:
-        raise DataFileError(f"{path} is not text in UTF-8 ({error.reason} at byte {error.start}).") from None
+        raise not_text(path, error) from None
     except json.JSONDecodeError as error:
         raise DataFileError(f"{path} is not JSON: {error.msg} in line {error.lineno}.") from None
     if kind == ".parquet":
@@ -82,7 +83,7 @@ def _check_header(path: Path, header: list[str]) -> None:
         raise DataFileError(f"{path} has no header row: its first line is empty.")
     twice = sorted({name for name in header if header.count(name) > 1})
     if twice:
-        raise DataFileError(f"{path} has the column {twice[0]!r} more than once. Rename one of them.")
+        raise DataFileError(f"{path} has the column {short(twice[0])} more than once. Rename one of them.")
 
 
 def _typed(cells: list[str]) -> Any:

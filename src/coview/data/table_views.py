@@ -12,6 +12,7 @@ from coview.data.columns import ColumnViews
 from coview.data.tables import Table, read_table
 from coview.data.text import TextViews
 from coview.data.views import Views
+from coview.data.wording import short
 from coview.exceptions import ViewsError
 
 __all__ = ["TableViews"]
@@ -114,9 +115,8 @@ class TableViews(TransformerMixin, BaseEstimator):
         ids = column.values if column.kind == "number" else np.array([str(value) for value in column.values])
         values, counts = np.unique(ids, return_counts=True)
         if counts.max() > 1:
-            raise ViewsError(
-                f"Column {self.id!r} names the objects, but {values[counts.argmax()]} is in {counts.max()} rows."
-            )
+            twice = short(values[counts.argmax()].item())
+            raise ViewsError(f"Column {self.id!r} names the objects, but {twice} is in {counts.max()} rows.")
         return ids
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from coview.data.arrays import frame_ids, is_frame, open_frame
 from coview.data.checks import listed
+from coview.data.wording import short
 from coview.exceptions import ViewsError
 
 __all__ = ["Column", "Table", "read_table"]
@@ -52,7 +53,7 @@ class Table:
         """Refuse columns that are not there."""
         absent = [name for name in names if name not in self.sources]
         if absent:
-            raise ViewsError(f"{who} needs the column {absent[0]!r}; the columns are {listed(self.names)}.")
+            raise ViewsError(f"{who} needs the column {short(absent[0])}; the columns are {listed(self.names)}.")
 
 
 def read_table(X: Any, who: str, bare: str | None = None) -> Table:
@@ -64,7 +65,7 @@ def read_table(X: Any, who: str, bare: str | None = None) -> Table:
     if isinstance(X, Mapping):
         lengths = {name: len(values) for name, values in X.items()}
         if len(set(lengths.values())) > 1:
-            found = ", ".join(f"{name!r} has {n}" for name, n in lengths.items())
+            found = ", ".join(f"{short(name)} has {n}" for name, n in lengths.items())
             raise ViewsError(f"Columns must have the same rows: {found}.")
         return _checked(Table(dict(X), next(iter(lengths.values()), 0)), who)
     values = X.tolist() if hasattr(X, "tolist") else list(X) if isinstance(X, (list, tuple)) else _to_list(X)

@@ -14,6 +14,7 @@ from coview.data.arrays import scatter_rows
 from coview.data.checks import listed
 from coview.data.tables import Column, Table, read_table
 from coview.data.views import Views
+from coview.data.wording import cut
 from coview.exceptions import ViewsError
 
 __all__ = ["TextViews"]
@@ -84,7 +85,7 @@ class TextViews(TransformerMixin, BaseEstimator):
             try:
                 matrix = vectorizers[view].fit_transform(column.values[~column.missing].tolist())
             except ValueError as error:
-                raise ViewsError(f"View {view!r} cannot be made from column {name!r}: {error}") from error
+                raise ViewsError(f"View {view!r} cannot be made from column {name!r}: {cut(str(error))}") from error
             found[view] = (matrix, column.missing)
         self.columns_ = columns
         self.vectorizers_ = vectorizers

@@ -16,6 +16,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils import Bunch
 
 from coview.data.views import Views
+from coview.data.wording import short
 from coview.datasets.packed import DAMAGED, check_option, locate, read_lines
 from coview.exceptions import DataFileError
 
@@ -193,7 +194,7 @@ def _read_list(split: str, data_home: str | Path | None) -> list[_Listed]:
         if len(parts) != 3 or not parts[2].isdigit():
             raise DataFileError(
                 f"Line {number} of {str(path)!r} must be a text, an image and the number of a category, got "
-                f"{line.decode()!r}."
+                f"{short(line.decode())}."
             )
         rows.append(_Listed(parts[0], parts[1], int(parts[2]), split))
     return rows

@@ -10,6 +10,7 @@ come over for each sweep.
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -147,6 +148,7 @@ class CudaEngine:
         self._limit = None if memory_limit is None else bytes_of(memory_limit)
         self._resident = _Tally()
         self._at_work: list[tuple[StreamedMatrix, CudaMatrix]] = []
+        self._moving = threading.Lock()  # the threads of a Dask worker share one engine
 
     def __reduce__(self) -> tuple[Any, ...]:
         # copies and pickles are new engines of the same settings: what is on the device stays with this one
@@ -183,7 +185,8 @@ class CudaEngine:
                 "stream more of the data with CudaEngine(memory_limit=...), or use engine='cpu'."
             ) from error
         finally:
-            self._at_work.clear()
+            with self._moving:
+                self._at_work.clear()
 
     @property
     def memory_limit(self) -> int | None:
@@ -212,15 +215,16 @@ class CudaEngine:
         """Rows on the device; streamed ones stay until others need their place, so that both passes find them."""
         if isinstance(X, CudaMatrix):
             return X
-        for streamed, matrix in self._at_work:
-            if streamed is X:
-                return matrix
-        room = 2 * (self.memory_limit or 0) / _BLOCKS
-        while self._at_work and sum(streamed.size for streamed, _ in self._at_work) + X.size > room:
-            self._at_work.pop(0)
-        matrix = X.moved(self.device)
-        self._at_work.append((X, matrix))
-        return matrix
+        with self._moving:
+            for streamed, matrix in self._at_work:
+                if streamed is X:
+                    return matrix
+            room = 2 * (self.memory_limit or 0) / _BLOCKS
+            while self._at_work and sum(streamed.size for streamed, _ in self._at_work) + X.size > room:
+                self._at_work.pop(0)
+            matrix = X.moved(self.device)
+            self._at_work.append((X, matrix))
+            return matrix
 
     def asarray(self, array: Any, dtype: Any = None) -> Any:
         if isinstance(array, torch.Tensor):

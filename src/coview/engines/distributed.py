@@ -51,6 +51,7 @@ class DaskEngine:
     ----------
     client : distributed.Client or None
         The cluster; None takes the current client, or starts a local cluster that lives as long as this process.
+        Pickles leave it out.
     worker_engine : {"cpu", "cuda", "reference"}, default="cpu"
         What each worker computes its rows with.
     folder : path or None
@@ -81,6 +82,10 @@ class DaskEngine:
 
     def __deepcopy__(self, memo: Any) -> DaskEngine:
         return self  # a client cannot be copied, and `clone` means this cluster
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # nor can it be pickled: the copy works on the cluster that is there when it is asked
+        return DaskEngine, (None, self.worker_engine, self.folder, self.store_every)
 
     def hold(self, views: Any, width: int, extra: Extra, gate: Gate, row_bytes: float) -> OnCluster:
         """Spread the rows over the workers."""

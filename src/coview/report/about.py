@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from sklearn import config_context
+from sklearn.base import is_regressor
 from sklearn.pipeline import Pipeline
 
 from coview._version import __version__
@@ -94,7 +95,7 @@ def how_to_reproduce(
     save(model, "model.coview")
     model.report(X, path="report.html")
     """
-    needs_y = reader.noun == "class"
+    needs_y = reader.noun == "class" or is_regressor(reader.core)
     saved = model_path or "model.coview"
     notes = []
     if reader.core.get_params(deep=False).get("random_state", 0) is None:

@@ -18,7 +18,7 @@ from coview.exceptions import CoviewError
 from coview.report.measures import main_measure
 from coview.report.reader import Reader, Reading
 
-__all__ = ["ViewReadings", "agreement_matrix", "contributions", "read_by_view"]
+__all__ = ["ViewReadings", "agreement_matrix", "contributions", "own_weight", "read_by_view"]
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def contributions(
                 "alone": score(readings.alone.get(name), have),
                 "without": score(readings.without.get(name), everything),
                 "kept": _agreement_or_none(readings.without.get(name), readings.whole),
-                "weight": _weight(reader.core, name),
+                "weight": own_weight(reader.core, name),
                 "refused": readings.refused.get(name),
             }
         )
@@ -152,7 +152,7 @@ def _agreement_or_none(a: Reading | None, b: Reading) -> float | None:
     return None if a is None else _agreement(a, b)
 
 
-def _weight(core: Any, name: str) -> float | None:
+def own_weight(core: Any, name: str) -> float | None:
     """What the model itself says that a view is worth: its share of the vote, or its score when it was chosen."""
     for attribute in ("view_weights_", "view_scores_"):
         found = getattr(core, attribute, None)

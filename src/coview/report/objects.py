@@ -21,6 +21,7 @@ from coview.report.reader import Reading, sample_rows
 __all__ = ["disputed_objects", "place_objects", "typical_objects", "words_of_objects"]
 
 FLOOR = 1e-3  # memberships below are taken as equal
+FEWEST_OF_UMAP = 5  # objects; it cannot start from its spectrum with fewer
 
 
 def place_objects(
@@ -35,7 +36,8 @@ def place_objects(
     views : Views, optional
         The objects; their features are used where the scores have too few columns to make a plane.
     method : {"pca", "umap", "auto"}, default="pca"
-        Principal components, or UMAP (the package umap-learn); "auto" is UMAP where it is installed.
+        Principal components, or UMAP (the package umap-learn); "auto" is UMAP where it is installed. Fewer
+        than 5 objects are placed by principal components.
     seed : int, default=0
         Seed of UMAP.
 
@@ -59,12 +61,15 @@ def place_objects(
         matrix, what = TruncatedSVD(kept, random_state=seed).fit_transform(glued), "features"
     if method == "auto":
         method = "umap" if _has_umap() else "pca"
-    if method == "umap":
-        from umap import UMAP  # an optional package, slow to import
-
-        return np.asarray(UMAP(random_state=seed).fit_transform(matrix), dtype=np.float64), f"UMAP of {what}"
-    if method != "pca":
+    if method not in ("pca", "umap"):
         raise ValueError(f"method must be 'pca', 'umap' or 'auto', got {method!r}.")
+    if method == "umap" and not _has_umap():
+        raise ValueError(
+            "A map by UMAP needs the package umap-learn, which is not installed. Run: pip install umap-learn, or "
+            "choose 'pca'."
+        )
+    if method == "umap" and len(matrix) >= FEWEST_OF_UMAP:
+        return _by_umap(matrix, seed), f"UMAP of {what}"
     return PCA(2, random_state=seed).fit_transform(matrix), f"PCA of {what}"
 
 
@@ -160,7 +165,18 @@ def _scaled(reading: Reading) -> np.ndarray:
     return logs - logs.mean(axis=1, keepdims=True)
 
 
+def _by_umap(matrix: np.ndarray, seed: int) -> np.ndarray:
+    from umap import UMAP  # an optional package, slow to import
+
+    # one job and few neighbours are what UMAP would come to by itself, with a warning each
+    made = UMAP(n_neighbors=min(15, len(matrix) - 1), n_jobs=1, random_state=seed)
+    return np.asarray(made.fit_transform(matrix), dtype=np.float64)
+
+
 def _has_umap() -> bool:
     from importlib.util import find_spec
 
-    return find_spec("umap") is not None
+    try:
+        return find_spec("umap") is not None
+    except ValueError:  # it was taken out of the modules by hand
+        return False

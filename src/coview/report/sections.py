@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from coview.report.markup import EMPTY, Markup, count, fill, join, number, percent, plural, signed, table
-from coview.report.svg import curve, heat_grid
+from coview.report.svg import against, curve, heat_grid
 
 __all__ = ["code_block", "key_figures", "section_data", "section_model", "section_reproduce", "section_scores", "short"]
 
@@ -17,7 +17,7 @@ def key_figures(found: dict[str, Any]) -> Markup:
     if scores:
         held = (scores.get("held_out") or {}).get("measures")
         if held:
-            boxes.append((number(held[0]["value"]), f"{held[0]['name']}, labels held out", True))
+            boxes.append((number(held[0]["value"]), f"{held[0]['name']}, {_truths(scores)} held out", True))
         else:
             boxes += [(number(m["value"]), m["name"], i == 0) for i, m in enumerate(scores["measures"][:2])]
     if data["n_objects"] is not None:
@@ -55,6 +55,8 @@ def _what(found: dict[str, Any]) -> str:
     objects = "the objects" if data["n_objects"] is None else f"{count(data['n_objects'])} objects"
     views = ", ".join(view["name"] for view in data["views"])
     several = f"{len(data['views'])} {plural('view', len(data['views']))} ({views})"
+    if found["noun"] == "number":
+        return f"{found['model']['name']} predicts a number for {objects}, from {several}."
     if groups is None or groups["noun"] == "component":
         return f"{found['model']['name']} places {objects} in one space, from {several}."
     sorted_into = f"{groups['count']} {plural(groups['noun'], groups['count'])}"
@@ -66,13 +68,17 @@ def _how_well(found: dict[str, Any]) -> str:
     if not scores:
         return ""
     first = scores["measures"][0]
-    text = f"Against {count(scores['n_labelled'])} labels: {first['name']} {number(first['value'])}"
+    text = f"Against {count(scores['n_labelled'])} {_truths(scores)}: {first['name']} {number(first['value'])}"
     if len(scores["measures"]) > 1:
         text += f", {scores['measures'][1]['name']} {number(scores['measures'][1]['value'])}"
     held = (scores.get("held_out") or {}).get("measures")
     if held:
-        text += f"; on labels that were held out, {held[0]['name']} {number(held[0]['value'])}"
+        text += f"; on {_truths(scores)} that were held out, {held[0]['name']} {number(held[0]['value'])}"
     return text + "."
+
+
+def _truths(scores: dict[str, Any]) -> str:
+    return "true values" if scores.get("of") == "numbers" else "labels"
 
 
 def _which_view(found: dict[str, Any]) -> str:
@@ -197,6 +203,8 @@ def section_scores(found: dict[str, Any]) -> Markup:
     scores = found.get("scores")
     if scores:
         parts.append(_measures(scores, found["noun"]))
+    if scores and scores.get("pairs"):
+        parts.append(_pairs(scores["pairs"]))
     parts += [_curve(line) for line in found["curves"]]
     grid = fill('<div class="grid">$parts</div>', parts=join(parts)) if parts else EMPTY
     if scores and scores.get("confusion"):
@@ -243,24 +251,39 @@ def _measures(scores: dict[str, Any], noun: str | None) -> Markup:
         if hidden:
             row.append((hidden.get(m["name"]), number(hidden.get(m["name"]))))
         rows.append(row)
-    notes = [f"{count(scores['n_labelled'])} of {count(scores['n_objects'])} objects have a label."]
+    numbers = scores.get("of") == "numbers"
+    truths, one = ("true values", "a true value") if numbers else ("labels", "a label")
+    notes = [f"{count(scores['n_labelled'])} of {count(scores['n_objects'])} objects have {one}."]
     if hidden and held["refitted"]:
         notes.append(
-            f"Held out: a copy of the model, fitted with {count(held['n_shown'])} labels, predicts the "
+            f"Held out: a copy of the model, fitted with {count(held['n_shown'])} {truths}, predicts the "
             f"{count(held['n_hidden'])} that it did not see."
         )
     elif hidden:
         notes.append(f"Held out: the {count(held['n_hidden'])} objects whose label was not used in the fit.")
     elif held.get("note"):
         notes.append(f"Held out: {held['note']}")
-    if noun == "class" and not hidden:
-        notes.append("The model may have learned from some of these labels, which flatters it.")
-    elif noun != "class":
+    if (noun == "class" or numbers) and not hidden:
+        notes.append(f"The model may have learned from some of these {truths}, which flatters it.")
+    elif noun != "class" and not numbers:
         notes.append("The model did not see the labels.")
     return fill(
-        '<div class="card"><h3>Against the labels</h3>$t$notes</div>',
+        '<div class="card"><h3>Against the $what</h3>$t$notes</div>',
+        what=truths,
         t=table(head, rows, "Measures"),
         notes=_notes(notes),
+    )
+
+
+def _pairs(pairs: dict[str, Any]) -> Markup:
+    tips = [
+        f"object {key}\ntrue {number(true)}\npredicted {number(said)}"
+        for key, true, said in zip(pairs["ids"], pairs["true"], pairs["predicted"])
+    ]
+    return fill(
+        '<div class="card"><h3>Predicted against true</h3>$chart<p class="note">A dot on the line is predicted as it '
+        "is; above it the prediction is too high.</p></div>",
+        chart=against(pairs["true"], pairs["predicted"], tips),
     )
 
 

@@ -134,20 +134,22 @@ def section_views(found: dict[str, Any]) -> Markup:
     """Return what each view contributed: alone, left out, and how far the views agree."""
     views = found["views"]
     rows = []
-    weighted = any(row["weight"] is not None for row in views["rows"])
+    weighted, kept = (any(row[key] is not None for row in views["rows"]) for key in ("weight", "kept"))
     for row in views["rows"]:
         change = None if row["without"] is None or views["whole"] is None else row["without"] - views["whole"]
         cells: list[Any] = [row["name"], (row["alone"], number(row["alone"])), (row["without"], number(row["without"]))]
         if views["whole"] is not None:
             cells.append((change, signed(change)))
-        cells.append((row["kept"], percent(row["kept"])))
+        if kept:
+            cells.append((row["kept"], percent(row["kept"])))
         if weighted:
             cells.append((row["weight"], number(row["weight"])))
         rows.append(cells)
     head = [("view", "text"), ("alone", "num"), ("left out", "num")]
     if views["whole"] is not None:
         head.append(("change when left out", "num"))
-    head.append(("same result when left out", "num"))
+    if kept:
+        head.append(("same result when left out", "num"))
     if weighted:
         head.append(("weight in the model", "num"))
     chart = dots(

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import is_regressor
 
 from coview.base import check_count
 from coview.data.lazy import LazyViews
@@ -25,6 +26,7 @@ from coview.report.groups import about_groups, about_ontology
 from coview.report.measures import confusion, fit_curves, held_out_score, measures
 from coview.report.objects import disputed_objects, place_objects, typical_objects, words_of_objects
 from coview.report.reader import Reader, Reading, sample_rows
+from coview.report.regression import about_regression, true_numbers
 from coview.report.searches import is_retriever, searches
 from coview.report.seen import about_data
 
@@ -76,7 +78,7 @@ def summarize(
     X : Views or what becomes Views, optional
         Objects to describe it with: those it was fitted on, or new ones. For a Pipeline, what it takes.
     y : array-like, optional
-        Labels of those objects; -1, None or NaN for none.
+        Labels of those objects, -1, None or NaN for none; of a regressor the true numbers.
     y_fit : array-like, optional
         Labels that a classifier was fitted with, where they are fewer than `y`: it is then scored on the others.
     held_out : bool or "auto", default="auto"
@@ -113,12 +115,13 @@ def summarize(
     reader = Reader(model)
     if X is None and y is not None and getattr(reader.training().codes, "shape", (0,))[0] != len(y):
         raise ValueError("Labels need the objects that they belong to: pass X (or --data, --view) too.")
-    given = _given(reader, X, y, max_objects)
+    truth = true_numbers(reader, y)
+    given = _given(reader, X, None if is_regressor(reader.core) else y, max_objects)
     found: dict[str, Any] = {
         "format": FORMAT,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "title": title or f"{type(reader.core).__name__} report",
-        "noun": reader.noun,
+        "noun": "number" if is_regressor(reader.core) else reader.noun,
         "model": about_model(reader),
         "data": about_data(reader, given.views, given.n_objects),
         "curves": fit_curves(reader.core),
@@ -131,6 +134,8 @@ def summarize(
     if is_retriever(reader.core):
         found["search"] = searches(reader.core, given.views, given.codes)
     found.update(_by_view(reader, given, map_method))
+    if truth is not None and given.views is not None:
+        found.update(about_regression(reader, given.views, truth[given.rows], given.ids, held_out))
     return plain(found)
 
 

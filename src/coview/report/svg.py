@@ -13,7 +13,7 @@ import numpy as np
 
 from coview.report.markup import Markup, fill, join, number
 
-__all__ = ["COLOURS", "curve", "dots", "heat_grid", "heat_strip", "legend", "scatter"]
+__all__ = ["COLOURS", "against", "curve", "dots", "heat_grid", "heat_strip", "legend", "scatter"]
 
 COLOURS = 12  # of the style sheet, --c0 ... --c11; beyond that they come again
 MOST_POINTS = 400  # of a curve
@@ -108,6 +108,40 @@ def scatter(
         w=WIDTH,
         h=HEIGHT,
         n=len(x),
+        marks=join(marks),
+    )
+
+
+def against(true: Sequence[float], predicted: Sequence[float], tips: Sequence[str]) -> Markup:
+    """Return predictions over true numbers, on one scale for both, with the line on which they are equal.
+
+    Examples
+    --------
+    >>> text = against([1.0, 2.0], [1.5, 2.0], ["a", "b"])
+    >>> text.count("<circle"), text.count("<line")
+    (2, 1)
+    """
+    low, high = min(*true, *predicted), max(*true, *predicted)
+    room = (high - low) * 0.04 or 1.0
+    low, high = low - room, high + room
+
+    def at(value: float) -> int:
+        return round(HEIGHT * (value - low) / (high - low))
+
+    marks = [
+        fill('<circle cx="$x" cy="$y" r="7" class="g0" data-tip="$tip"/>', x=at(x), y=HEIGHT - at(y), tip=tip)
+        for x, y, tip in zip(true, predicted, tips)
+    ]
+    return fill(
+        '<div class="curve"><div class="ylabels"><span style="top:3%">$high</span>'
+        '<span style="top:50%">predicted</span><span style="top:97%">$low</span></div>'
+        '<svg class="map by-g" viewBox="0 0 $h $h" role="img" '
+        'aria-label="Predicted against true numbers of $n objects"><line x1="0" y1="$h" x2="$h" y2="0"/>$marks</svg>'
+        '<div class="xlabels"><span>$low</span><span>true</span><span>$high</span></div></div>',
+        low=number(low),
+        high=number(high),
+        h=HEIGHT,
+        n=len(true),
         marks=join(marks),
     )
 

@@ -16,9 +16,20 @@ from coview.data.columns import ColumnViews
 from coview.data.table_views import TableViews
 from coview.data.text import TextViews
 from coview.data.views import Views
+from coview.data.wording import short
 from coview.exceptions import ViewsError
 
-__all__ = ["as_query", "feature_names", "is_raw", "known_words", "last_step", "place", "profiles", "split_front"]
+__all__ = [
+    "as_query",
+    "feature_names",
+    "is_raw",
+    "known_words",
+    "last_step",
+    "place",
+    "profiles",
+    "row_at_last",
+    "split_front",
+]
 
 _TOKEN = re.compile(r"\w+")
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
@@ -47,14 +58,22 @@ def split_front(model: Any) -> tuple[Any, Any]:
 
 def place(model: Any, views: Views, name: str, method: str) -> np.ndarray:
     """Return what a method of the model's last step says of one view of objects, all of which have that view."""
-    value: Any = views.select(name)
-    steps = _steps(model)
-    for step in steps[:-1]:
-        value = step.transform(value)
-    found = getattr(steps[-1], method)(value)
+    found = getattr(last_step(model), method)(_before_last(model, views.select(name)))
     if isinstance(found, (Views, Mapping)):
         found = found[name]
     return np.asarray(found.toarray() if sparse.issparse(found) else found)
+
+
+def row_at_last(model: Any, views: Views, name: str) -> Any:
+    """Return the rows of one view as the last step of a model gets them."""
+    value = _before_last(model, views.select(name))
+    return value[name] if isinstance(value, (Views, Mapping)) else value
+
+
+def _before_last(model: Any, value: Any) -> Any:
+    for step in _steps(model)[:-1]:
+        value = step.transform(value)
+    return value
 
 
 def feature_names(model: Any, name: str, width: int) -> list[str]:
@@ -155,8 +174,8 @@ def _raw_views(queries: list[Any], source: str, front: Any, columns: Mapping[str
         )
     empty = np.flatnonzero(np.asarray(found[source].sum(axis=1)).ravel() == 0)
     if len(empty):
-        shown = queries[empty[0]] if isinstance(queries[empty[0]], str) else f"number {empty[0]}"
-        raise ViewsError(f"Nothing in the query {shown!r} is known to view {source!r}. Use other words or images.")
+        shown = short(queries[empty[0]]) if isinstance(queries[empty[0]], str) else f"number {empty[0]}"
+        raise ViewsError(f"Nothing in the query {shown} is known to view {source!r}. Use other words or images.")
     return found
 
 

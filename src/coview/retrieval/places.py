@@ -17,6 +17,7 @@ from coview.exceptions import ViewsError
 from coview.labels import encode_labels
 from coview.parameters import per_view
 from coview.retrieval.encode import as_query, feature_names, last_step, place, profiles
+from coview.retrieval.feature_parts import USUAL, feature_parts, is_linear
 from coview.retrieval.heads import fit_head, head_probabilities
 from coview.retrieval.shared_words import word_rows
 from coview.retrieval.shelf import Shelf
@@ -195,6 +196,33 @@ class Places(MultiViewEstimator):
             best = np.argsort(-topics, axis=1, kind="stable")[:, :3]
             labels += [f"{which}topic {k} ({', '.join(map(str, names[row]))})" for k, row in enumerate(best)]
         return labels
+
+    def _names_features(self, needed: bool) -> bool:
+        """Tell whether scores are sums over the features of a query; refuse if they must be."""
+        if self.space == "topic" and is_linear(self.models_):
+            return True
+        if needed:
+            raise ValueError(
+                "by='feature' needs space='topic' and models whose places are weighted sums of features, such as "
+                "MultiViewCCA. Use by='dimension'."
+            )
+        return False
+
+    def _feature_parts(self, views: Views, found: np.ndarray) -> dict[str, float]:
+        """What each feature of one query adds to its product with an object's vector."""
+        ends = np.cumsum([len(mean) for mean in self.means_[views.names[0]]])
+        pieces = np.split(found.astype(np.float64), ends[:-1])
+        here = [name for name in views.names if len(self._rows_with(views, name))]
+        placed = [self._placed(views, name)[0] for name in here]
+        length = np.linalg.norm(np.sum(placed, axis=0)) if len(views.names) > 1 else 1.0
+        total: dict[str, float] = {}
+        for name in here if length else []:
+            for share, model, mean, piece in zip(self.shares_, self.models_, self.means_[name], pieces):
+                scale = np.sqrt(share) / length
+                for feature, value in feature_parts(model, views, name, piece, mean, self.center).items():
+                    key = feature if len(here) == 1 or feature == USUAL else f"{name}: {feature}"
+                    total[key] = total.get(key, 0.0) + scale * value
+        return total
 
     # -- queries in
 

@@ -17,6 +17,7 @@ from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import base_seed, check_count, check_option
+from coview.exceptions import ViewsError
 from coview.retrieval.correlation import MultiViewCCA
 from coview.retrieval.encode import feature_names, last_step, profiles, split_front
 from coview.retrieval.hits import Hits, Match
@@ -134,6 +135,11 @@ class CrossModalRetriever(TransformerMixin, Places):
             self.n_features_in_ = views.shape[1]
             self.feature_names_by_view_ = views.feature_names
             self.view_names_ = list(views.names)
+        if len(views.names) < 2:
+            raise ViewsError(
+                f"CrossModalRetriever needs at least 2 views, got 1 ({views.names[0]!r}): it finds objects by one view "
+                "with a query in another."
+            )
         made = [self._repeated(model) for _, model in parts]
         self.models_ = [model.fit(views, y) for models in made for model in models]
         shares = self._weights(len(made))
@@ -246,7 +252,9 @@ class CrossModalRetriever(TransformerMixin, Places):
         vectors, words, target = self._asked(query, source, target)
         return self._mixed(vectors, words, target, slice(None))
 
-    def explain(self, query: Any, hit: Any, source: str | None = None, target: str | None = None) -> Match:
+    def explain(
+        self, query: Any, hit: Any, source: str | None = None, target: str | None = None, *, by: str = "dimension"
+    ) -> Match:
         """Say which topics (or classes, and shared words) made an indexed object match a query.
 
         Parameters
@@ -257,6 +265,10 @@ class CrossModalRetriever(TransformerMixin, Places):
             The object that was found.
         source, target : str, optional
             As in `search`.
+        by : {"dimension", "feature", "auto"}, default="dimension"
+            Name the parts by topics, classes or components, or by the features of the query, which needs places that
+            are weighted sums of features: `MultiViewCCA` and its kin in topic space. "auto" names features where it
+            can.
 
         Returns
         -------
@@ -264,17 +276,27 @@ class CrossModalRetriever(TransformerMixin, Places):
             ``score`` and ``contributions`` by name, which sum to it.
         """
         check_is_fitted(self, "means_")
-        vectors, words, target = self._asked(query, source, target)
-        if len(vectors) != 1:
-            raise ValueError(f"explain takes one query, got {len(vectors)}.")
+        check_option("by", by, ("dimension", "feature", "auto"))
+        views, target = self._asked_views(query, source, target)
+        if len(views) != 1:
+            raise ValueError(f"explain takes one query, got {len(views)}.")
+        words = self._word_rows(views)
         row = self.shelf_.row_of(hit, target)
         found = self.shelf_.indexes[target].vectors[row]
-        parts = (1 - (self.lexical if words is not None else 0)) * vectors[0].astype(np.float64) * found
-        named = dict(zip(self._labels(target), parts.tolist()))
+        rest = 1 - (self.lexical if words is not None else 0)
+        by_feature = by != "dimension" and self._names_features(needed=by == "feature")
+        if by_feature:
+            named = {name: rest * value for name, value in self._feature_parts(views, found).items()}
+        else:
+            parts = rest * self._vectors(views)[0].astype(np.float32).astype(np.float64) * found
+            named = dict(zip(self._labels(target), parts.tolist()))
         if words is not None and self.words_ is not None:
+            spelled = {name.lower(): name for name in named} if by_feature else {}
             shared = sparse.csr_array(words.multiply(self.shelf_.words[target][[row]]))
             for column, value in zip(shared.indices, self.lexical * shared.data.astype(np.float64)):
-                named[f"word {self.words_['names'][column]}"] = float(value)
+                word = str(self.words_["names"][column])
+                name = spelled.get(word, f"word {word}")
+                named[name] = named.get(name, 0.0) + float(value)
         ranked = dict(sorted(named.items(), key=lambda part: -part[1]))
         return Match(float(sum(ranked.values())), ranked)
 

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from coview.data.checks import as_ids
+from coview.data.wording import short
 from coview.exceptions import ViewsError
 from coview.retrieval.index import ExactIndex, make_index, restore_index
 
@@ -81,7 +82,7 @@ class Shelf:
         if self._key_of is None:
             self._key_of = dict(zip(self.ids.tolist(), self.keys.tolist()))
         if name not in self._key_of:
-            raise ValueError(f"No object {name!r} is in the index, which holds {len(self)} objects.")
+            raise ValueError(f"No object {short(name)} is in the index, which holds {len(self)} objects.")
         return self._key_of[name]
 
     def row_of(self, name: Any, view: str) -> int:
@@ -89,7 +90,7 @@ class Shelf:
         key, index = self.key_of(name), self.indexes[view]
         row = int(index.rows_of(np.array(key)))
         if row == len(index) or index.keys[row] != key:
-            raise ValueError(f"Object {name!r} is in the index, but lacks view {view!r}.")
+            raise ValueError(f"Object {short(name)} is in the index, but lacks view {view!r}.")
         return row
 
     def ids_by_key(self, keys: np.ndarray) -> np.ndarray:
@@ -113,14 +114,18 @@ class Shelf:
         found: Any = as_ids(ids, n_rows)
         if len(self.ids) and (found.dtype.kind in "iu") != (self.ids.dtype.kind in "iu"):
             old, new = self.ids.tolist()[0], found.tolist()[0]
-            raise ViewsError(f"Identifiers must be of one kind: the index has {old!r}, the new ones are like {new!r}.")
+            raise ViewsError(
+                f"Identifiers must be of one kind: the index has {short(old)}, the new ones are like {short(new)}."
+            )
         unique, counts = np.unique(found, return_counts=True)
         if (counts > 1).any():
-            raise ViewsError(f"Identifiers must be different, got {unique[counts > 1].tolist()[0]!r} more than once.")
+            raise ViewsError(
+                f"Identifiers must be different, got {short(unique[counts > 1].tolist()[0])} more than once."
+            )
         known = np.isin(found, self.ids)
         if known.any():
             first = found[known].tolist()[0]
-            raise ViewsError(f"Object {first!r} is in the index already. Remove it first, or use another id.")
+            raise ViewsError(f"Object {short(first)} is in the index already. Remove it first, or use another id.")
         return found
 
     # -- as plain values, for pickles and model files

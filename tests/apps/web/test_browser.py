@@ -154,6 +154,10 @@ def test_something_new_is_tried(page, address):
     page.get_by_role("button", name="Ask the model").click()
     page.locator(".large", has_text="io").first.wait_for()
     assert page.locator(".state.error").count() == 0
+    assert page.get_by_text("Nothing in it is known").count() == 0
+    page.get_by_label("words").fill("zebra")
+    page.get_by_role("button", name="Ask the model").click()
+    page.get_by_text("Nothing in it is known").first.wait_for()
 
 
 def test_nothing_found_says_so(browser, address):

@@ -102,3 +102,12 @@ def test_a_raw_table_is_shown_with_its_texts(tmp_path):
     from coview.apps.web.browse import Browser
 
     assert Browser(service).object(0)["views"][0]["text"] == "red sea"
+
+
+def test_ctrl_c_is_how_a_service_ends(saved, monkeypatch, capsys):
+    def interrupted(*given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("coview.apps.web.run.serve_app", interrupted)
+    commands.serve(saved / "r.coview", port=0)
+    assert capsys.readouterr().err.endswith("Stopped.\n")

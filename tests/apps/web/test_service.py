@@ -184,3 +184,24 @@ def test_what_a_model_cannot_do_is_refused(small):
     service = Service(LinkPLSA(3, random_state=0, max_iter=5).fit(small[0]))
     with pytest.raises(ViewsError, match="LinkPLSA cannot search"):
         service.read_query("x", None, None)
+
+
+def test_an_object_without_a_known_word_is_marked():
+    texts = {"body": ["red fox", "blue sea", "red den", "blue salt"], "title": ["fox", "sea", "den", "salt"]}
+    model = make_pipeline(TextViews(), MultiViewNaiveBayes()).fit(texts, ["land", "water", "land", "water"])
+    service = Service(model)
+    asked = service.read({"body": ["a fox", "zebra", "zebra"], "title": ["zebra", "zebra", None]}, "ignore")
+    found = service.predict(asked, by_view=True)
+    assert found["known"] == [True, False, False]
+    assert found["by_view"]["title"]["known"] == [False, False, None]
+
+
+def test_components_say_what_they_are_about(small):
+    views, _ = small
+    service = Service(CrossModalRetriever(MultiViewCCA(3, random_state=0)).fit(views), views)
+    asked, target = service.read_query(views["image"][[0]].toarray()[0].tolist(), "image", "words")
+    parts = service.why(asked, target, ["object 0"])[0]["parts"]
+    assert all(part["name"].startswith("component") and len(part["about"]) == 4 for part in parts)
+    weights = service.searcher.last.model_.weights_["words"][:, int(parts[0]["name"].split()[1])]
+    strongest = views.feature_names["words"][np.argmax(parts[0]["side"] * weights)]
+    assert parts[0]["about"][0] == strongest

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
+from coview.apps.known import up_to_last
 from coview.apps.web.rows import Gate
 from coview.data.views import Views
 from coview.retrieval.encode import last_step, split_front
@@ -63,6 +64,10 @@ class Held:
     @property
     def _is_plain(self) -> bool:
         return not hasattr(self.last, "view_names_") and list(self.gates) == [PLAIN]
+
+    def known(self, views: Views) -> np.ndarray:
+        """Tell which objects have anything that the model knows."""
+        return up_to_last(self.inner, views[PLAIN] if self._is_plain else views)[2]
 
     def at_last(self, method: str, views: Views) -> Any:
         """What a method of the model's last step says of objects."""

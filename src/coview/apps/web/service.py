@@ -22,6 +22,7 @@ from coview.data.checks import listed
 from coview.data.plain import plain
 from coview.data.views import Views
 from coview.exceptions import ViewsError
+from coview.retrieval.encode import last_step
 
 __all__ = ["Service", "adds", "cut", "without_each"]
 
@@ -55,7 +56,7 @@ class Service:
     ('LinkPLSA', ['predict', 'transform', 'topics', 'objects'])
     >>> views = service.read({"view0": {"f0": 2, "f7": 1}})
     >>> sorted(service.predict(views))
-    ['labels', 'probabilities']
+    ['known', 'labels', 'probabilities']
     """
 
     def __init__(
@@ -177,7 +178,10 @@ class Service:
         return rows_to_views(rows, self.gates, unknown=unknown)
 
     def predict(self, views: Views, *, by_view: bool = False) -> dict[str, Any]:
-        """Labels (and probabilities) of objects; with `by_view` also what each view says alone."""
+        """Labels (and probabilities) of objects; with `by_view` also what each view says alone.
+
+        "known" is false for an object without anything that the model knows: it gets what the model says of nothing.
+        """
         found = self._labels(views)
         if by_view and len(views.names) > 1:
             found["by_view"] = {}
@@ -189,14 +193,14 @@ class Service:
 
     def _labels(self, views: Views) -> dict[str, Any]:
         held = self.predictor
+        found: dict[str, Any] = {"known": plain(held.known(views))}
         if not held.can("predict"):
             if "topic" not in held.kinds:
                 raise ViewsError(f"{held.name} predicts nothing. Ask /transform for the places of objects.")
             mixture = np.asarray(held.call("transform", views))
             names = [f"topic {k}" for k in range(mixture.shape[1])]
-            return {"labels": [names[k] for k in mixture.argmax(axis=1)], "probabilities": plain(mixture)}
+            return {**found, "labels": [names[k] for k in mixture.argmax(axis=1)], "probabilities": plain(mixture)}
         labels = np.asarray(held.call("predict", views))
-        found: dict[str, Any] = {}
         if held.can("predict_proba"):
             found["probabilities"] = plain(np.asarray(held.call("predict_proba", views)))
         elif (shares := held.shares(views, labels)) is not None:
@@ -220,7 +224,10 @@ class Service:
     def read_query(self, query: Any, source: str | None, target: str | None) -> tuple[Views, str]:
         """A query as views, and the view to search in."""
         if self.searcher is None:
-            raise ViewsError(f"{self.held.name} cannot search. Serve a saved CrossModalRetriever.")
+            raise ViewsError(
+                f"{self.held.name} cannot search: that needs a CrossModalRetriever, which takes any model that places "
+                "objects by one view. Save one, and serve it alone or with --also."
+            )
         gates = self.searcher.gates
         names = tuple(gates)
         for view in (source, target):
@@ -263,14 +270,20 @@ class Service:
             found.append({"parts": shown, "features": features})
         return found
 
-    def _side(self, name: str, hit: Any, target: str) -> dict[str, int]:
-        """At which end of a component an object is; nothing for parts of other kinds."""
+    def _side(self, name: str, hit: Any, target: str) -> dict[str, Any]:
+        """At which end of a component an object is, and what that end is about; nothing for parts of other kinds."""
         match = _COMPONENT.fullmatch(name)
         if match is None or self.searcher is None:
             return {}
         shelf = self.searcher.last.shelf_
         place = shelf.indexes[target].vectors[shelf.row_of(hit, target), int(match[1])]
-        return {"side": 1 if place >= 0 else -1}
+        side = 1 if place >= 0 else -1
+        weights = getattr(last_step(self.searcher.last.model_), "weights_", {}).get(target)
+        if weights is None or target not in self.searcher.last.feature_names_by_view_:
+            return {"side": side}
+        strongest = np.argsort(-side * weights[:, int(match[1])], kind="stable")[:4]
+        names = self.searcher.last.feature_names_by_view_[target]
+        return {"side": side, "about": [str(names[j]) for j in strongest]}
 
     def _worth(self, views: Views, target: str, hits: Sequence[Any]) -> list[list[dict[str, Any]]]:
         """By how much the score of each hit falls when one feature of the query is left out, whatever the model is."""

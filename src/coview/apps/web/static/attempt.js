@@ -50,6 +50,7 @@ function prediction(found, model) {
   const kind = ["class", "cluster", "topic"].find((name) => model.kinds.includes(name));
   const one = (name, part, view) => h("div.card", { class: view ? viewClass(view) : "" }, h("h3", null, name),
     part.labels[0] === null ? h("p.soft", null, "Nothing fits.") : h("p.large", null, String(part.labels[0])),
+    part.known && part.known[0] === false && h("p.soft", null, "Nothing in it is known to the model, which says this of anything unknown."),
     part.label_sets && part.label_sets[0] && h("p", null, part.label_sets[0].join(" › ")),
     part.probabilities && part.probabilities[0] && shares(best(found.classes, part.probabilities[0]), kind, view));
   return h("section", null, h("h2", null, `${found.model} says`), h("div.cards.three", null, one("Together", found),

@@ -1,0 +1,66 @@
+"""Parts of sentences that errors share: values cut short, long lists cut short, files that are no text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from coview.exceptions import DataFileError
+
+__all__ = ["cut", "listed", "not_text", "short"]
+
+_MOST_NAMES = 20  # of a list; a table may have thousands of columns
+
+
+def short(value: Any, most: int = 40) -> str:
+    """Return a value as it stands in an error: its repr on one line, cut where it is long.
+
+    Examples
+    --------
+    >>> short("fox"), short("A long text about a fox " * 100), short(list(range(100)))
+    ("'fox'", "'A long text about a fox A long text abou...'", '[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1...')
+    """
+    if isinstance(value, str):
+        return repr(str(value) if len(value) <= most else f"{value[:most]}...")
+    return cut(repr(value), most)
+
+
+def cut(text: str, most: int = 80) -> str:
+    """Return a text on one line, cut where it is long: the words of another library may quote a whole value.
+
+    Examples
+    --------
+    >>> cut("could not convert string to float: 'A long text about a fox'", 40)
+    "could not convert string to float: 'A lo..."
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[:most]}..."
+
+
+def listed(names: Iterable[Any]) -> str:
+    """Return names as they stand in an error: quoted, with commas, the first of them where there are many.
+
+    Examples
+    --------
+    >>> listed(["words", "links"]), listed(range(1000))[-21:]
+    ("'words', 'links'", '18, 19 and 980 others')
+    """
+    found = list(names)
+    more = f" and {len(found) - _MOST_NAMES} others" if len(found) > _MOST_NAMES + 1 else ""
+    return ", ".join(short(name) for name in (found[:_MOST_NAMES] if more else found)) + more
+
+
+def not_text(path: str | Path, error: UnicodeDecodeError) -> DataFileError:
+    """Return the error for a file of text that is in another encoding, or no text at all.
+
+    Examples
+    --------
+    >>> try:
+    ...     b"caf\\xe9".decode()
+    ... except UnicodeDecodeError as error:
+    ...     print(not_text("menu.csv", error))
+    menu.csv is not text in UTF-8 (it has the byte 0xe9). Save the file as UTF-8.
+    """
+    found = error.object[error.start]
+    return DataFileError(f"{path} is not text in UTF-8 (it has the byte 0x{found:02x}). Save the file as UTF-8.")

@@ -1,0 +1,78 @@
+"""Reports of regressors: true numbers in the place of labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import mean_absolute_error, r2_score
+from sklearn.pipeline import make_pipeline
+
+from coview import BestView, ConcatenatedViews, UnitRows, Views, make_report
+from coview.report.page import render_page
+from coview.report.reader import Reader
+from coview.report.regression import true_numbers
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = Views(a=rng.normal(size=(90, 3)), b=rng.normal(size=(90, 2)), c=rng.normal(size=(90, 2)))
+    return X, 5 + X["a"] @ [1.0, -2.0, 3.0] + 0.5 * X["b"][:, 0] + rng.normal(0, 0.3, 90)
+
+
+def test_measures_are_those_of_the_predictions(data):
+    X, y = data
+    model = ConcatenatedViews(LinearRegression()).fit(X, y)
+    found = make_report(model, X, y).summary["scores"]
+    told = {measure["name"]: measure["value"] for measure in found["measures"]}
+    assert told["R2"] == pytest.approx(r2_score(y, model.predict(X)))
+    assert told["mean absolute error"] == pytest.approx(mean_absolute_error(y, model.predict(X)))
+    assert found["pairs"]["true"] == pytest.approx(y) and found["pairs"]["predicted"] == pytest.approx(model.predict(X))
+    assert found["held_out"]["n_hidden"] == 22 and found["held_out"]["measures"][0]["value"] < told["R2"]
+
+
+def test_each_view_is_tried_alone_and_left_out(data):
+    X, y = data
+    model = ConcatenatedViews(LinearRegression()).fit(X, y)
+    rows = {row["name"]: row for row in make_report(model, X, y).summary["views"]["rows"]}
+    assert rows["a"]["alone"] == pytest.approx(r2_score(y, model.predict(X.select("a"))))
+    assert rows["b"]["without"] == pytest.approx(r2_score(y, model.predict(X.select("a", "c"))))
+    assert rows["a"]["alone"] > 0.9 > 0.5 > rows["a"]["without"]
+
+
+def test_objects_without_a_true_number_are_left_out(data):
+    X, y = data
+    model = BestView(LinearRegression()).fit(X, y)
+    some = [value if i % 3 else None for i, value in enumerate(y.tolist())]
+    found = make_report(model, X, some).summary["scores"]
+    assert (found["n_labelled"], found["n_objects"]) == (60, 90)
+    here = np.arange(90) % 3 > 0
+    assert found["measures"][0]["value"] == pytest.approx(r2_score(y[here], model.predict(X[here])))
+
+
+@pytest.mark.parametrize("given", ["nothing", "objects", "numbers"])
+def test_a_page_can_be_made_of_what_is_given(data, given):
+    X, y = data
+    model = make_pipeline(UnitRows(), ConcatenatedViews(LinearRegression())).fit(X, y)
+    found = make_report(model, *{"nothing": (), "objects": (X,), "numbers": (X, y)}[given]).summary
+    page = render_page(found)
+    assert ("Predicted against true" in page) == (given == "numbers")
+    assert "predicts a number for" in page and "in one space" not in page
+    assert "model.fit(X, y)" in found["reproduce"]["code"]
+
+
+def test_a_copy_is_not_fitted_where_it_is_not_wanted(data):
+    X, y = data
+    model = ConcatenatedViews(LinearRegression()).fit(X, y)
+    assert make_report(model, X, y, held_out=False).summary["scores"]["held_out"] is None
+
+
+def test_what_is_no_number_is_refused(data):
+    X, y = data
+    model = ConcatenatedViews(LinearRegression()).fit(X, y)
+    with pytest.raises(ValueError, match="must hold numbers"):
+        make_report(model, X, ["high"] * 90)
+    with pytest.raises(ValueError, match="one number per object"):
+        make_report(model, X, np.ones((90, 2)))
+    assert true_numbers(Reader(model), [None] * 90) is None
