@@ -22,7 +22,10 @@ EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if "_build" not in path.parts)
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
 
-pytestmark = pytest.mark.skipif(not EXAMPLES, reason="needs a checkout: docs and examples are not in the package")
+pytestmark = [
+    pytest.mark.no_cover,
+    pytest.mark.skipif(not EXAMPLES, reason="needs a checkout: docs and examples are not in the package"),
+]
 
 
 def fences(text: str, language: str) -> list[str]:

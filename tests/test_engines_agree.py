@@ -11,6 +11,8 @@ from scipy import sparse
 
 from coview.engines.select import select_engine
 
+pytestmark = pytest.mark.no_cover
+
 ENGINES = ["cpu", "torch"]
 TOLERANCE = {np.float32: 2e-5, np.float64: 1e-12}
 

@@ -11,6 +11,8 @@ from sklearn.base import clone
 from coview import Views, load, save
 from coview.catalog import ESTIMATORS, estimators
 
+pytestmark = pytest.mark.no_cover
+
 SMALL = {"n_components": 3, "n_clusters": 3, "max_iter": 20, "tol": 0}
 SETTINGS: dict[str, dict[str, object]] = {
     **dict.fromkeys(

@@ -16,7 +16,10 @@ FOLDER = REPRODUCTIONS / "coplsa_clustering_2012"
 if str(REPRODUCTIONS) not in sys.path:
     sys.path.insert(0, str(REPRODUCTIONS))
 
-pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="needs a checkout: reproductions are not in the package")
+pytestmark = [
+    pytest.mark.no_cover,
+    pytest.mark.skipif(not FOLDER.is_dir(), reason="needs a checkout: reproductions are not in the package"),
+]
 
 from harness.paper import Cell, load_experiment, read_paper  # noqa: E402
 from harness.store import Results  # noqa: E402

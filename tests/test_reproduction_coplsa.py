@@ -16,7 +16,10 @@ COPLSA = REPRODUCTIONS / "coplsa_2016"
 if str(REPRODUCTIONS) not in sys.path:
     sys.path.insert(0, str(REPRODUCTIONS))
 
-pytestmark = pytest.mark.skipif(not COPLSA.is_dir(), reason="needs a checkout: reproductions are not in the package")
+pytestmark = [
+    pytest.mark.no_cover,
+    pytest.mark.skipif(not COPLSA.is_dir(), reason="needs a checkout: reproductions are not in the package"),
+]
 
 from harness.paper import load_experiment, read_paper  # noqa: E402
 from harness.store import Results  # noqa: E402

@@ -24,6 +24,8 @@ from harness.summary import Numbers  # noqa: E402
 from harness.table import table_text  # noqa: E402
 from harness.work import missing_cells  # noqa: E402
 
+pytestmark = pytest.mark.no_cover
+
 
 @pytest.fixture
 def experiment(monkeypatch):

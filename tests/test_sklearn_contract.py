@@ -12,6 +12,8 @@ from coview import CoPLSA, CrossModalRetriever, PairwiseCoPLSA, Views
 from coview.catalog import estimators
 from coview.data.coerce import is_plain
 
+pytestmark = pytest.mark.no_cover
+
 # small settings where the defaults are meant for real data
 SETTINGS: dict[str, dict[str, object]] = {
     "PLSA": {"n_components": 2, "max_iter": 30},

@@ -21,6 +21,8 @@ if str(REPRODUCTIONS) not in sys.path:
 
 from harness.paper import Cell, load_experiment, read_paper  # noqa: E402
 
+pytestmark = pytest.mark.no_cover
+
 
 def test_every_printed_figure_is_transcribed():
     counts = {
