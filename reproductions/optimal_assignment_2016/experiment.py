@@ -212,32 +212,39 @@ def _tree_scores(found: dict[str, np.ndarray], data: Bunch, labels: np.ndarray) 
 def _neighbors(data: Bunch, cell: Any, options: dict[str, Any]) -> Values:
     labels = draw_by_class(data.target, cell["rate"], cell.seed)
     plain, near = _smoothed_of(options["loader"], options.get("links", "symmetric"))
-    lone = near.select("words_near")
-    forms = {
-        "": (plain, plain, plain, plain),
-        ", near": (
-            near.select("words", "words_near", "links_near"),
-            UnitRows(norm="l1").fit_transform(lone),
-            near.select("words", "words_near", "links"),
-            lone,
+    words, seed = near.select("words_near"), cell.seed
+
+    def kmeans(views: Views, **settings: Any) -> np.ndarray:
+        return _model(max_iter=3, random_state=seed, **settings).fit(views, labels).labels_
+
+    def plsa(views: Views, **settings: Any) -> np.ndarray:
+        return MultiViewPLSAClassifier(8, random_state=seed, n_jobs=1, **settings).fit(views, labels).labels_
+
+    bayes = MultiViewNaiveBayes(0.03).fit(words, labels)
+    start = bayes.predict_proba(words)
+    both = UnitRows().fit_transform(NeighborViews(**_LABELS).fit_transform(plain, labels))
+    logistic = ConcatenatedViews(LogisticRegression(C=10, max_iter=200))
+    found = {
+        "SphericalKMeans": kmeans(plain, view_weights="held_out", early_stopping=3),
+        "SphericalKMeans, near": kmeans(
+            near.select("words", "words_near", "links_near"), view_weights="held_out", early_stopping=3
         ),
+        "SphericalKMeans, near, labels": kmeans(
+            both.select("words_near", "labels_near"), view_weights={"labels_near": 0.06}, early_stopping=10
+        ),
+        "MultiViewNaiveBayes": MultiViewNaiveBayes(0.01).fit(plain, labels).predict(plain),
+        "MultiViewNaiveBayes, near": bayes.predict(words),
+        "MultiViewPLSA": plsa(plain, max_iter=30),
+        "MultiViewPLSA, near": plsa(words, max_iter=10, init={"doc_cluster": 0.999 * start + 0.001 / start.shape[1]}),
+        "LogisticRegression": logistic.fit(plain, labels).predict(plain),
+        "LogisticRegression, near": logistic.fit(words, labels).predict(words),
     }
-    found = {}
-    for kind, (several, shares, counts, words) in forms.items():
-        found["SphericalKMeans" + kind] = (
-            _model(view_weights="held_out", early_stopping=3, max_iter=3, random_state=cell.seed)
-            .fit(several, labels)
-            .labels_
-        )
-        # rows that sum to 1 weigh little beside the shares of the classes, so these are left out
-        bayes = MultiViewNaiveBayes(0.01, fit_prior=not kind).fit(shares, labels)
-        found["MultiViewNaiveBayes" + kind] = bayes.predict(shares)
-        plsa = MultiViewPLSAClassifier(8, max_iter=30, random_state=cell.seed, n_jobs=1)
-        found["MultiViewPLSA" + kind] = plsa.fit(counts, labels).labels_
-        joined = ConcatenatedViews(LogisticRegression(C=10, max_iter=200)).fit(words, labels)
-        found["LogisticRegression" + kind] = joined.predict(words)
     hidden = labels == -1
     return {"accuracy": {row: 100 * float(np.mean((y == data.target)[hidden])) for row, y in found.items()}}
+
+
+# these, the weight of the labels and the settings of naive Bayes and PLSA: chosen on draws with seeds 100 to 109
+_LABELS = {"hops": 10, "restart": 0.2, "tol": 0.01, "labels": True, "label_prior": 0.1}
 
 
 @cache

@@ -137,7 +137,7 @@ def test_ids_that_are_numbers_name_columns_like_text(as_text):
 
 
 def test_frames_with_an_index_of_numbers_keep_their_links():
-    pd = pytest.importorskip("pandas")
+    pd = pytest.importorskip("pandas", reason="pandas is not installed: its frames are not checked")
     X, keys = make(8), np.arange(8)[::-1] + 3
     words = pd.DataFrame(dense(X["words"]), index=keys)
     links = pd.DataFrame(dense(X["links"]), index=keys, columns=keys)

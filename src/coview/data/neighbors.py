@@ -9,7 +9,7 @@ so that an object also carries what its neighbours, and theirs, are made of. S H
 never formed. A new object takes part with its own links: its row of S H is D_new^-1/2 (D_new^-1/2 H_new + A_new D^-1/2
 H). With `restart` (Gasteiger and others 2019) an object keeps its own features however many hops there are; many hops
 then are personalised PageRank over the links. With `tol`, values of a row below tol times its largest are dropped after
-each hop, so that sparse views stay sparse.
+each hop, so that sparse views stay sparse. What becomes of labels is in `neighbor_labels.py`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.data.checks import listed
 from coview.data.coerce import as_views
+from coview.data.link_graph import LinkGraph, as_floats, as_links, find_rows, pick_columns, prune
+from coview.data.neighbor_labels import join_labels, known_labels, spread_labels
 from coview.data.per_view import check_fitted_views
 from coview.data.views import Views
 from coview.exceptions import ViewsError
@@ -60,6 +62,13 @@ class NeighborViews(TransformerMixin, BaseEstimator):
         Keep the given views beside the smoothed ones; if False, only those remain.
     suffix : str, default="_near"
         What is added to the name of a view for its smoothed form.
+    labels : bool, default=False
+        Add a view "labels_near": the known labels of y (all but -1, None and NaN) spread over the links in the same
+        way, one column per class. An object's own label is left out of its row, exactly, so that labelled objects look
+        like the others. Without y in `fit` there is no such view.
+    label_prior : float, default=0.0
+        Labels of all other objects, so many times their mean, added to what comes over the links: the shares of the
+        classes then decide where few labels are near. 0.1 is about a tenth of what links bring.
 
     Attributes
     ----------
@@ -67,12 +76,23 @@ class NeighborViews(TransformerMixin, BaseEstimator):
         The fitted objects after 0, 1, ... hops, by view: what new objects are joined to.
     scale_ : ndarray (n_objects,)
         Factor of each fitted object as a neighbour.
+    classes_ : ndarray
+        With labels: the classes, one column each of "labels_near".
+    label_layers_ : list of ndarray (n_objects, n_classes)
+        With labels: the known labels after 0, 1, ... hops, own ones included: what new objects are joined to.
+    labels_near_ : csr_array (n_objects, n_classes)
+        With labels: those near the fitted objects, without their own.
 
     Notes
     -----
     An object that lacks a view gets it from its neighbours, if one of them has it. Links to objects that are neither
     fitted nor given are left out; objects given together may link to each other where they have ids. Smoothed views
     are denser: on Cora 2 hops turn 1.3 % of non-zero words into 19 %, 10 hops into 92 %.
+
+    Labels: an object that no label but its own can reach lacks "labels_near", unless there is a `label_prior`.
+    `transform` gives a fitted object its row of the fit; it is known by its id or, where there are none, when X has all
+    links of the fit. New objects get the labels of fitted ones that they are linked to. A few columns of labels have
+    large cosines: give them a small weight beside words. Where links join different classes, labels mislead like words.
 
     References
     ----------
@@ -92,6 +112,11 @@ class NeighborViews(TransformerMixin, BaseEstimator):
     array([[2., 0.],
            [0., 2.],
            [2., 0.]])
+    >>> X = NeighborViews(hops=1, labels=True).fit_transform(Views(words=words, links=links), ["cat", "dog", None])
+    >>> X["labels_near"].toarray().round(2), X.present[:, -1]  # no own label; nobody else's reaches objects 0 and 1
+    (array([[0. , 0. ],
+           [0. , 0. ],
+           [0.5, 0. ]]), array([False, False,  True]))
     """
 
     def __init__(
@@ -105,6 +130,8 @@ class NeighborViews(TransformerMixin, BaseEstimator):
         views: Any = None,
         keep: bool = True,
         suffix: str = "_near",
+        labels: bool = False,
+        label_prior: float = 0.0,
     ) -> None:
         self.links = links
         self.hops = hops
@@ -114,19 +141,22 @@ class NeighborViews(TransformerMixin, BaseEstimator):
         self.views = views
         self.keep = keep
         self.suffix = suffix
+        self.labels = labels
+        self.label_prior = label_prior
 
     def fit(self, X: Any, y: Any = None) -> NeighborViews:
-        """Keep the objects and smooth them: new ones are joined to them."""
-        self._fit_layers(as_views(X))
+        """Keep the objects and smooth them: new ones are joined to them. y counts with `labels` only."""
+        self._fit_layers(as_views(X), y)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Views:
         """Fit, and return X with its smoothed views."""
         views = as_views(X)
-        known = self._fit_layers(views)
+        known = self._fit_layers(views, y)
         # the objects are their own neighbours here: nothing is joined from outside
-        alone = _Graph(known.within, None, known.scale)
-        return self._assemble(views, alone, dict.fromkeys(self.smoothed_views_), self._rows_of_columns(views))
+        alone = LinkGraph(known.within, None, known.scale)
+        layers: dict[str, Any] = dict.fromkeys(self.smoothed_views_)
+        return self._assemble(views, alone, layers, self._rows_of_columns(views), self.labels_near_)
 
     def transform(self, X: Any) -> Views:
         """Return X, of fitted or new objects, with its smoothed views; any of the fitted views may be left out."""
@@ -135,23 +165,30 @@ class NeighborViews(TransformerMixin, BaseEstimator):
         check_fitted_views(type(self).__name__, views, self.n_features_by_view_)
         self._check_links(views)
         chosen = [name for name in self.smoothed_views_ if name in views]
-        if not chosen:
+        if not chosen and self.labels_near_ is None:
             raise ViewsError(f"X has none of the views to smooth, {listed(tuple(self.smoothed_views_))}.")
         graph, rows = self._join(views)
-        return self._assemble(views, graph, {name: self.layers_[name] for name in chosen}, rows)
+        labels = self.labels_near_
+        if labels is not None:
+            fitted, layers = self._fitted_rows(views, graph), self.label_layers_
+            labels = join_labels(
+                graph, fitted, layers, labels, self.scale_, self.restart, self.label_prior, self.normalize
+            )
+        return self._assemble(views, graph, {name: self.layers_[name] for name in chosen}, rows, labels)
 
     # -- pieces
 
-    def _fit_layers(self, views: Views) -> _Graph:
+    def _fit_layers(self, views: Views, y: Any) -> LinkGraph:
         self._check_parameters(views)
-        self.smoothed_views_ = self._chosen(views)
+        spread = self.labels and y is not None
+        self.smoothed_views_ = self._chosen(views, spread)
         self.n_features_by_view_ = views.n_features
         self.view_names_ = list(views.names)
         self.fitted_ids_, self.link_names_ = views.ids, views.feature_names.get(self.links)
         self.n_objects_ = len(views)
-        links = _as_links(self.links, views[self.links])
+        links = as_links(self.links, views[self.links])
         rows = self._rows_of_columns(views)
-        graph = _Graph.of(_pick(links, rows), None, self.normalize)
+        graph = LinkGraph.of(pick_columns(links, rows), None, self.normalize)
         self.scale_ = graph.scale
         self.layers_, self.present_layers_ = {}, {}
         for name in self.smoothed_views_:
@@ -161,12 +198,35 @@ class NeighborViews(TransformerMixin, BaseEstimator):
                 layers.append(self._anew(graph.step(layers[-1], None, None, self.normalize), array))
                 present.append(graph.spread(present[-1], None))
             self.layers_[name], self.present_layers_[name] = layers, present
+        self._fit_labels(graph, y if spread else None)
         return graph
+
+    def _fit_labels(self, graph: LinkGraph, y: Any) -> None:
+        self.classes_: Any = None
+        self.label_layers_: Any = None
+        self.labels_near_: Any = None
+        self.fitted_links_: Any = None
+        if y is None:
+            return
+        codes, self.classes_ = known_labels(y, self.n_objects_)
+        self.label_layers_, self.labels_near_ = spread_labels(
+            graph, codes, len(self.classes_), self.hops, self.restart, self.label_prior, self.normalize
+        )
+        self.fitted_links_ = graph.within
+
+    def _fitted_rows(self, views: Views, graph: LinkGraph) -> np.ndarray:
+        """Row of the fit of each given object, -1 for new ones."""
+        if views.ids is not None and self.fitted_ids_ is not None:
+            return find_rows(np.array([str(key) for key in views.ids.tolist()]), self.fitted_ids_)
+        given, known = graph.outside, self.fitted_links_
+        if given is not None and given.shape == known.shape and not abs(given - known).nnz:
+            return np.arange(len(views))
+        return np.full(len(views), -1)
 
     def _first_layer(self, views: Views, name: str, rows: np.ndarray) -> tuple[Any, np.ndarray]:
         """Features before the first hop, and who has them; of links, each object's own column."""
         if name != self.links:
-            return _as_floats(views[name]), views.present[:, views.names.index(name)]
+            return as_floats(views[name]), views.present[:, views.names.index(name)]
         own = np.flatnonzero(rows >= 0)
         dtype = np.result_type(views[name].dtype, np.float32)
         shape = views[name].shape
@@ -174,10 +234,12 @@ class NeighborViews(TransformerMixin, BaseEstimator):
             len(views), dtype=bool
         )
 
-    def _assemble(self, views: Views, graph: _Graph, known: dict[str, Any], rows: np.ndarray) -> Views:
+    def _assemble(
+        self, views: Views, graph: LinkGraph, known: dict[str, Any], rows: np.ndarray, labels: sparse.csr_array | None
+    ) -> Views:
         """Views with the smoothed ones added; `known` holds the layers of fitted objects that the graph leads to."""
         arrays = dict(views.items()) if self.keep else {}
-        names = views.feature_names if self.keep else {}
+        names: dict[str, Any] = dict(views.feature_names) if self.keep else {}
         present = {name: views.present[:, v] for v, name in enumerate(views.names)} if self.keep else {}
         for name, layers in known.items():
             near = f"{name}{self.suffix}"
@@ -191,6 +253,10 @@ class NeighborViews(TransformerMixin, BaseEstimator):
             arrays[near], present[near] = array, mask
             if name in views.feature_names:
                 names[near] = views.feature_names[name]
+        if labels is not None:
+            near = f"labels{self.suffix}"
+            arrays[near] = labels.astype(np.result_type(views[self.links].dtype, np.float32))
+            present[near], names[near] = labels.sum(axis=1) > 0, [str(label) for label in self.classes_.tolist()]
         return Views(arrays, ids=views.ids, present=present, feature_names=names)
 
     def _anew(self, smoothed: Any, own: Any) -> Any:
@@ -198,29 +264,31 @@ class NeighborViews(TransformerMixin, BaseEstimator):
         if self.restart:
             share = smoothed.dtype.type(self.restart)
             smoothed = smoothed * (1 - share) + own * share
-        return _prune(smoothed, self.tol) if self.tol and sparse.issparse(smoothed) else smoothed
+        return prune(smoothed, self.tol) if self.tol and sparse.issparse(smoothed) else smoothed
 
-    def _join(self, views: Views) -> tuple[_Graph, np.ndarray]:
+    def _join(self, views: Views) -> tuple[LinkGraph, np.ndarray]:
         """Links of the given objects among each other and to fitted ones, and the given object of each column."""
-        links = _as_links(self.links, views[self.links])
+        links = as_links(self.links, views[self.links])
         names = views.feature_names.get(self.links, self.link_names_)
         inside, outside = np.full(links.shape[1], -1), np.full(links.shape[1], -1)
         if names is not None and views.ids is not None:
-            inside = _find(names, views.ids)
+            inside = find_rows(names, views.ids)
         if names is not None and self.fitted_ids_ is not None:
-            outside = _find(names, self.fitted_ids_)
+            outside = find_rows(names, self.fitted_ids_)
             self._check_found(names, self.fitted_ids_, np.maximum(inside, outside))
         else:  # without names the columns are the objects of the fit, and a new object is nobody's neighbour
             outside[: self.n_objects_] = np.arange(self.n_objects_)
         outside[inside >= 0] = -1  # an object that is given again counts as given
-        graph = _Graph.of(_pick(links, inside, len(views)), _pick(links, outside, self.n_objects_), self.normalize)
+        graph = LinkGraph.of(
+            pick_columns(links, inside, len(views)), pick_columns(links, outside, self.n_objects_), self.normalize
+        )
         return graph, inside
 
     def _rows_of_columns(self, views: Views) -> np.ndarray:
         """Row of X that each column of the links stands for in fit, -1 for none."""
         n_columns, names = views[self.links].shape[1], views.feature_names.get(self.links)
         if views.ids is not None and names is not None:
-            rows = _find(names, views.ids)
+            rows = find_rows(names, views.ids)
             self._check_found(names, views.ids, rows)
             return rows
         if n_columns != len(views):
@@ -238,7 +306,7 @@ class NeighborViews(TransformerMixin, BaseEstimator):
                 "of the objects."
             )
 
-    def _chosen(self, views: Views) -> list[str]:
+    def _chosen(self, views: Views, spread: bool) -> list[str]:
         given = (self.views,) if isinstance(self.views, str) else self.views
         chosen = [name for name in views.names if name != self.links] if given is None else list(given)
         for name in chosen:
@@ -246,7 +314,9 @@ class NeighborViews(TransformerMixin, BaseEstimator):
                 raise ViewsError(f"NeighborViews cannot smooth {name!r}; the views are {listed(views.names)}.")
             if f"{name}{self.suffix}" in views:
                 raise ViewsError(f"X already has a view {name + self.suffix!r}. Choose another suffix.")
-        if not chosen:
+        if spread and f"labels{self.suffix}" in (*views.names, *(f"{name}{self.suffix}" for name in chosen)):
+            raise ViewsError(f"X already has a view {'labels' + self.suffix!r}. Choose another suffix.")
+        if not chosen and not spread:
             raise ViewsError(f"X has no view beside the links {self.links!r}, so there is nothing to smooth.")
         return chosen
 
@@ -260,86 +330,13 @@ class NeighborViews(TransformerMixin, BaseEstimator):
             raise ValueError(f"normalize must be 'symmetric' or 'rows', got {self.normalize!r}.")
         if not isinstance(self.suffix, str) or not self.suffix:
             raise ValueError(f"suffix must be a text that is not empty, got {self.suffix!r}.")
+        if not isinstance(self.labels, (bool, np.bool_)):
+            raise ValueError(f"labels must be True or False, got {self.labels!r}. Give the labels themselves as y.")
+        prior = self.label_prior
+        if isinstance(prior, bool) or not isinstance(prior, Real) or not 0 <= prior < np.inf:
+            raise ValueError(f"label_prior must be a number of at least 0, got {prior!r}.")
         self._check_links(views)
 
     def _check_links(self, views: Views) -> None:
         if self.links not in views:
             raise ViewsError(f"X has no view of links {self.links!r}; the views are {listed(views.names)}.")
-
-
-class _Graph:
-    """Links of some objects within themselves and to others outside, with the factor of each as a neighbour."""
-
-    def __init__(self, within: sparse.csr_array, outside: sparse.csr_array | None, scale: np.ndarray) -> None:
-        self.within, self.outside, self.scale = within, outside, scale
-
-    @classmethod
-    def of(cls, within: sparse.csr_array, outside: sparse.csr_array | None, normalize: str) -> _Graph:
-        degree = 1.0 + within.sum(axis=1)
-        if outside is not None:
-            degree = degree + outside.sum(axis=1)
-        return cls(within, outside, degree**-0.5 if normalize == "symmetric" else degree**-1.0)
-
-    def step(self, array: Any, others: Any, others_scale: Any, normalize: str) -> Any:
-        """One hop: own features and those of the neighbours."""
-        both = normalize == "symmetric"
-        mine = _scale_rows(array, self.scale) if both else array
-        total = mine + self.within.astype(array.dtype) @ mine
-        if others is not None and self.outside is not None and self.outside.nnz:
-            theirs = _scale_rows(others, others_scale) if both else others
-            total = total + self.outside.astype(array.dtype) @ theirs
-        return _scale_rows(total, self.scale)
-
-    def spread(self, present: np.ndarray, others: np.ndarray | None) -> np.ndarray:
-        """Which objects have features after one hop."""
-        found = present | (self.within @ present.astype(np.float64) > 0)
-        if others is not None and self.outside is not None:
-            found |= self.outside @ others.astype(np.float64) > 0
-        return found
-
-
-def _as_links(name: str, matrix: Any) -> sparse.csr_array:
-    links = sparse.csr_array(matrix, dtype=np.float64)
-    if links.nnz and links.data.min() < 0:
-        raise ViewsError(f"View {name!r} has negative links (minimum {links.data.min():.3g}). Links must be 0 or more.")
-    return links
-
-
-def _pick(links: sparse.csr_array, positions: np.ndarray, width: int | None = None) -> sparse.csr_array:
-    """Columns of the links moved to the positions that they stand for; those of -1 are left out."""
-    width = links.shape[0] if width is None else width
-    known = np.flatnonzero(positions >= 0)
-    move = sparse.csr_array((np.ones(len(known)), (known, positions[known])), shape=(links.shape[1], width))
-    found = sparse.csr_array(links @ move)
-    found.sort_indices()
-    return found
-
-
-def _find(names: np.ndarray, ids: np.ndarray) -> np.ndarray:
-    row = {str(key): i for i, key in enumerate(ids.tolist())}  # feature names are text, ids need not be
-    return np.array([row.get(name, -1) for name in names.tolist()], dtype=np.intp)
-
-
-def _scale_rows(array: Any, scale: np.ndarray) -> Any:
-    factors = scale.astype(array.dtype)
-    if sparse.issparse(array):
-        return sparse.csr_array(sparse.diags_array(factors) @ array)
-    return array * factors[:, None]
-
-
-def _prune(matrix: Any, tol: float) -> sparse.csr_array:
-    """Matrix without the values that are smaller than tol times the largest of their row."""
-    rows = sparse.csr_array(matrix)
-    if not rows.nnz:
-        return rows
-    sizes = np.diff(rows.indptr)
-    filled = np.flatnonzero(sizes)
-    largest = np.maximum.reduceat(np.abs(rows.data), rows.indptr[filled])
-    kept = np.abs(rows.data) >= tol * np.repeat(largest, sizes[filled])
-    ends = np.concatenate([[0], np.cumsum(kept)])[rows.indptr]
-    return sparse.csr_array((rows.data[kept], rows.indices[kept], ends), shape=rows.shape)
-
-
-def _as_floats(array: Any) -> Any:
-    floats = array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
-    return sparse.csr_array(floats) if sparse.issparse(floats) else floats
