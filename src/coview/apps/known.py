@@ -1,7 +1,8 @@
 """Which objects a model knows anything of: one without a known word in any view gets what the model says of nothing.
 
 An object is unknown where all values of all its views are 0, as they come in or after a step before the model: a
-vectoriser leaves out words that it has not seen, a weighting those that are too rare.
+vectoriser leaves out words that it has not seen, a weighting those that are too rare. Only sparse matrices and whole
+numbers are judged: 0 in a column of measurements is a value like others.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def up_to_last(model: Any, X: Any) -> tuple[Any, Any, np.ndarray]:
     last, given : estimator, object
         So that ``last.predict(given)`` is ``model.predict(X)``.
     known : ndarray of bool
-        True where at least one value of one view is not 0; one True for each object of data that is no views.
+        True where at least one value of one view is not 0, and wherever that does not tell.
 
     Examples
     --------
@@ -61,11 +62,11 @@ def up_to_last(model: Any, X: Any) -> tuple[Any, Any, np.ndarray]:
 
 
 def known_rows(X: Any) -> np.ndarray | None:
-    """Tell which rows of views, or of a matrix, have a value that is not 0; None for raw tables, of which none can say.
+    """Tell which rows of views, or of a matrix, have a value that is not 0; None for tables and measurements.
 
     Examples
     --------
-    >>> known_rows(Views(a=np.eye(3), b=np.zeros((3, 1))))
+    >>> known_rows(Views(a=sparse.csr_array(np.eye(3)), b=sparse.csr_array((3, 1))))
     array([ True,  True,  True])
     >>> known_rows(np.array([[0, 2], [0, 0]]))
     array([ True, False])
@@ -73,11 +74,14 @@ def known_rows(X: Any) -> np.ndarray | None:
     if isinstance(X, Views):
         known = np.zeros(len(X), dtype=bool)
         for part in X.values():
-            known |= known_rows(part)
+            here = known_rows(part)
+            if here is None:
+                return None
+            known |= here
         return known
     if sparse.issparse(X):
         return np.bincount(X.nonzero()[0], minlength=X.shape[0]) > 0
-    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf":
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biu":
         return (X != 0).any(axis=1)
     return None
 

@@ -17,7 +17,7 @@ _RULES: list[tuple[str, str]] = [
         r"This estimator requires y to be passed, but the target y is None\.",
         "This model learns from labels: give --labels.",
     ),
-    (r"\by (?=must|has|holds|mixes|is empty|contains)", "--labels "),
+    (r"(?:^|(?<=[.:;,] ))y (?=must|has|holds|mixes|is empty|contains)", "--labels "),
     (r"-1, None or NaN", "-1 or nothing"),
     (r"\btask='(\w+)' needs y\b", r"--task \1 needs --labels"),
     (r"n_clusters=7, or --clusters 7\. select_clusters\(X\) helps to choose it\.", "--clusters 7."),
@@ -51,6 +51,8 @@ _RULES: list[tuple[str, str]] = [
         r"There are \1 objects, too few for n_clusters=\2: use n_clusters=\1",
     ),
     (r", or CudaEngine\(.*?\) to try the same code without a GPU", ""),
+]
+_FIT: list[tuple[str, str]] = [  # the command that has --set
     (r"\bSet (n_\w+) to at most (\d+)", r"Use --set \1=\2 or fewer"),
     (r"(?<!--set )\b([Uu]se) ([a-zA-Z_]+)=['\"]?([\w.-]+?)['\"]?(?=[\s,.;:]|$)", r"\1 --set \2=\3"),
 ]
@@ -72,6 +74,7 @@ def in_options(sentence: str, command: str = "") -> str:
     >>> in_options("Say which view to search in: target= one of 'code', 'links'.", "search")
     "Say which view to search in: --target one of 'code', 'links'."
     """
-    for pattern, said in _STREAM if command == "stream" else _RULES:
+    rules = _STREAM if command == "stream" else [*_RULES, *(_FIT if command == "fit" else [])]
+    for pattern, said in rules:
         sentence = re.sub(pattern, said, sentence)
     return sentence

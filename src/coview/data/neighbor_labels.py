@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.multiclass import check_classification_targets
 
 from coview.data.link_graph import LinkGraph, scale_rows
 from coview.data.wording import short
@@ -25,7 +26,7 @@ from coview.exceptions import ViewsError
 
 __all__ = ["join_labels", "known_labels", "own_shares", "spread_labels"]
 
-_BLOCK = 512  # labelled objects whose walks are held at a time
+_WALKED = 4_000_000  # places that the walks held at a time may have come to
 _ROUNDING = 1e-9  # what is left of a share that was taken away whole
 
 
@@ -55,6 +56,7 @@ def known_labels(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
             f"y must hold one label per object, all texts or all numbers, to be spread over links; got "
             f"{short(strange)}. Give such labels, or leave labels=False."
         )
+    check_classification_targets(np.array(given))
     classes = np.unique(np.array(given))
     codes = np.full(n_rows, -1)
     codes[known] = np.searchsorted(classes, np.array(given))
@@ -96,14 +98,15 @@ def own_shares(graph: LinkGraph, rows: np.ndarray, hops: int, restart: float, no
     back = sparse.csr_array(step.T)
     weights = [restart * (1 - restart) ** k for k in range(hops)] + [(1 - restart) ** hops]
     found = np.full(len(rows), float(weights[0]))
-    for start in range(0, len(rows), _BLOCK):
-        some = rows[start : start + _BLOCK]
+    block = max(1, _WALKED // step.shape[0])
+    for start in range(0, len(rows), block):
+        some = rows[start : start + block]
         ones = (np.ones(len(some)), (np.arange(len(some)), some))
         out = home = sparse.csr_array(ones, shape=(len(some), step.shape[0]))
         for k in range(1, hops + 1):
             out, home = (sparse.csr_array(out @ step), home) if k % 2 else (out, sparse.csr_array(home @ back))
             if weights[k]:
-                found[start : start + _BLOCK] += weights[k] * out.multiply(home).sum(axis=1)
+                found[start : start + block] += weights[k] * out.multiply(home).sum(axis=1)
     return found
 
 

@@ -91,8 +91,10 @@ class NeighborViews(TransformerMixin, BaseEstimator):
 
     Labels: an object that no label but its own can reach lacks "labels_near", unless there is a `label_prior`.
     `transform` gives a fitted object its row of the fit; it is known by its id or, where there are none, when X has all
-    links of the fit. New objects get the labels of fitted ones that they are linked to. A few columns of labels have
-    large cosines: give them a small weight beside words. Where links join different classes, labels mislead like words.
+    links of the fit, in its order. Without ids, some of the fitted objects by themselves count as new ones, and a
+    neighbour may tell them their own label: give ids where you ask for fitted objects again. New objects get the labels
+    of fitted ones that they are linked to. A few columns of labels have large cosines: give them a small weight beside
+    words. Where links join different classes, labels mislead like words.
 
     References
     ----------
@@ -208,6 +210,11 @@ class NeighborViews(TransformerMixin, BaseEstimator):
         self.fitted_links_: Any = None
         if y is None:
             return
+        if self.fitted_ids_ is not None and len(np.unique(self.fitted_ids_)) < self.n_objects_:
+            raise ViewsError(
+                "labels=True needs ids that differ: one object given twice would tell itself its label. Drop the "
+                "repeated rows, or leave labels=False."
+            )
         codes, self.classes_ = known_labels(y, self.n_objects_)
         self.label_layers_, self.labels_near_ = spread_labels(
             graph, codes, len(self.classes_), self.hops, self.restart, self.label_prior, self.normalize

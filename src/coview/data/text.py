@@ -85,7 +85,8 @@ class TextViews(TransformerMixin, BaseEstimator):
             try:
                 matrix = vectorizers[view].fit_transform(column.values[~column.missing].tolist())
             except ValueError as error:
-                raise ViewsError(f"View {view!r} cannot be made from column {name!r}: {cut(str(error))}") from error
+                why = cut(str(error), 200)
+                raise ViewsError(f"View {view!r} cannot be made from column {name!r}: {why}") from error
             found[view] = (matrix, column.missing)
         self.columns_ = columns
         self.vectorizers_ = vectorizers

@@ -83,9 +83,12 @@ class DaskEngine:
     def __deepcopy__(self, memo: Any) -> DaskEngine:
         return self  # a client cannot be copied, and `clone` means this cluster
 
+    def __copy__(self) -> DaskEngine:
+        return self
+
     def __reduce__(self) -> tuple[Any, ...]:
         # nor can it be pickled: the copy works on the cluster that is there when it is asked
-        return DaskEngine, (None, self.worker_engine, self.folder, self.store_every)
+        return type(self), (None, self.worker_engine, self.folder, self.store_every)
 
     def hold(self, views: Any, width: int, extra: Extra, gate: Gate, row_bytes: float) -> OnCluster:
         """Spread the rows over the workers."""

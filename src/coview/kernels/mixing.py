@@ -3,7 +3,7 @@
 A permutation of millions of rows asks for another page of memory at every row, and finding the page takes longer than
 learning from the row. Mixing in two steps keeps the pages near: runs of rows that lie side by side are put into random
 order, the first run cut at a random place; then the rows of each window of many runs are put into random order. Rows
-of one run stay within a window of each other, all else is as in a permutation.
+of one run stay within two windows of each other, all else is as in a permutation.
 """
 
 from __future__ import annotations

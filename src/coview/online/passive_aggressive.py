@@ -70,7 +70,7 @@ class MultiViewPassiveAggressiveClassifier(LabelledScoreMixin, ClassifierMixin, 
     fit_intercept : bool, default=False
         Learn an intercept too, as a feature that is 1 for all objects; the paper has none.
     shuffle : bool, default=True
-        Go over the objects in random order in `fit`; `partial_fit` takes them as they come. Above 16,384 objects,
+        Go over the objects in random order in `fit`; `partial_fit` takes them as they come. From 16,384 objects on,
         random runs of 16 neighbours are mixed within windows of 512, which the memory follows a third faster.
     max_iter : int, default=1
         Passes over the data in `fit`; it ends sooner after a pass that changed nothing.
@@ -184,9 +184,10 @@ class MultiViewPassiveAggressiveClassifier(LabelledScoreMixin, ClassifierMixin, 
         if self.early_stopping:
             order, held = split_rows(codes, order, self.validation_fraction, rng)
         self.history_: dict[str, list[float]] = {"objective": [1.0], "difference": [0.0], "updates": [0.0]}
+        rows = order
         best, waited, kept = -1.0, 0, self._memory
         for sweep in range(check_count("max_iter", self.max_iter)):
-            order = shuffled_rows(order, rng) if self.shuffle else order
+            order = shuffled_rows(rows, order, rng) if self.shuffle else order
             said = self._pass(lesson, order, calibrate=sweep == 0 and not len(held))
             self._remember(said)
             self.n_iter_ = sweep + 1

@@ -152,16 +152,18 @@ def learn_rows(
     return Learned(scores, losses, gaps, moved)
 
 
-def shuffled_rows(rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return rows in random order: a permutation, or where there are very many, one that memory can follow.
+def shuffled_rows(rows: np.ndarray, before: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return rows, which ascend, in random order: a permutation of the order `before`, or where there are very many, one
+    that memory can follow.
 
     Examples
     --------
-    >>> sorted(shuffled_rows(np.arange(5), np.random.default_rng(0)).tolist())
+    >>> rows = np.arange(5)
+    >>> sorted(shuffled_rows(rows, rows, np.random.default_rng(0)).tolist())
     [0, 1, 2, 3, 4]
     """
     if len(rows) < 32 * _WINDOW:
-        return rng.permutation(rows)
+        return rng.permutation(before)
     return mix_rows(rows, _RUN, _WINDOW, rng.integers(2**63, dtype=np.uint64))
 
 

@@ -117,6 +117,8 @@ def summarize(
         raise ValueError("Labels need the objects that they belong to: pass X (or --data, --view) too.")
     truth = true_numbers(reader, y)
     given = _given(reader, X, None if is_regressor(reader.core) else y, max_objects)
+    if truth is not None and given.n_objects is not None and len(truth) != given.n_objects:
+        raise ValueError(f"y must hold one number per object: {len(truth)} numbers for {given.n_objects} objects.")
     found: dict[str, Any] = {
         "format": FORMAT,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),

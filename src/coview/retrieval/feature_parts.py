@@ -74,6 +74,8 @@ def feature_parts(
     row = sparse.csr_array(row_at_last(model, views, name))
     names = feature_names(model, name, row.shape[1])
     adds = row.data * (last.weights_[name][row.indices] @ along) / length
-    parts = {str(names[j]): float(value) for j, value in zip(row.indices, adds)}
+    parts: dict[str, float] = {}
+    for j, value in zip(row.indices, adds):  # features may share a name
+        parts[str(names[j])] = parts.get(str(names[j]), 0.0) + float(value)
     parts[USUAL] = float(apart @ found / length - adds.sum())
     return parts

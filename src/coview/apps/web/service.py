@@ -22,7 +22,7 @@ from coview.data.checks import listed
 from coview.data.plain import plain
 from coview.data.views import Views
 from coview.exceptions import ViewsError
-from coview.retrieval.encode import last_step
+from coview.retrieval.encode import feature_names, last_step
 
 __all__ = ["Service", "adds", "cut", "without_each"]
 
@@ -282,7 +282,7 @@ class Service:
         if weights is None or target not in self.searcher.last.feature_names_by_view_:
             return {"side": side}
         strongest = np.argsort(-side * weights[:, int(match[1])], kind="stable")[:4]
-        names = self.searcher.last.feature_names_by_view_[target]
+        names = feature_names(self.searcher.last.model_, target, len(weights))
         return {"side": side, "about": [str(names[j]) for j in strongest]}
 
     def _worth(self, views: Views, target: str, hits: Sequence[Any]) -> list[list[dict[str, Any]]]:
