@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
-from sklearn.model_selection import ParameterGrid, StratifiedKFold
+from sklearn.model_selection import ParameterGrid, RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.utils import Bunch
 
 from coview import (
@@ -25,7 +25,7 @@ from coview import (
 
 C, GAMMA = 0.1, 0.5
 FOLDS = 5
-FIRST_SPLIT = 100  # splits from here on were never looked at while the grids were chosen
+FIRST_SPLIT = 200  # splits from here on were never looked at while the grids were chosen
 COSTS = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0]
 AGREEMENTS = [0.0, 0.01, 0.05, 0.2, 0.5]
 
@@ -111,7 +111,7 @@ METHODS = {"PA": _pa, "TwoView": _two_view, "Batch": _batch}
 
 @cache
 def _chosen(loader: str, method: str, name: str, seed: int, **only: Any) -> dict[str, Any]:
-    """Parameters with the best mean F1 over three folds of the training part; the test part is not looked at.
+    """Parameters with the best mean F1 over three times three folds of the training part; the test part is not seen.
 
     `only` fixes some of them.
     """
@@ -119,7 +119,7 @@ def _chosen(loader: str, method: str, name: str, seed: int, **only: Any) -> dict
     learn, _ = fold(data.target, seed)
     row = METHODS[method](data.views, True, seed)[name]
     views, target = row.views[learn], data.target[learn]
-    folds = StratifiedKFold(3, shuffle=True, random_state=seed).split(target, target)
+    folds = RepeatedStratifiedKFold(n_splits=3, n_repeats=3, random_state=seed).split(target, target)
     parts = [(views[a], target[a], views[b], target[b]) for a, b in folds]  # rows are taken once, not per model
     candidates = list(ParameterGrid({**row.grid, **{key: [value] for key, value in only.items()}}))
     scores = []
