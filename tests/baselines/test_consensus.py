@@ -63,11 +63,23 @@ def test_a_clusterer_that_cannot_predict_has_labels_only():
     assert not hasattr(model, "predict")
 
 
-@pytest.mark.parametrize("later", [{"estimators": "auto"}, {"estimator": AgglomerativeClustering(3)}])
+@pytest.mark.parametrize(
+    "later",
+    [
+        {"estimators": "auto"},
+        {"estimator": AgglomerativeClustering(3)},
+        {"softness": 0.9},
+        {"view_weights": {"words": 0.01}},
+    ],
+    ids=lambda later: next(iter(later)),
+)
 def test_parameters_that_change_after_the_fit_do_not_change_what_was_fitted(later):
     X, _ = corpus()
     model = ConsensusClustering(3, random_state=0).fit(X)
+    torn = Views(words=X["words"], links=X["links"][::-1])  # views that disagree: their weights decide
+    before = model.transform(torn)
     assert_array_equal(model.set_params(**later).predict(X), model.labels_)
+    assert_array_equal(model.transform(torn), before)
 
 
 def test_noise_is_no_opinion():

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence
 from sklearn.cluster import KMeans
+from sklearn.datasets import load_wine
 
 from coview import (
     CCAClustering,
@@ -59,6 +62,63 @@ def test_it_is_near_its_best_member_on_measurements_with_noise(seed):
     weights = dict(zip(model.members_["name"], model.members_["weight"]))
     assert weights["graph of noise"] == 0
     assert "negative values" in dict(zip(model.members_["name"], model.members_["dropped"]))["topics"]
+
+
+def rings(n: int = 240, seed: int = 0) -> tuple[Views, np.ndarray]:
+    """Two rings, one around the other, in each of two views: no centroid tells them, and most members are wrong."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    views = {}
+    for name, noise in (("a", 0.15), ("b", 0.2)):
+        angle = rng.uniform(0, 2 * np.pi, n)
+        ring = (1 + 1.5 * y)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+        views[name] = ring + rng.normal(scale=noise, size=(n, 2))
+    return Views(views), y
+
+
+def test_a_minority_that_the_neighbours_bear_out_wins():
+    X, y = rings()
+    model = ConsensusClustering(2, estimators="auto", random_state=0).fit(X)
+    truth = {name: normalized_mutual_info(y, labels) for name, labels in model.member_labels_.items()}
+    assert np.median(list(truth.values())) < 0.7 and max(truth.values()) > 0.9
+    assert normalized_mutual_info(y, model.labels_) > 0.9
+
+
+def test_a_view_does_not_speak_for_all():
+    """Wine in two halves of its columns: one view tells its own clusters best, and both together tell the truth."""
+    wine = load_wine()
+    model = ConsensusClustering(3, estimators="auto", random_state=0)
+    found = model.fit(Views(a=wine.data[:, :6], b=wine.data[:, 6:])).labels_
+    assert normalized_mutual_info(wine.target, found) > 0.85
+
+
+def test_no_member_is_begun_when_the_time_is_over(counts):
+    members = [("cca", CCAClustering(3)), ("sphere", SphericalKMeans(3))]
+    model = ConsensusClustering(3, estimators=members, time_budget=1e-9, random_state=0).fit(counts.views)
+    assert list(model.member_labels_) == ["cca"]
+    assert dict(zip(model.members_["name"], model.members_["dropped"]))["sphere"] == (
+        "1e-09 seconds were over before its turn"
+    )
+    with pytest.raises(ValueError, match="time_budget must be a positive number of seconds or None, got 0"):
+        model.set_params(time_budget=0).fit(counts.views)
+
+
+class Counting(SphericalKMeans):
+    """Remembers how many objects each fit saw."""
+
+    seen: ClassVar[list[int]] = []
+
+    def fit_predict(self, X, y=None):
+        self.seen.append(len(X))
+        return super().fit_predict(X)
+
+
+@pytest.mark.parametrize(("n", "sizes"), [(150, [150, 120, 120]), (2600, [2600, 2000])])
+def test_many_objects_are_not_all_fitted_again(n, sizes):
+    X = make_topic_views(n_objects=n, n_clusters=3, n_features=20, random_state=0).views
+    Counting.seen.clear()
+    ConsensusClustering(3, estimators=[("one", Counting(3, n_init=1))], random_state=0).fit(X)
+    assert Counting.seen == sizes
 
 
 def test_the_table_has_a_line_for_every_member(fitted):

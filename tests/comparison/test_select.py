@@ -22,7 +22,7 @@ from coview import (
     select_clusters,
 )
 from coview.comparison.choice import recommend
-from coview.comparison.select import _halves, held_out_likelihood
+from coview.comparison.select import _agreement, _halves, held_out_likelihood
 
 HERE = {"n_jobs": 1, "verbose": 0}
 
@@ -95,6 +95,29 @@ def test_of_stable_numbers_the_largest():
     assert recommend(rows, ["stability"], ["n_clusters"])[0] == 1
 
 
+def test_information_takes_splits_that_come_back_where_stability_takes_few_large_clusters():
+    """Two far groups, each of three near ones that are found again but for a few objects."""
+    rng = np.random.default_rng(0)
+    far, near = rng.integers(0, 2, 240), rng.integers(0, 3, 240)
+    X = Views(a=np.column_stack([50 * far, 4 * np.eye(3)[near] + rng.normal(size=(240, 3))]))
+    for criterion, number in (("stability", 2), ("information", 6)):
+        choice = select_clusters(
+            X, ConcatenatedViews(KMeans(n_init=5)), [2, 6], criteria=criterion, n_repeats=3, **HERE
+        )
+        assert choice.best_ == {"n_clusters": number}
+    assert choice.reason.startswith("n_clusters=6: information that comes back (nats) is best there")
+
+
+def test_information_is_what_comes_back_less_what_does_not():
+    rng = np.random.default_rng(0)
+    four = np.repeat(np.arange(4), 250)
+    half = four * 2 + rng.integers(0, 2, 1000)  # every cluster cut at random
+    again = four * 2 + rng.integers(0, 2, 1000)
+    assert _agreement(four, four)["information"] == pytest.approx(np.log(4))
+    assert _agreement(half, again)["information"] == pytest.approx(np.log(4) - np.log(2), abs=0.03)
+    assert _agreement(four, np.zeros(1000, dtype=int)) == {"stability": 0.0, "information": 0.0}
+
+
 def test_of_likely_numbers_the_smallest():
     rows = [row(2, likelihood=(-5.0, 0.1)), row(3, likelihood=(-4.05, 0.1)), row(4, likelihood=(-4.0, 0.1))]
     assert recommend(rows, ["likelihood"], ["n_clusters"])[0] == 1
@@ -131,7 +154,7 @@ def test_the_same_seed_gives_the_same_table():
 
 
 def test_the_table_is_shown_drawn_and_written(topics, tmp_path):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: figures are not checked")
     text = str(topics)
     assert "recommended" in text and "n_clusters=3: held-out" in text
     assert [panel.get_title() for panel in topics.plot().axes] == [

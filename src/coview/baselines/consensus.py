@@ -44,9 +44,9 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         (noise) counts as "no opinion". None is k-means on rows of unit length.
     estimators : None, "auto" or list of (name, clusterer), default=None
         What is agreed on: None is one clusterer per view, see `estimator`. "auto" fits different methods to all views
-        (graphs, angles, correlations, topics) and weighs or drops each by how well its clusters are told from every
-        view, by their stability, and by agreement; no labels are used. A list names clusterers of all views, weighed
-        likewise.
+        (graphs, angles, correlations, topics) and weighs or drops each by how well its clusters are told from the
+        views, by centroids and by neighbours, and by their stability; no labels are used. A list names clusterers of
+        all views, weighed likewise.
     max_iter : int, default=300
         Most updates of the consensus.
     tol : float, default=1e-7
@@ -58,6 +58,8 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         Share of each object's cluster in a view that is spread over all clusters of that view.
     view_weights : dict or None, default=None
         Weight of each view; 1 for views that are not named.
+    time_budget : float or None, default=None
+        With `estimators`, seconds after which no further member is begun; those that were fitted decide.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the clusterers and of the starts.
     verbose : int, default=0
@@ -76,10 +78,14 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     estimators_ : dict
         Fitted clusterer of each view, or of each member that was kept.
     members_ : dict of lists
-        With `estimators`, a table: "name", "family", "weight", "telling", "stability", "agreement" and "dropped" (why,
-        or None) of each member.
+        With `estimators`, a table: "name", "family", "weight", "telling", "stability", "agreement" (which is not
+        weighed) and "dropped" (why, or None) of each member.
     member_labels_ : dict of ndarray (n_objects,)
         With `estimators`, the clusters of the training objects by each member that was fitted.
+    weights_ : dict
+        Weight of each view, or of each member that was kept.
+    softness_ : float
+        Softness that was fitted with.
     history_ : dict of lists
         "objective": minus the divergence after each update, which never falls; entry 0 is the start.
     n_iter_ : int
@@ -120,6 +126,7 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         n_init: int = 10,
         softness: float = 0.01,
         view_weights: Any = None,
+        time_budget: float | None = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
@@ -131,6 +138,7 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         self.n_init = n_init
         self.softness = softness
         self.view_weights = view_weights
+        self.time_budget = time_budget
         self.random_state = random_state
         self.verbose = verbose
 
@@ -156,6 +164,8 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
             n_init=self.n_init if self.estimators is None else len(labels),
         )
         self.cluster_mapping_ = dict(zip(labels, found.mappings))
+        self.weights_ = dict(zip(labels, map(float, weights)))
+        self.softness_ = float(self.softness)
         self.doc_cluster_ = found.memberships.astype(next(views.values()).dtype)
         self.labels_ = self.doc_cluster_.argmax(axis=1)
         self.history_ = {"objective": found.objective}
@@ -183,19 +193,25 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         views = self._new_views(X)
         if hasattr(self, "member_views_"):  # what was fitted, whatever the parameters say by now
             kept = Ensemble(self.estimators_, self.member_views_, self.preparation_).predict(views)
-            weights = dict(zip(self.members_["name"], self.members_["weight"]))
-            chosen = np.array([weights[name] for name in kept])
         else:
             kept = {
                 name: np.where(views.present[:, v], self.estimators_[name].predict(self._prepared(matrix)), -1)
                 for v, (name, matrix) in enumerate(views.items())
             }
-            chosen = per_view("view_weights", self.view_weights, self.view_names_)
-            chosen = chosen[[self.view_names_.index(name) for name in views.names]]
+        chosen = np.array([self._weights()[name] for name in kept])
         mappings = [self.cluster_mapping_[name] for name in kept]
         labels = [np.where(found < part.shape[1], found, -1) for found, part in zip(kept.values(), mappings)]
-        memberships = fold_in_consensus(labels, mappings, weights=chosen, softness=self.softness)
+        softness = getattr(self, "softness_", self.softness)  # files of older versions lack it
+        memberships = fold_in_consensus(labels, mappings, weights=chosen, softness=softness)
         return memberships.astype(next(views.values()).dtype)
+
+    def _weights(self) -> dict[str, float]:
+        """Weights of what was agreed on, as they were fitted."""
+        if hasattr(self, "weights_"):
+            return self.weights_
+        if hasattr(self, "members_"):  # a file of an older version
+            return dict(zip(self.members_["name"], self.members_["weight"]))
+        return dict(zip(self.view_names_, per_view("view_weights", self.view_weights, self.view_names_)))
 
     def _fit_each(self, views: Views, seed: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """One clusterer per view."""
@@ -213,8 +229,9 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
             raise ValueError("estimator clusters each view and estimators all of them: give one of the two.")
         if self.view_weights is not None:
             raise ValueError("view_weights weigh clusterings of single views; members get their weights by evidence.")
+        members, skipped = as_members(self.estimators, views, self.n_clusters, seed)
         ensemble, table, labels = fit_ensemble(
-            views, *as_members(self.estimators, views, self.n_clusters, seed), self.n_clusters, seed, bool(self.verbose)
+            views, members, skipped, self.n_clusters, seed, verbose=bool(self.verbose), time_budget=self.time_budget
         )
         self.estimators_, self.member_views_, self.preparation_ = (
             ensemble.estimators,
@@ -231,6 +248,8 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
             check_count(name, getattr(self, name))
         if not 0 < self.softness < 1:
             raise ValueError(f"softness must lie between 0 and 1, got {self.softness!r}.")
+        if self.time_budget is not None and not self.time_budget > 0:
+            raise ValueError(f"time_budget must be a positive number of seconds or None, got {self.time_budget!r}.")
         if not self.tol >= 0:
             raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}.")
 

@@ -1,7 +1,8 @@
 """Fit the members of a consensus, ask for evidence, and remember those that are kept.
 
 A member that fails says why and is left out; the others go on. Each is fitted twice more, on most of the objects, to
-see whether its clusters come back.
+see whether its clusters come back; of more than 2,000 objects once more, on at most 2,000, since what many objects say
+is less a matter of the draw.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from coview.baselines.evidence import agreements, comparable_rows, member_weights, telling
+from coview.baselines.coreg_spectral import FEWEST, MOST
+from coview.baselines.evidence import MOST_ASKED, MOST_SCORES, agreements, member_weights, telling, witnesses
 from coview.baselines.members import Member, auto_members, preparation, prepared
 from coview.data.views import Views
 from coview.metrics import normalized_mutual_info
@@ -23,6 +25,7 @@ __all__ = ["Ensemble", "as_members", "fit_ensemble"]
 
 SHARE = 0.8  # of the objects that another fit sees
 AGAIN = 2  # other fits
+MANY = 2000  # objects above which there is one other fit, and most that it sees
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,14 @@ def as_members(estimators: Any, views: Views, n_clusters: int, seed: int) -> tup
 
 
 def fit_ensemble(
-    views: Views, members: list[Member], skipped: dict[str, str], n_clusters: int, seed: int, verbose: bool
+    views: Views,
+    members: list[Member],
+    skipped: dict[str, str],
+    n_clusters: int,
+    seed: int,
+    *,
+    verbose: bool = False,
+    time_budget: float | None = None,
 ) -> tuple[Ensemble, dict[str, list[Any]], dict[str, np.ndarray]]:
     """Fit members and weigh them.
 
@@ -89,8 +99,12 @@ def fit_ensemble(
     stability: dict[str, float] = {}
     failed: dict[str, str] = {}
     last: Exception | None = None
+    began = time.perf_counter()
     for member in members:
         clock = time.perf_counter()
+        if labels and time_budget is not None and clock - began > time_budget:
+            failed[member.name] = f"{time_budget:g} seconds were over before its turn"
+            continue
         shown = member.shown(views, ready)
         assert shown is not None
         try:
@@ -104,12 +118,12 @@ def fit_ensemble(
     if not labels:
         raise ValueError(f"No member could be fitted; the last one said: {last}") from last
     fitted = [member for member in members if member.name in labels]
-    rows = comparable_rows(ready)
-    tell = np.array([telling(rows, labels[member.name], int(labels[member.name].max()) + 1) for member in fitted])
-    agree = agreements(list(labels.values()), [member.family for member in fitted])
+    families = [member.family for member in fitted]
+    told = _told(ready, list(labels.values()), families, n_clusters, seed)
     stable = np.array(list(stability.values()))
-    heft = member_weights(tell, stable, agree)
-    table = _table(fitted, heft, tell, stable, agree, {**failed, **skipped})
+    heft = member_weights(told, stable)
+    agree = agreements(list(labels.values()), families)
+    table = _table(fitted, heft, {"telling": told, "stability": stable, "agreement": agree}, failed | skipped)
     if verbose:
         for name, weight in zip(table["name"], table["weight"]):
             _say(f"weight {weight:.2f} {name}")
@@ -137,11 +151,11 @@ def _stability(estimator: Any, shown: Views, labels: np.ndarray, seed: int) -> f
     """Mean mutual information of clusters with those of fits on most of the objects, with other seeds."""
     known = np.flatnonzero(labels >= 0)
     n_clusters = estimator.get_params().get("n_clusters", 1)
-    size = int(SHARE * len(known))
+    size = min(int(SHARE * len(known)), MANY)
     if size < max(2, n_clusters):  # too few objects to leave some out
         return 1.0
     found = []
-    for turn in range(1, AGAIN + 1):
+    for turn in range(1, (AGAIN if len(known) <= MANY else 1) + 1):
         some = np.sort(np.random.default_rng([seed, turn]).choice(known, size, replace=False))
         again = clone(estimator)
         if "random_state" in again.get_params():
@@ -150,20 +164,23 @@ def _stability(estimator: Any, shown: Views, labels: np.ndarray, seed: int) -> f
     return float(np.mean(found))
 
 
+def _told(ready: Views, labels: list[np.ndarray], families: list[str], n_clusters: int, seed: int) -> np.ndarray:
+    """Evidence from all views; of many objects with many clusters, fewer are asked about."""
+    numbers = sum(int(part.max()) + 1 for part in labels) * 2 * len(ready.names)  # of each object
+    n_asked = int(np.clip(MOST_SCORES // max(numbers, 1), MOST_ASKED // 10, MOST_ASKED))
+    n_neighbors = int(np.clip(len(ready) // (2 * n_clusters), FEWEST, MOST))
+    return telling(witnesses(ready, n_neighbors, n_asked, seed), labels, families)
+
+
 def _table(
-    fitted: list[Member],
-    heft: np.ndarray,
-    tell: np.ndarray,
-    stable: np.ndarray,
-    agree: np.ndarray,
-    out: dict[str, str],
+    fitted: list[Member], heft: np.ndarray, evidence: dict[str, np.ndarray], out: dict[str, str]
 ) -> dict[str, list[Any]]:
     table: dict[str, list[Any]] = {
         "name": [member.name for member in fitted] + list(out),
         "family": [member.family for member in fitted] + [None] * len(out),
         "weight": heft.tolist() + [0.0] * len(out),
     }
-    for name, values in (("telling", tell), ("stability", stable), ("agreement", agree)):
+    for name, values in evidence.items():
         table[name] = values.tolist() + [float("nan")] * len(out)
     little = "too little speaks for it beside the others"
     table["dropped"] = [None if weight > 0 else little for weight in heft] + list(out.values())

@@ -1,83 +1,149 @@
-"""Which clusterings to trust, without labels: how well each is told from the views, repeats itself, and is agreed with.
+"""Which clusterings to trust, without labels: how well an object's cluster is told from its views, and comes back.
+
+A view has two opinions about an object. One is by centroids: minus half the squared distance to each cluster's mean,
+of the objects in other folds. One is by neighbours: the logarithm of the clusters' shares among the nearest other
+objects, so that a cluster may have any shape. Opinions s_e(i, z) are added up, each as far as it is trusted:
+
+    p(z | i) ~ p(z) exp(sum_e t_e s_e(i, z)),       t >= 0, the likeliest for the clusters as they are
+
+The likeliest z is the guess, and its normalised mutual information with the clusters says how well they are told.
 
 | evidence | what is asked |
 |---|---|
-| telling | clusters predicted out of fold from each view alone, by nearest centroid: mutual information with what is |
+| own | told with the trust that suits this clustering: a view may speak where the others say little |
+| common | told with the trust that suits all clusterings, each family counting once: views bear it out as others |
 | stability | the member fitted again on most of the objects: mutual information with its clusters of all of them |
-| agreement | mutual information with the members of other families, those of one family counting as one |
 
-All mutual information is normalised. A cluster that is in the data is told from the views, comes back from other
-objects, and is found in more than one way. Telling is the root of the mean square over the views: some view must tell
-the clusters well, and it is better if several do, but a view of noise does not speak against them. Agreement alone
-misleads, since a cut that all graphs make is not made truer by being made often; but a view with clusters of its own,
-told by itself and as stable as can be, is known by nobody's agreeing. So it counts, though least:
+    telling = (own x own x common)^(1/3)     worth = telling x stability^(1/4)
+    weight = (worth / largest worth)^24, 0 below a fifth
 
-    worth = telling x stability^(1/2) x agreement^(1/4)       weight = (worth / largest worth)^24, 0 below a fifth
+With the first alone any cut through one view would be told well, by that view; hence the second.
+Agreement with members of other families is shown and not weighed: of rings only one kind of member is right, and all
+others agree more with each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import minimize
+from scipy.special import logsumexp
 
-from coview.baselines.affinity import Scaling
+from coview.baselines.affinity import Scaling, nearest
+from coview.data.arrays import take_rows
 from coview.data.views import Views
 from coview.metrics import normalized_mutual_info
+from coview.starts import for_sklearn
 
-__all__ = ["agreements", "comparable_rows", "member_weights", "out_of_fold", "telling"]
+__all__ = ["Witness", "agreements", "centroid_scores", "member_weights", "neighbour_scores", "telling", "witnesses"]
 
 FOLDS = 5
+MOST_ASKED = 2000  # objects whose clusters are guessed
+MOST_SCORES = 20_000_000  # numbers that all opinions together may have
+FAINT = 0.1  # share of the clusters' sizes in the votes of neighbours: none of them is no proof
+STEPS = 30  # of the search for trust
+RIDGE = 1e-4  # trust has an end, also where clusters are told without fault
 SHARPNESS = 24.0  # power of a member's worth that is its weight: members within 6 % of the best are kept
-STABILITY, AGREEMENT = 0.5, 0.25  # powers of these in a member's worth
+STABILITY = 0.25  # power of stability in a member's worth
 LEAST = 0.2  # share of the largest weight below which a member is dropped
 
 
-def comparable_rows(views: Views) -> list[tuple[Any, np.ndarray]]:
-    """Rows of each view as nearest centroids should see them, and who has them."""
-    return [(Scaling.learned(matrix).rows(matrix), views.present[:, v]) for v, matrix in enumerate(views.values())]
+@dataclass(frozen=True)
+class Witness:
+    """One view as opinions are formed on it."""
+
+    rows: Any  # as nearest centroids should see them
+    known: np.ndarray  # who has the view, and something in it
+    asked: np.ndarray  # objects whose clusters will be guessed
+    neighbours: np.ndarray  # asked x k positions; -1 where an object is not known
 
 
-def telling(rows: Sequence[tuple[Any, np.ndarray]], labels: np.ndarray, n_clusters: int) -> float:
-    """How well clusters are told from each view alone: the root of the mean square over the views.
+def witnesses(views: Views, n_neighbors: int, n_asked: int = MOST_ASKED, seed: int = 0) -> list[Witness]:
+    """Prepare all views; the same objects are asked about in each.
 
     Examples
     --------
     >>> import numpy as np
-    >>> rows = [(np.repeat([[0.0], [9.0]], 10, axis=0), np.ones(20, dtype=bool))]
-    >>> round(telling(rows, np.repeat([0, 1], 10), 2), 6), telling(rows, np.arange(20) % 2, 2) < 0.5
+    >>> seen = witnesses(Views(a=np.array([[0.0], [1.0], [5.0], [6.1]])), n_neighbors=1)
+    >>> seen[0].neighbours.ravel()
+    array([1, 0, 3, 2])
+    """
+    n = len(views)
+    asked = np.arange(n)
+    if n > n_asked:
+        asked = np.sort(np.random.default_rng([seed, 0]).choice(n, n_asked, replace=False))
+    found = []
+    for v, matrix in enumerate(views.values()):
+        scaling = Scaling.learned(matrix)
+        rows = scaling.rows(matrix)
+        known = scaling.known(rows, views.present[:, v])
+        found.append(Witness(rows, known, asked, _neighbours(rows, known, asked, n_neighbors)))
+    return found
+
+
+def telling(seen: Sequence[Witness], labels: Sequence[np.ndarray], families: Sequence[str]) -> np.ndarray:
+    """How well each clustering is told from all views: trust that suits it, and trust that suits all of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = Views(a=np.repeat([[0.0], [9.0]], 10, axis=0) + np.arange(20)[:, None] / 99)
+    >>> real, chance = np.repeat([0, 1], 10), np.random.default_rng(0).integers(0, 2, 20)
+    >>> told = telling(witnesses(X, 3), [real, chance], ["a", "b"])
+    >>> round(float(told[0]), 6), bool(told[1] < 0.5)
     (1.0, True)
     """
-    found = []
-    for part, present in rows:
-        here = np.flatnonzero(present & (labels >= 0))
-        if len(here) >= FOLDS:
-            guess = out_of_fold(part[here], labels[here], n_clusters)
-            found.append(normalized_mutual_info(labels[here], guess))
-    return float(np.sqrt(np.mean(np.square(found)))) if found else 0.0
+    cases = [_Case.of(seen, part) for part in labels]
+    shares = [1.0 / list(families).count(family) for family in families]
+    common = _trust(cases, shares)
+    return np.array([np.cbrt(case.told(_trust([case], [1.0])) ** 2 * case.told(common)) for case in cases])
 
 
-def out_of_fold(rows: Any, labels: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Cluster of each row by the nearest centroid of the rows in other folds; folds are drawn the same way always."""
+def centroid_scores(rows: Any, labels: np.ndarray, n_clusters: int, asked: np.ndarray) -> np.ndarray:
+    """Minus half the squared distance of asked rows to the clusters' means in other folds, less the best of each.
+
+    Scaled to mean 1 of what is lost, since views have units of their own. Folds are drawn the same way always.
+    """
     fold = np.random.default_rng(0).permutation(rows.shape[0]) % FOLDS
     sums, counts = [], []
     for f in range(FOLDS):
-        here = np.flatnonzero(fold == f)
+        here = np.flatnonzero((fold == f) & (labels >= 0))
         onto = (np.ones(len(here)), (labels[here], np.arange(len(here))))
         total = sparse.csr_array(onto, shape=(n_clusters, len(here))) @ rows[here]
         sums.append(total.toarray() if sparse.issparse(total) else np.asarray(total))
         counts.append(np.bincount(labels[here], minlength=n_clusters))
-    guess = np.zeros(rows.shape[0], dtype=np.int64)
+    scores = np.zeros((len(asked), n_clusters))
     for f in range(FOLDS):
         count = sum(counts) - counts[f]
         centres = (sum(sums) - sums[f]) / np.maximum(count, 1)[:, None]
-        here = np.flatnonzero(fold == f)
-        scores = np.asarray(rows[here] @ centres.T) - 0.5 * (centres**2).sum(axis=1)
-        scores[:, count == 0] = -np.inf
-        guess[here] = scores.argmax(axis=1)
-    return guess
+        here = np.flatnonzero(fold[asked] == f)
+        part = np.asarray(rows[asked[here]] @ centres.T) - 0.5 * (centres**2).sum(axis=1)
+        part[:, count == 0] = part.min(axis=1, initial=0.0)[:, None]  # nothing is known of it: as the farthest
+        scores[here] = part
+    scores -= scores.max(axis=1, keepdims=True)
+    return scores / max(-float(scores.sum()) / max(scores.size, 1), np.finfo(float).tiny)
+
+
+def neighbour_scores(neighbours: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Logarithm of each cluster's share among the neighbours, mixed with a little of the clusters' sizes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> np.exp(neighbour_scores(np.array([[1, 2]]), np.array([0, 0, 0, 1]), 2)).round(3)
+    array([[0.977, 0.023]])
+    """
+    sizes = np.bincount(labels[labels >= 0], minlength=n_clusters) / max(int((labels >= 0).sum()), 1)
+    near = np.where(neighbours >= 0, labels[neighbours], -1)
+    of, place = np.nonzero(near >= 0)
+    votes = np.zeros((len(near), n_clusters))
+    np.add.at(votes, (of, near[of, place]), 1.0)
+    votes /= np.maximum(votes.sum(axis=1, keepdims=True), 1.0)
+    return np.log(np.maximum(votes + FAINT * sizes, 1e-12) / (votes.sum(axis=1, keepdims=True) + FAINT))
 
 
 def agreements(labels: Sequence[np.ndarray], families: Sequence[str]) -> np.ndarray:
@@ -106,17 +172,99 @@ def agreements(labels: Sequence[np.ndarray], families: Sequence[str]) -> np.ndar
     return found
 
 
-def member_weights(tell: np.ndarray, stable: np.ndarray, agree: np.ndarray) -> np.ndarray:
+def member_weights(told: np.ndarray, stable: np.ndarray) -> np.ndarray:
     """Weights of members: the largest is 1, and those below a share of it are 0.
 
     Examples
     --------
     >>> import numpy as np
-    >>> member_weights(np.array([0.6, 0.59, 0.4]), np.array([0.9, 0.9, 0.9]), np.array([0.5, 0.5, 0.5])).round(2)
+    >>> member_weights(np.array([0.6, 0.59, 0.4]), np.array([0.9, 0.9, 0.9])).round(2)
     array([1.  , 0.67, 0.  ])
     """
-    worth = tell * np.maximum(stable, 0) ** STABILITY * np.maximum(agree, 0) ** AGREEMENT
+    worth = told * np.maximum(stable, 0) ** STABILITY
     if not worth.max() > 0:
         return np.ones(len(worth))
     weights = (worth / worth.max()) ** SHARPNESS
     return np.where(weights >= LEAST, weights, 0.0)
+
+
+# -- pieces
+
+
+@dataclass(frozen=True)
+class _Case:
+    """One clustering: the opinions about the objects asked, and their clusters."""
+
+    opinions: np.ndarray  # opinions x objects x clusters
+    labels: np.ndarray
+    sizes: np.ndarray  # log of the clusters' shares
+    doubt: float  # entropy of the sizes
+
+    @classmethod
+    def of(cls, seen: Sequence[Witness], labels: np.ndarray) -> _Case:
+        count = max(int(labels.max()) + 1, 1)
+        asked = seen[0].asked
+        here = np.flatnonzero(labels[asked] >= 0)
+        opinions = []
+        for witness in seen:
+            had = np.flatnonzero(witness.known[asked[here]])
+            known = np.where(witness.known, labels, -1)
+            by_centre, by_near = np.zeros((2, len(here), count), dtype=np.float32)  # no view, no opinion
+            by_centre[had] = centroid_scores(witness.rows, known, count, asked[here[had]])
+            by_near[had] = neighbour_scores(witness.neighbours[here[had]], labels, count)
+            opinions += [by_centre, by_near]
+        shares = np.bincount(labels[asked[here]], minlength=count) / max(len(here), 1)
+        sizes = np.log(np.maximum(shares, 1e-12))
+        doubt = float(-(shares * sizes).sum())
+        return cls(np.array(opinions), labels[asked[here]], sizes, max(doubt, 1e-12))
+
+    def loss(self, trust: np.ndarray) -> tuple[float, np.ndarray]:
+        """Minus the mean log-likelihood of the clusters as a share of their entropy, and its gradient."""
+        score = np.tensordot(trust, self.opinions, 1) + self.sizes
+        total = logsumexp(score, axis=1)
+        one = (np.arange(len(self.labels)), self.labels)
+        gap = np.exp(score - total[:, None])
+        gap[one] -= 1.0
+        scale = 1.0 / (self.doubt * len(self.labels))
+        return float((total - score[one]).sum()) * scale, np.einsum("enk,nk->e", self.opinions, gap) * scale
+
+    def told(self, trust: np.ndarray) -> float:
+        """Mutual information of the clusters with the likeliest ones by these opinions."""
+        if len(self.labels) < FOLDS:
+            return 0.0
+        guess = (np.tensordot(trust, self.opinions, 1) + self.sizes).argmax(axis=1)
+        return float(normalized_mutual_info(self.labels, guess))
+
+
+def _trust(cases: Sequence[_Case], shares: Sequence[float]) -> np.ndarray:
+    """How far each opinion is trusted: the likeliest for these clusterings together, a convex problem."""
+    used = [(case, share) for case, share in zip(cases, shares) if len(case.labels)]
+    start = np.full(len(cases[0].opinions), 0.5)
+    total = sum(share for _, share in used)
+
+    def loss(trust: np.ndarray) -> tuple[float, np.ndarray]:
+        parts = [(share / total, *case.loss(trust)) for case, share in used]
+        value = sum(share * part for share, part, _ in parts) + RIDGE * float(trust @ trust)
+        return value, sum(share * slope for share, _, slope in parts) + 2 * RIDGE * trust
+
+    if not used:
+        return start
+    bounds = [(0.0, None)] * len(start)
+    return minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"maxiter": STEPS}).x
+
+
+def _neighbours(rows: Any, known: np.ndarray, asked: np.ndarray, n_neighbors: int) -> np.ndarray:
+    """Positions of the nearest other objects of each that is asked about."""
+    have, here = np.flatnonzero(known), np.flatnonzero(known[asked])
+    k = min(n_neighbors, len(have) - 1)
+    found = np.full((len(asked), max(k, 1)), -1, dtype=np.int64)
+    if k < 1 or not len(here):
+        return found
+    among = for_sklearn(take_rows(rows, have))
+    _, places = nearest(for_sklearn(take_rows(rows, asked[here])), k + 1, among)
+    near = have[places]
+    # an object is its own neighbour; in a pile of equal rows it may be named later or not at all
+    own = near == asked[here][:, None]
+    own[~own.any(axis=1), -1] = True
+    found[here] = near[~own].reshape(len(here), k)
+    return found

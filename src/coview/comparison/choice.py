@@ -18,7 +18,11 @@ from coview.data.plain import plain
 __all__ = ["ClusterChoice", "recommend"]
 
 NEAR = 0.02  # smaller differences say nothing: of the adjusted Rand index, or as a share of all that likelihood gained
-SAID = {"likelihood": "held-out likelihood", "stability": "stability (adjusted Rand index)"}
+SAID = {
+    "likelihood": "held-out likelihood",
+    "stability": "stability (adjusted Rand index)",
+    "information": "information that comes back (nats)",
+}
 
 
 class ClusterChoice:
@@ -140,7 +144,7 @@ def recommend(rows: Sequence[dict[str, Any]], criteria: Sequence[str], names: Se
     """Return the position of the row to take, and why in a sentence.
 
     A row is near the best by a criterion when it is at most one standard error below it, or .02 of the adjusted Rand
-    index, or .02 of the range of the likelihoods.
+    index, or .02 of the range of the others.
     """
     usable = [i for i, row in enumerate(rows) if all(math.isfinite(row[name]) for name in criteria)]
     if not usable:

@@ -153,8 +153,9 @@ def learn_rows(
 
 
 def shuffled_rows(rows: np.ndarray, before: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return rows, which ascend, in random order: a permutation of the order `before`, or where there are very many, one
-    that memory can follow.
+    """Return rows, which ascend, in random order: a permutation of the order `before`, or one that memory can follow.
+
+    The latter where there are very many.
 
     Examples
     --------
