@@ -94,3 +94,8 @@ def test_the_seed_decides():
     assert one == again != other
     first, second = subsamples(50, 2, 0)
     assert first.tolist() != second.tolist() and len(set(first)) == 40
+
+
+def test_classes_of_one_object_have_nothing_to_hold_out():
+    with pytest.raises(ValueError, match="some class needs 2 labelled objects, got 1"):
+        folds(np.array([0, 1]), 5, None, 0)

@@ -153,13 +153,12 @@ def test_who_has_no_label_in_reach_lacks_the_view():
     assert not near(found)[[0, 2, 3]].any()
 
 
-def test_without_labels_or_without_y_nothing_is_added():
+def test_without_being_asked_for_labels_are_not_added():
     X, y = make()
-    plain = NeighborViews().fit_transform(X)
-    for found in (NeighborViews(labels=True).fit_transform(X), NeighborViews().fit_transform(X, y)):
-        assert found.names == plain.names
-        assert_array_equal(found["words_near"].toarray(), plain["words_near"].toarray())
-    again = NeighborViews(labels=True).fit(X, y).fit(X)  # a second fit begins anew
+    plain, found = NeighborViews().fit_transform(X), NeighborViews().fit_transform(X, y)
+    assert found.names == plain.names
+    assert_array_equal(found["words_near"].toarray(), plain["words_near"].toarray())
+    again = NeighborViews(labels=True).fit(X, y).set_params(labels=False).fit(X)  # a second fit begins anew
     assert again.transform(X).names == plain.names
 
 

@@ -256,3 +256,14 @@ def test_links_smoothed_say_who_is_near():
     expected = formula(np.eye(12), dense(X["links"]), 2)
     assert_allclose(dense(found["links_near"]), expected, atol=1e-12)
     assert_allclose(dense(model.transform(X[[3, 1]])["links_near"])[1], expected[1], atol=1e-12)
+
+
+def test_labels_without_y_and_repeated_ids_are_refused():
+    X = Views(words=np.eye(3), links=np.ones((3, 3)))
+    with pytest.raises(ViewsError, match="labels=True needs labels"):
+        NeighborViews(labels=True).fit(X)
+    twice = Views(words=np.eye(3), links=np.ones((3, 3)), ids=["a", "b", "a"])
+    with pytest.raises(ViewsError, match="ids that differ"):
+        NeighborViews(labels=True).fit(twice, [0, 1, 0])
+    with pytest.raises(ValueError, match="continuous"):
+        NeighborViews(labels=True).fit(X, [0.5, 1.5, 2.25])

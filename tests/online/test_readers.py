@@ -216,3 +216,29 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
         tracemalloc.stop()
         assert rounds == 4000 * copies
     assert peaks[1] < 2 * peaks[0]
+
+
+TABLE = "label,body,title,year\nham,see you there soon,lunch,2001\nspam,win win money now,cash,2002\n"
+
+
+def test_a_column_that_is_named_as_a_view_is_its_text():
+    batch = next(read_stream(io.StringIO(TABLE), format="csv", views=["body", "title", "x"], n_features=64))
+    rows = next(
+        read_stream(
+            io.StringIO('{"body": "see you there soon", "title": "lunch"}\n'),
+            format="jsonl",
+            views=["body", "title", "x"],
+            label=None,
+            n_features=64,
+        )
+    )
+    for view in ("body", "title"):
+        assert (batch.views[view][[0]] != rows.views[view]).nnz == 0
+    assert abs(batch.views["body"][[1]]).max() == 2  # win, twice
+
+
+def test_text_that_would_be_one_feature_is_told_of():
+    with pytest.warns(UserWarning, match=r"Column 'body' of the stream holds text .* name the column as a view"):
+        list(read_stream(io.StringIO(TABLE), format="csv"))
+    with pytest.raises(DataFileError, match=r"has the view 'x' \(column 'year'\)"):
+        list(read_stream(io.StringIO(TABLE), format="csv", views=["body", "title"]))

@@ -166,12 +166,17 @@ def _show(found: dict[str, Any]) -> None:
         if key == "objective":
             value = f"{value[0]:,.1f} -> {value[1]:,.1f}"
         elif isinstance(value, dict):
-            value = ", ".join(f"{name}: {part}" for name, part in list(value.items())[:30])
+            value = _first([f"{name}: {part}" for name, part in value.items()])
         elif isinstance(value, list):
-            value = ", ".join(map(str, value[:30]))
+            value = _first(list(map(str, value)))
         grid.add_row(key, str(value))
     console = Console(highlight=False)
     console.print(grid)
     out = found["out"]
     line = f"Written to {out}. Next: coview info {out}, coview report {out} --help, {found['next']}"
     console.print(line, soft_wrap=True, markup=False)
+
+
+def _first(parts: list[str], most: int = 30) -> str:
+    more = f", ... ({len(parts):,} in all)" if len(parts) > most else ""
+    return ", ".join(parts[:most]) + more

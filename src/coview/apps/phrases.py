@@ -42,6 +42,10 @@ _RULES: list[tuple[str, str]] = [
         "Fit it on a raw table, by --table and --text.",
     ),
     (r"Give feature_names, or", "Give files whose columns have names, or"),
+    (
+        r"\bcv must be a number of folds from (\d+) to (\d+)(.*?), or a splitter, got",
+        r"--folds must be from \1 to \2\3, got",
+    ),
     # searching and reports
     (r"^method must be (?='pca')", "--map must be "),
     (r"\b(source|target)= one of", r"--\1 one of"),

@@ -65,6 +65,7 @@ def run_search(
     for row in rows if why else []:
         parts = retriever.explain(query, row["id"], source, target, by="auto").contributions
         best = [part for part in parts.items() if part[0] != USUAL][:3]
+        best.append(("all else", sum(parts.values()) - sum(value for _, value in best)))
         row["why"] = {name: round(value, 6) for name, value in best}
     return {"query": query, "source": source, "target": target, "indexed": len(retriever.indexed_ids()), "hits": rows}
 

@@ -35,6 +35,9 @@ def folds(codes: np.ndarray, cv: Any, groups: Any, seed: int) -> list[Split]:
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
         most = int(np.bincount(codes).max()) if groups is None else len(np.unique(groups))
         what = "objects of the largest class" if groups is None else "groups"
+        if most < 2:
+            need = "some class needs 2 labelled objects" if groups is None else "2 groups are needed"
+            raise ValueError(f"There is nothing to hold out: {need}, got {most}. Give more.")
         if not 2 <= cv <= most:
             raise ValueError(f"cv must be a number of folds from 2 to {most} (the {what}), or a splitter, got {cv}.")
         kind: Any = StratifiedKFold if groups is None else StratifiedGroupKFold

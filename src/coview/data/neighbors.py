@@ -65,7 +65,7 @@ class NeighborViews(TransformerMixin, BaseEstimator):
     labels : bool, default=False
         Add a view "labels_near": the known labels of y (all but -1, None and NaN) spread over the links in the same
         way, one column per class. An object's own label is left out of its row, exactly, so that labelled objects look
-        like the others. Without y in `fit` there is no such view.
+        like the others.
     label_prior : float, default=0.0
         Labels of all other objects, so many times their mean, added to what comes over the links: the shares of the
         classes then decide where few labels are near. 0.1 is about a tenth of what links bring.
@@ -182,7 +182,9 @@ class NeighborViews(TransformerMixin, BaseEstimator):
 
     def _fit_layers(self, views: Views, y: Any) -> LinkGraph:
         self._check_parameters(views)
-        spread = self.labels and y is not None
+        if self.labels and y is None:
+            raise ViewsError("labels=True needs labels to spread: give y, -1 or None where there is none.")
+        spread = self.labels
         self.smoothed_views_ = self._chosen(views, spread)
         self.n_features_by_view_ = views.n_features
         self.view_names_ = list(views.names)

@@ -53,7 +53,10 @@ class Table:
         """Refuse columns that are not there."""
         absent = [name for name in names if name not in self.sources]
         if absent:
-            raise ViewsError(f"{who} needs the column {short(absent[0])}; the columns are {listed(self.names)}.")
+            hint = ""
+            if len(self.names) == 1 and any(sign in str(self.names[0]) for sign in ";\t|"):
+                hint = " Separate the columns by commas: another sign stands between their names."
+            raise ViewsError(f"{who} needs the column {short(absent[0])}; the columns are {listed(self.names)}.{hint}")
 
 
 def read_table(X: Any, who: str, bare: str | None = None) -> Table:

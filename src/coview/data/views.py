@@ -382,11 +382,15 @@ class Views:
         return rows
 
     def __repr__(self) -> str:
-        return text_table(f"Views of {len(self)} rows", self._summary(), aligned=3)
+        return text_table(f"Views of {len(self)} row{'' if len(self) == 1 else 's'}", self._summary(), aligned=3)
 
     def _repr_html_(self) -> str:
         rows = [(*row[:4], row[4] or "in all rows") for row in self._summary()]
-        return html_table(f"Views of {len(self)} rows", ("view", "shape", "kind", "density", "present"), rows)
+        return html_table(
+            f"Views of {len(self)} row{'' if len(self) == 1 else 's'}",
+            ("view", "shape", "kind", "density", "present"),
+            rows,
+        )
 
     def _check_names(self, names: Sequence[str]) -> None:
         for name in names:

@@ -15,6 +15,7 @@ import csv
 import io
 import itertools
 import json
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,13 +25,13 @@ import numpy as np
 from scipy import sparse
 
 from coview.data.views import Views
+from coview.data.wording import short
 from coview.exceptions import DataFileError
 from coview.kernels.svmlight import parse_svmlight
 from coview.online.hashing import WIDTH, hash_rows
+from coview.online.rows import PLAIN, as_text, gathered, key_names, label_of, take_texts
 
 __all__ = ["FORMATS", "Batch", "read_stream"]
-
-PLAIN = "x"  # the view of features that name no view
 
 
 class Batch(NamedTuple):
@@ -73,8 +74,8 @@ def read_stream(
     Batch
         ``views`` and ``labels``. In .jsonl a line is an object: every key but the label and "id" is a view, whose value
         is ``{feature: number or text}``, a list of numbers, or text (its words are counted); a number is a feature of
-        the view "x". In .csv and .parquet a column "view:feature" belongs to a view, any other to "x"; a row whose
-        cells of a view are all empty lacks it.
+        the view "x". In .csv and .parquet a column "view:feature" belongs to a view, a column with the name of one of
+        `views` is that view's text, any other belongs to "x"; a row whose cells of a view are all empty lacks it.
 
     Examples
     --------
@@ -96,7 +97,7 @@ def read_stream(
             )
         yield from _svmlight(source, widths or {PLAIN: n_features}, batch_size)
         return
-    assemble = _Assembler(widths, n_features, label, _called(source), as_text=kind == "csv")
+    assemble = _Assembler(widths, n_features, label, _called(source), kind)
     yield from (assemble(rows) for rows in _batches(FORMATS[kind](source, label), batch_size))
 
 
@@ -138,7 +139,7 @@ def _svmlight(source: Any, widths: Mapping[str, int], size: int) -> Iterator[Bat
             number += len(lines)
             if len(target):
                 met, places = np.unique(target, return_inverse=True)
-                names = [texts.setdefault(value, _as_text(value)) for value in met.tolist()]
+                names = [texts.setdefault(value, as_text(value)) for value in met.tolist()]
                 labels = [names[place] for place in places.tolist()]
                 yield Batch(_cut(matrix, widths, edges, _called(source)), labels)
 
@@ -170,10 +171,6 @@ def _cut(matrix: Any, widths: Mapping[str, int], edges: np.ndarray, called: str)
     whole = sparse.csr_array((matrix.data, columns, matrix.indptr), shape=(matrix.shape[0], int(edges[-1])))
     whole.sum_duplicates()
     return Views({name: whole[:, edges[v] : edges[v + 1]] for v, name in enumerate(widths)})
-
-
-def _as_text(label: float) -> str:
-    return str(int(label)) if label.is_integer() else repr(label)
 
 
 # -- rows as {view: features}
@@ -260,27 +257,30 @@ def _cell(text: str) -> Any:
 class _Assembler:
     """Turns rows into batches of the same views and widths, from the first to the last."""
 
-    def __init__(
-        self, widths: Mapping[str, int], n_features: int, label: str | None, called: str, *, as_text: bool
-    ) -> None:
+    def __init__(self, widths: Mapping[str, int], n_features: int, label: str | None, called: str, kind: str) -> None:
         self.widths = dict(widths)
         self.n_features = n_features
-        self.label, self.as_text = label, as_text
+        self.label, self.as_text, self.table = label, kind == "csv", kind != "jsonl"
+        self.texts = list(widths) if self.table else []  # columns that may be views
         self.called = called
         self.sure = label is None  # whether a row with the label was there
         self.positions: dict[str, int] = {}  # views that are lists of numbers, and how long these are
 
     def __call__(self, rows: list[dict[str, Any]]) -> Batch:
         labels = self._labels(rows)
-        found = [_gathered(row) for row in rows]
+        for row in rows if self.texts else []:
+            take_texts(row, self.texts)
+        found = [gathered(row) for row in rows]
         if not self.widths:
+            self._warn_of_texts(found)
             self.widths = dict.fromkeys(dict.fromkeys(view for row in found for view in row), self.n_features)
         for row in found:
             for view in row:
                 if view not in self.widths:
                     known = ", ".join(map(repr, self.widths))
+                    column = f" (column {next(iter(row[view]))!r})" if self.table and view == PLAIN else ""
                     raise DataFileError(
-                        f"A row has the view {view!r}, but the views are {known}. Name all with views=."
+                        f"A row has the view {view!r}{column}, but the views are {known}. Name all with views=."
                     )
         if not self.widths:
             raise DataFileError(
@@ -297,11 +297,21 @@ class _Assembler:
             return [None] * len(rows)
         if not self.sure and not any(self.label in row for row in rows):
             raise DataFileError(
-                f"{self.called} has no {self.label!r} in its first {len(rows)} rows; there are {_keys(rows)}. Name "
+                f"{self.called} has no {self.label!r} in its first {len(rows)} rows; there are {key_names(rows)}. Name "
                 "what holds the label with label= (--label), or say label=None where there is none."
             )
         self.sure = True
-        return [_label(row.pop(self.label, None), self.as_text) for row in rows]
+        return [label_of(row.pop(self.label, None), self.as_text) for row in rows]
+
+    def _warn_of_texts(self, rows: list[dict[str, Any]]) -> None:
+        cells = (cell for row in rows if self.table for cell in row.get(PLAIN, {}).items())
+        text = next((cell for cell in cells if isinstance(cell[1], str) and len(cell[1].split()) > 3), None)
+        if text is not None:
+            warnings.warn(
+                f"Column {text[0]!r} of {self.called} holds text ({short(text[1])}): each whole text is one feature. "
+                f"To count its words, name the column as a view, views=[{text[0]!r}, ...] (--views {text[0]},...).",
+                stacklevel=3,
+            )
 
     def _matrix(self, view: str, values: list[Any]) -> Any:
         if view not in self.positions and not any(isinstance(value, list) for value in values):
@@ -317,51 +327,6 @@ class _Assembler:
                 )
             dense[i] = value
         return dense
-
-
-def _gathered(row: dict[str, Any]) -> dict[str, Any]:
-    """Views of a row; bare numbers and flags are features of the view "x"."""
-    views: dict[str, Any] = {}
-    for key, value in row.items():
-        if value is None or key == "id":
-            continue
-        if isinstance(value, dict):
-            views[key] = {name: _value(key, name, item) for name, item in value.items() if item is not None}
-        elif isinstance(value, (list, str)):
-            views[key] = value
-        else:
-            views.setdefault(PLAIN, {})[key] = float(value)
-    return views
-
-
-def _value(view: str, feature: str, value: Any) -> Any:
-    if isinstance(value, str):
-        return value
-    if not isinstance(value, (int, float)):
-        raise DataFileError(f"View {view!r} has {value!r:.60} for {feature!r}; a number or a text is needed.")
-    return float(value)
-
-
-def _label(value: Any, as_text: bool) -> Any:
-    """A label by the rule above; None for no label."""
-    if isinstance(value, float):
-        if value != value:
-            return None
-        return _as_text(value) if as_text else int(value) if value.is_integer() else value
-    if isinstance(value, str) and not value.strip():
-        return None
-    return value
-
-
-def _keys(rows: list[dict[str, Any]], most: int = 8) -> str:
-    """Names of keys and columns for a message: of views as they are, of cells in the view "x" by themselves."""
-    found: dict[str, None] = {}
-    for row in rows:
-        for key, value in row.items():
-            plain = key == PLAIN and isinstance(value, dict)
-            found.update(dict.fromkeys(value if plain else [key]))
-    names = [repr(name) for name in found]
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "") or "none"
 
 
 # -- sources

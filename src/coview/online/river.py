@@ -172,6 +172,12 @@ class _OneByOne:
     def _known(self, found: Mapping[str, Any]) -> None:
         for view in found:
             if view not in self.widths:
+                if view == "x" and self.widths:
+                    first = next(iter(self.widths))
+                    raise ViewsError(
+                        f"An object must be {{view: {{feature: value}}}}, such as {{{first!r}: {{'word': 1}}}}; found "
+                        "features outside of a view."
+                    )
                 known = ", ".join(map(repr, self.widths))
                 raise ViewsError(f"An object has the view {view!r}, but the views are {known}. Name all with views=.")
 

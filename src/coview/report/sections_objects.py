@@ -156,6 +156,8 @@ def section_views(found: dict[str, Any]) -> Markup:
         [(row["name"], row["alone"], row["without"]) for row in views["rows"]], views["whole"], views["measure"]
     )
     notes = [f"{row['name']}: {row['refused']}" for row in views["rows"] if row["refused"]]
+    if views["whole"] is not None:
+        notes.append("Objects that the model was fitted on flatter every view; give new ones to know.")
     if views.get("sampled"):
         notes.append(f"Measured on a random sample of {count(views['sampled'])} objects.")
     marks = fill(

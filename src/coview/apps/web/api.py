@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
+from fastapi import Query as Asked
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
@@ -151,7 +152,7 @@ def _add_questions(app: FastAPI, service: Service, batcher: Batcher, readers: Th
     async def find(ask: Query) -> Answers:
         many = ask.queries is not None
         if many == (ask.query is not None):
-            raise CoviewError("Send either query, one cell, or queries, a list of cells.")
+            raise CoviewError("Send either query, one cell, or queries, a list of cells (q is for GET).")
         asked = ask.queries if many else ask.query
         views, target = await read(service.read_query, asked, ask.source, ask.target)
         # rounded up, so that requests for 5 and for 10 hits are one call
@@ -173,11 +174,13 @@ def _add_questions(app: FastAPI, service: Service, batcher: Batcher, readers: Th
 
     @app.get("/search", summary="The same, of plain text", tags=["model"])
     async def search_text(
-        q: str, source: str | None = None, target: str | None = None, k: int = 10, why: bool = False
+        q: str,
+        source: str | None = None,
+        target: str | None = None,
+        k: int = Asked(10, ge=1, le=MOST_HITS),
+        why: bool = False,
     ) -> Answers:
-        return await find(
-            Query(query=q, queries=None, source=source, target=target, k=min(max(k, 1), MOST_HITS), why=why)
-        )
+        return await find(Query(query=q, queries=None, source=source, target=target, k=k, why=why))
 
 
 def _classes(service: Service) -> Any:

@@ -112,6 +112,8 @@ class Gate:
     def _feature(self, name: str, value: Any) -> tuple[int | None, float]:
         if isinstance(value, str):  # a category: its indicator is named column_category
             place = self._place.get(f"{name}_{value}")
+            if place is None and name in self._place:
+                raise ViewsError(f"Feature {_shown(name)} of view {self.name!r} must be a number, got {_shown(value)}.")
             if place is None and self.names is None and self.hashed:
                 columns, values = hash_row({name: value}, self.width)
                 return int(columns[0]), float(values[0])
