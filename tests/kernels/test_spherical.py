@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from coview.kernels.spherical import assign_rows, move_rows
+from coview.kernels.spherical import assign_rows, column_squares, move_rows, project_rows, turn_columns
+
+LOSS = 2.0**-24
 
 
 def fixed(array: np.ndarray) -> np.ndarray:
@@ -24,19 +27,34 @@ def sphere(seed: int = 0) -> tuple[sparse.csr_array, np.ndarray]:
 
 def assign(X, centres, turned, labels, own, others):
     order = np.sort(turned)
-    parts = (fixed(X.indptr), fixed(X.indices), fixed(X.data), fixed(centres), fixed(turned))
-    return assign_rows(*parts, order[-1], order[-2], 1e-7, labels, own, others, 0, X.shape[0])
+    rough = fixed(centres.astype(np.float32))
+    parts = (fixed(X.indptr), fixed(X.indices), fixed(X.data), fixed(centres), rough, fixed(turned))
+    return assign_rows(*parts, order[-1], order[-2], 1e-7, LOSS, labels, own, others, 0, X.shape[0])
 
 
-def test_rows_go_to_the_nearest_centre_with_exact_bounds():
+def test_rows_go_to_the_nearest_centre_with_close_bounds():
     X, centres = sphere()
     labels, own, others = np.full(40, -1), np.zeros(40), np.zeros(40)
     changed = assign(X, centres, np.zeros(5), labels, own, others)
     scores = X @ centres
     assert changed == 40
     assert_array_equal(labels, scores.argmax(axis=1))
-    assert_allclose(np.cos(own), np.sort(scores, axis=1)[:, -1], atol=1e-12)
-    assert_allclose(np.cos(others), np.sort(scores, axis=1)[:, -2], atol=1e-12)
+    best, second = np.sort(scores, axis=1)[:, -1], np.sort(scores, axis=1)[:, -2]
+    assert (np.cos(own) <= best + 1e-15).all() and (np.cos(others) >= second - 1e-15).all()
+    assert_allclose(np.cos(own), best, atol=20 * LOSS)
+    assert_allclose(np.cos(others), second, atol=20 * LOSS)
+
+
+def test_what_single_precision_cannot_tell_is_told_in_double():
+    X, centres = sphere()
+    one = centres[:, 0].astype(np.float32).astype(np.float64)
+    two = one + 1e-11 * np.random.default_rng(1).standard_normal(12)
+    assert_array_equal(two.astype(np.float32), one)
+    centres = np.column_stack([one, two])
+    labels, own, others = np.full(40, -1), np.zeros(40), np.zeros(40)
+    assign(X, centres, np.zeros(2), labels, own, others)
+    assert_array_equal(labels, (X @ centres).argmax(axis=1))
+    assert set(labels) == {0, 1}
 
 
 def test_bounds_hold_after_centres_have_turned():
@@ -62,3 +80,27 @@ def test_moved_rows_leave_one_sum_and_enter_another():
     move_rows(*parts, fixed(np.array([-1, -1])), fixed(np.array([0, 1])), sums)
     move_rows(*parts, fixed(np.array([0, 1])), fixed(np.array([1, -1])), sums)
     assert_allclose(sums, np.column_stack([np.zeros(12), X[[3]].toarray()[0]]), atol=1e-15)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_products_are_those_of_scipy(dtype):
+    X, centres = sphere()
+    X, centres = X.astype(dtype), centres.astype(dtype)
+    out = np.full((40, 5), np.nan, dtype=dtype)
+    project_rows(fixed(X.indptr), fixed(X.indices), fixed(X.data), fixed(centres), out, 0, 40)
+    assert_allclose(out, X @ centres, rtol=1e-5 if dtype == np.float32 else 1e-13)
+
+
+def test_columns_turn_to_the_sums_and_empty_ones_stay():
+    _, centres = sphere()
+    sums = np.random.default_rng(2).random((12, 5))
+    sums[:, 2] = 0
+    lengths = np.sqrt(column_squares(fixed(sums), 0, 12))
+    assert_allclose(lengths, np.linalg.norm(sums, axis=0))
+    expected = np.where(lengths > 0, sums / np.where(lengths > 0, lengths, 1), centres)
+    now, rough = centres.copy(), np.zeros((12, 5), dtype=np.float32)
+    scale = np.divide(1, lengths, out=np.zeros(5), where=lengths > 0)
+    parts = [turn_columns(fixed(sums), scale, now, rough, i, j) for i, j in ((0, 7), (7, 12))]
+    assert_allclose(now, expected, atol=1e-15)
+    assert_array_equal(rough, now.astype(np.float32))
+    assert_allclose(sum(parts), ((expected - centres) ** 2).sum(axis=0), atol=1e-15)

@@ -12,17 +12,19 @@ each with probability 1 - the largest cosine to those already drawn, the best of
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from coview.engines.threads import Team, balanced_chunks
-from coview.kernels import ratio, spherical
+from coview.kernels import spherical
 
-__all__ = ["DenseRows", "SparseRows", "SphereFit", "as_rows", "sphere_sweeps", "spread_rows", "unit_columns"]
+__all__ = ["Centres", "DenseRows", "SparseRows", "SphereFit", "as_rows", "sphere_sweeps", "spread_rows", "unit_columns"]
 
 _SLACK = {"f": 1e-3, "d": 1e-7}  # how far the bounds must be apart: the arc cosine doubles the digits that are lost
+_EMPTY = 1e-12  # length below which a sum has no direction
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class SparseRows:
 
     def __init__(self, matrix: Any, team: Team) -> None:
         self.matrix, self.team = matrix, team
+        self.rough = np.dtype(np.float32)  # products are taken in single precision first
         self.parts = tuple(_fixed(part) for part in (matrix.data, matrix.indices, matrix.indptr))
         self.chunks = balanced_chunks(matrix.indptr)
 
@@ -52,22 +55,27 @@ class SparseRows:
         values, indices, indptr = self.parts
         out = np.empty((self.matrix.shape[0], columns.shape[1]), dtype=columns.dtype)
         columns = _fixed(columns)
-        self.team.map(lambda i, j: ratio.project(indptr, indices, values, columns, out, i, j), self.chunks)
+        self.team.map(lambda i, j: spherical.project_rows(indptr, indices, values, columns, out, i, j), self.chunks)
         return out
 
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Some rows as dense columns (features x rows)."""
-        return np.ascontiguousarray(self.matrix[rows].toarray().T)
+        some = self.matrix[rows]
+        out = np.zeros((self.matrix.shape[1], len(rows)), dtype=some.dtype)
+        np.add.at(out, (some.indices, np.repeat(np.arange(len(rows)), np.diff(some.indptr))), some.data)
+        return out
 
-    def assign(self, centres: np.ndarray, turned: np.ndarray, state: _State) -> int:
+    def assign(self, centres: Centres, turned: np.ndarray, state: _State) -> int:
         """Put rows to their nearest centre; returns how many changed."""
         values, indices, indptr = self.parts
         far, farthest = _two_largest(turned)
-        columns, turned, slack = _fixed(centres), _fixed(turned), _SLACK[centres.dtype.char]
+        columns, rough, turned = _fixed(centres.exact), _fixed(centres.rough), _fixed(turned)
+        slack = _SLACK[centres.exact.dtype.char]
+        loss = 0.0 if centres.rough is centres.exact else 2.0**-24
 
         def work(i: int, j: int) -> int:
             return spherical.assign_rows(
-                *(indptr, indices, values, columns, turned, far, farthest, slack),
+                *(indptr, indices, values, columns, rough, turned, far, farthest, slack, loss),
                 *(state.labels, state.own, state.others, i, j),
             )
 
@@ -83,7 +91,8 @@ class DenseRows:
     """Rows of length 1, dense."""
 
     def __init__(self, matrix: np.ndarray) -> None:
-        self.matrix = matrix
+        self.matrix, self.team = matrix, Team(1)
+        self.rough = matrix.dtype
 
     def cosines(self, columns: np.ndarray) -> np.ndarray:
         """Products of all rows with columns (features x any number)."""
@@ -93,17 +102,17 @@ class DenseRows:
         """Some rows as columns (features x rows)."""
         return np.ascontiguousarray(self.matrix[rows].T)
 
-    def assign(self, centres: np.ndarray, turned: np.ndarray, state: _State) -> int:
+    def assign(self, centres: Centres, turned: np.ndarray, state: _State) -> int:
         """Put rows to their nearest centre; returns how many changed."""
         known = state.labels >= 0
         own = np.maximum(state.labels, 0)
         far, farthest = _two_largest(turned)
         state.own += np.where(known, turned[own], 0)
         state.others -= np.where(known, np.where(turned[own] == far, farthest, far), 0)
-        rows = np.flatnonzero(~(known & (state.own + _SLACK[centres.dtype.char] < state.others)))
+        rows = np.flatnonzero(~(known & (state.own + _SLACK[centres.exact.dtype.char] < state.others)))
         if not rows.size:
             return 0
-        scores = (self.matrix if len(rows) == len(self.matrix) else self.matrix[rows]) @ centres
+        scores = (self.matrix if len(rows) == len(self.matrix) else self.matrix[rows]) @ centres.exact
         labels = scores.argmax(axis=1)
         best = np.take_along_axis(scores, labels[:, None], axis=1)[:, 0].astype(np.float64)
         np.put_along_axis(scores, labels[:, None], -2.0, axis=1)
@@ -120,6 +129,30 @@ class DenseRows:
             here = np.flatnonzero(columns >= 0)
             onto = (np.full(len(here), sign), (columns[here], here))
             sums += (sparse.csr_array(onto, shape=(sums.shape[1], len(rows))) @ some).T
+
+
+class Centres:
+    """Columns of length 1 (features x clusters), in the type of the rows and in the one that products start with."""
+
+    def __init__(self, columns: np.ndarray, rough: np.dtype[Any], team: Team) -> None:
+        self.exact = np.array(columns, order="C")
+        self.rough = self.exact if self.exact.dtype == rough else self.exact.astype(rough)
+        self.team = team
+        ends = np.linspace(0, len(columns), 1 + max(1, min(16, columns.size // 65_536)), dtype=int)
+        self.chunks = list(pairwise(ends.tolist()))  # by the size alone, never by the threads
+
+    def turn(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Turn to the directions of sums, but for empty ones; returns the lengths of sums and the angles turned by."""
+        total = _fixed(sums)
+        squares = self.team.map(lambda i, j: spherical.column_squares(total, i, j), self.chunks)
+        lengths = np.sqrt(np.sum(squares, axis=0))
+        scale = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > _EMPTY)
+
+        def work(i: int, j: int) -> np.ndarray:
+            return spherical.turn_columns(total, scale, self.exact, self.rough, i, j)
+
+        chords = np.sqrt(np.sum(self.team.map(work, self.chunks), axis=0))
+        return lengths, 2 * np.arcsin(np.clip(chords / 2, 0, 1))
 
 
 @dataclass
@@ -187,22 +220,21 @@ def sphere_sweeps(rows: Any, centres: np.ndarray, max_iter: int, tol: float) -> 
     """
     n, n_clusters = rows.matrix.shape[0], centres.shape[1]
     state = _State(np.full(n, -1, dtype=np.int64), np.zeros(n), np.full(n, np.pi))
-    sums = np.zeros(centres.shape)
-    rows.assign(centres, np.zeros(n_clusters), state)
-    labels = np.full(n, -1, dtype=np.int64)
-    objective = [float(np.cos(state.own).sum())]
+    sums, labels = np.zeros(centres.shape), np.full(n, -1, dtype=np.int64)
+    columns = Centres(centres, rows.rough, rows.team)
+    rows.assign(columns, np.zeros(n_clusters), state)
+    objective: list[float] = []
     for _ in range(max_iter):
         moved = np.flatnonzero(labels != state.labels)
         if moved.size:
             rows.move(moved, labels[moved], state.labels[moved], sums)
             labels = state.labels.copy()
+        if not objective:
+            objective.append(float(np.vdot(sums, centres)))
         _fill_empty(rows, state, labels, sums)
-        lengths = np.linalg.norm(sums, axis=0)
+        lengths, turned = columns.turn(sums)
         objective.append(float(lengths.sum()))
-        after = unit_columns(sums, centres)
-        turned = 2 * np.arcsin(np.clip(np.linalg.norm((after - centres).astype(np.float64), axis=0) / 2, 0, 1))
-        centres = after
-        changed = rows.assign(centres, turned, state)
+        changed = rows.assign(columns, turned, state)
         if tol > 0 and (not changed or objective[-1] - objective[-2] <= tol * objective[-1]):
             break
     return SphereFit(state.labels, sums, objective)
@@ -219,7 +251,7 @@ def unit_columns(sums: np.ndarray, before: np.ndarray) -> np.ndarray:
            [0.8, 1. ]])
     """
     length = np.linalg.norm(sums, axis=0)
-    empty = length <= 1e-12
+    empty = length <= _EMPTY
     found = (sums / np.where(empty, 1.0, length)).astype(before.dtype)
     if empty.any():
         found[:, empty] = before[:, empty]

@@ -239,7 +239,8 @@ def unit_side_by_side(views: Views) -> Any:
     >>> unit_side_by_side(Views(a=np.array([[3.0, 4.0]]), b=np.array([[2.0]]))).round(2)
     array([[0.42, 0.57, 0.71]])
     """
-    return unit_rows(Views({name: unit_rows(matrix) for name, matrix in views.items()}).hstack())
+    units = {name: unit_rows(matrix) for name, matrix in views.items()}
+    return next(iter(units.values())) if len(units) == 1 else unit_rows(Views(units).hstack())
 
 
 def _beside(parts: dict[str, np.ndarray]) -> np.ndarray:
