@@ -97,9 +97,9 @@ def test_examples_are_short_and_say_what_they_show(path):
 
 
 def few_packages(**options):
-    """Every third object of the corpus: the examples run here as they are, and whole when the docs are built."""
+    """Every fourth object of the corpus: the examples run here as they are, and whole when the docs are built."""
     corpus = load_python_packages(**options)
-    kept = np.arange(0, len(corpus.target), 3)
+    kept = np.arange(0, len(corpus.target), 4)
     parts = {key: corpus[key][kept] for key in ("views", "target", "groups", "names") if key in corpus}
     return Bunch(**{**corpus, **parts})
 

@@ -13,7 +13,7 @@ from coview.online.hashing import Places, hash_row, hash_rows
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.dictionaries(NAMES, st.floats(-10, 10).filter(bool), max_size=12), st.sampled_from([7, 64, 2**18]))
 def test_one_row_has_the_columns_of_scikit_learn(features, width):
     columns, values = hash_row(features, width)
