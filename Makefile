@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test lint docs bench reproduce clean
+.PHONY: help demo test units lint docs bench reproduce clean
 
 help:
 	@echo "make demo   set up and run the demonstration"
@@ -38,7 +38,10 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint
+test: $(VENV)/.dev
+	@$(MAKE) --no-print-directory -j2 lint units  # the checks end long before the tests
+
+units: $(VENV)/.dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term  # two workers, a core each
 
 docs: $(VENV)/.docs
