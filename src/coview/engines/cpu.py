@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import AbstractContextManager
 from functools import cached_property
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +12,7 @@ from scipy import sparse
 
 from coview.data.arrays import slice_csr
 from coview.engines.memory import bytes_of
+from coview.engines.notice import announce
 from coview.engines.threads import Team, balanced_chunks, thread_count, thread_pools
 from coview.kernels import ratio as kernels
 from coview.kernels import shares
@@ -138,7 +137,7 @@ class CpuEngine:
         tiles = X.tiles(A.shape[1] * A.itemsize)
         ahead = _ahead(A.shape[1]) if len(tiles) == 1 else 0
         kernel: Any = kernels.ratio
-        _announce(kernel)
+        announce(kernel)
         total = 0.0
         for t, tile in enumerate(tiles):
 
@@ -199,7 +198,7 @@ class CpuEngine:
     def log_likelihood(self, X: CpuMatrix, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         parts, chunks = X.row_parts
         A, B, out = _fixed(A), _fixed(B), np.empty(A.shape[0])
-        _announce(kernels.log_likelihood)
+        announce(kernels.log_likelihood)
         self.team.map(lambda i, j: kernels.log_likelihood(*parts, A, B, out, i, j), chunks)
         return out
 
@@ -224,17 +223,3 @@ class CpuEngine:
         if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
             return CpuMatrix(slice_csr(X.csr, int(rows[0]), int(rows[-1]) + 1))
         return CpuMatrix(X.csr[rows])
-
-
-_announced = False
-
-
-def _announce(kernel: Any) -> None:
-    """Say once, on standard error, that kernels are being compiled; silent where a cached one is there."""
-    global _announced
-    if _announced or kernel.signatures:
-        return
-    _announced = True
-    cache = Path(kernel.stats.cache_path or ".")
-    if not any(cache.glob(f"ratio.{kernel.__name__}-*.nbi")):
-        print("coview: compiling kernels for this machine, once (some seconds) ...", file=sys.stderr, flush=True)

@@ -7,15 +7,14 @@ a round then touches the row's features only.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from coview.data.views import Views
+from coview.engines.notice import announce
 from coview.kernels import passive_aggressive as kernels
 from coview.kernels.memory import addresses
 from coview.kernels.mixing import mix_rows
@@ -145,7 +144,7 @@ def learn_rows(
     places = addresses((*rows.indptrs, *rows.indices, *rows.values, *weights, *(lags or weights))).reshape(5, -1)
     like = np.empty(0, dtype=rows.indices[0].dtype), np.empty(0, dtype=rows.values[0].dtype)
     learn: Any = kernels.learn_binary if n_classes == 2 else kernels.learn_classes
-    _announce(learn)
+    announce(learn)
     state = (memory["bias"], codes, order, costs, memory["shares"], options, seen)
     scratch = np.empty((ROWS, len(weights))), np.empty((3, len(weights)), dtype=np.int64)
     moved = learn(places, *like, *scratch, *state, scores, losses, gaps)
@@ -231,19 +230,6 @@ def _product(matrix: Any, weights: Any) -> np.ndarray:
     if sparse.issparse(weights):
         found = _as_weights(found.toarray() if sparse.issparse(found) else np.asarray(found))
     return found
-
-
-_announced: set[str] = set()
-
-
-def _announce(kernel: Any) -> None:
-    """Say, on standard error, that a kernel is being compiled; silent where a cached one is there."""
-    if kernel.__name__ in _announced:
-        return
-    _announced.add(kernel.__name__)
-    cache = Path(kernel.stats.cache_path or ".")
-    if not kernel.signatures and not any(cache.glob(f"passive_aggressive.{kernel.__name__}-*.nbi")):
-        print("coview: compiling kernels for this machine, once (some seconds) ...", file=sys.stderr, flush=True)
 
 
 def _csr(matrix: Any) -> Any:
