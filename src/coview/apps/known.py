@@ -99,9 +99,9 @@ def say_unknown(known: np.ndarray, ids: Any, labels: Any) -> str | None:
         return None
     named = ", ".join(_shown(ids[row]) for row in rows[:_FEW]) + (", ..." if len(rows) > _FEW else "")
     said = " or ".join(sorted({_shown(labels[row]) for row in rows}))
-    has, of = ("object has", "it, whatever it is") if len(rows) == 1 else ("objects have", "them, whatever they are")
-    has = has.replace("object ", "objects ") if len(known) > 1 else has
-    return f"{len(rows):,} of {len(known):,} {has} nothing that the model knows ({named}): it says {said} of {of}."
+    has, of = ("has", "it, whatever it is") if len(rows) == 1 else ("have", "them, whatever they are")
+    share = f"{len(rows):,} of {len(known):,} object{'' if len(known) == 1 else 's'}"
+    return f"{share} {has} nothing that the model knows ({named}): it says {said} of {of}."
 
 
 def _shown(value: Any) -> str:

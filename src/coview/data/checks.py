@@ -21,7 +21,6 @@ __all__ = [
     "check_name",
     "check_same_index",
     "common_length",
-    "listed",
     "row_of_id",
     "rows_by_id",
     "same_optional",

@@ -19,9 +19,9 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
 
 from coview.data.arrays import take_rows
-from coview.data.checks import listed
 from coview.data.per_view import PerViewTransformer
 from coview.data.views import Views
+from coview.data.wording import listed
 from coview.exceptions import ViewsError
 
 __all__ = ["Codebook"]

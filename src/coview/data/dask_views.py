@@ -20,11 +20,12 @@ import numpy as np
 from scipy import sparse
 
 from coview.data.arrays import as_matrix, is_frame, take_rows
-from coview.data.checks import as_feature_names, as_ids, as_present, check_same_index, common_length, listed
+from coview.data.checks import as_feature_names, as_ids, as_present, check_same_index, common_length
 from coview.data.coerce import named_matrices
 from coview.data.lazy import LazyViews
 from coview.data.sources import Source, is_dask_collection, kind_of, memory_size
 from coview.data.views import Views
+from coview.data.wording import listed
 from coview.exceptions import EngineError, ViewsError
 
 __all__ = ["DaskSource", "from_dask", "holds_dask", "load_dask"]

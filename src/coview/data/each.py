@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.base import clone
 
 from coview.data.arrays import scatter_rows, take_rows
-from coview.data.checks import listed
 from coview.data.per_view import PerViewTransformer
 from coview.data.views import Views
+from coview.data.wording import listed
 from coview.exceptions import ViewsError
 
 __all__ = ["EachView"]

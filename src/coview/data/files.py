@@ -15,13 +15,13 @@ import numpy as np
 from scipy import sparse
 
 from coview.data.atomic import atomic_folder
-from coview.data.checks import listed
 from coview.data.formats import EXTENSIONS, Part, load_file, load_matrix
 from coview.data.lazy import LazyViews
 from coview.data.shard_files import file_stem
 from coview.data.shards import MANIFEST as SHARDS
 from coview.data.shards import open_shards
 from coview.data.views import Views
+from coview.data.wording import listed
 from coview.exceptions import DataFileError
 
 __all__ = ["read_views", "write_views"]

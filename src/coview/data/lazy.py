@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from coview.data.checks import as_rows, listed
+from coview.data.checks import as_rows
 from coview.data.show import html_table, text_table
 from coview.data.sources import InMemory, Mapped, Renamed, Source
 from coview.data.views import Matrix, Views
+from coview.data.wording import listed
 from coview.exceptions import ViewsError
 
 if TYPE_CHECKING:

@@ -22,12 +22,12 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from coview.data.checks import listed
 from coview.data.coerce import as_views
 from coview.data.link_graph import LinkGraph, as_floats, as_links, find_rows, pick_columns, prune
 from coview.data.neighbor_labels import join_labels, known_labels, spread_labels
 from coview.data.per_view import check_fitted_views
 from coview.data.views import Views
+from coview.data.wording import listed
 from coview.exceptions import ViewsError
 
 __all__ = ["NeighborViews"]
@@ -184,8 +184,7 @@ class NeighborViews(TransformerMixin, BaseEstimator):
         self._check_parameters(views)
         if self.labels and y is None:
             raise ViewsError("labels=True needs labels to spread: give y, -1 or None where there is none.")
-        spread = self.labels
-        self.smoothed_views_ = self._chosen(views, spread)
+        self.smoothed_views_ = self._chosen(views)
         self.n_features_by_view_ = views.n_features
         self.view_names_ = list(views.names)
         self.fitted_ids_, self.link_names_ = views.ids, views.feature_names.get(self.links)
@@ -202,7 +201,7 @@ class NeighborViews(TransformerMixin, BaseEstimator):
                 layers.append(self._anew(graph.step(layers[-1], None, None, self.normalize), array))
                 present.append(graph.spread(present[-1], None))
             self.layers_[name], self.present_layers_[name] = layers, present
-        self._fit_labels(graph, y if spread else None)
+        self._fit_labels(graph, y if self.labels else None)
         return graph
 
     def _fit_labels(self, graph: LinkGraph, y: Any) -> None:
@@ -315,7 +314,7 @@ class NeighborViews(TransformerMixin, BaseEstimator):
                 "of the objects."
             )
 
-    def _chosen(self, views: Views, spread: bool) -> list[str]:
+    def _chosen(self, views: Views) -> list[str]:
         given = (self.views,) if isinstance(self.views, str) else self.views
         chosen = [name for name in views.names if name != self.links] if given is None else list(given)
         for name in chosen:
@@ -323,9 +322,9 @@ class NeighborViews(TransformerMixin, BaseEstimator):
                 raise ViewsError(f"NeighborViews cannot smooth {name!r}; the views are {listed(views.names)}.")
             if f"{name}{self.suffix}" in views:
                 raise ViewsError(f"X already has a view {name + self.suffix!r}. Choose another suffix.")
-        if spread and f"labels{self.suffix}" in (*views.names, *(f"{name}{self.suffix}" for name in chosen)):
+        if self.labels and f"labels{self.suffix}" in (*views.names, *(f"{name}{self.suffix}" for name in chosen)):
             raise ViewsError(f"X already has a view {'labels' + self.suffix!r}. Choose another suffix.")
-        if not chosen and not spread:
+        if not chosen and not self.labels:
             raise ViewsError(f"X has no view beside the links {self.links!r}, so there is nothing to smooth.")
         return chosen
 

@@ -10,11 +10,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from coview.data.arrays import take_rows
-from coview.data.checks import listed
 from coview.data.coerce import as_views, is_plain
 from coview.data.lazy import LazyViews
 from coview.data.views import Views
-from coview.data.wording import short
+from coview.data.wording import listed, short
 from coview.exceptions import ViewsError
 
 __all__ = ["PerViewTransformer", "check_fitted_views"]

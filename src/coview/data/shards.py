@@ -15,13 +15,14 @@ import numpy as np
 from scipy import sparse
 
 from coview.data.atomic import atomic_folder
-from coview.data.checks import listed, same_optional
+from coview.data.checks import same_optional
 from coview.data.lazy import LazyViews, stack_views
 from coview.data.manifest import MANIFEST, Shard, View, read_manifest, write_manifest
 from coview.data.shard_files import FORMATS, file_stem, write_matrix
 from coview.data.shard_source import ShardSource
 from coview.data.sources import memory_size, stored_values
 from coview.data.views import Views
+from coview.data.wording import listed
 from coview.exceptions import DataFileError
 
 __all__ = ["MANIFEST", "open_shards", "write_shards"]

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from coview.data.checks import listed
 from coview.data.formats import native_parquet
-from coview.data.wording import not_text, short
+from coview.data.wording import listed, not_text, short
 from coview.exceptions import DataFileError
 
 __all__ = ["TABLES", "read_columns"]

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from coview.data.arrays import frame_ids, is_frame, open_frame
-from coview.data.checks import listed
-from coview.data.wording import short
+from coview.data.wording import listed, short
 from coview.exceptions import ViewsError
 
 __all__ = ["Column", "Table", "read_table"]

@@ -11,10 +11,9 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.validation import check_is_fitted
 
 from coview.data.arrays import scatter_rows
-from coview.data.checks import listed
 from coview.data.tables import Column, Table, read_table
 from coview.data.views import Views
-from coview.data.wording import cut
+from coview.data.wording import cut, listed
 from coview.exceptions import ViewsError
 
 __all__ = ["TextViews"]

@@ -45,7 +45,7 @@ def _value(view: str, feature: str, value: Any) -> Any:
 
 
 def label_of(value: Any, textual: bool) -> Any:
-    """A label by the rule above; None for no label."""
+    """A label, None where there is none; with `textual`, numbers as text, since a table does not tell them apart."""
     if isinstance(value, float):
         if value != value:
             return None

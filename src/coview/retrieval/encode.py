@@ -11,12 +11,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-from coview.data.checks import listed
 from coview.data.columns import ColumnViews
 from coview.data.table_views import TableViews
 from coview.data.text import TextViews
 from coview.data.views import Views
-from coview.data.wording import short
+from coview.data.wording import listed, short
 from coview.exceptions import ViewsError
 
 __all__ = [

@@ -11,8 +11,8 @@ from sklearn.preprocessing import normalize
 
 from coview.base import MultiViewEstimator, check_option
 from coview.data.arrays import take_rows
-from coview.data.checks import listed
 from coview.data.views import Views
+from coview.data.wording import listed
 from coview.exceptions import ViewsError
 from coview.labels import encode_labels
 from coview.parameters import per_view

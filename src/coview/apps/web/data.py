@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from coview.apps.web.held import Held
-from coview.data.checks import listed
 from coview.data.files import read_views
 from coview.data.lazy import LazyViews
 from coview.data.table_files import TABLES, read_columns
 from coview.data.tables import read_table
 from coview.data.views import Views
+from coview.data.wording import listed
 from coview.exceptions import ViewsError
 
 __all__ = ["read_objects"]

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from coview.data.checks import listed
 from coview.data.views import Views
+from coview.data.wording import listed
 from coview.exceptions import ViewsError
 from coview.online.hashing import hash_row
 from coview.retrieval.encode import known_words

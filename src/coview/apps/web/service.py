@@ -18,9 +18,9 @@ from scipy import sparse
 from coview._version import __version__
 from coview.apps.web.held import Held
 from coview.apps.web.rows import Gate, rows_to_views, stack_views
-from coview.data.checks import listed
 from coview.data.plain import plain
 from coview.data.views import Views
+from coview.data.wording import listed
 from coview.exceptions import ViewsError
 from coview.retrieval.encode import feature_names, last_step
 
