@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import check_classification_targets
 
+from coview.data.gaps import is_gap
 from coview.data.wording import listed, short
-from coview.metrics.labels import is_gap
 
 __all__ = ["UNLABELLED", "LabelledScoreMixin", "encode_labels", "named"]
 

@@ -142,8 +142,8 @@ def _described(made: Any, y: Any) -> dict[str, Any]:
 
 
 def _against(y: Any, labels: Any) -> dict[str, float]:
+    from coview.data.gaps import is_gap
     from coview.metrics import clustering_accuracy, normalized_mutual_info
-    from coview.metrics.labels import is_gap
 
     known = [i for i, label in enumerate(y.tolist()) if not is_gap(label)]
     if not known:

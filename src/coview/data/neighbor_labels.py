@@ -20,6 +20,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 
+from coview.data.gaps import is_gap
 from coview.data.link_graph import LinkGraph, scale_rows
 from coview.data.wording import short
 from coview.exceptions import ViewsError
@@ -139,7 +140,4 @@ def join_labels(
 
 
 def _no_label(label: Any) -> bool:
-    # NA is known by its name, since pandas is not imported here and NA refuses to be compared
-    if label is None or type(label).__name__ == "NAType":
-        return True
-    return isinstance(label, Real) and not isinstance(label, (bool, np.bool_)) and (label != label or label == -1)
+    return is_gap(label) or (isinstance(label, Real) and not isinstance(label, bool) and label == -1)

@@ -18,7 +18,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from coview.data.arrays import is_frame
-from coview.metrics.labels import is_gap
+from coview.data.gaps import is_gap
 
 __all__ = ["hierarchical_f1", "hierarchical_precision_recall_f1"]
 

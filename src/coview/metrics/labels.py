@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["as_labels", "encode", "is_gap"]
+from coview.data.gaps import is_gap
+
+__all__ = ["as_labels", "encode"]
 
 
 def as_labels(name: str, labels: Any) -> np.ndarray:
@@ -52,18 +54,6 @@ def encode(*arrays: np.ndarray) -> tuple[list[np.ndarray], int]:
         joined = np.array([book.setdefault(label, len(book)) for array in arrays for label in array.tolist()])
         n_codes = len(book)
     return np.split(joined, np.cumsum([len(array) for array in arrays[:-1]])), n_codes
-
-
-def is_gap(label: Any) -> bool:
-    """Tell whether a label stands for "no label": None, NaN, or pandas' NA.
-
-    Examples
-    --------
-    >>> is_gap(None), is_gap(float("nan")), is_gap("a"), is_gap(0)
-    (True, True, False, False)
-    """
-    # NA is known by its name, since pandas is not imported here and NA refuses to be compared
-    return label is None or type(label).__name__ == "NAType" or bool(label != label)
 
 
 def _keep_types(labels: Any) -> Any:

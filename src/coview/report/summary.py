@@ -15,11 +15,11 @@ from scipy import sparse
 from sklearn.base import is_regressor
 
 from coview.base import check_count
+from coview.data.gaps import is_gap
 from coview.data.lazy import LazyViews
 from coview.data.plain import plain
 from coview.data.views import Views
 from coview.labels import encode_labels
-from coview.metrics.labels import is_gap
 from coview.report.about import about_model, how_to_reproduce
 from coview.report.contributions import ViewReadings, contributions, read_by_view
 from coview.report.groups import about_groups, about_ontology
