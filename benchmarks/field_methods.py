@@ -273,6 +273,9 @@ def coview_methods(names: list[str]) -> Iterator[tuple[str, Callable[..., Any]]]
         X = Views({name: positive(part) for name, part in given.items()})
         return kmeans(dense(coview.CoPLSA(k, random_state=seed).fit_transform(X)), k, seed)
 
+    def wrapped(make: Any, given: Any, ready: Any, k: int, seed: int) -> np.ndarray:
+        return make(cluster.KMeans(k, n_init=10, random_state=seed)).fit_predict(Views(ready))
+
     def auto(given: Any, ready: Any, k: int, seed: int) -> Any:
         model = coview.ConsensusClustering(k, estimators="auto", random_state=seed).fit(Views(given))
         return model.labels_, model.member_labels_
@@ -283,12 +286,14 @@ def coview_methods(names: list[str]) -> Iterator[tuple[str, Callable[..., Any]]]
     yield "CCAClustering", partial(measured, coview.CCAClustering, names)
     yield "ConsensusClustering", partial(measured, coview.ConsensusClustering, names)
     graph = coview.CoRegularizedSpectralClustering
-    for form in ("centroid", "pairwise", "joined", "sum"):
+    for form in ("centroid", "pairwise", "joined", "sum", "stacked"):
         yield f"CoRegularizedSpectral {form}", partial(measured, partial(graph, form=form), names)
     yield "SphericalKMeans", partial(measured, coview.SphericalKMeans, names)
     for name in names:
         yield f"SphericalKMeans of {name}", partial(measured, coview.SphericalKMeans, [name])
         yield f"CoRegularizedSpectral of {name}", partial(measured, partial(graph, form="joined"), [name])
+    for name in ("BestView", "ConcatenatedViews"):
+        yield f"{name} of k-means", partial(wrapped, getattr(coview, name))
     yield AUTO, auto  # last: where it is there, all is
 
 

@@ -10,7 +10,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 
-from coview.baselines.affinity import Graph, Scaling, drawn_vectors, edges_to, leading_vectors, neighbour_graph
+from coview.baselines.affinity import (
+    Graph,
+    Scaling,
+    drawn_vectors,
+    edges_to,
+    leading_vectors,
+    neighbour_graph,
+    neighbours_by_default,
+)
 
 
 def dense_affinity(rows: np.ndarray, k: int) -> np.ndarray:
@@ -132,3 +140,25 @@ def test_new_rows_lean_on_their_nearest_and_old_ones_on_themselves():
 )
 def test_the_scaling_follows_the_values(matrix, metric):
     assert Scaling.learned(matrix).metric == metric
+
+
+def test_rows_with_nothing_in_common_have_no_edge():
+    """Of cosines all such rows are equally far, and which of them are the nearest is chance."""
+    rows = Scaling.learned(np.eye(8)).rows(np.kron(np.eye(2), np.array([[3.0, 1, 1], [1, 2, 1], [1, 1, 4]])))
+    everyone = np.ones(6, dtype=bool)
+    apart = np.kron(np.eye(2), np.ones((3, 3))) == 0
+    assert neighbour_graph(rows, everyone, 5).toarray()[apart].min() > 0.01
+    assert neighbour_graph(rows, everyone, 5, cosine=True).toarray()[apart].max() == 0
+    assert edges_to(rows[:1] * 0.9, everyone[:1], rows, 5, cosine=True).toarray()[0, 3:].max() < 1e-5
+
+
+def test_a_row_at_right_angles_to_all_keeps_a_faint_edge():
+    graph = neighbour_graph(np.eye(5), np.ones(5, dtype=bool), 2, cosine=True).toarray()
+    assert graph.sum(axis=1).min() > 0
+    assert graph.max() < 1e-5
+
+
+@pytest.mark.parametrize("n", [12, 100, 1000, 100_000])
+def test_texts_have_more_neighbours_but_not_everyone(n):
+    few, many = neighbours_by_default(False, n, 5), neighbours_by_default(True, n, 5)
+    assert few == 10 <= many <= max(10, min(90, n // 4))

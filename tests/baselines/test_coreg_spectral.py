@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.cluster import KMeans
 
 from coview import CoRegularizedSpectralClustering, Views, clustering_accuracy
+from coview.baselines.affinity import unit_length
 
-FORMS = ("pairwise", "centroid", "sum", "joined")
+FORMS = ("pairwise", "centroid", "sum", "joined", "stacked")
 
 
 def rings(n: int = 300, seed: int = 0) -> tuple[Views, np.ndarray]:
@@ -105,3 +106,34 @@ def test_sparse_and_dense_counts_agree():
 def test_bad_parameters_are_refused(change, sentence):
     with pytest.raises(ValueError, match=sentence):
         CoRegularizedSpectralClustering(**change).fit(rings()[0])
+
+
+def test_stacked_has_a_part_for_every_graph_and_each_counts_as_it_should():
+    X, _ = rings()
+    model = CoRegularizedSpectralClustering(2, form="stacked", view_weights={"blobs": 3}, random_state=0).fit(X)
+    parts = np.split(model.embedding_, 4, axis=1)
+    squares = np.array([(part**2).sum(axis=1) for part in parts])
+    assert_allclose(squares, np.array([[1], [3], [2], [2]]) / 8 * np.ones(len(X)))
+    for part, form in ((parts[2], "joined"), (parts[3], "sum")):
+        alone = CoRegularizedSpectralClustering(2, form=form, view_weights={"blobs": 3}, random_state=0).fit(X)
+        shape = unit_length(unit_length(part) / np.maximum(alone.eigenvalues_["all"], 1e-12))
+        assert_allclose(shape, alone.embedding_, atol=1e-6)
+
+
+def test_stacked_withstands_views_of_noise():
+    rng = np.random.default_rng(1)
+    y = np.arange(300) % 3
+    good = 3.0 * np.eye(3)[y] + rng.normal(size=(300, 3))
+    X = Views(good=good, noise=rng.normal(size=(300, 4)), more=rng.normal(size=(300, 4)))
+    found = {
+        form: clustering_accuracy(y, CoRegularizedSpectralClustering(3, form=form, random_state=0).fit(X).labels_)
+        for form in ("stacked", "sum", "centroid")
+    }
+    assert found["stacked"] > max(0.85, found["sum"] + 0.1, found["centroid"] + 0.1)
+
+
+def test_stacked_of_one_view_has_one_part():
+    X, y = rings()
+    model = CoRegularizedSpectralClustering(2, form="stacked", random_state=0).fit(X["ring"])
+    assert model.embedding_.shape == (len(X), 2)
+    assert clustering_accuracy(y, model.labels_) > 0.95

@@ -2,7 +2,8 @@
 
 An edge joins two objects if one is among the k nearest of the other, with the weight exp(-d^2 / (s_i s_j)), s_i the
 distance of i to its k-th neighbour (Zelnik-Manor and Perona 2004), halved where only one of the two names the other.
-Where s_i s_j is 0, in a pile of equal rows, equal rows have weight 1 and others none.
+Where s_i s_j is 0, in a pile of equal rows, equal rows have weight 1 and others none. Of cosines, rows that have
+nothing in common have no edge, whatever their rank: all such rows are equally far.
 The graph enters as
 
     S = D^-1/2 (A + t/n 11') D^-1/2,     D = diag(row sums + t)
@@ -33,9 +34,12 @@ __all__ = [
     "leading_vectors",
     "nearest",
     "neighbour_graph",
+    "neighbours_by_default",
     "unit_length",
 ]
 
+FEW = 10  # neighbours in a view of measurements
+SOME, MANY = 40, 90  # fewest and most neighbours by cosines
 _ZERO = 1e-6  # distances below this share of the k-th are none
 _SMALL = 400  # objects up to which a dense decomposition is as quick, and surer
 _FAINT = 1e-6  # weight that keeps an object beside a pile in the graph, far below any that counts
@@ -120,6 +124,22 @@ class Graph:
         return self.weights @ block + np.multiply.outer(self.lift, self.lift @ block)
 
 
+def neighbours_by_default(cosine: bool, n_objects: int, n_clusters: int) -> int:
+    """Neighbours where their number is not given: 10 of measurements; by cosines half of the mean size of a cluster.
+
+    Short distances between measurements say much. Two texts on one matter share few words by chance, and with few
+    neighbours their graph falls into islands of near copies; hence 40 to 90 of them, but no more than a fourth of all.
+
+    Examples
+    --------
+    >>> neighbours_by_default(False, 1000, 5), neighbours_by_default(True, 1000, 8), neighbours_by_default(True, 100, 3)
+    (10, 62, 25)
+    """
+    if not cosine:
+        return FEW
+    return max(min(int(np.clip(n_objects // (2 * n_clusters), SOME, MANY)), n_objects // 4), FEW)
+
+
 def nearest(rows: Any, k: int, among: Any = None) -> tuple[np.ndarray, np.ndarray]:
     """Distances and positions of the k nearest rows: of the other rows, or of those in `among` for new rows."""
     index = NearestNeighbors(n_neighbors=k, algorithm="brute" if sparse.issparse(rows) else "auto")
@@ -128,7 +148,7 @@ def nearest(rows: Any, k: int, among: Any = None) -> tuple[np.ndarray, np.ndarra
     return index.fit(among).kneighbors(rows)
 
 
-def neighbour_graph(rows: Any, known: np.ndarray, n_neighbors: int) -> Any:
+def neighbour_graph(rows: Any, known: np.ndarray, n_neighbors: int, *, cosine: bool = False) -> Any:
     """Affinity (objects x objects, CSR, symmetric) of each object and its nearest; rows not known have no edges.
 
     Parameters
@@ -139,6 +159,8 @@ def neighbour_graph(rows: Any, known: np.ndarray, n_neighbors: int) -> Any:
         Which rows say anything, see `Scaling.known`.
     n_neighbors : int
         Neighbours of each object; fewer where there are fewer objects.
+    cosine : bool, default=False
+        Rows at right angles have nothing in common, and no edge.
 
     Examples
     --------
@@ -152,18 +174,22 @@ def neighbour_graph(rows: Any, known: np.ndarray, n_neighbors: int) -> Any:
     k = min(n_neighbors, len(have) - 1)
     if k < 1:
         return sparse.csr_array((n, n))
-    distances, positions = nearest(rows if len(have) == n else for_sklearn(take_rows(rows, have)), k)
+    some = rows if len(have) == n else for_sklearn(take_rows(rows, have))
+    distances, positions = nearest(some, k)
     reach = distances[:, -1]
     product = reach[:, None] * reach[positions]
     gaps = np.divide(distances**2, product, out=np.where(distances > 0, np.inf, 0.0), where=product > 0)
     weights = np.exp(-gaps)
+    if cosine:
+        squares = _squares(some)
+        weights[_apart(distances, squares, squares[positions])] = 0.0
     weights[weights.max(axis=1) < _FAINT] = _FAINT  # nothing is near: without an edge an object would have no say
     of = np.repeat(have, k)
     one_way = sparse.csr_array((weights.ravel(), (of, have[positions.ravel()])), shape=(n, n))
     return ((one_way + one_way.T) * 0.5).tocsr()
 
 
-def edges_to(rows: Any, known: np.ndarray, among: Any, n_neighbors: int) -> Any:
+def edges_to(rows: Any, known: np.ndarray, among: Any, n_neighbors: int, *, cosine: bool = False) -> Any:
     """Weights (new rows x fitted rows, CSR) by which new rows lean on fitted ones; those of a known row sum to one.
 
     A row that equals a fitted one leans on that one alone, so that fitted objects stay where they are.
@@ -172,10 +198,13 @@ def edges_to(rows: Any, known: np.ndarray, among: Any, n_neighbors: int) -> Any:
     k = min(n_neighbors, among.shape[0])
     if not have.size:
         return sparse.csr_array((rows.shape[0], among.shape[0]))
-    distances, positions = nearest(for_sklearn(take_rows(rows, have)), k, among)
+    some = for_sklearn(take_rows(rows, have))
+    distances, positions = nearest(some, k, among)
     reach = np.maximum(distances[:, -1:], 1e-12)
     same = distances <= _ZERO * np.maximum(reach, 1.0)
     weights = np.where(same.any(axis=1, keepdims=True), same, np.exp(-((distances / reach) ** 2)))
+    if cosine:
+        weights[_apart(distances, _squares(some), _squares(among)[positions])] *= _FAINT
     weights = weights / weights.sum(axis=1, keepdims=True)
     of = np.repeat(have, k)
     return sparse.csr_array((weights.ravel(), (of, positions.ravel())), shape=(rows.shape[0], among.shape[0]))
@@ -235,6 +264,17 @@ def unit_length(rows: np.ndarray) -> np.ndarray:
     """Rows of length 1; those of none stay."""
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(length > 1e-12, length, 1.0)
+
+
+def _squares(rows: Any) -> np.ndarray:
+    """Squared length of each row."""
+    return np.asarray((rows.multiply(rows) if sparse.issparse(rows) else rows * rows).sum(axis=1)).ravel()
+
+
+def _apart(distances: np.ndarray, squares: np.ndarray, of_near: np.ndarray) -> np.ndarray:
+    """Which neighbours stand at right angles to a row: the squared distance is the sum of the squares."""
+    total = squares[:, None] + of_near
+    return np.abs(total - distances**2) <= _ZERO * total
 
 
 def _signs(vectors: np.ndarray) -> np.ndarray:

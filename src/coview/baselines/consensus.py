@@ -78,7 +78,7 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     estimators_ : dict
         Fitted clusterer of each view, or of each member that was kept.
     members_ : dict of lists
-        With `estimators`, a table: "name", "family", "weight", "telling", "stability", "agreement" (which is not
+        With `estimators`, a table: "name", "weight", "telling", "stability", "agreement" (which is not
         weighed) and "dropped" (why, or None) of each member.
     member_labels_ : dict of ndarray (n_objects,)
         With `estimators`, the clusters of the training objects by each member that was fitted.

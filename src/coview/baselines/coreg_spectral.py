@@ -6,14 +6,18 @@ With S_v the normalised graph of view v (`affinity.py`) and U_v its leading eige
     centroid   maximise sum_v a_v (tr(U_v' S_v U_v) + weight tr(U_v U_v' U* U*'))
     sum        maximise tr(U' S U): S of one graph, all views' graphs added with weights a_v
     joined     maximise tr(U' S U): S of one graph of neighbours by all views side by side
+    stacked    maximise each tr(U' S U): of every view's graph, of their sum and of the joined one
 
 In the first two each U_v in turn is the leading eigenvectors of S_v plus the pulls of the others, a sparse matrix and a
-low rank; then k-means on the rows, scaled to length 1. Nothing of size objects x objects is formed, except for the
-first eigenvectors of at most 400 objects, where a dense matrix is as quick.
+low rank; then k-means on the rows, scaled to length 1. "stacked" puts all those U side by side, each column times its
+eigenvalue and then each row of a part scaled to length 1: where one graph has no cut worth the name, the others decide.
+Nothing of size objects x objects is formed, except for the first eigenvectors of at most 400 objects, where a dense
+matrix is as quick.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -26,20 +30,19 @@ from coview.base import MultiViewEstimator, base_seed, check_count, check_option
 from coview.baselines.affinity import (
     Graph,
     Scaling,
-    drawn_vectors,
     edges_to,
     leading_vectors,
     neighbour_graph,
+    neighbours_by_default,
     unit_length,
 )
+from coview.baselines.coreg_rounds import Rounds
 from coview.data.arrays import take_rows
 from coview.data.views import Views
 from coview.parameters import per_view
 from coview.starts import for_sklearn
 
 __all__ = ["CoRegularizedSpectralClustering"]
-
-FEWEST, MOST = 10, 30  # neighbours where their number is not given
 
 
 class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
@@ -49,15 +52,16 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
     ----------
     n_clusters : int, default=8
         Number of clusters, and of eigenvectors of each view.
-    form : {"pairwise", "centroid", "sum", "joined"}, default="centroid"
+    form : {"pairwise", "centroid", "sum", "joined", "stacked"}, default="centroid"
         What the eigenvectors of a view are drawn to: those of each other view, or a common set. With "sum" there is
         one graph, those of the views added up; with "joined" one graph of neighbours by all views side by side, each
-        of the same mean length.
+        of the same mean length. "stacked" takes the eigenvectors of all these graphs together: the safest where it is
+        not known which views matter.
     weight : float, default=0.1
         How strongly; 0 leaves the views alone until k-means.
     n_neighbors : int or None, default=None
-        Neighbours of each object in a graph; None is half of the mean size of a cluster, at least 10 and at most 30. Of
-        texts fewer than that make islands of near copies.
+        Neighbours of each object in a graph. None is 10 where distances are Euclidean, and half of the mean size of a
+        cluster by cosines, 40 to 90 but at most a fourth of the objects: of texts fewer make islands of near copies.
     metric : {"auto", "cosine", "standard", "euclidean"} or {view: metric}, default="auto"
         What near means: cosine, Euclidean distance of columns scaled to variance 1, or of the values as they are.
         "auto" is cosine for sparse views and for dense ones that are mostly zeros and never negative, else "standard".
@@ -79,14 +83,18 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
     ----------
     labels_ : ndarray (n_objects,)
         Cluster of each training object.
-    embedding_ : ndarray (n_objects, n_clusters x number of views, or n_clusters)
-        Eigenvectors, rows of length 1: what k-means saw.
+    embedding_ : ndarray (n_objects, n_clusters x number of parts)
+        Eigenvectors, rows of length 1: what k-means saw. "pairwise" has a part for each view, "stacked" two more, for
+        the joined graph and for the sum, if there are several views; the other forms have one part.
     eigenvalues_ : dict of ndarray
-        Leading eigenvalues of the graphs as they are drawn, by view ("sum" has one entry, "all").
+        Leading eigenvalues of the graphs as they are drawn, by view ("sum" and "joined" have one entry, "all";
+        "stacked" has those of the graphs by themselves).
     cluster_centers_ : ndarray (n_clusters, columns of the embedding)
         Centres of k-means.
-    n_neighbors_ : int
-        Number of neighbours.
+    n_neighbors_ : dict
+        Number of neighbours by view.
+    joint_neighbors_ : int
+        Number of neighbours by all views side by side.
     scalings_ : dict
         How each view's rows are scaled: metric, mean and deviation.
     neighbours_ : dict of matrices
@@ -157,22 +165,27 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
             raise ValueError(f"n_samples={len(views)} should be >= n_clusters={self.n_clusters}.")
         weights = per_view("view_weights", self.view_weights, self.view_names_)
         seed = base_seed(self.random_state)
-        self.n_neighbors_ = self.n_neighbors or int(np.clip(len(views) // (2 * self.n_clusters), FEWEST, MOST))
         self._scale(views, weights)
-        if self.form in ("sum", "joined"):
-            graph = Graph.of(self._one_graph(views, weights), self.lift)
-            found, vectors = leading_vectors(graph, self.n_clusters, seed)
-            values, objective = {"all": found}, [float(found.sum())]
+        self.n_neighbors_ = {name: self._count([name], len(views)) for name in views.names}
+        self.joint_neighbors_ = self._count(views.names, len(views))
+        if self.form == "stacked":
+            vectors, objective = self._stacked(views, weights, seed)
+        elif self.form in ("sum", "joined"):
+            graph = self._joined(views) if self.form == "joined" else self._sum(self._graphs(views), weights)
+            found, vectors = leading_vectors(Graph.of(graph, self.lift), self.n_clusters, seed)
+            self.eigenvalues_, objective = {"all": found}, [float(found.sum())]
         else:
             graphs = [Graph.of(part, self.lift) for part in self._graphs(views)]
-            search = _Search(graphs, weights, self.n_clusters, seed)
-            vectors, objective = search.run(self.form, float(self.weight), self.max_iter, float(self.tol))
-            values = dict(zip(views.names, search.values))
-        self.eigenvalues_ = values
-        self.embedding_ = unit_length(vectors)
+            rounds = Rounds(graphs, weights, self.n_clusters, seed)
+            vectors, objective = rounds.run(self.form, float(self.weight), self.max_iter, float(self.tol))
+            self.eigenvalues_ = dict(zip(views.names, rounds.values))
+        self.embedding_ = vectors if self.form == "stacked" else unit_length(vectors)
         clusterer = KMeans(self.n_clusters, n_init=self.n_init, random_state=seed).fit(self.embedding_)
-        self.labels_ = clusterer.labels_.astype(np.int64)
         self.cluster_centers_ = clusterer.cluster_centers_
+        if self.form == "stacked":  # an object is placed by the parts that it has
+            self.labels_ = self._nearest_centre(self.embedding_)
+        else:
+            self.labels_ = clusterer.labels_.astype(np.int64)
         self.history_ = {"objective": objective}
         self.n_iter_ = len(objective) - 1
         return self
@@ -187,22 +200,11 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
             scaling = Scaling(**self.scalings_[name])
             rows[name] = scaling.absent(scaling.rows(matrix), views.present[:, v])
             known[name] = scaling.known(rows[name], views.present[:, v])
+        if self.form == "stacked":
+            return self._nearest_centre(self._stacked_place(rows, known, weights))
         if self.form == "joined":
-            among = _beside({name: self.neighbours_[name] for name in rows}, self.joint_scales_)
-            anyone = np.any(list(known.values()), axis=0)
-            edges = edges_to(_beside(rows, self.joint_scales_), anyone, among, self.n_neighbors_)
-            placed = edges @ self.embedding_
-        else:
-            placed = np.zeros((len(views), self.embedding_.shape[1]))
-            for name, part in rows.items():
-                near = self.neighbour_rows_[name]
-                among = for_sklearn(take_rows(self.neighbours_[name], near))
-                edges = edges_to(part, known[name], among, self.n_neighbors_)
-                placed += weights[name] * (edges @ self.embedding_[near])
-        placed = unit_length(placed)
-        # the centres themselves are inside the sphere: compare as k-means does
-        gaps = (self.cluster_centers_**2).sum(axis=1) - 2 * placed @ self.cluster_centers_.T
-        return gaps.argmin(axis=1)
+            return self._nearest_centre(unit_length(self._by_all(rows, known) @ self.embedding_))
+        return self._nearest_centre(unit_length(self._by_each(rows, known, weights, self.embedding_)))
 
     # -- pieces
 
@@ -211,7 +213,7 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
             check_count(name, getattr(self, name))
         if self.n_neighbors is not None:
             check_count("n_neighbors", self.n_neighbors)
-        check_option("form", self.form, ("pairwise", "centroid", "sum", "joined"))
+        check_option("form", self.form, ("pairwise", "centroid", "sum", "joined", "stacked"))
         for name in ("weight", "lift", "tol"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} must be a number of at least 0, got {getattr(self, name)!r}.")
@@ -235,23 +237,99 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
             self.neighbour_rows_[name] = have
             self.joint_scales_[name] = _joint_scale(self.neighbours_[name], weights[v])
 
+    def _cosine(self, names: Iterable[str]) -> bool:
+        """Whether near means a large cosine in all of these views."""
+        return all(self.scalings_[name]["metric"] == "cosine" for name in names)
+
+    def _count(self, names: Iterable[str], n_objects: int) -> int:
+        return self.n_neighbors or neighbours_by_default(self._cosine(names), n_objects, self.n_clusters)
+
+    def _near(self, name: str | None = None) -> dict[str, Any]:
+        """What `neighbour_graph` and `edges_to` have to know of a view, or of all side by side."""
+        counts: Any = self.n_neighbors_
+        if isinstance(counts, dict):
+            count = self.joint_neighbors_ if name is None else counts[name]
+        else:  # files of older versions have one number for all views
+            count = counts
+        return {"n_neighbors": count, "cosine": self._cosine(self.scalings_ if name is None else [name])}
+
     def _known(self, name: str, views: Views) -> np.ndarray:
         present = views.present[:, views.names.index(name)]
         return Scaling(**self.scalings_[name]).known(self.neighbours_[name], present)
 
     def _graphs(self, views: Views) -> list[Any]:
         return [
-            neighbour_graph(self.neighbours_[name], self._known(name, views), self.n_neighbors_) for name in views.names
+            neighbour_graph(self.neighbours_[name], self._known(name, views), **self._near(name))
+            for name in views.names
         ]
 
-    def _one_graph(self, views: Views, weights: np.ndarray) -> Any:
-        """Affinity by all views: of the rows side by side, or the sum of the views' graphs at the same mean degree."""
-        if self.form == "joined":
-            known = np.any([self._known(name, views) for name in views.names], axis=0)
-            return neighbour_graph(_beside(self.neighbours_, self.joint_scales_), known, self.n_neighbors_)
-        graphs = self._graphs(views)
+    def _joined(self, views: Views) -> Any:
+        """Affinity of the rows side by side."""
+        known = np.any([self._known(name, views) for name in views.names], axis=0)
+        return neighbour_graph(_beside(self.neighbours_, self.joint_scales_), known, **self._near())
+
+    def _sum(self, graphs: list[Any], weights: np.ndarray) -> Any:
+        """Sum of the views' affinities, each of the same mean degree."""
         masses = [max(float(part.sum()), 1e-12) for part in graphs]
-        return sum(part * (weight * len(views) / mass) for part, weight, mass in zip(graphs, weights, masses))
+        return sum(part * (weight * part.shape[0] / mass) for part, weight, mass in zip(graphs, weights, masses))
+
+    def _stacked(self, views: Views, weights: np.ndarray, seed: int) -> tuple[np.ndarray, list[float]]:
+        """Eigenvectors of all graphs side by side; the joined graph and the sum count half as much as all views."""
+        graphs = self._graphs(views)
+        heft = weights
+        if len(graphs) > 1:
+            graphs += [self._joined(views), self._sum(graphs, weights)]
+            heft = np.append(weights, [weights.sum() / 2] * 2)
+        found = [leading_vectors(Graph.of(part, self.lift), self.n_clusters, seed) for part in graphs]
+        self.eigenvalues_ = dict(zip(views.names, [values for values, _ in found]))
+        self.part_weights_ = heft / heft.sum()
+        vectors = self._beside_each_other([part * np.maximum(values, 0) for values, part in found])
+        return vectors, [float(sum(share * values.sum() for share, (values, _) in zip(self.part_weights_, found)))]
+
+    def _by_all(self, rows: dict[str, Any], known: dict[str, np.ndarray]) -> Any:
+        """Edges of new objects to fitted ones, by the given views side by side."""
+        among = _beside({name: self.neighbours_[name] for name in rows}, self.joint_scales_)
+        anyone = np.any(list(known.values()), axis=0)
+        return edges_to(_beside(rows, self.joint_scales_), anyone, among, **self._near())
+
+    def _by_each(
+        self, rows: dict[str, Any], known: dict[str, np.ndarray], weights: dict[str, float], vectors: np.ndarray
+    ) -> np.ndarray:
+        """Where new objects stand among `vectors` of the fitted ones, by each given view and added up."""
+        placed = np.zeros((next(iter(rows.values())).shape[0], vectors.shape[1]))
+        for name, part in rows.items():
+            near = self.neighbour_rows_[name]
+            among = for_sklearn(take_rows(self.neighbours_[name], near))
+            edges = edges_to(part, known[name], among, **self._near(name))
+            placed += weights[name] * (edges @ vectors[near])
+        return placed
+
+    def _stacked_place(
+        self, rows: dict[str, Any], known: dict[str, np.ndarray], weights: dict[str, float]
+    ) -> np.ndarray:
+        """Where new objects stand in every part; nowhere in those of views that are not given."""
+        parts = np.split(self.embedding_, len(self.part_weights_), axis=1)
+        placed = [np.zeros((next(iter(rows.values())).shape[0], part.shape[1])) for part in parts]
+        for v, name in enumerate(self.view_names_):
+            if name in rows:
+                placed[v] = self._by_each({name: rows[name]}, known, {name: 1.0}, parts[v])
+        if len(parts) > len(self.view_names_):
+            placed[-2] = self._by_all(rows, known) @ parts[-2]
+            placed[-1] = self._by_each(rows, known, weights, parts[-1])
+        return self._beside_each_other(placed)
+
+    def _beside_each_other(self, parts: list[np.ndarray]) -> np.ndarray:
+        """Parts with rows as long as the root of their weight: all of an object's together have length 1."""
+        return np.hstack([np.sqrt(share) * unit_length(part) for share, part in zip(self.part_weights_, parts)])
+
+    def _nearest_centre(self, placed: np.ndarray) -> np.ndarray:
+        """Nearest centre in the parts that an object has; the centres are inside the sphere: as k-means compares."""
+        count = len(self.part_weights_) if self.form == "stacked" else 1
+        gaps = np.zeros((len(placed), len(self.cluster_centers_)))
+        for part, centres in zip(np.split(placed, count, axis=1), np.split(self.cluster_centers_, count, axis=1)):
+            apart = (centres**2).sum(axis=1) - 2 * part @ centres.T
+            gaps += np.where(part.any(axis=1, keepdims=True) | (count == 1), apart, 0.0)
+        return gaps.argmin(axis=1)
 
 
 def _beside(rows: dict[str, Any], scales: dict[str, float]) -> Any:
@@ -263,64 +341,3 @@ def _joint_scale(rows: Any, weight: float) -> float:
     """Factor with which a view has the mean square `weight`."""
     squares = float((rows.multiply(rows) if sparse.issparse(rows) else rows * rows).sum())
     return float(np.sqrt(weight * rows.shape[0] / max(squares, 1e-12)))
-
-
-class _Search:
-    """The rounds of the pairwise and of the centroid form."""
-
-    def __init__(self, graphs: list[Graph], weights: np.ndarray, count: int, seed: int) -> None:
-        self.graphs, self.weights, self.count = graphs, weights, count
-        found = [leading_vectors(graph, count, seed) for graph in graphs]
-        self.values = [values for values, _ in found]
-        self.vectors = [vectors for _, vectors in found]
-
-    def run(self, form: str, weight: float, max_iter: int, tol: float) -> tuple[np.ndarray, list[float]]:
-        """Rounds until the objective rests; returns what k-means takes, and the objective by round."""
-        if form == "centroid":
-            self.common = self._common()
-        objective = [self._objective(form, weight)]
-        several = len(self.graphs) > 1 and weight > 0
-        for _ in range(max_iter):
-            if several:
-                self._round(form, weight)
-            objective.append(self._objective(form, weight))
-            if tol > 0 and objective[-1] - objective[-2] <= tol * abs(objective[-1]):
-                break
-        if form == "centroid":
-            return self.common, objective
-        shares = np.sqrt(self.weights)
-        return np.hstack([share * unit_length(part) for share, part in zip(shares, self.vectors)]), objective
-
-    def _round(self, form: str, weight: float) -> None:
-        for v, graph in enumerate(self.graphs):
-            if form == "pairwise":
-                pulls = [(weight * self.weights[w], self.vectors[w]) for w in range(len(self.graphs)) if w != v]
-            else:
-                pulls = [(weight, self.common)]
-            self.values[v], self.vectors[v] = drawn_vectors(graph, self.vectors[v], pulls)
-        if form == "centroid":
-            self.common = self._common()
-
-    def _common(self) -> np.ndarray:
-        """Leading eigenvectors of sum_v a_v U_v U_v': left singular vectors of the U_v side by side."""
-        beside = np.hstack([np.sqrt(share) * part for share, part in zip(self.weights, self.vectors)])
-        values, turn = np.linalg.eigh(beside.T @ beside)
-        kept = np.argsort(-values)[: self.count]
-        return beside @ (turn[:, kept] / np.sqrt(np.maximum(values[kept], 1e-12)))
-
-    def _objective(self, form: str, weight: float) -> float:
-        total = sum(
-            share * float(np.vdot(part, graph @ part))
-            for share, graph, part in zip(self.weights, self.graphs, self.vectors)
-        )
-        if form == "centroid":
-            pull = sum(
-                share * float(((part.T @ self.common) ** 2).sum()) for share, part in zip(self.weights, self.vectors)
-            )
-        else:
-            pull = sum(
-                self.weights[v] * self.weights[w] * float(((self.vectors[v].T @ self.vectors[w]) ** 2).sum())
-                for v in range(len(self.vectors))
-                for w in range(v)
-            )
-        return total + weight * pull

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from coview.baselines.coreg_spectral import FEWEST, MOST
 from coview.baselines.evidence import MOST_ASKED, MOST_SCORES, agreements, member_weights, telling, witnesses
 from coview.baselines.members import Member, auto_members, preparation, prepared
 from coview.data.views import Views
@@ -25,6 +24,7 @@ __all__ = ["Ensemble", "as_members", "fit_ensemble"]
 
 SHARE = 0.8  # of the objects that another fit sees
 AGAIN = 2  # other fits
+FEWEST, MOST = 10, 30  # neighbours that are asked about an object's cluster
 MANY = 2000  # objects above which there is one other fit, and most that it sees
 
 
@@ -42,7 +42,7 @@ class Ensemble:
         found = {}
         for name, estimator in self.estimators.items():
             about = self.views[name]
-            shown = Member(name, "", estimator, tuple(about["names"]), about["prepared"]).shown(views, ready)
+            shown = Member(name, estimator, tuple(about["names"]), about["prepared"]).shown(views, ready)
             if shown is not None:
                 known = shown.present.any(axis=1)
                 found[name] = np.where(known, estimator.predict(shown), -1)
@@ -65,7 +65,7 @@ def as_members(estimators: Any, views: Views, n_clusters: int, seed: int) -> tup
         model = clone(estimator)
         if model.get_params().get("random_state", seed) is None:
             model.set_params(random_state=seed)
-        found.append(Member(name, name, model, views.names, prepared=False))
+        found.append(Member(name, model, views.names, prepared=False))
     names = [member.name for member in found]
     if not names or len(set(names)) < len(names):
         raise ValueError(f"estimators must name at least one member, each differently, got {names!r}.")
@@ -118,11 +118,10 @@ def fit_ensemble(
     if not labels:
         raise ValueError(f"No member could be fitted; the last one said: {last}") from last
     fitted = [member for member in members if member.name in labels]
-    families = [member.family for member in fitted]
-    told = _told(ready, list(labels.values()), families, n_clusters, seed)
+    told = _told(ready, list(labels.values()), n_clusters, seed)
     stable = np.array(list(stability.values()))
-    heft = member_weights(told, stable)
-    agree = agreements(list(labels.values()), families)
+    heft = member_weights(told, stable, np.array([member.prior for member in fitted]))
+    agree = agreements(list(labels.values()))
     table = _table(fitted, heft, {"telling": told, "stability": stable, "agreement": agree}, failed | skipped)
     if verbose:
         for name, weight in zip(table["name"], table["weight"]):
@@ -164,12 +163,12 @@ def _stability(estimator: Any, shown: Views, labels: np.ndarray, seed: int) -> f
     return float(np.mean(found))
 
 
-def _told(ready: Views, labels: list[np.ndarray], families: list[str], n_clusters: int, seed: int) -> np.ndarray:
+def _told(ready: Views, labels: list[np.ndarray], n_clusters: int, seed: int) -> np.ndarray:
     """Evidence from all views; of many objects with many clusters, fewer are asked about."""
     numbers = sum(int(part.max()) + 1 for part in labels) * 2 * len(ready.names)  # of each object
     n_asked = int(np.clip(MOST_SCORES // max(numbers, 1), MOST_ASKED // 10, MOST_ASKED))
     n_neighbors = int(np.clip(len(ready) // (2 * n_clusters), FEWEST, MOST))
-    return telling(witnesses(ready, n_neighbors, n_asked, seed), labels, families)
+    return telling(witnesses(ready, n_neighbors, n_asked, seed), labels)
 
 
 def _table(
@@ -177,7 +176,6 @@ def _table(
 ) -> dict[str, list[Any]]:
     table: dict[str, list[Any]] = {
         "name": [member.name for member in fitted] + list(out),
-        "family": [member.family for member in fitted] + [None] * len(out),
         "weight": heft.tolist() + [0.0] * len(out),
     }
     for name, values in evidence.items():

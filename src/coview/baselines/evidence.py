@@ -11,15 +11,15 @@ The likeliest z is the guess, and its normalised mutual information with the clu
 | evidence | what is asked |
 |---|---|
 | own | told with the trust that suits this clustering: a view may speak where the others say little |
-| common | told with the trust that suits all clusterings, each family counting once: views bear it out as others |
+| common | told with the trust that suits all clusterings together: views bear it out as they do others |
 | stability | the member fitted again on most of the objects: mutual information with its clusters of all of them |
 
-    telling = (own x own x common)^(1/3)     worth = telling x stability^(1/4)
+    telling = (own x common)^(1/2)     worth = prior x telling x stability^(1/4)
     weight = (worth / largest worth)^24, 0 below a fifth
 
 With the first alone any cut through one view would be told well, by that view; hence the second.
-Agreement with members of other families is shown and not weighed: of rings only one kind of member is right, and all
-others agree more with each other.
+Agreement with other members is shown and not weighed: of rings only one kind of member is right, and all others agree
+more with each other.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from scipy import sparse
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from coview.baselines.affinity import Scaling, nearest
+from coview.baselines.affinity import FEW, Scaling, nearest
 from coview.data.arrays import take_rows
 from coview.data.views import Views
 from coview.metrics import normalized_mutual_info
@@ -65,6 +65,8 @@ class Witness:
 def witnesses(views: Views, n_neighbors: int, n_asked: int = MOST_ASKED, seed: int = 0) -> list[Witness]:
     """Prepare all views; the same objects are asked about in each.
 
+    Of measurements at most 10 neighbours are asked, since short distances say more there.
+
     Examples
     --------
     >>> import numpy as np
@@ -81,11 +83,12 @@ def witnesses(views: Views, n_neighbors: int, n_asked: int = MOST_ASKED, seed: i
         scaling = Scaling.learned(matrix)
         rows = scaling.rows(matrix)
         known = scaling.known(rows, views.present[:, v])
-        found.append(Witness(rows, known, asked, _neighbours(rows, known, asked, n_neighbors)))
+        count = n_neighbors if scaling.metric == "cosine" else min(n_neighbors, FEW)
+        found.append(Witness(rows, known, asked, _neighbours(rows, known, asked, count)))
     return found
 
 
-def telling(seen: Sequence[Witness], labels: Sequence[np.ndarray], families: Sequence[str]) -> np.ndarray:
+def telling(seen: Sequence[Witness], labels: Sequence[np.ndarray]) -> np.ndarray:
     """How well each clustering is told from all views: trust that suits it, and trust that suits all of them.
 
     Examples
@@ -93,14 +96,13 @@ def telling(seen: Sequence[Witness], labels: Sequence[np.ndarray], families: Seq
     >>> import numpy as np
     >>> X = Views(a=np.repeat([[0.0], [9.0]], 10, axis=0) + np.arange(20)[:, None] / 99)
     >>> real, chance = np.repeat([0, 1], 10), np.random.default_rng(0).integers(0, 2, 20)
-    >>> told = telling(witnesses(X, 3), [real, chance], ["a", "b"])
+    >>> told = telling(witnesses(X, 3), [real, chance])
     >>> round(float(told[0]), 6), bool(told[1] < 0.5)
     (1.0, True)
     """
     cases = [_Case.of(seen, part) for part in labels]
-    shares = [1.0 / list(families).count(family) for family in families]
-    common = _trust(cases, shares)
-    return np.array([np.cbrt(case.told(_trust([case], [1.0])) ** 2 * case.told(common)) for case in cases])
+    common = _trust(cases)
+    return np.array([np.sqrt(case.told(_trust([case])) * case.told(common)) for case in cases])
 
 
 def centroid_scores(rows: Any, labels: np.ndarray, n_clusters: int, asked: np.ndarray) -> np.ndarray:
@@ -146,33 +148,28 @@ def neighbour_scores(neighbours: np.ndarray, labels: np.ndarray, n_clusters: int
     return np.log(np.maximum(votes + FAINT * sizes, 1e-12) / (votes.sum(axis=1, keepdims=True) + FAINT))
 
 
-def agreements(labels: Sequence[np.ndarray], families: Sequence[str]) -> np.ndarray:
-    """Mean agreement of each clustering with the other families, each family the mean of its members.
+def agreements(labels: Sequence[np.ndarray]) -> np.ndarray:
+    """Mean mutual information of each clustering with the others, where both know; 1 for one alone.
 
     Examples
     --------
     >>> import numpy as np
     >>> a, b = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
-    >>> agreements([a, a, a, b], ["graph", "graph", "angle", "topics"]).round(2)
-    array([0.5, 0.5, 0.5, 0. ])
+    >>> agreements([a, a, b]).round(2)
+    array([0.5, 0.5, 0. ])
     """
     n = len(labels)
-    shared = np.eye(n)
+    if n == 1:
+        return np.ones(1)
+    shared = np.zeros((n, n))
     for i in range(n):
         for j in range(i):
             both = (labels[i] >= 0) & (labels[j] >= 0)
             shared[i, j] = shared[j, i] = normalized_mutual_info(labels[i][both], labels[j][both]) if both.any() else 0
-    found = np.zeros(n)
-    for i in range(n):
-        others = sorted(set(families) - {families[i]})
-        means = [np.mean([shared[i, j] for j in range(n) if families[j] == family]) for family in others]
-        if not means:  # one family: its other members have to do
-            means = [shared[i, j] for j in range(n) if j != i]
-        found[i] = np.mean(means) if means else 1.0
-    return found
+    return shared.sum(axis=1) / (n - 1)
 
 
-def member_weights(told: np.ndarray, stable: np.ndarray) -> np.ndarray:
+def member_weights(told: np.ndarray, stable: np.ndarray, prior: Any = 1.0) -> np.ndarray:
     """Weights of members: the largest is 1, and those below a share of it are 0.
 
     Examples
@@ -181,7 +178,7 @@ def member_weights(told: np.ndarray, stable: np.ndarray) -> np.ndarray:
     >>> member_weights(np.array([0.6, 0.59, 0.4]), np.array([0.9, 0.9, 0.9])).round(2)
     array([1.  , 0.67, 0.  ])
     """
-    worth = told * np.maximum(stable, 0) ** STABILITY
+    worth = prior * told * np.maximum(stable, 0) ** STABILITY
     if not worth.max() > 0:
         return np.ones(len(worth))
     weights = (worth / worth.max()) ** SHARPNESS
@@ -236,16 +233,15 @@ class _Case:
         return float(normalized_mutual_info(self.labels, guess))
 
 
-def _trust(cases: Sequence[_Case], shares: Sequence[float]) -> np.ndarray:
+def _trust(cases: Sequence[_Case]) -> np.ndarray:
     """How far each opinion is trusted: the likeliest for these clusterings together, a convex problem."""
-    used = [(case, share) for case, share in zip(cases, shares) if len(case.labels)]
+    used = [case for case in cases if len(case.labels)]
     start = np.full(len(cases[0].opinions), 0.5)
-    total = sum(share for _, share in used)
 
     def loss(trust: np.ndarray) -> tuple[float, np.ndarray]:
-        parts = [(share / total, *case.loss(trust)) for case, share in used]
-        value = sum(share * part for share, part, _ in parts) + RIDGE * float(trust @ trust)
-        return value, sum(share * slope for share, _, slope in parts) + 2 * RIDGE * trust
+        parts = [case.loss(trust) for case in used]
+        value = sum(part for part, _ in parts) / len(parts) + RIDGE * float(trust @ trust)
+        return value, sum(slope for _, slope in parts) / len(parts) + 2 * RIDGE * trust
 
     if not used:
         return start

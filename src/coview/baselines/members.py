@@ -1,14 +1,15 @@
 """The members of a consensus that chooses for itself: different ideas of what a cluster is, each cheap to fit.
 
-| family | members |
+| member | idea |
 |---|---|
-| graph | spectral clustering: neighbours by all views side by side, the sum of the views' graphs, each view alone |
-| angle | spherical k-means; one k-means per view and their consensus |
+| graphs | spectral clustering by neighbours: of each view alone, of all views side by side, and of the views' sum |
+| sphere | spherical k-means: angles between rows |
 | correlation | k-means where the views correlate |
 | topics | clusters as distributions over features, for counts only |
 
-Views of counts are weighed by inverse document frequency first, and columns of measurements have variance 1. Members of
-one family make the same mistakes together, and so they count together when it is asked who agrees with whom.
+Views of counts are weighed by inverse document frequency first, and columns of measurements have variance 1. A graph of
+one view by itself is no member: which view a user has in mind cannot be told without labels, and all views' graphs
+together are rarely far from the best of them.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from coview.data.weighting import TfidfViews
 
 __all__ = ["Member", "auto_members", "counted_views", "preparation", "prepared"]
 
-MOST_VIEWS = 6  # views up to which each has a member of its own
+TRIED = 1.05  # what graphs are worth more than others if the evidence is the same, for they fail less often
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,10 @@ class Member:
     """A clusterer, and what it is shown."""
 
     name: str
-    family: str
     estimator: Any
     views: tuple[str, ...]
     prepared: bool = True  # sees views after `preparation`
+    prior: float = 1.0  # factor of its worth before any evidence
 
     def shown(self, given: Views, ready: Views) -> Views | None:
         """Views for the clusterer of those that are given; None where it knows none of them."""
@@ -94,34 +95,26 @@ def auto_members(views: Views, n_clusters: int, seed: int) -> tuple[list[Member]
     >>> import numpy as np
     >>> members, skipped = auto_members(Views(a=np.eye(4), b=-np.eye(4)), 2, seed=0)
     >>> [member.name for member in members]
-    ['joined', 'sum', 'graph of a', 'graph of b', 'sphere', 'correlation']
+    ['graphs', 'sphere', 'correlation']
     >>> skipped
     {'topics': "view 'b' has negative values"}
     """
     names, skipped = views.names, {}
-    several = len(names) > 1
-
-    def graph(form: str) -> Any:
-        return CoRegularizedSpectralClustering(n_clusters, form=form, n_init=5, random_state=seed)
-
-    found = [Member("joined", "graph", graph("joined"), names)]
-    if several:
-        found.append(Member("sum", "graph", graph("sum"), names, prepared=False))
-        if len(names) <= MOST_VIEWS:
-            found += [Member(f"graph of {name}", "graph", graph("joined"), (name,)) for name in names]
-        else:
-            skipped["graph of each view"] = f"there are more than {MOST_VIEWS} views"
-    found.append(Member("sphere", "angle", SphericalKMeans(n_clusters, random_state=seed), names))
-    if several:
-        found.append(Member("correlation", "correlation", CCAClustering(n_clusters, random_state=seed), names))
+    graphs = CoRegularizedSpectralClustering(n_clusters, form="stacked", random_state=seed)
+    found = [
+        Member("graphs", graphs, names, prior=TRIED),
+        Member("sphere", SphericalKMeans(n_clusters, random_state=seed), names),
+    ]
+    if len(names) > 1:
+        found.append(Member("correlation", CCAClustering(n_clusters, random_state=seed), names))
     else:
-        skipped["sum"] = skipped["correlation"] = "there is only one view"
+        skipped["correlation"] = "there is only one view"
     others = [name for name in names if name not in counted_views(views)]
     if others:
         negative = _lowest(views[others[0]]) < 0
         skipped["topics"] = f"view {others[0]!r} " + ("has negative values" if negative else "does not hold counts")
     else:
-        found.append(Member("topics", "topics", ProfileMixture(n_clusters, random_state=seed), names))
+        found.append(Member("topics", ProfileMixture(n_clusters, random_state=seed), names))
     return found, skipped
 
 

@@ -35,6 +35,7 @@ GROUPS = ("method", "baseline", "links", "given")
 VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     "SphericalKMeansClassifier": {"max_agree": {"combine": "max_agree"}},
     "ConsensusClustering": {"auto": {"estimators": "auto"}},
+    "CoRegularizedSpectralClustering": {"stacked": {"form": "stacked"}},
 }
 
 
