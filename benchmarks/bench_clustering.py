@@ -203,7 +203,7 @@ def spectral(quick: bool, folder: str) -> dict[str, Any]:
             scores.append(normalized_mutual_info(y, labels[0]))
         found["lines"].append([what, times, float(np.mean(scores))])
 
-    for form in ("centroid", "pairwise"):
+    for form in ("centroid", "pairwise", "stacked"):
         line(
             f"coview, {form}",
             lambda s, form=form: CoRegularizedSpectralClustering(k, form=form, random_state=s).fit_predict(X),
