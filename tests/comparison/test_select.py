@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.cluster import KMeans
+from sklearn.mixture import GaussianMixture
 
 from coview import (
     PLSA,
@@ -43,6 +44,21 @@ def test_the_number_of_topic_clusters_is_found(topics):
 def test_the_number_of_blobs_is_found():
     data = make_blobs_views(150, n_clusters=4, std=0.7, random_state=1)
     assert select_clusters(data.views, n_clusters=range(2, 7), n_repeats=3, **HERE).best_ == {"n_clusters": 4}
+
+
+def test_a_mixture_has_both_criteria():
+    data = make_blobs_views(120, n_clusters=3, std=0.7, random_state=1)
+    model = ConcatenatedViews(GaussianMixture(covariance_type="diag", reg_covar=1e-3))
+    choice = select_clusters(data.views, model, range(2, 6), n_repeats=2, **HERE)
+    assert list(choice.best_.values()) == [3]
+    assert choice.criteria == ["likelihood", "stability"]
+
+
+@pytest.mark.parametrize(("counts", "name"), [(True, "MultiViewPLSA"), (False, "CoRegularizedSpectralClustering")])
+def test_what_is_clustered_by_depends_on_the_values(counts, name):
+    rows = np.kron(np.eye(2), np.ones((10, 3))) + (0 if counts else 0.5)
+    choice = select_clusters(Views(a=rows, b=rows), n_clusters=[2], n_repeats=1, **HERE)
+    assert type(choice.best_estimator()).__name__ == name
 
 
 def test_k_means_is_chosen_by_stability_alone():

@@ -24,13 +24,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
-from sklearn.mixture import GaussianMixture
 
 from coview.base import base_seed, check_count
-from coview.baselines.concatenated import ConcatenatedViews
+from coview.baselines.coreg_spectral import CoRegularizedSpectralClustering
+from coview.baselines.members import counted_views
 from coview.catalog import resolve
 from coview.comparison.choice import ClusterChoice, recommend
-from coview.comparison.methods import holds_counts, seeded
+from coview.comparison.methods import seeded
 from coview.comparison.progress import JobLines
 from coview.comparison.scores import cluster_labels
 from coview.comparison.splits import subsamples
@@ -69,7 +69,8 @@ def select_clusters(
         The objects.
     estimator : clusterer or topic model, optional
         Any with a parameter ``n_clusters`` or ``n_components`` (also inside a pipeline or a wrapper). By default
-        `MultiViewPLSA` for counts, and a Gaussian mixture on the views side by side where values are negative.
+        `MultiViewPLSA` where all views hold counts (nothing negative, at least half of it zeros), and otherwise
+        `CoRegularizedSpectralClustering` of all graphs stacked, which has no likelihood.
     n_clusters : int or iterable of int, default=range(2, 11)
         Numbers to try.
     weight : float or iterable, optional
@@ -102,8 +103,9 @@ def select_clusters(
 
     Likelihood grows with every topic that describes objects better, also within a cluster, so that it may ask for more
     clusters than a person would. Stability asks only what is found again, and that is easiest for a few large
-    clusters: of the ten handwritten digits it may take 4. Information counts every split that is found again, and that
-    is easy where features are few: of three kinds of iris it may take 8. Where you expect many clusters, look at both.
+    clusters: of ten handwritten digits k-means may take 4, where graphs of neighbours find 10. Information counts every
+    split that is found again, and that is easy where features are few: of three kinds of iris it may take 8. Where you
+    expect many clusters, look at both.
 
     Examples
     --------
@@ -266,9 +268,9 @@ def _log_likelihood(asked: sparse.csr_array, mixture: np.ndarray, profiles: np.n
 
 
 def _default(views: Views) -> Any:
-    if all(holds_counts(matrix) for matrix in views.values()):
+    if len(counted_views(views)) == len(views.names):
         return resolve("MultiViewPLSA")()
-    return ConcatenatedViews(GaussianMixture(covariance_type="diag", n_init=3, reg_covar=1e-3))
+    return CoRegularizedSpectralClustering(form="stacked")
 
 
 def _parameter(model: Any, names: tuple[str, ...]) -> str:
