@@ -217,6 +217,7 @@ def test_own_members_may_wrap_any_clusterer(counts):
         ("all", ValueError, "estimators must be None, 'auto' or a list"),
         ([], ValueError, "at least one member"),
         ([("a", SphericalKMeans(3)), ("a", SphericalKMeans(3))], ValueError, "each differently"),
+        (KMeans(3), TypeError, "a list of \\(name, clusterer\\), got KMeans"),
         ([SphericalKMeans(3)], TypeError, "list of \\(name, clusterer\\)"),
         ([("a", 3)], TypeError, "Member 'a' must be a clusterer"),
     ],
@@ -257,3 +258,17 @@ def test_profiles_take_sparse_and_dense_alike(counts):
     wide = counts.views.map(sparse.csr_array)
     first, second = (ProfileMixture(3, random_state=0).fit(part).labels_ for part in (counts.views, wide))
     assert_array_equal(first, second)
+
+
+def test_measurements_stored_as_sparse_are_measurements():
+    X, _ = measured()
+    wide = X.map(sparse.csr_array)
+    one, two = (ConsensusClustering(3, estimators="auto", random_state=0).fit(part) for part in (X, wide))
+    assert_array_equal(one.labels_, two.labels_)
+    assert_array_equal(two.predict(X), two.predict(wide))
+
+
+def test_verbose_says_why_a_member_is_dropped(capsys):
+    X, _ = measured()
+    ConsensusClustering(3, estimators="auto", random_state=0, verbose=1).fit(X)
+    assert "weight 0.00 topics: view 'good' has negative values" in capsys.readouterr().err

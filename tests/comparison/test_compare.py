@@ -224,3 +224,11 @@ def test_own_pipelines_and_scores_take_part():
     clusters = compare(DATA.views, DATA.target, task="clustering", scoring="ari", cv=1, **HERE,
                        methods=[ConsensusClustering(3)])  # fmt: skip
     assert clusters.metrics == ["ari"]
+
+
+def test_more_clusters_than_objects_are_refused_at_once():
+    X = make_topic_views(40, n_clusters=2, n_features=20, random_state=0).views
+    with pytest.raises(ValueError, match="n_clusters=41 is too many for 40 objects at a time"):
+        compare(X, np.arange(40) % 2, task="clustering", n_clusters=41, verbose=0)
+    with pytest.raises(ValueError, match=r"n_clusters=39 is too many for 3\d objects at a time"):
+        compare(X, n_clusters=39, verbose=0)

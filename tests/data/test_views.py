@@ -536,6 +536,17 @@ def test_a_shuffled_frame_beside_one_in_order_is_refused():
     assert Views(a=ordered, b=pd.DataFrame(np.eye(3), index=[7, 5, 6])).ids.tolist() == [7, 5, 6]
 
 
+@pytest.mark.parametrize("rows", [slice(1, 4), slice(None, None, -1)])
+def test_frames_whose_rows_are_counted_otherwise_are_refused(rows):
+    frame = pd.DataFrame(np.eye(4))
+    other = frame.iloc[rows]
+    first = frame.iloc[: len(other)]
+    with pytest.raises(ViewsError, match=r"'b' are counted from [13] to [03], those of 'a' from 0 to [23]"):
+        Views(a=first, b=other)
+    assert len(Views(a=other, b=other * 2)) == len(other)
+    assert len(Views(a=first, b=other.reset_index(drop=True))) == len(other)
+
+
 @pytest.mark.parametrize("texts", [["red fox", "blue sea"], np.array(["red fox", "blue sea"])])
 def test_texts_are_sent_to_their_vectoriser(texts):
     with pytest.raises(ViewsError, match="TextViews"):

@@ -58,8 +58,9 @@ class Scaling:
     def learned(cls, matrix: Any, metric: str = "auto") -> Scaling:
         """Choose and learn a scaling.
 
-        "auto" takes cosines where a view is sparse (at most half of its values are not zero) and none is negative, as
-        counts are, and columns of variance 1 otherwise, as measurements are.
+        "auto" takes cosines where at most half of the values are not zero and none is negative, as in counts, or where
+        the matrix is stored as sparse; and columns of variance 1 otherwise, as for measurements. A sparse matrix of
+        which more than half is filled holds measurements too.
 
         Examples
         --------
@@ -71,8 +72,9 @@ class Scaling:
         """
         if metric == "auto":
             values = matrix.data if sparse.issparse(matrix) else matrix
-            counts = density(matrix) <= 0.5 and (not values.size or values.min() >= 0)
-            metric = "cosine" if counts or sparse.issparse(matrix) else "standard"
+            thin = density(matrix) <= 0.5
+            counts = thin and (not values.size or values.min() >= 0)
+            metric = "cosine" if counts or (thin and sparse.issparse(matrix)) else "standard"
         none = np.zeros(0)
         if metric != "standard":
             return cls(metric, none, none)

@@ -44,6 +44,8 @@ from coview.starts import for_sklearn
 
 __all__ = ["CoRegularizedSpectralClustering"]
 
+LEAST = 1e-3  # of an eigenvalue: with as many clusters as objects some are negative, and rows would be the same
+
 
 class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
     """Spectral clustering of several views whose eigenvectors are drawn to each other.
@@ -64,7 +66,7 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
         cluster by cosines, 40 to 90 but at most a fourth of the objects: of texts fewer make islands of near copies.
     metric : {"auto", "cosine", "standard", "euclidean"} or {view: metric}, default="auto"
         What near means: cosine, Euclidean distance of columns scaled to variance 1, or of the values as they are.
-        "auto" is cosine for sparse views and for dense ones that are mostly zeros and never negative, else "standard".
+        "auto" is cosine for views that are mostly zeros, if they are sparse or never negative, else "standard".
     lift : float, default=0.1
         What joins everything to everything, as a share of the mean degree; without it outliers make clusters of their
         own.
@@ -283,7 +285,7 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
         found = [leading_vectors(Graph.of(part, self.lift), self.n_clusters, seed) for part in graphs]
         self.eigenvalues_ = dict(zip(views.names, [values for values, _ in found]))
         self.part_weights_ = heft / heft.sum()
-        vectors = self._beside_each_other([part * np.maximum(values, 0) for values, part in found])
+        vectors = self._beside_each_other([part * np.maximum(values, LEAST) for values, part in found])
         return vectors, [float(sum(share * values.sum() for share, (values, _) in zip(self.part_weights_, found)))]
 
     def _by_all(self, rows: dict[str, Any], known: dict[str, np.ndarray]) -> Any:

@@ -55,6 +55,8 @@ def as_members(estimators: Any, views: Views, n_clusters: int, seed: int) -> tup
         if estimators != "auto":
             raise ValueError(f"estimators must be None, 'auto' or a list of (name, clusterer), got {estimators!r}.")
         return auto_members(views, n_clusters, seed)
+    if not isinstance(estimators, (list, tuple)):
+        raise TypeError(f"estimators must be None, 'auto' or a list of (name, clusterer), got {estimators!r}.")
     found = []
     for pair in estimators:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not isinstance(pair[0], str):
@@ -124,8 +126,8 @@ def fit_ensemble(
     agree = agreements(list(labels.values()))
     table = _table(fitted, heft, {"telling": told, "stability": stable, "agreement": agree}, failed | skipped)
     if verbose:
-        for name, weight in zip(table["name"], table["weight"]):
-            _say(f"weight {weight:.2f} {name}")
+        for name, weight, why in zip(table["name"], table["weight"], table["dropped"]):
+            _say(f"weight {weight:.2f} {name}" + (f": {why}" if why else ""))
     kept = [member for member, weight in zip(fitted, heft) if weight > 0]
     ensemble = Ensemble(
         {member.name: member.estimator for member in kept},

@@ -73,16 +73,22 @@ def preparation(views: Views) -> list[Any]:
     array([-0.93, -0.46,  1.39])
     """
     counted = counted_views(views)
-    measured = [name for name, matrix in views.items() if name not in counted and not sparse.issparse(matrix)]
+    measured = [
+        name
+        for name, matrix in views.items()
+        if name not in counted and (not sparse.issparse(matrix) or density(matrix) > 0.5)
+    ]
     found: list[Any] = [TfidfViews(views=counted).fit(views)] if counted else []
     if measured:
-        found.append(EachView(StandardScaler(), views=measured).fit(views))
+        found.append(EachView(StandardScaler(), views=measured).fit(_filled(views, measured)))
     return found
 
 
 def prepared(views: Views, by: list[Any]) -> Views:
     """Views after the transformers of `preparation`."""
     for transformer in by:
+        if isinstance(transformer, EachView):
+            views = _filled(views, transformer.views)
         views = transformer.transform(views)
     return views
 
@@ -112,10 +118,17 @@ def auto_members(views: Views, n_clusters: int, seed: int) -> tuple[list[Member]
     others = [name for name in names if name not in counted_views(views)]
     if others:
         negative = _lowest(views[others[0]]) < 0
-        skipped["topics"] = f"view {others[0]!r} " + ("has negative values" if negative else "does not hold counts")
+        filled = "has few zeros, unlike counts"
+        skipped["topics"] = f"view {others[0]!r} " + ("has negative values" if negative else filled)
     else:
         found.append(Member("topics", ProfileMixture(n_clusters, random_state=seed), names))
     return found, skipped
+
+
+def _filled(views: Views, names: list[str]) -> Views:
+    """Views of measurements that are stored as sparse, made dense: they are mostly filled."""
+    stored = [name for name in names if name in views and sparse.issparse(views[name])]
+    return views.map(dict.fromkeys(stored, sparse.csr_array.toarray)) if stored else views
 
 
 def _lowest(matrix: Any) -> float:

@@ -159,6 +159,13 @@ def _in_memory(X: Any) -> Views:
     return views
 
 
+def _number(n_clusters: Any, n_rows: int) -> int:
+    """Number of clusters, refused before every method by itself fails."""
+    if check_count("n_clusters", n_clusters, 2) > n_rows:
+        raise ValueError(f"n_clusters={n_clusters} is too many for {n_rows} objects at a time.")
+    return int(n_clusters)
+
+
 def _task(
     views: Views,
     y: Any,
@@ -183,12 +190,12 @@ def _task(
         if scoring is not None:
             raise ValueError("Without y there is nothing to score against, so that scoring cannot be chosen.")
         rows = [(rows, rows) for rows in subsamples(len(views), check_count("cv", cv), seed)]
-        return Task("internal", splits=rows, seed=seed), check_count("n_clusters", n_clusters, 2)
+        return Task("internal", splits=rows, seed=seed), _number(n_clusters, min(len(some) for some, _ in rows))
     codes, classes = encode_labels(y, len(views))
     known = codes >= 0
     kind = task or ("classification" if known.all() and share is None else "few_labels")
     if kind == "clustering":
-        number = check_count("n_clusters", len(classes) if n_clusters is None else n_clusters, 2)
+        number = _number(len(classes) if n_clusters is None else n_clusters, len(views))
         same = np.arange(len(views))
         plan = Task(kind, classes[codes], known, scoring=check_scoring(scoring, True),
                     splits=[(same, same)] * check_count("cv", cv), seed=seed)  # fmt: skip

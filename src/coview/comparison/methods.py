@@ -22,6 +22,7 @@ from sklearn.svm import LinearSVC
 from coview.base import MultiViewEstimator
 from coview.baselines.best_view import BestView
 from coview.baselines.concatenated import ConcatenatedViews
+from coview.baselines.members import counted_views
 from coview.catalog import ESTIMATORS, resolve
 from coview.data.coerce import as_views
 from coview.data.each import EachView
@@ -65,7 +66,7 @@ def candidates(classify: bool, views: Views, n_clusters: int, links: Any = None)
     >>> [c.name for c in found if c.group == "baseline"][-2:]
     ['words LogisticRegression', 'tags LogisticRegression']
     """
-    counts = all(holds_counts(matrix) for matrix in views.values())
+    counts = len(counted_views(views)) == len(views.names)
     methods = list(_catalogued(classify, n_clusters))
     found = methods + list(_baselines(classify, views, n_clusters, counts))
     if links is not None:
@@ -189,7 +190,7 @@ def _baselines(classify: bool, views: Views, n_clusters: int, counts: bool) -> I
     first, model = next(iter(plain.items()))
     for view in views.names:
         select = FunctionTransformer(only_views, kw_args={"names": (view,)})
-        single = make_pipeline(select, _joined(model, holds_counts(views[view])))
+        single = make_pipeline(select, _joined(model, bool(counted_views(views.select(view)))))
         yield Candidate(f"{view} {first}", single, "baseline", (view,))
 
 

@@ -51,7 +51,7 @@ BLOCK = 256  # objects whose expected features are held at a time
 def select_clusters(
     X: Any,
     estimator: Any = None,
-    n_clusters: Any = range(2, 11),
+    n_clusters: Any = None,
     weight: Any = None,
     *,
     criteria: Sequence[str] | str = CRITERIA,
@@ -71,8 +71,8 @@ def select_clusters(
         Any with a parameter ``n_clusters`` or ``n_components`` (also inside a pipeline or a wrapper). By default
         `MultiViewPLSA` where all views hold counts (nothing negative, at least half of it zeros), and otherwise
         `CoRegularizedSpectralClustering` of all graphs stacked, which has no likelihood.
-    n_clusters : int or iterable of int, default=range(2, 11)
-        Numbers to try.
+    n_clusters : int or iterable of int, optional
+        Numbers to try; by default 2 to 10, or to half the number of objects.
     weight : float or iterable, optional
         Values of the estimator's parameter ``weight`` to try, as of `CoPLSA`; each with each number of clusters.
     criteria : names, default=("likelihood", "stability")
@@ -284,6 +284,8 @@ def _parameter(model: Any, names: tuple[str, ...]) -> str:
 
 
 def _numbers(n_clusters: Any, n_rows: int) -> list[int]:
+    if n_clusters is None:
+        return list(range(2, max(min(10, n_rows // 2), 2) + 1))
     found = sorted({check_count("n_clusters", value) for value in _listed(n_clusters)})
     if not found:
         raise ValueError("n_clusters is empty. Give the numbers of clusters to try, as range(2, 11).")

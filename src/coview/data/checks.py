@@ -60,15 +60,26 @@ def counts_rows(source: Any) -> bool:
     return type(getattr(source, "index", None)).__name__ == "RangeIndex"
 
 
-def check_not_shuffled(found: list[tuple[str, np.ndarray]], counted: list[str]) -> None:
-    """Refuse a frame whose rows are 0, 1, 2, ... in another order beside one that has them in order."""
+def check_not_shuffled(found: list[tuple[str, np.ndarray]], counted: Mapping[str, Any]) -> None:
+    """Refuse frames whose rows are counted from elsewhere, or are 0, 1, 2, ... in another order beside one in order.
+
+    `counted` has the index of each view whose rows are merely counted.
+    """
+    names = list(counted)
+    for name in names[1:]:
+        one, two = counted[names[0]], counted[name]
+        if not one.equals(two):
+            raise ViewsError(
+                f"Rows of view {name!r} are counted from {two[0]} to {two[-1]}, those of {names[0]!r} from {one[0]} to "
+                f"{one[-1]}. Take the same rows of both, or drop the index with reset_index(drop=True) if they match."
+            )
     for name, index in found:
         in_order = np.arange(len(index))
-        moved = counted and index.dtype.kind in "iu" and not np.array_equal(index, in_order)
+        moved = names and index.dtype.kind in "iu" and not np.array_equal(index, in_order)
         if moved and np.array_equal(np.sort(index), in_order):
             raise ViewsError(
                 f"Rows of view {name!r} are in another order ({index[0]}, {index[1]}, ...) than those of "
-                f"{counted[0]!r}. Join them with Views.align, or drop the index with reset_index(drop=True)."
+                f"{names[0]!r}. Join them with Views.align, or drop the index with reset_index(drop=True)."
             )
 
 

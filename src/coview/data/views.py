@@ -129,7 +129,7 @@ class Views:
                 found_ids.append((name, index))
         n_rows = common_length(arrays)
         check_same_index(found_ids)
-        check_not_shuffled(found_ids, [name for name, source in sources.items() if counts_rows(source)])
+        check_not_shuffled(found_ids, {name: source.index for name, source in sources.items() if counts_rows(source)})
         if ids is None and found_ids:
             ids = found_ids[0][1]
         mask = as_present(present, tuple(arrays), n_rows)
