@@ -161,4 +161,21 @@ def test_a_row_at_right_angles_to_all_keeps_a_faint_edge():
 @pytest.mark.parametrize("n", [12, 100, 1000, 100_000])
 def test_texts_have_more_neighbours_but_not_everyone(n):
     few, many = neighbours_by_default(False, n, 5), neighbours_by_default(True, n, 5)
-    assert few == 10 <= many <= max(10, min(90, n // 4))
+    assert few == 10
+    assert many == {12: 10, 100: 25, 1000: 90, 100_000: 90}[n]
+
+
+def test_opposite_rows_have_no_edge_by_cosines():
+    among = np.array([[0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
+    assert edges_to(np.array([[1.0, 0.0]]), np.ones(1, dtype=bool), among, 3, cosine=True).toarray().max() == 0
+    near = np.vstack([among, [[0.8, 0.6]]])
+    assert_allclose(
+        edges_to(np.array([[1.0, 0.0]]), np.ones(1, dtype=bool), near, 4, cosine=True).toarray(), [[0, 0, 0, 1]]
+    )
+
+
+def test_a_graph_without_edges_has_no_vectors():
+    values, vectors = leading_vectors(Graph.of(sparse.csr_array((500, 500))), 3, seed=0)
+    assert not values.any()
+    assert vectors.shape == (500, 3)
+    assert not vectors.any()

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.cluster import KMeans
 
-from coview import CoRegularizedSpectralClustering, Views, clustering_accuracy
+from coview import CoRegularizedSpectralClustering, Views, clustering_accuracy, make_topic_views
 from coview.baselines.affinity import unit_length
 
 FORMS = ("pairwise", "centroid", "sum", "joined", "stacked")
@@ -137,3 +137,64 @@ def test_stacked_of_one_view_has_one_part():
     model = CoRegularizedSpectralClustering(2, form="stacked", random_state=0).fit(X["ring"])
     assert model.embedding_.shape == (len(X), 2)
     assert clustering_accuracy(y, model.labels_) > 0.95
+
+
+def lacking(share: float, n: int = 300) -> tuple[Views, Views, np.ndarray]:
+    """Texts in two views of which a share of the objects lacks one; as they are, and whole."""
+    corpus = make_topic_views(n, n_views=2, n_clusters=3, overlap=0.4, length=30, random_state=3)
+    rng = np.random.default_rng(1)
+    present = np.ones((n, 2), dtype=bool)
+    who = np.flatnonzero(rng.random(n) < share)
+    present[who, rng.integers(0, 2, len(who))] = False
+    rows = {
+        name: sparse.csr_array(part.multiply(present[:, [v]])) for v, (name, part) in enumerate(corpus.views.items())
+    }
+    return Views(rows, present=present), corpus.views, np.asarray(corpus.target)
+
+
+@pytest.mark.parametrize("form", ["pairwise", "centroid", "stacked"])
+def test_clusters_are_not_made_of_what_is_lacking(form):
+    X, whole, y = lacking(0.8)
+    model = CoRegularizedSpectralClustering(3, form=form, random_state=0).fit(X)
+    assert clustering_accuracy(y, model.labels_) > 0.9
+    assert_array_equal(model.predict(X), model.labels_)
+    assert clustering_accuracy(y, model.predict(whole.select("view0"))) > 0.9
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_objects_that_only_have_a_view_of_no_weight_disturb_nobody(form):
+    whole, y = lacking(0)[1:]
+    present = np.ones((len(y), 2), dtype=bool)
+    present[:60, 1] = False
+    rows = {name: sparse.csr_array(part.multiply(present[:, [v]])) for v, (name, part) in enumerate(whole.items())}
+    model = CoRegularizedSpectralClustering(3, form=form, view_weights={"view0": 0}, random_state=0)
+    assert clustering_accuracy(y[60:], model.fit(Views(rows, present=present)).labels_[60:]) > 0.9
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_empty_view_has_no_say(form):
+    rng = np.random.default_rng(0)
+    y = np.arange(450) % 3
+    X = Views(a=4 * np.eye(3)[y] + rng.normal(size=(450, 3)), b=sparse.csr_array((450, 4)))
+    model = CoRegularizedSpectralClustering(3, form=form, random_state=0).fit(X)
+    assert clustering_accuracy(y, model.labels_) > 0.95
+
+
+@pytest.mark.parametrize(("fitted", "later"), [("joined", "stacked"), ("stacked", "joined"), ("sum", "pairwise")])
+def test_what_was_fitted_predicts(fitted, later):
+    X, _ = rings()
+    model = CoRegularizedSpectralClustering(2, form=fitted, random_state=0).fit(X)
+    by_one = model.predict(X.select("blobs"))
+    model.set_params(form=later, view_weights={"nothing": 1}, n_neighbors=3)
+    assert_array_equal(model.predict(X), model.labels_)
+    assert_array_equal(model.predict(X.select("blobs")), by_one)
+
+
+def test_a_model_of_an_older_version_still_predicts():
+    X, _ = rings()
+    model = CoRegularizedSpectralClustering(2, form="sum", n_neighbors=10, random_state=0).fit(X)
+    expected = model.predict(X.select("blobs"))
+    for name in ("form_", "weights_", "part_weights_", "joint_neighbors_"):
+        delattr(model, name)
+    model.n_neighbors_ = 10
+    assert_array_equal(model.predict(X.select("blobs")), expected)

@@ -157,12 +157,19 @@ def test_what_is_known_before_decides_between_equals():
     assert_allclose(member_weights(told, stable, np.array([1.05, 1.0])), [1, 1.05**-24])
 
 
-@pytest.mark.parametrize(("sparse_rows", "count"), [(False, 10), (True, 25)])
-def test_of_measurements_few_neighbours_are_asked(sparse_rows, count):
-    rows = np.abs(np.random.default_rng(0).normal(size=(60, 4)))
-    X = Views(a=sparse.csr_array(rows) if sparse_rows else rows)
+@pytest.mark.parametrize(("least", "count"), [(0.0, 10), (1.0, 25)])
+def test_of_measurements_few_neighbours_are_asked(least, count):
+    rows = np.abs(np.random.default_rng(0).normal(size=(60, 9)))
+    X = Views(a=np.where(rows > least, rows, 0.0))  # mostly zeros: counts
     assert witnesses(X, 25)[0].neighbours.shape == (60, count)
 
 
 def test_without_any_evidence_all_count_alike():
     assert_array_equal(member_weights(np.zeros(3), np.zeros(3)), np.ones(3))
+
+
+def test_one_cluster_is_no_evidence():
+    X, y = groups()
+    one, real = told(Views(a=X), np.zeros(len(y), dtype=int), y)
+    assert one == 0
+    assert real > 0.95

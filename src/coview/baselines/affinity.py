@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
+from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 
 from coview.data.arrays import density, take_rows
@@ -43,6 +44,7 @@ SOME, MANY = 40, 90  # fewest and most neighbours by cosines
 _ZERO = 1e-6  # distances below this share of the k-th are none
 _SMALL = 400  # objects up to which a dense decomposition is as quick, and surer
 _FAINT = 1e-6  # weight that keeps an object beside a pile in the graph, far below any that counts
+_PIECE = 64  # MiB of distances at a time, which is also quicker than more
 _DEPTH = 4  # products with the operator in each round of drawing
 
 
@@ -145,9 +147,10 @@ def neighbours_by_default(cosine: bool, n_objects: int, n_clusters: int) -> int:
 def nearest(rows: Any, k: int, among: Any = None) -> tuple[np.ndarray, np.ndarray]:
     """Distances and positions of the k nearest rows: of the other rows, or of those in `among` for new rows."""
     index = NearestNeighbors(n_neighbors=k, algorithm="brute" if sparse.issparse(rows) else "auto")
-    if among is None:
-        return index.fit(rows).kneighbors()
-    return index.fit(among).kneighbors(rows)
+    with config_context(working_memory=_PIECE):
+        if among is None:
+            return index.fit(rows).kneighbors()
+        return index.fit(among).kneighbors(rows)
 
 
 def neighbour_graph(rows: Any, known: np.ndarray, n_neighbors: int, *, cosine: bool = False) -> Any:
@@ -192,7 +195,7 @@ def neighbour_graph(rows: Any, known: np.ndarray, n_neighbors: int, *, cosine: b
 
 
 def edges_to(rows: Any, known: np.ndarray, among: Any, n_neighbors: int, *, cosine: bool = False) -> Any:
-    """Weights (new rows x fitted rows, CSR) by which new rows lean on fitted ones; those of a known row sum to one.
+    """Weights (new rows x fitted rows, CSR) by which new rows lean on fitted ones; those of a row sum to one, or none.
 
     A row that equals a fitted one leans on that one alone, so that fitted objects stay where they are.
     """
@@ -206,8 +209,9 @@ def edges_to(rows: Any, known: np.ndarray, among: Any, n_neighbors: int, *, cosi
     same = distances <= _ZERO * np.maximum(reach, 1.0)
     weights = np.where(same.any(axis=1, keepdims=True), same, np.exp(-((distances / reach) ** 2)))
     if cosine:
-        weights[_apart(distances, _squares(some), _squares(among)[positions])] *= _FAINT
-    weights = weights / weights.sum(axis=1, keepdims=True)
+        weights = np.where(_apart(distances, _squares(some), _squares(among)[positions]), 0.0, weights)
+    sums = weights.sum(axis=1, keepdims=True)
+    weights = weights / np.where(sums > 0, sums, 1.0)  # a row that shares nothing with any leans on none
     of = np.repeat(have, k)
     return sparse.csr_array((weights.ravel(), (of, positions.ravel())), shape=(rows.shape[0], among.shape[0]))
 
@@ -226,6 +230,9 @@ def leading_vectors(graph: Graph, count: int, seed: int) -> tuple[np.ndarray, np
     """
     n = graph.lift.size
     count = min(count, n)
+    known = np.diff(graph.weights.indptr) > 0
+    if not known.any():
+        return np.zeros(count), np.zeros((n, count))
     if n <= max(_SMALL, 3 * count):
         values, vectors = np.linalg.eigh(graph.weights.toarray() + np.multiply.outer(graph.lift, graph.lift))
         values, vectors = values[-count:], vectors[:, -count:]
@@ -234,7 +241,8 @@ def leading_vectors(graph: Graph, count: int, seed: int) -> tuple[np.ndarray, np
         start = np.random.default_rng(seed).uniform(0.5, 1.5, n)
         values, vectors = eigsh(operator, count, which="LA", v0=start, tol=1e-4, ncv=min(n, 2 * count + 20))
     order = np.argsort(-values, kind="stable")
-    return values[order], vectors[:, order] * _signs(vectors[:, order])
+    vectors = np.where(known[:, None], vectors[:, order], 0.0)  # who has no edges is nowhere, but for rounding
+    return values[order], vectors * _signs(vectors)
 
 
 def drawn_vectors(
@@ -274,9 +282,8 @@ def _squares(rows: Any) -> np.ndarray:
 
 
 def _apart(distances: np.ndarray, squares: np.ndarray, of_near: np.ndarray) -> np.ndarray:
-    """Which neighbours stand at right angles to a row: the squared distance is the sum of the squares."""
-    total = squares[:, None] + of_near
-    return np.abs(total - distances**2) <= _ZERO * total
+    """Which neighbours stand at right angles to a row, or farther: the squared distance is the sum of the squares."""
+    return distances**2 >= (1 - _ZERO) * (squares[:, None] + of_near)
 
 
 def _signs(vectors: np.ndarray) -> np.ndarray:

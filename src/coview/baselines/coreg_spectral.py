@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClusterMixin
-from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator, base_seed, check_count, check_option
@@ -37,10 +36,11 @@ from coview.baselines.affinity import (
     unit_length,
 )
 from coview.baselines.coreg_rounds import Rounds
+from coview.baselines.part_means import kmeans_of_parts, nearest_centre
 from coview.data.arrays import take_rows
 from coview.data.views import Views
 from coview.parameters import per_view
-from coview.starts import for_sklearn
+from coview.starts import for_sklearn, unit_rows
 
 __all__ = ["CoRegularizedSpectralClustering"]
 
@@ -87,12 +87,17 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
         Cluster of each training object.
     embedding_ : ndarray (n_objects, n_clusters x number of parts)
         Eigenvectors, rows of length 1: what k-means saw. "pairwise" has a part for each view, "stacked" two more, for
-        the joined graph and for the sum, if there are several views; the other forms have one part.
+        the joined graph and for the sum, if there are several views, and zeros in parts that an object lacks; the other
+        forms have one part.
     eigenvalues_ : dict of ndarray
         Leading eigenvalues of the graphs as they are drawn, by view ("sum" and "joined" have one entry, "all";
         "stacked" has those of the graphs by themselves).
     cluster_centers_ : ndarray (n_clusters, columns of the embedding)
         Centres of k-means.
+    part_weights_ : ndarray
+        Squared length of each part of a row of the embedding.
+    form_, weights_ : str, dict
+        Form, and weight of each view, as fitted.
     n_neighbors_ : dict
         Number of neighbours by view.
     joint_neighbors_ : int
@@ -167,6 +172,9 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
             raise ValueError(f"n_samples={len(views)} should be >= n_clusters={self.n_clusters}.")
         weights = per_view("view_weights", self.view_weights, self.view_names_)
         seed = base_seed(self.random_state)
+        # what was fitted predicts, whatever the parameters say later
+        self.form_, self.weights_ = self.form, dict(zip(self.view_names_, map(float, weights)))
+        self.part_weights_ = np.ones(1)
         self._scale(views, weights)
         self.n_neighbors_ = {name: self._count([name], len(views)) for name in views.names}
         self.joint_neighbors_ = self._count(views.names, len(views))
@@ -182,12 +190,9 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
             vectors, objective = rounds.run(self.form, float(self.weight), self.max_iter, float(self.tol))
             self.eigenvalues_ = dict(zip(views.names, rounds.values))
         self.embedding_ = vectors if self.form == "stacked" else unit_length(vectors)
-        clusterer = KMeans(self.n_clusters, n_init=self.n_init, random_state=seed).fit(self.embedding_)
-        self.cluster_centers_ = clusterer.cluster_centers_
-        if self.form == "stacked":  # an object is placed by the parts that it has
-            self.labels_ = self._nearest_centre(self.embedding_)
-        else:
-            self.labels_ = clusterer.labels_.astype(np.int64)
+        self.cluster_centers_, self.labels_ = kmeans_of_parts(
+            self.embedding_, len(self.part_weights_), self.n_clusters, self.n_init, seed
+        )
         self.history_ = {"objective": objective}
         self.n_iter_ = len(objective) - 1
         return self
@@ -196,17 +201,18 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
         """Cluster of each object, new or old, from some or all of the fitted views."""
         check_is_fitted(self, "cluster_centers_")
         views = self._new_views(X)
-        weights = dict(zip(self.view_names_, per_view("view_weights", self.view_weights, self.view_names_)))
+        form, weights = self._as_fitted()
         rows, known = {}, {}
         for v, (name, matrix) in enumerate(views.items()):
             scaling = Scaling(**self.scalings_[name])
             rows[name] = scaling.absent(scaling.rows(matrix), views.present[:, v])
             known[name] = scaling.known(rows[name], views.present[:, v])
-        if self.form == "stacked":
-            return self._nearest_centre(self._stacked_place(rows, known, weights))
-        if self.form == "joined":
-            return self._nearest_centre(unit_length(self._by_all(rows, known) @ self.embedding_))
-        return self._nearest_centre(unit_length(self._by_each(rows, known, weights, self.embedding_)))
+        if form == "stacked":
+            placed = self._stacked_place(rows, known, weights)
+            return nearest_centre(placed, self.cluster_centers_, len(self.part_weights_))
+        joined = form == "joined"
+        placed = self._by_all(rows, known) @ self.embedding_ if joined else self._by_each(rows, known, weights)
+        return nearest_centre(unit_length(placed), self.cluster_centers_)
 
     # -- pieces
 
@@ -268,7 +274,8 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
     def _joined(self, views: Views) -> Any:
         """Affinity of the rows side by side."""
         known = np.any([self._known(name, views) for name in views.names], axis=0)
-        return neighbour_graph(_beside(self.neighbours_, self.joint_scales_), known, **self._near())
+        rows = self._side_by_side(self.neighbours_)
+        return neighbour_graph(rows, known & self._says(rows), **self._near())
 
     def _sum(self, graphs: list[Any], weights: np.ndarray) -> Any:
         """Sum of the views' affinities, each of the same mean degree."""
@@ -276,12 +283,15 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
         return sum(part * (weight * part.shape[0] / mass) for part, weight, mass in zip(graphs, weights, masses))
 
     def _stacked(self, views: Views, weights: np.ndarray, seed: int) -> tuple[np.ndarray, list[float]]:
-        """Eigenvectors of all graphs side by side; the joined graph and the sum count half as much as all views."""
-        graphs = self._graphs(views)
-        heft = weights
+        """Eigenvectors of all graphs side by side; the joined graph and the sum count half as much as all views.
+
+        They count less where objects lack views: those that have nothing in common fall apart there.
+        """
+        graphs, heft = self._graphs(views), weights
         if len(graphs) > 1:
+            whole = np.mean(np.all([np.diff(part.indptr) > 0 for part in graphs], axis=0))
             graphs += [self._joined(views), self._sum(graphs, weights)]
-            heft = np.append(weights, [weights.sum() / 2] * 2)
+            heft = np.append(weights, [whole * weights.sum() / 2] * 2)
         found = [leading_vectors(Graph.of(part, self.lift), self.n_clusters, seed) for part in graphs]
         self.eigenvalues_ = dict(zip(views.names, [values for values, _ in found]))
         self.part_weights_ = heft / heft.sum()
@@ -290,14 +300,29 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
 
     def _by_all(self, rows: dict[str, Any], known: dict[str, np.ndarray]) -> Any:
         """Edges of new objects to fitted ones, by the given views side by side."""
-        among = _beside({name: self.neighbours_[name] for name in rows}, self.joint_scales_)
-        anyone = np.any(list(known.values()), axis=0)
-        return edges_to(_beside(rows, self.joint_scales_), anyone, among, **self._near())
+        among = self._side_by_side({name: self.neighbours_[name] for name in rows})
+        new = self._side_by_side(rows)
+        anyone = np.any(list(known.values()), axis=0) & self._says(new)
+        near = np.flatnonzero(self._says(among))
+        edges = edges_to(new, anyone, for_sklearn(take_rows(among, near)), **self._near())
+        return edges @ sparse.csr_array((np.ones(len(near)), (np.arange(len(near)), near)), (len(near), among.shape[0]))
+
+    def _side_by_side(self, rows: dict[str, Any]) -> Any:
+        """Rows of views side by side, of length 1 by cosines: who lacks a view is not near to all that is short."""
+        beside = _beside(rows, self.joint_scales_)
+        return unit_rows(beside) if self._cosine(self.scalings_) else beside
+
+    def _says(self, rows: Any) -> np.ndarray:
+        """Which rows say anything: by cosines those that are not empty."""
+        if not self._cosine(self.scalings_):
+            return np.ones(rows.shape[0], dtype=bool)
+        return np.asarray(abs(rows).sum(axis=1)).ravel() > 0  # a view of weight 0 leaves zeros
 
     def _by_each(
-        self, rows: dict[str, Any], known: dict[str, np.ndarray], weights: dict[str, float], vectors: np.ndarray
+        self, rows: dict[str, Any], known: dict[str, np.ndarray], weights: dict[str, float], vectors: Any = None
     ) -> np.ndarray:
         """Where new objects stand among `vectors` of the fitted ones, by each given view and added up."""
+        vectors = self.embedding_ if vectors is None else vectors
         placed = np.zeros((next(iter(rows.values())).shape[0], vectors.shape[1]))
         for name, part in rows.items():
             near = self.neighbour_rows_[name]
@@ -324,14 +349,11 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
         """Parts with rows as long as the root of their weight: all of an object's together have length 1."""
         return np.hstack([np.sqrt(share) * unit_length(part) for share, part in zip(self.part_weights_, parts)])
 
-    def _nearest_centre(self, placed: np.ndarray) -> np.ndarray:
-        """Nearest centre in the parts that an object has; the centres are inside the sphere: as k-means compares."""
-        count = len(self.part_weights_) if self.form == "stacked" else 1
-        gaps = np.zeros((len(placed), len(self.cluster_centers_)))
-        for part, centres in zip(np.split(placed, count, axis=1), np.split(self.cluster_centers_, count, axis=1)):
-            apart = (centres**2).sum(axis=1) - 2 * part @ centres.T
-            gaps += np.where(part.any(axis=1, keepdims=True) | (count == 1), apart, 0.0)
-        return gaps.argmin(axis=1)
+    def _as_fitted(self) -> tuple[str, dict[str, float]]:
+        if hasattr(self, "form_"):
+            return self.form_, self.weights_
+        # files of older versions have the parameters only
+        return self.form, dict(zip(self.view_names_, per_view("view_weights", self.view_weights, self.view_names_)))
 
 
 def _beside(rows: dict[str, Any], scales: dict[str, float]) -> Any:

@@ -227,8 +227,8 @@ class _Case:
 
     def told(self, trust: np.ndarray) -> float:
         """Mutual information of the clusters with the likeliest ones by these opinions."""
-        if len(self.labels) < FOLDS:
-            return 0.0
+        if len(self.labels) < FOLDS or self.labels.min() == self.labels.max():
+            return 0.0  # one cluster says nothing
         guess = (np.tensordot(trust, self.opinions, 1) + self.sizes).argmax(axis=1)
         return float(normalized_mutual_info(self.labels, guess))
 
