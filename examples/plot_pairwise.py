@@ -18,8 +18,8 @@ print(X)
 
 # %%
 # One topic per cluster in each view. Pairs are a sample: 5 % of all, drawn once per fit. Weight 0 is a PLSA per view;
-# the clusters of each view then improve as they learn from the other's, until the weight is too large. The consensus of
-# the views gains less, and `VotingPLSA`, which learns from the objects on which both views agree, has the lead here.
+# with more of it the clusters of each view improve as they learn from the other's. The consensus of the views gains
+# less. `VotingPLSA` learns from the objects on which both views agree, without any weight.
 weights = [0.0, 0.03, 0.1, 0.3, 1.0]
 starts = range(3)
 found = {
@@ -43,17 +43,23 @@ for name, values in lines.items():
 print(f"voting     {votes:.3f}")
 
 # %%
-# The views come nearer to each other: how often do the two views of a new object choose the same topic? Each view is
-# placed by itself.
+# The views come nearer to each other: how often do the two views of an object choose the same topic? New objects have
+# no pairs, and each of their views is placed by itself: they gain nothing.
 
 
-def agreement(model):
-    words, links = (model.predict(new.select(view)) for view in ("words", "links"))
+def same(words, links):
     return float((words == links).mean())
 
 
-agreed = [np.mean([agreement(model) for model in found[weight]]) for weight in weights]
-print("agreement ", " ".join(f"{value:.3f}" for value in agreed))
+agreed = {
+    "fitted": [np.mean([same(*model.labels_by_view_.values()) for model in found[weight]]) for weight in weights],
+    "new": [
+        np.mean([same(*(model.predict(new.select(view)) for view in ("words", "links"))) for model in found[weight]])
+        for weight in weights
+    ],
+}
+for name, values in agreed.items():
+    print(f"{name:10s}", " ".join(f"{value:.3f}" for value in values))
 
 # %%
 # The published step is a fixed-point step that may leave the simplex and may fall. The safeguarded one is the same
@@ -75,8 +81,10 @@ for name, values in lines.items():
 left.axhline(votes, color="#9aa0a6", linestyle="--", label="VotingPLSA")
 left.set_title("clustering accuracy", fontsize=11)
 left.legend(frameon=False)
-middle.plot(range(len(weights)), agreed, "o-", color="#7d5ba6")
-middle.set_title("new objects whose views agree", fontsize=11)
+for (name, values), color in zip(agreed.items(), ("#7d5ba6", "#9aa0a6")):
+    middle.plot(range(len(weights)), values, "o-", color=color, label=name)
+middle.set_title("objects whose views agree", fontsize=11)
+middle.legend(frameon=False)
 for axis in (left, middle):
     axis.set_xticks(range(len(weights)), weights)
     axis.set_xlabel("weight")

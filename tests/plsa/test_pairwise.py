@@ -10,9 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from coview import PLSA, Views, clustering_accuracy, make_topic_views
+from coview import PLSA, LinkPLSA, Views, clustering_accuracy, make_topic_views
+from coview.base import base_seed
 from coview.data.lazy import LazyViews
 from coview.exceptions import ViewsError
+from coview.plsa import pairwise_start
+from coview.plsa.consensus_start import consensus_start, softened
 from coview.plsa.pairwise import PairwiseCoPLSA
 
 
@@ -281,7 +284,7 @@ def test_a_cluster_agrees():
         assert_array_equal(np.asarray(there.predict(lazy)), here.predict(X))
 
 
-@pytest.mark.parametrize("init", ["plsa", "link"])
+@pytest.mark.parametrize("init", ["plsa", "link", "consensus"])
 def test_a_warm_start_begins_higher(init):
     X = corpus(n=60)
     cold, warm = (PairwiseCoPLSA(3, init=name, max_iter=2, tol=0, random_state=0).fit(X) for name in ("random", init))
@@ -299,11 +302,51 @@ def test_a_checkpoint_goes_on_where_it_stopped(tmp_path):
     assert_allclose(resumed.history_["objective"], whole.history_["objective"], rtol=1e-12)
 
 
-@pytest.mark.parametrize("init", ["link", "plsa"])
+def test_the_start_is_a_consensus_clustering_moved_by_link_plsa():
+    X = corpus(n=60)
+    mine = PairwiseCoPLSA(3, max_iter=4, tol=0, random_state=5).fit(X)
+    memberships = softened(consensus_start(X, 3, base_seed(5), {}, None))
+    sums = {name: (matrix.T @ memberships).T for name, matrix in X.items()}
+    link = LinkPLSA(3, init={"doc_topic": memberships, "topic_feature": sums}, max_iter=20, tol=0).fit(X)
+    given = {"doc_topic": link.doc_topic_, "topic_feature": link.topic_feature_}
+    same = PairwiseCoPLSA(3, init=given, max_iter=4, tol=0, random_state=5).fit(X)
+    assert_allclose(mine.history_["objective"], same.history_["objective"], rtol=1e-12)
+
+
+def test_of_several_consensus_starts_the_highest_is_taken(monkeypatch):
+    X = corpus(n=40, mixing=0.9)
+    begun = []
+    made = pairwise_start.consensus_arrays
+
+    def noted(*args):
+        begun.append(made(*args))
+        return begun[-1]
+
+    monkeypatch.setattr(pairwise_start, "consensus_arrays", noted)
+    found = pairwise_start.warm_arrays(X, "consensus", 3, 4, 0, lambda: {"n_jobs": 1})
+    ends = [LinkPLSA(3, init=init, max_iter=20, tol=0).fit(X) for init in begun]
+    highest = max(ends, key=lambda model: model.history_["objective"][-1])
+    assert len({round(model.history_["objective"][-1], 6) for model in ends}) > 1
+    assert_allclose(found["doc_topic"]["view1"], highest.doc_topic_, rtol=1e-12)
+
+
+def test_of_very_many_rows_naive_bayes_places_those_outside_the_sample(monkeypatch):
+    data = make_topic_views(90, {"words": 60, "links": 40}, 3, random_state=0)
+    lazy = LazyViews.from_views(data.views, 25)
+    for module in ("pairwise_start", "consensus_start"):
+        monkeypatch.setattr(f"coview.plsa.{module}.SAMPLE", 60)
+    found = pairwise_start.consensus_arrays(lazy, 3, 0)
+    assert found["doc_topic"].shape == (90, 3)
+    assert clustering_accuracy(data.target, found["doc_topic"].argmax(axis=1)) > 0.9
+    sums = found["doc_topic"].T @ data.views["links"].toarray()
+    assert_allclose(found["topic_feature"]["links"], np.maximum(sums, 1e-15), rtol=1e-12)
+
+
+@pytest.mark.parametrize("init", ["consensus", "link", "plsa"])
 def test_the_time_budget_ends_the_warm_start_too(init, monkeypatch):
     X = corpus(n=30)
     short = PairwiseCoPLSA(3, init=init, max_iter=50, tol=0, time_budget=1e-9, random_state=0).fit(X)
-    monkeypatch.setattr("coview.plsa.pairwise.WARM_SWEEPS", 1)
+    monkeypatch.setattr("coview.plsa.pairwise_start.WARM_SWEEPS", 1)
     one = PairwiseCoPLSA(3, init=init, max_iter=1, tol=0, random_state=0).fit(X)
     assert (short.n_iter_, short.stopped_by_) == (1, "time")
     assert_allclose(short.history_["objective"], one.history_["objective"], rtol=1e-12)

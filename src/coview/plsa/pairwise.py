@@ -31,16 +31,14 @@ from coview.plsa.alignment import align_topics, topic_overlap
 from coview.plsa.budget import StagedModel
 from coview.plsa.coregularized import _have
 from coview.plsa.factors import FEATURE_FLOOR, initial_arrays, random_topics
-from coview.plsa.link import LinkPLSA
 from coview.plsa.mixture import FOLD_IN_SWEEPS, FOLD_IN_TOL
-from coview.plsa.pairwise_start import Masses, start_sigma, start_table
+from coview.plsa.pairwise_start import Masses, start_sigma, start_table, warm_arrays
 from coview.plsa.pairwise_steps import PairSteps, Partners
 from coview.plsa.steps import LinkSteps
 from coview.starts import consensus, fold_in_consensus
 
 __all__ = ["PairwiseCoPLSA"]
 
-WARM_SWEEPS = 20  # before pairs count
 AUTO = 0.3  # weight="auto", in units of an object's mass per partner
 
 
@@ -77,17 +75,20 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
     tol : float, default=1e-5
         Stop when the objective changes by less than this, relative to itself; 0 runs exactly `max_iter` sweeps.
     n_init : int, default=1
-        Number of starts; the one that ends highest is kept. With ``init="link"`` or "plsa", of these models.
-    init : {"link", "plsa", "random"} or dict, default="link"
-        Where to start: some sweeps of `LinkPLSA` on all views, some of PLSA on each view, or one random mixture per
-        object in all views and random topics. A dict holds any of ``doc_topic`` (``{view: array}``, or one array for
-        all views) and ``topic_feature`` (``{view: array}``) in the shapes of the fitted attributes; the rest is random.
+        Number of starts; the one that ends highest is kept. Unless ``init="random"``, of the models that `init` names.
+    init : {"consensus", "link", "plsa", "random"} or dict, default="consensus"
+        Where to start: some sweeps of `LinkPLSA` on all views that begin at a consensus clustering (k-means of each
+        view and of all side by side), the same from a random start, some of PLSA on each view, or one random mixture
+        per object in all views and random topics. A dict holds any of ``doc_topic`` (``{view: array}``, or one array
+        for all views) and ``topic_feature`` (``{view: array}``) in the shapes of the fitted attributes; the rest is
+        random.
     schedule : {"alternating", "joint"}, default="alternating"
         Update topics with fresh mixtures, or both from the same expectations (as in the paper).
     acceleration : {None, "squarem"}, default=None
         Extrapolate every second sweep; never lowers the objective.
     engine, n_jobs, time_budget, random_state, verbose, callbacks, checkpoint, checkpoint_every
-        As in `PLSA`. `time_budget` counts the start too, which a checkpoint needs in full.
+        As in `PLSA`. `time_budget` counts the start too (its k-means is not cut short), which a checkpoint needs in
+        full.
 
     Attributes
     ----------
@@ -148,7 +149,7 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
         max_iter: int = 200,
         tol: float = 1e-5,
         n_init: int = 1,
-        init: Any = "link",
+        init: Any = "consensus",
         schedule: str = "alternating",
         acceleration: str | None = None,
         engine: Any = "auto",
@@ -272,13 +273,8 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
         arrays: dict[str, Any] = {}
         if isinstance(self.init, Mapping):
             arrays = initial_arrays(self.init, ("doc_topic", "topic_feature"), list(views.names))
-        elif check_option("init", self.init, ("link", "plsa", "random")) != "random":
-            groups = [views.names] if self.init == "link" else [(name,) for name in views.names]
-            models = {names: self._warmed(views.select(*names), seed) for names in groups}
-            arrays = {
-                "doc_topic": {name: model.doc_topic_ for names, model in models.items() for name in names},
-                "topic_feature": {k: part for model in models.values() for k, part in model.topic_feature_.items()},
-            }
+        elif check_option("init", self.init, ("consensus", "link", "plsa", "random")) != "random":
+            arrays = warm_arrays(views, self.init, self.n_components, self.n_init, seed, self._start_options)
         if "doc_topic" in arrays:
             carried["start"] = start_table(arrays["doc_topic"], views, self.n_components, seed)
         sigma = np.array([start_sigma(self.sigma, carried.get("start"), len(views), self.n_components, seed)])
@@ -296,13 +292,9 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
 
         return make, carried
 
-    def _warmed(self, views: Any, seed: int) -> LinkPLSA:
-        """Link-PLSA of some views after a few sweeps; of one view it is PLSA."""
-        model = LinkPLSA(
-            self.n_components, max_iter=WARM_SWEEPS, tol=0, n_init=self.n_init, engine=self.engine, n_jobs=self.n_jobs,
-            random_state=seed, time_budget=self._start_budget(),
-        )  # fmt: skip
-        return model.fit(views)
+    def _start_options(self) -> dict[str, Any]:
+        """Settings of a fit that makes the start; what is left of the budget when it begins."""
+        return {"engine": self.engine, "n_jobs": self.n_jobs, "time_budget": self._start_budget()}
 
     def _relative(self) -> bool:
         return isinstance(self.weight, str) and check_option("weight", self.weight, ("auto",)) == "auto"
@@ -317,7 +309,7 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
     def _fixed_start(self) -> bool:
         if isinstance(self.init, Mapping):
             return {"doc_topic", "topic_feature"} <= {str(key).rstrip("_") for key in self.init}
-        return self.init in ("link", "plsa")
+        return self.init != "random"
 
     def _profiles(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
         return {name: np.maximum(self.topic_feature_[name].T, FEATURE_FLOOR) for name in names}

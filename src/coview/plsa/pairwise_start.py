@@ -1,19 +1,30 @@
-"""Where pairwise co-regularised PLSA begins: mixtures of the views side by side, and the width of the similarity."""
+"""Where pairwise co-regularised PLSA begins: mixtures of the views side by side, and the width of the similarity.
+
+The regulariser does not bring together views that have settled on different clusters, and the likelihood has many local
+maxima that are no clusters. So the default start is a consensus clustering, moved by some sweeps of link-PLSA.
+"""
 
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from coview.data.lazy import LazyViews
 from coview.data.views import Views
-from coview.plsa.factors import as_distributions, random_matrix
+from coview.engines.passes import over_rows, sample_rows
+from coview.plsa.consensus_start import SAMPLE, consensus_start, softened
+from coview.plsa.factors import FEATURE_FLOOR, as_distributions, random_matrix
+from coview.plsa.link import LinkPLSA
+from coview.plsa.mixture import RESTART
 
-__all__ = ["Masses", "median_distance", "start_sigma", "start_table"]
+__all__ = ["WARM_SWEEPS", "Masses", "consensus_arrays", "median_distance", "start_sigma", "start_table", "warm_arrays"]
 
+WARM_SWEEPS = 20  # before pairs count
 _SAMPLE = 2048  # rows whose distances give the median
 
 
@@ -32,6 +43,65 @@ class Masses:
     def __call__(self, views: Views) -> np.ndarray:
         sums = [self.shares[name] * np.asarray(matrix.sum(axis=1)).ravel() for name, matrix in views.items()]
         return np.asarray(np.sum(sums, axis=0, dtype=np.float64))
+
+
+def warm_arrays(
+    views: Any, init: str, width: int, n_init: int, seed: int, options: Callable[[], dict[str, Any]]
+) -> dict[str, Any]:
+    """Mixtures and topics by view after some sweeps of link-PLSA; of one view (``init="plsa"``) that is PLSA.
+
+    Of `n_init` starts the one that is highest then. `options` is asked for further settings before each fit.
+
+    Examples
+    --------
+    >>> X = Views(words=np.array([[3, 0], [2, 0], [0, 3]]), links=np.array([[1, 0], [2, 1], [0, 1]]))
+    >>> found = warm_arrays(X, "consensus", 2, 1, seed=0, options=lambda: {"n_jobs": 1})
+    >>> sorted(found["doc_topic"]), found["topic_feature"]["links"].shape
+    (['links', 'words'], (2, 2))
+    """
+    groups = [(name,) for name in views.names] if init == "plsa" else [views.names]
+    mixtures, topics = {}, {}
+    for names in groups:
+        part = views.select(*names)
+
+        def fitted(begin: Any, n_init: int, part: Any = part) -> LinkPLSA:
+            settings = {"max_iter": WARM_SWEEPS, "tol": 0, "random_state": seed, **options()}
+            return LinkPLSA(width, init=begin, n_init=n_init, **settings).fit(part)
+
+        if init == "consensus":
+            seeds = [seed + RESTART * restart for restart in range(n_init)]
+            models = [fitted(consensus_arrays(part, width, here, options()["n_jobs"]), 1) for here in seeds]
+            model = max(models, key=lambda one: one.history_["objective"][-1])
+        else:
+            model = fitted("random", n_init)
+        mixtures.update(dict.fromkeys(names, model.doc_topic_))
+        topics.update(model.topic_feature_)
+    return {"doc_topic": mixtures, "topic_feature": topics}
+
+
+def consensus_arrays(views: Any, width: int, seed: int, n_jobs: int | None = None) -> dict[str, Any]:
+    """Memberships of a consensus clustering and the topics that they make, as an `init` for link-PLSA.
+
+    Rows that are read when needed begin as those in memory do; of very many, a sample is clustered, and naive Bayes
+    places all.
+
+    Examples
+    --------
+    >>> X = Views(words=np.array([[3, 0], [2, 0], [0, 3]]), links=np.array([[1, 0], [2, 1], [0, 1]]))
+    >>> found = consensus_arrays(X, 2, seed=0)["doc_topic"].argmax(axis=1)
+    >>> bool(found[0] == found[1]), bool(found[0] == found[2])
+    (True, False)
+    """
+    views = views.select(*sorted(views.names))  # their order in the data does not matter
+    lazy = isinstance(views, LazyViews)
+    few = sample_rows(views, SAMPLE) if lazy and len(views) <= SAMPLE else views
+    start = consensus_start(few, width, seed, {}, n_jobs)
+    if callable(start):
+        start = np.concatenate(over_rows(views, partial(_placed, start=start)))
+    rows = softened(start)
+    sums = over_rows(views, partial(_topic_sums, memberships=rows))
+    topics = {name: np.sum([part[name] for part in sums], axis=0) for name in views.names}
+    return {"doc_topic": rows, "topic_feature": {name: np.maximum(t, FEATURE_FLOOR) for name, t in topics.items()}}
 
 
 def start_table(given: Any, views: Any, width: int, seed: int) -> np.ndarray:
@@ -78,3 +148,13 @@ def median_distance(mixtures: np.ndarray) -> float:
     gaps = mixtures - np.roll(mixtures, 1, axis=0)
     found = float(np.median((gaps * gaps).sum(axis=2)))
     return found if found > 0 else 1.0
+
+
+def _placed(views: Views, first: int, *, start: Any) -> np.ndarray:
+    return np.asarray(start(views))
+
+
+def _topic_sums(views: Views, first: int, *, memberships: np.ndarray) -> dict[str, np.ndarray]:
+    """Features of each topic in some rows (topics x features), by view."""
+    here = memberships[first : first + len(views)]
+    return {name: np.asarray((matrix.T @ here).T) for name, matrix in views.items()}
