@@ -269,6 +269,11 @@ def coview_methods(names: list[str]) -> Iterator[tuple[str, Callable[..., Any]]]
     def counted(make: Any, given: Any, ready: Any, k: int, seed: int) -> np.ndarray:
         return make(k, random_state=seed).fit_predict(Views({name: positive(part) for name, part in given.items()}))
 
+    def weighed(make: Any, given: Any, ready: Any, k: int, seed: int) -> np.ndarray:
+        """Counts with weights, as other methods see them; measurements between 0 and 1."""
+        views = {name: ready[name] if sparse.issparse(part) else positive(part) for name, part in given.items()}
+        return make(k, random_state=seed).fit_predict(Views(views))
+
     def mixed(given: Any, ready: Any, k: int, seed: int) -> np.ndarray:
         X = Views({name: positive(part) for name, part in given.items()})
         return kmeans(dense(coview.CoPLSA(k, random_state=seed).fit_transform(X)), k, seed)
@@ -282,6 +287,7 @@ def coview_methods(names: list[str]) -> Iterator[tuple[str, Callable[..., Any]]]
 
     for name in ("MultiViewPLSA", "PairwiseCoPLSA", "VotingPLSA"):
         yield name, partial(counted, getattr(coview, name))
+        yield f"{name}, tf-idf", partial(weighed, getattr(coview, name))
     yield "CoPLSA, k-means", mixed
     yield "CCAClustering", partial(measured, coview.CCAClustering, names)
     yield "ConsensusClustering", partial(measured, coview.ConsensusClustering, names)

@@ -33,7 +33,7 @@ def _can_predict(self: ConsensusClustering) -> bool:
 
 
 class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MultiViewEstimator):
-    """One clustering out of one clustering per view, by generalised Kullback-Leibler divergence.
+    """One clustering out of several, one per view or one per method, by generalised Kullback-Leibler divergence.
 
     Parameters
     ----------
