@@ -93,7 +93,8 @@ def test_bad_input_is_one_sentence(files, words, sentence):
     assert isinstance(found.exception, ValueError) and sentence in str(found.exception)
 
 
-def test_nothing_done_is_an_error(files):
-    found = run(files, "--methods", "concatenated KMeans", "--task", "clustering", "--clusters", "50", "--folds", "1",
-                "--budget", "0", "--jobs", "1")  # fmt: skip
+def test_nothing_done_is_an_error(files, tmp_path):
+    np.save(tmp_path / "words.npy", -DATA.views["words"].toarray())
+    found = CliRunner().invoke(APP, ["--view", f"words={tmp_path / 'words.npy'}", "--labels", str(files / "y.csv"),
+                "--methods", "MultiViewNaiveBayes", "--folds", "2", "--budget", "0", "--jobs", "1"])  # fmt: skip
     assert isinstance(found.exception, ValueError) and "No method was done" in str(found.exception)
