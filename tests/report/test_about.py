@@ -11,7 +11,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from coview import PLSA, ConcatenatedViews, MultiViewNaiveBayes, MultiViewPLSA, TfidfViews
+from coview import (
+    PLSA,
+    ConcatenatedViews,
+    ConsensusClustering,
+    MultiViewNaiveBayes,
+    MultiViewPLSA,
+    SphericalKMeans,
+    TfidfViews,
+    make_report,
+)
 from coview.report.about import about_model, how_to_reproduce
 from coview.report.reader import Reader
 
@@ -71,3 +80,11 @@ def test_versions_are_those_here(make):
     found = about_model(Reader(make("PLSA")))["versions"]
     assert found["numpy"] == numpy.__version__ and found["scikit-learn"] == sklearn.__version__
     json.dumps(found)
+
+
+def test_the_members_of_a_consensus_are_named(data):
+    X, _ = data
+    model = ConsensusClustering(3, estimators=[("angles", SphericalKMeans(3))], random_state=0).fit(X)
+    assert about_model(Reader(model))["members"] == {"angles": 1.0}
+    assert "these ways of clustering agree on: angles (weight 1" in make_report(model).html
+    assert about_model(Reader(SphericalKMeans(3, random_state=0).fit(X)))["members"] is None

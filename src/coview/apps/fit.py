@@ -128,6 +128,9 @@ def _described(made: Any, y: Any) -> dict[str, Any]:
         found["sweeps"] = int(last.n_iter_)
     if history.get("objective"):
         found["objective"] = [float(history["objective"][0]), float(history["objective"][-1])]
+    members = getattr(last, "members_", None)
+    if members:
+        found["members"] = {name: round(float(w), 2) for name, w in zip(members["name"], members["weight"])}
     labels = getattr(last, "labels_", None)
     if labels is not None:
         names, sizes = np.unique(np.asarray(labels), return_counts=True)

@@ -44,7 +44,9 @@ def key_figures(found: dict[str, Any]) -> Markup:
 
 def short(found: dict[str, Any]) -> Markup:
     """Return what matters in a few sentences, made of the numbers below."""
-    lines = [line for line in (_what(found), _how_well(found), _which_view(found), _disputes(found)) if line]
+    lines = [
+        line for line in (_what(found), _members(found), _how_well(found), _which_view(found), _disputes(found)) if line
+    ]
     if not lines:
         return EMPTY
     return fill('<div class="card short"><ul>$lines</ul></div>', lines=join(fill("<li>$x</li>", x=x) for x in lines))
@@ -61,6 +63,17 @@ def _what(found: dict[str, Any]) -> str:
         return f"{found['model']['name']} places {objects} in one space, from {several}."
     sorted_into = f"{groups['count']} {plural(groups['noun'], groups['count'])}"
     return f"{found['model']['name']} sorts {objects} into {sorted_into}, from {several}."
+
+
+def _members(found: dict[str, Any]) -> str:
+    """Which ways of clustering were agreed on, where several were tried."""
+    members = found["model"]["members"]
+    if not members:
+        return ""
+    kept = [f"{name} (weight {number(weight)})" for name, weight in members.items() if weight > 0]
+    dropped = [name for name, weight in members.items() if not weight > 0]
+    without = f" Tried or thought of, and not kept: {', '.join(dropped)}." if dropped else ""
+    return f"It is what these ways of clustering agree on: {', '.join(kept)}.{without}"
 
 
 def _how_well(found: dict[str, Any]) -> str:
