@@ -7,16 +7,22 @@ side by side, consensus) gives them all in one run. Settings come from the cell,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
+from sklearn.preprocessing import minmax_scale
 from sklearn.utils import Bunch
 
 from coview import (
     PLSA,
+    CCAClustering,
+    ConsensusClustering,
+    CoRegularizedSpectralClustering,
     PairwiseCoPLSA,
+    SphericalKMeans,
     UnitRows,
     Views,
     VotingPLSA,
@@ -26,12 +32,15 @@ from coview import (
     load_reuters_multilingual,
     normalized_mutual_info,
 )
+from coview.base import base_seed
+from coview.plsa.pairwise_start import consensus_arrays
 
 LOADERS = {"reuters": load_reuters_multilingual, "mfeat": load_mfeat, "leaves": load_leaves}
 PAPER_WEIGHT = 0.07  # the best one on Reuters, as figure 2 of the paper says
 REDUCED = 100  # topics to which the paper reduces views before CCA
 
 Values = dict[str, dict[str, float]]
+Method = Callable[[Views, int, int, dict[str, Any]], dict[str, np.ndarray]]
 
 
 def load(data: str, options: dict[str, Any]) -> Bunch:
@@ -55,44 +64,44 @@ def _load(loader: str, weighting: str) -> Bunch:
     corpus = LOADERS[loader]()
     whole = corpus.views.present.all(axis=1)  # one leaf lacks a view, which not every method can bear
     corpus.views, corpus.target = corpus.views[whole], corpus.target[whole]
-    if weighting == "l2":
+    if weighting == "range":  # columns of very different scales, some of them negative: each from 0 to 1
+        corpus.views = Views({name: minmax_scale(matrix) for name, matrix in corpus.views.items()})
+    if weighting in ("l2", "range"):
         corpus.views = UnitRows().fit_transform(corpus.views)
     return corpus
 
 
 def _loop(options: dict[str, Any], seed: int) -> dict[str, Any]:
-    acceleration = options.get("acceleration")
-    return {"max_iter": options["sweeps"], "acceleration": acceleration, "random_state": seed, "n_jobs": 1}
+    return {"max_iter": options["sweeps"], "random_state": seed, "n_jobs": 1}
 
 
 # -- methods of table 1: labels of each row
 
 
 def _kmeans(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
-    def clusters(matrix: Any) -> np.ndarray:
-        return KMeans(k, n_init=1, random_state=seed).fit_predict(matrix)
-
     return {
-        "K-means+BOVF": clusters(views[options["best"]]),
-        "K-means+CTVF": clusters(views.select(*options["two"]).hstack()),
+        "K-means+BOVF": KMeans(k, n_init=1, random_state=seed).fit_predict(views[options["best"]]),
+        "K-means+CTVF": _kmeans_of(views.select(*options["two"]), k, seed),
     }
+
+
+def _kmeans_of(views: Views, k: int, seed: int) -> np.ndarray:
+    return KMeans(k, n_init=1, random_state=seed).fit_predict(views.hstack())
 
 
 def _plsa(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
-    def clusters(part: Views) -> np.ndarray:
-        model = PLSA(k, **_loop(options, seed))
-        return model.fit(part).doc_topic_.argmax(axis=1)
-
     return {
-        "PLSA+BOVF": clusters(views.select(options["best"])),
-        "PLSA+CTVF": clusters(views.select(*options["two"])),
+        "PLSA+BOVF": _plsa_of(views.select(options["best"]), k, seed, options),
+        "PLSA+CTVF": _plsa_of(views.select(*options["two"]), k, seed, options),
     }
+
+
+def _plsa_of(views: Views, k: int, seed: int, options: dict[str, Any]) -> np.ndarray:
+    return PLSA(k, **_loop(options, seed)).fit(views).doc_topic_.argmax(axis=1)
 
 
 def _cca(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
     """CCA of the two views; where they are wide, of views that PLSA reduced first, as in the paper."""
-    from coview import CCAClustering
-
     two = views.select(*options["two"])
     if not options["reduce"]:
         return {"CCAMC": CCAClustering(k, random_state=seed).fit(two).labels_}
@@ -116,45 +125,31 @@ def _voting(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[st
 
 
 def _spectral(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
-    from coview import CoRegularizedSpectralClustering
-
     return {"PCoSC": CoRegularizedSpectralClustering(k, random_state=seed).fit(views.select(*options["two"])).labels_}
 
 
-def _coplsa(views: Views, k: int, seed: int, options: dict[str, Any], number: int, step: str) -> dict[str, np.ndarray]:
-    chosen = views.select(*options["two" if number == 2 else "three"])
-    published = {"weight": PAPER_WEIGHT, "step": "paper", "schedule": "joint", "init": "random"}
-    model = PairwiseCoPLSA(
-        k,
-        **(published if step == "paper" else {"weight": options["weight"]}),
-        **_loop(options, seed),
-    ).fit(chosen)
-    name = f"CoPLSA({number})" + (", published step" if step == "paper" else "")
-    return {name: model.labels_by_view_[options["best"]], f"{name}, consensus": model.labels_}
+def _coplsa(number: int, form: str = "") -> Method:
+    """CoPLSA of two or three views as it is by default, with the published step, or from another start."""
+    settings = {
+        "": {},
+        "published step": {"weight": PAPER_WEIGHT, "step": "paper", "schedule": "joint", "init": "random"},
+        "link start": {"init": "link"},
+    }[form]
+    name = f"CoPLSA({number})" + (f", {form}" if form else "")
 
+    def labels(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
+        chosen = views.select(*options["two" if number == 2 else "three"])
+        found = {"weight": options["weight"], **settings}
+        model = PairwiseCoPLSA(k, **found, **_loop(options, seed)).fit(chosen)
+        return {name: model.labels_by_view_[options["best"]], f"{name}, consensus": model.labels_}
 
-def _coplsa2(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
-    return _coplsa(views, k, seed, options, 2, "safeguarded")
-
-
-def _coplsa3(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
-    return _coplsa(views, k, seed, options, 3, "safeguarded")
-
-
-def _published2(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
-    return _coplsa(views, k, seed, options, 2, "paper")
-
-
-def _published3(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
-    return _coplsa(views, k, seed, options, 3, "paper")
+    return labels
 
 
 # -- not in the paper
 
 
 def _spherical(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
-    from coview import SphericalKMeans
-
     return {
         "Spherical k-means+BOVF": SphericalKMeans(k, random_state=seed).fit(views.select(options["best"])).labels_,
         "Spherical k-means+CTVF": SphericalKMeans(k, random_state=seed).fit(views.select(*options["two"])).labels_,
@@ -162,22 +157,83 @@ def _spherical(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict
 
 
 def _auto(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
-    from coview import ConsensusClustering
-
     model = ConsensusClustering(k, estimators="auto", random_state=seed)
     return {"Consensus, auto": model.fit(views.select(*options["two"])).labels_}
 
 
-METHODS = {
+def _start(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
+    return {
+        "Start of CoPLSA(2)": _start_of(views.select(*options["two"]), k, seed),
+        "Start of CoPLSA(3)": _start_of(views.select(*options["three"]), k, seed),
+    }
+
+
+def _start_of(views: Views, k: int, seed: int) -> np.ndarray:
+    """The clustering at which CoPLSA begins."""
+    return np.asarray(consensus_arrays(views, k, base_seed(seed), 1)["doc_topic"].argmax(axis=1))
+
+
+def _drawn_to_each_other(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
+    model = CoRegularizedSpectralClustering(k, form="pairwise", random_state=seed)
+    return {"PCoSC, pairwise form": model.fit(views.select(*options["two"])).labels_}
+
+
+# -- all views at once
+
+
+def _side_by_side(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
+    return {
+        "K-means, side by side": _kmeans_of(views, k, seed),
+        "PLSA, side by side": _plsa_of(views, k, seed, options),
+        "Spherical k-means, side by side": SphericalKMeans(k, random_state=seed).fit(views).labels_,
+    }
+
+
+def _cca_of_all(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
+    return {"CCAMC": CCAClustering(k, random_state=seed).fit(views).labels_}
+
+
+def _spectral_of_all(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
+    return {"PCoSC": CoRegularizedSpectralClustering(k, random_state=seed).fit(views).labels_}
+
+
+def _voting_of_all(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
+    return {"VPLSA": VotingPLSA(k, **_loop(options, seed)).fit(views).labels_}
+
+
+def _coplsa_of_all(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
+    model = PairwiseCoPLSA(k, weight=options["weight"], **_loop(options, seed)).fit(views)
+    return {
+        "CoPLSA": model.labels_by_view_[options["best"]],
+        "CoPLSA, consensus": model.labels_,
+        "Start of CoPLSA": _start_of(views, k, seed),
+    }
+
+
+def _auto_of_all(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
+    return {"Consensus, auto": ConsensusClustering(k, estimators="auto", random_state=seed).fit(views).labels_}
+
+
+METHODS: dict[str, Method] = {
     "Kmeans": _kmeans,
     "PLSA": _plsa,
     "CCAMC": _cca,
     "VPLSA": _voting,
     "PCoSC": _spectral,
-    "CoPLSA2": _coplsa2,
-    "CoPLSA3": _coplsa3,
-    "Published2": _published2,
-    "Published3": _published3,
+    "CoPLSA2": _coplsa(2),
+    "CoPLSA3": _coplsa(3),
+    "Published2": _coplsa(2, "published step"),
+    "Published3": _coplsa(3, "published step"),
+    "Link2": _coplsa(2, "link start"),
+    "Link3": _coplsa(3, "link start"),
+    "Start": _start,
+    "PCoSCPairs": _drawn_to_each_other,
     "Spherical": _spherical,
     "Auto": _auto,
+    "SideBySideAll": _side_by_side,
+    "CCAMCAll": _cca_of_all,
+    "PCoSCAll": _spectral_of_all,
+    "VPLSAAll": _voting_of_all,
+    "CoPLSAAll": _coplsa_of_all,
+    "AutoAll": _auto_of_all,
 }

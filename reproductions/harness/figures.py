@@ -34,7 +34,8 @@ def _lines(paper: Paper, table: Table, numbers: Numbers) -> Any:
     from matplotlib.figure import Figure
 
     names, metric = list(table.rows), table.metrics[0]
-    figure = Figure(figsize=(3.3 * len(names) + 0.4, 3.4), layout="constrained")
+    each = max(3.3, 0.45 * max(len(columns) for columns in table.columns.values()))  # names of columns must not touch
+    figure = Figure(figsize=(each * len(names) + 0.4, 3.4), layout="constrained")
     panels = figure.subplots(1, len(names), squeeze=False)[0]
     for panel, data in zip(panels, names):
         columns = table.columns[data]
