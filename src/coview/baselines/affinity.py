@@ -33,6 +33,8 @@ __all__ = [
     "drawn_vectors",
     "edges_to",
     "leading_vectors",
+    "looks_counted",
+    "metric_by_default",
     "nearest",
     "neighbour_graph",
     "neighbours_by_default",
@@ -60,9 +62,7 @@ class Scaling:
     def learned(cls, matrix: Any, metric: str = "auto") -> Scaling:
         """Choose and learn a scaling.
 
-        "auto" takes cosines where at most half of the values are not zero and none is negative, as in counts, or where
-        the matrix is stored as sparse; and columns of variance 1 otherwise, as for measurements. A sparse matrix of
-        which more than half is filled holds measurements too.
+        "auto" takes the metric of `metric_by_default`.
 
         Examples
         --------
@@ -73,10 +73,7 @@ class Scaling:
         array([[0., 0.]])
         """
         if metric == "auto":
-            values = matrix.data if sparse.issparse(matrix) else matrix
-            thin = density(matrix) <= 0.5
-            counts = thin and (not values.size or values.min() >= 0)
-            metric = "cosine" if counts or (thin and sparse.issparse(matrix)) else "standard"
+            metric = metric_by_default(matrix)
         none = np.zeros(0)
         if metric != "standard":
             return cls(metric, none, none)
@@ -126,6 +123,33 @@ class Graph:
 
     def __matmul__(self, block: np.ndarray) -> np.ndarray:
         return self.weights @ block + np.multiply.outer(self.lift, self.lift @ block)
+
+
+def looks_counted(matrix: Any) -> bool:
+    """Tell whether a matrix looks like counts: nothing negative, at least half of it zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> looks_counted(np.eye(3)), looks_counted(np.ones((3, 2))), looks_counted(-np.eye(3))
+    (True, False, False)
+    """
+    values = matrix.data if sparse.issparse(matrix) else matrix
+    return _thin(matrix) and (not values.size or bool(values.min() >= 0))
+
+
+def metric_by_default(matrix: Any) -> str:
+    """Choose cosines for counts and other matrices stored as sparse, columns of variance 1 for measurements.
+
+    A matrix of which more than half is filled holds measurements, however it is stored.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> metric_by_default(np.eye(3)), metric_by_default(-np.eye(3)), metric_by_default(sparse.csr_array(-np.eye(3)))
+    ('cosine', 'standard', 'cosine')
+    """
+    return "cosine" if looks_counted(matrix) or (sparse.issparse(matrix) and _thin(matrix)) else "standard"
 
 
 def neighbours_by_default(cosine: bool, n_objects: int, n_clusters: int) -> int:
@@ -274,6 +298,10 @@ def unit_length(rows: np.ndarray) -> np.ndarray:
     """Rows of length 1; those of none stay."""
     length = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(length > 1e-12, length, 1.0)
+
+
+def _thin(matrix: Any) -> bool:
+    return bool(density(matrix) <= 0.5)
 
 
 def _squares(rows: Any) -> np.ndarray:

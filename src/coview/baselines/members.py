@@ -20,11 +20,11 @@ from typing import Any
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
+from coview.baselines.affinity import looks_counted, metric_by_default
 from coview.baselines.cca_clustering import CCAClustering
 from coview.baselines.coreg_spectral import CoRegularizedSpectralClustering
 from coview.baselines.profiles import ProfileMixture
 from coview.baselines.spherical_kmeans import SphericalKMeans
-from coview.data.arrays import density
 from coview.data.each import EachView
 from coview.data.views import Views
 from coview.data.weighting import TfidfViews
@@ -59,7 +59,7 @@ def counted_views(views: Views) -> list[str]:
     >>> counted_views(Views(words=np.eye(3), pixels=np.ones((3, 2)), waves=-np.eye(3)))
     ['words']
     """
-    return [name for name, matrix in views.items() if _lowest(matrix) >= 0 and density(matrix) <= 0.5]
+    return [name for name, matrix in views.items() if looks_counted(matrix)]
 
 
 def preparation(views: Views) -> list[Any]:
@@ -73,11 +73,7 @@ def preparation(views: Views) -> list[Any]:
     array([-0.93, -0.46,  1.39])
     """
     counted = counted_views(views)
-    measured = [
-        name
-        for name, matrix in views.items()
-        if name not in counted and (not sparse.issparse(matrix) or density(matrix) > 0.5)
-    ]
+    measured = [name for name, matrix in views.items() if metric_by_default(matrix) == "standard"]
     found: list[Any] = [TfidfViews(views=counted).fit(views)] if counted else []
     if measured:
         found.append(EachView(StandardScaler(), views=measured).fit(_filled(views, measured)))
