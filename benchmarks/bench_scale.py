@@ -39,7 +39,7 @@ def dask(size: str, k: int, folder: str) -> dict[str, Any]:
     from distributed import Client, LocalCluster
 
     from coview import PLSA
-    from coview.engines.distributed import DaskEngine
+    from coview.engines.dask.engine import DaskEngine
 
     X = shards(size, folder)
     found: dict[str, Any] = {"nnz": int(sum(X.nnz or (0,))), "1": [], "2": []}

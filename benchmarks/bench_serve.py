@@ -51,9 +51,9 @@ def corpus(n: int, seed: int) -> Any:
 def serve(n: int, together: int) -> None:
     """Index the objects and answer until the parent ends this process."""
     from coview import CrossModalRetriever, MultiViewCCA
-    from coview.apps.web.api import make_app
-    from coview.apps.web.run import bound_socket, serve_app
-    from coview.apps.web.service import Service
+    from coview.web.api import make_app
+    from coview.web.run import bound_socket, serve_app
+    from coview.web.service import Service
 
     retriever = CrossModalRetriever(MultiViewCCA(DIMENSIONS, rank=150, power_iter=2, random_state=0))
     retriever.fit(corpus(TAUGHT, 0))

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 from distributed import Client, LocalCluster
 
 from coview import PLSA, make_topic_views, read_views, write_shards
-from coview.engines.distributed import DaskEngine
+from coview.engines.dask.engine import DaskEngine
 
 # %%
 # Some pages arrive in batches. Each is written as it comes; nothing is ever held whole.

@@ -10,7 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from coview import CoPLSA, CrossModalRetriever, PairwiseCoPLSA, Views
 from coview.catalog import estimators
-from coview.data.coerce import is_plain
+from coview.views.coerce import is_plain
 
 pytestmark = pytest.mark.no_cover
 

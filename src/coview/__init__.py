@@ -14,25 +14,25 @@ from coview.catalog import ESTIMATORS
 _MODULES = {
     "coview.assignment.ontology": ("Ontology",),
     "coview.assignment.solvers": ("solve_labels",),
-    "coview.comparison.choice": ("ClusterChoice",),
-    "coview.comparison.compare": ("compare",),
-    "coview.comparison.select": ("select_clusters",),
-    "coview.comparison.table": ("Comparison",),
-    "coview.data.codebook": ("Codebook",),
-    "coview.data.coerce": ("as_views",),
-    "coview.data.columns": ("ColumnViews",),
-    "coview.data.each": ("EachView",),
-    "coview.data.files": ("read_views",),
-    "coview.data.images": ("ColorHistogram", "LocalBinaryPatterns", "SiftWords"),
-    "coview.data.lazy": ("LazyViews",),
-    "coview.data.neighbors": ("NeighborViews",),
-    "coview.data.shards": ("write_shards",),
-    "coview.data.split": ("split_features",),
-    "coview.data.table_files": ("read_columns",),
-    "coview.data.table_views": ("TableViews",),
-    "coview.data.text": ("TextViews",),
-    "coview.data.views": ("Views",),
-    "coview.data.weighting": ("LogCounts", "MinDocumentFrequency", "TfidfViews", "UnitRows"),
+    "coview.model_selection.choice": ("ClusterChoice",),
+    "coview.model_selection.compare": ("compare",),
+    "coview.model_selection.select": ("select_clusters",),
+    "coview.model_selection.table": ("Comparison",),
+    "coview.preprocessing.codebook": ("Codebook",),
+    "coview.views.coerce": ("as_views",),
+    "coview.preprocessing.columns": ("ColumnViews",),
+    "coview.preprocessing.each_view": ("EachView",),
+    "coview.io.views_files": ("read_views",),
+    "coview.preprocessing.images": ("ColorHistogram", "LocalBinaryPatterns", "SiftWords"),
+    "coview.views.lazy": ("LazyViews",),
+    "coview.preprocessing.neighbors": ("NeighborViews",),
+    "coview.io.shards": ("write_shards",),
+    "coview.preprocessing.split": ("split_features",),
+    "coview.io.tables": ("read_columns",),
+    "coview.preprocessing.tables": ("TableViews",),
+    "coview.preprocessing.text": ("TextViews",),
+    "coview.views.views": ("Views",),
+    "coview.preprocessing.weighting": ("LogCounts", "MinDocumentFrequency", "TfidfViews", "UnitRows"),
     "coview.datasets": (
         "load_citeseer",
         "load_cora",
@@ -63,8 +63,8 @@ _MODULES = {
     "coview.online.readers": ("read_stream",),
     "coview.online.river": ("to_river",),
     "coview.online.stream": ("StreamResult", "evaluate_stream"),
-    "coview.persist": ("load", "save"),
-    "coview.report.figures": (
+    "coview.io.models": ("load", "save"),
+    "coview.plot": (
         "ClusterTopicsDisplay",
         "ObjectMapDisplay",
         "ObjectiveDisplay",
@@ -98,41 +98,17 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:  # what type checkers and editors see
-    from coview.assignment.kmeans import SphericalKMeansClassifier as SphericalKMeansClassifier
     from coview.assignment.ontology import Ontology as Ontology
+    from coview.assignment.seeded_kmeans import SphericalKMeansClassifier as SphericalKMeansClassifier
     from coview.assignment.solvers import solve_labels as solve_labels
-    from coview.baselines.best_view import BestView as BestView
-    from coview.baselines.cca_clustering import CCAClustering as CCAClustering
-    from coview.baselines.co_training import CoTrainingClassifier as CoTrainingClassifier
-    from coview.baselines.concatenated import ConcatenatedViews as ConcatenatedViews
-    from coview.baselines.consensus import ConsensusClustering as ConsensusClustering
-    from coview.baselines.coreg_spectral import CoRegularizedSpectralClustering as CoRegularizedSpectralClustering
-    from coview.baselines.naive_bayes import MultiViewNaiveBayes as MultiViewNaiveBayes
-    from coview.baselines.spherical_kmeans import SphericalKMeans as SphericalKMeans
-    from coview.comparison.choice import ClusterChoice as ClusterChoice
-    from coview.comparison.compare import compare as compare
-    from coview.comparison.select import select_clusters as select_clusters
-    from coview.comparison.table import Comparison as Comparison
-    from coview.data.codebook import Codebook as Codebook
-    from coview.data.coerce import as_views as as_views
-    from coview.data.columns import ColumnViews as ColumnViews
-    from coview.data.each import EachView as EachView
-    from coview.data.files import read_views as read_views
-    from coview.data.images import ColorHistogram as ColorHistogram
-    from coview.data.images import LocalBinaryPatterns as LocalBinaryPatterns
-    from coview.data.images import SiftWords as SiftWords
-    from coview.data.lazy import LazyViews as LazyViews
-    from coview.data.neighbors import NeighborViews as NeighborViews
-    from coview.data.shards import write_shards as write_shards
-    from coview.data.split import split_features as split_features
-    from coview.data.table_files import read_columns as read_columns
-    from coview.data.table_views import TableViews as TableViews
-    from coview.data.text import TextViews as TextViews
-    from coview.data.views import Views as Views
-    from coview.data.weighting import LogCounts as LogCounts
-    from coview.data.weighting import MinDocumentFrequency as MinDocumentFrequency
-    from coview.data.weighting import TfidfViews as TfidfViews
-    from coview.data.weighting import UnitRows as UnitRows
+    from coview.classification.best_view import BestView as BestView
+    from coview.classification.co_training import CoTrainingClassifier as CoTrainingClassifier
+    from coview.classification.concatenated import ConcatenatedViews as ConcatenatedViews
+    from coview.classification.naive_bayes import MultiViewNaiveBayes as MultiViewNaiveBayes
+    from coview.clustering.cca import CCAClustering as CCAClustering
+    from coview.clustering.consensus import ConsensusClustering as ConsensusClustering
+    from coview.clustering.spectral import CoRegularizedSpectralClustering as CoRegularizedSpectralClustering
+    from coview.clustering.spherical_kmeans import SphericalKMeans as SphericalKMeans
     from coview.datasets import load_citeseer as load_citeseer
     from coview.datasets import load_cora as load_cora
     from coview.datasets import load_internet_ads as load_internet_ads
@@ -148,6 +124,12 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.datasets import load_wikipedia_retrieval as load_wikipedia_retrieval
     from coview.datasets import make_blobs_views as make_blobs_views
     from coview.datasets import make_topic_views as make_topic_views
+    from coview.decomposition.cca import MultiViewCCA as MultiViewCCA
+    from coview.io.models import load as load
+    from coview.io.models import save as save
+    from coview.io.shards import write_shards as write_shards
+    from coview.io.tables import read_columns as read_columns
+    from coview.io.views_files import read_views as read_views
     from coview.metrics import average_rank as average_rank
     from coview.metrics import clustering_accuracy as clustering_accuracy
     from coview.metrics import hierarchical_f1 as hierarchical_f1
@@ -156,6 +138,10 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.metrics import pairwise_f1 as pairwise_f1
     from coview.metrics import view_agreement as view_agreement
     from coview.metrics import view_imbalance as view_imbalance
+    from coview.model_selection.choice import ClusterChoice as ClusterChoice
+    from coview.model_selection.compare import compare as compare
+    from coview.model_selection.select import select_clusters as select_clusters
+    from coview.model_selection.table import Comparison as Comparison
     from coview.online.passive_aggressive import (
         MultiViewPassiveAggressiveClassifier as MultiViewPassiveAggressiveClassifier,
     )
@@ -163,9 +149,16 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.online.river import to_river as to_river
     from coview.online.stream import StreamResult as StreamResult
     from coview.online.stream import evaluate_stream as evaluate_stream
-    from coview.persist import load as load
-    from coview.persist import save as save
-    from coview.plsa.coregularized import CoPLSA as CoPLSA
+    from coview.plot import ClusterTopicsDisplay as ClusterTopicsDisplay
+    from coview.plot import ObjectiveDisplay as ObjectiveDisplay
+    from coview.plot import ObjectMapDisplay as ObjectMapDisplay
+    from coview.plot import OntologyDisplay as OntologyDisplay
+    from coview.plot import RetrievalDisplay as RetrievalDisplay
+    from coview.plot import StreamDisplay as StreamDisplay
+    from coview.plot import TopicsDisplay as TopicsDisplay
+    from coview.plot import ViewAgreementDisplay as ViewAgreementDisplay
+    from coview.plot import ViewConfusionDisplay as ViewConfusionDisplay
+    from coview.plsa.co_plsa import CoPLSA as CoPLSA
     from coview.plsa.dual import DualPLSA as DualPLSA
     from coview.plsa.dual import DualPLSAClassifier as DualPLSAClassifier
     from coview.plsa.link import LinkPLSA as LinkPLSA
@@ -174,17 +167,24 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.plsa.pairwise import PairwiseCoPLSA as PairwiseCoPLSA
     from coview.plsa.plsa import PLSA as PLSA
     from coview.plsa.voting import VotingPLSA as VotingPLSA
-    from coview.report.figures import ClusterTopicsDisplay as ClusterTopicsDisplay
-    from coview.report.figures import ObjectiveDisplay as ObjectiveDisplay
-    from coview.report.figures import ObjectMapDisplay as ObjectMapDisplay
-    from coview.report.figures import OntologyDisplay as OntologyDisplay
-    from coview.report.figures import RetrievalDisplay as RetrievalDisplay
-    from coview.report.figures import StreamDisplay as StreamDisplay
-    from coview.report.figures import TopicsDisplay as TopicsDisplay
-    from coview.report.figures import ViewAgreementDisplay as ViewAgreementDisplay
-    from coview.report.figures import ViewConfusionDisplay as ViewConfusionDisplay
+    from coview.preprocessing.codebook import Codebook as Codebook
+    from coview.preprocessing.columns import ColumnViews as ColumnViews
+    from coview.preprocessing.each_view import EachView as EachView
+    from coview.preprocessing.images import ColorHistogram as ColorHistogram
+    from coview.preprocessing.images import LocalBinaryPatterns as LocalBinaryPatterns
+    from coview.preprocessing.images import SiftWords as SiftWords
+    from coview.preprocessing.neighbors import NeighborViews as NeighborViews
+    from coview.preprocessing.split import split_features as split_features
+    from coview.preprocessing.tables import TableViews as TableViews
+    from coview.preprocessing.text import TextViews as TextViews
+    from coview.preprocessing.weighting import LogCounts as LogCounts
+    from coview.preprocessing.weighting import MinDocumentFrequency as MinDocumentFrequency
+    from coview.preprocessing.weighting import TfidfViews as TfidfViews
+    from coview.preprocessing.weighting import UnitRows as UnitRows
     from coview.report.report import Report as Report
     from coview.report.report import make_report as make_report
-    from coview.retrieval.correlation import MultiViewCCA as MultiViewCCA
     from coview.retrieval.retriever import CrossModalRetriever as CrossModalRetriever
     from coview.retrieval.semantic import SemanticCorrelationMatching as SemanticCorrelationMatching
+    from coview.views.coerce import as_views as as_views
+    from coview.views.lazy import LazyViews as LazyViews
+    from coview.views.views import Views as Views

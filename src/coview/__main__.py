@@ -1,5 +1,5 @@
 """`python -m coview` is the command line."""
 
-from coview.apps.cli import main
+from coview.cli.main import main
 
 main()

@@ -21,12 +21,6 @@ from sklearn.callback import CallbackSupportMixin, FitCallback
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from coview.data.arrays import from_tensor, is_tensor
-from coview.data.coerce import PLAIN, as_views, is_plain
-from coview.data.lazy import LazyViews
-from coview.data.per_view import check_feature_names
-from coview.data.views import Matrix, Views
-from coview.data.wording import cut, short
 from coview.engines.holders import Holder
 from coview.engines.loop import Fit, Options, Sweep, run
 from coview.engines.protocol import Block, Engine, Extra, make_blocks
@@ -34,6 +28,12 @@ from coview.engines.select import hold, select_engine
 from coview.engines.steps import State, Steps
 from coview.engines.tree import tree_leaves
 from coview.exceptions import ViewsError
+from coview.preprocessing.base import check_feature_names
+from coview.utils.messages import cut, short
+from coview.views.arrays import from_tensor, is_tensor
+from coview.views.coerce import PLAIN, as_views, is_plain
+from coview.views.lazy import LazyViews
+from coview.views.views import Matrix, Views
 
 __all__ = [
     "BatchEstimator",

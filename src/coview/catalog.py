@@ -21,8 +21,6 @@ class Entry:
     monotone: bool = False  # history_["objective"] never falls
 
 
-_BASE = "coview.baselines."
-
 ESTIMATORS: dict[str, Entry] = {
     entry.name: entry
     for entry in (
@@ -32,19 +30,45 @@ ESTIMATORS: dict[str, Entry] = {
         Entry("MultiViewPLSA", "coview.plsa.multiview", "one clustering of several views", "clusterer", True),
         Entry("MultiViewPLSAClassifier", "coview.plsa.multiview", "few labels, several views", "classifier", True),
         Entry("LinkPLSA", "coview.plsa.link", "one topic mixture for several views", "transformer", True),
-        Entry("CoPLSA", "coview.plsa.coregularized", "a mixture per view, kept close", "transformer", True),
+        Entry("CoPLSA", "coview.plsa.co_plsa", "a mixture per view, kept close", "transformer", True),
         Entry("PairwiseCoPLSA", "coview.plsa.pairwise", "clusters per view that agree on pairs", "clusterer", True),
-        Entry("VotingPLSA", "coview.plsa.voting", "clusters taught by objects on which views agree", "clusterer", True),
         Entry(
-            "MultiViewNaiveBayes", _BASE + "naive_bayes", "naive Bayes per view, mean of the posteriors", "classifier"
+            "VotingPLSA",
+            "coview.plsa.voting",
+            "clusters taught by objects on which views agree",
+            "clusterer",
+            True,
         ),
-        Entry("CoTrainingClassifier", _BASE + "co_training", "views that label objects for each other", "classifier"),
-        Entry("ConsensusClustering", _BASE + "consensus", "one clustering out of one per view", "clusterer", True),
-        Entry("SphericalKMeans", _BASE + "spherical_kmeans", "clusters by angle, one view", "clusterer", True),
-        Entry("CCAClustering", _BASE + "cca_clustering", "k-means where views correlate", "clusterer"),
+        Entry(
+            "MultiViewNaiveBayes",
+            "coview.classification.naive_bayes",
+            "naive Bayes per view, mean of the posteriors",
+            "classifier",
+        ),
+        Entry(
+            "CoTrainingClassifier",
+            "coview.classification.co_training",
+            "views that label objects for each other",
+            "classifier",
+        ),
+        Entry(
+            "ConsensusClustering",
+            "coview.clustering.consensus",
+            "one clustering out of one per view",
+            "clusterer",
+            True,
+        ),
+        Entry(
+            "SphericalKMeans",
+            "coview.clustering.spherical_kmeans",
+            "clusters by angle, one view",
+            "clusterer",
+            True,
+        ),
+        Entry("CCAClustering", "coview.clustering.cca", "k-means where views correlate", "clusterer"),
         Entry(
             "CoRegularizedSpectralClustering",
-            _BASE + "coreg_spectral",
+            "coview.clustering.spectral",
             "spectral clustering of views that agree",
             "clusterer",
             True,
@@ -57,16 +81,24 @@ ESTIMATORS: dict[str, Entry] = {
         ),
         Entry(
             "SphericalKMeansClassifier",
-            "coview.assignment.kmeans",
+            "coview.assignment.seeded_kmeans",
             "few labels, several views, an ontology",
             "classifier",
             True,
         ),
-        Entry("BestView", _BASE + "best_view", "any single-view estimator on its best view", "wrapper"),
-        Entry("ConcatenatedViews", _BASE + "concatenated", "any estimator on all views side by side", "wrapper"),
-        Entry("MultiViewCCA", "coview.retrieval.correlation", "one space in which views correlate", "transformer"),
+        Entry("BestView", "coview.classification.best_view", "any single-view estimator on its best view", "wrapper"),
         Entry(
-            "SemanticCorrelationMatching", "coview.retrieval.semantic", "classes where views correlate", "classifier"
+            "ConcatenatedViews",
+            "coview.classification.concatenated",
+            "any estimator on all views side by side",
+            "wrapper",
+        ),
+        Entry("MultiViewCCA", "coview.decomposition.cca", "one space in which views correlate", "transformer"),
+        Entry(
+            "SemanticCorrelationMatching",
+            "coview.retrieval.semantic",
+            "classes where views correlate",
+            "classifier",
         ),
         Entry("CrossModalRetriever", "coview.retrieval.retriever", "search one view with another", "wrapper"),
     )
@@ -75,24 +107,24 @@ ESTIMATORS: dict[str, Entry] = {
 
 # transformers of data: saved and loaded like estimators, but they take other things than views
 TRANSFORMERS = {
-    "Codebook": "coview.data.codebook",
-    "ColorHistogram": "coview.data.images",
-    "ColumnViews": "coview.data.columns",
-    "EachView": "coview.data.each",
-    "LocalBinaryPatterns": "coview.data.images",
-    "LogCounts": "coview.data.weighting",
-    "MinDocumentFrequency": "coview.data.weighting",
-    "NeighborViews": "coview.data.neighbors",
-    "SiftWords": "coview.data.images",
-    "TableViews": "coview.data.table_views",
-    "TextViews": "coview.data.text",
-    "TfidfViews": "coview.data.weighting",
-    "UnitRows": "coview.data.weighting",
+    "Codebook": "coview.preprocessing.codebook",
+    "ColorHistogram": "coview.preprocessing.images",
+    "ColumnViews": "coview.preprocessing.columns",
+    "EachView": "coview.preprocessing.each_view",
+    "LocalBinaryPatterns": "coview.preprocessing.images",
+    "LogCounts": "coview.preprocessing.weighting",
+    "MinDocumentFrequency": "coview.preprocessing.weighting",
+    "NeighborViews": "coview.preprocessing.neighbors",
+    "SiftWords": "coview.preprocessing.images",
+    "TableViews": "coview.preprocessing.tables",
+    "TextViews": "coview.preprocessing.text",
+    "TfidfViews": "coview.preprocessing.weighting",
+    "UnitRows": "coview.preprocessing.weighting",
 }
 
 
 # written inside the estimators that are made of them; nobody calls them by name
-PARTS = {"ProfileMixture": "coview.baselines.profiles"}
+PARTS = {"ProfileMixture": "coview.auto.profiles"}
 
 
 def _modules() -> dict[str, str]:

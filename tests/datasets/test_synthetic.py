@@ -11,9 +11,9 @@ from scipy.stats import chisquare
 from sklearn.cluster import KMeans
 from sklearn.naive_bayes import MultinomialNB
 
-from coview.data.views import Views
 from coview.datasets.synthetic import make_blobs_views, make_topic_views
 from coview.metrics import clustering_accuracy, view_agreement
+from coview.views.views import Views
 
 MAKERS = [make_topic_views, make_blobs_views]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from coview.labels import encode_labels
 from coview.online.targets import class_costs, first_classes, known_classes, split_rows
+from coview.validation.labels import encode_labels
 
 
 def test_a_new_class_takes_its_place_among_the_known():

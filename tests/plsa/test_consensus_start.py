@@ -5,10 +5,11 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from coview import LazyViews, MultiViewPLSA, Views, clustering_accuracy, make_topic_views
+from coview.classification.naive_bayes_start import NaiveBayesStart
+from coview.clustering.consensus_pattern import several_memberships, side_by_side_memberships
 from coview.engines.cpu import CpuEngine
 from coview.plsa.consensus_start import best_start, consensus_start
 from coview.plsa.mixture import RESTART
-from coview.starts import NaiveBayesStart, several_memberships, side_by_side_memberships
 
 MADE = make_topic_views(n_objects=120, n_clusters=3, random_state=0)
 

@@ -12,11 +12,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from coview import PLSA, LinkPLSA, Views, clustering_accuracy, make_topic_views
 from coview.base import base_seed
-from coview.data.lazy import LazyViews
 from coview.exceptions import ViewsError
 from coview.plsa import pairwise_start
 from coview.plsa.consensus_start import consensus_start, softened
 from coview.plsa.pairwise import PairwiseCoPLSA
+from coview.views.lazy import LazyViews
 
 
 def corpus(n=24, views=2, seed=0, missing=0.0, **options):
@@ -270,7 +270,7 @@ def test_a_cluster_agrees():
     absent = "dask is not installed: the fit on a cluster is not checked"
     dask = pytest.importorskip("dask.array", reason=absent)
     distributed = pytest.importorskip("distributed", reason=absent)
-    from coview.engines.distributed import DaskEngine
+    from coview.engines.dask.engine import DaskEngine
 
     X = corpus(n=40)
     lazy = {name: dask.from_array(matrix.toarray(), chunks=(40, -1)) for name, matrix in X.items()}

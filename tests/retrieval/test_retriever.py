@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from coview import LinkPLSA, MultiViewPLSA, TextViews, TfidfViews, Views, make_topic_views
-from coview.retrieval.correlation import MultiViewCCA
+from coview.decomposition.cca import MultiViewCCA
 from coview.retrieval.retriever import CrossModalRetriever
 from coview.retrieval.semantic import SemanticCorrelationMatching
 

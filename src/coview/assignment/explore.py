@@ -22,10 +22,10 @@ import numpy as np
 from scipy import sparse
 from scipy.stats import betabinom
 
-from coview.data.arrays import take_rows
-from coview.data.views import Views
 from coview.engines.protocol import Block, Engine
 from coview.engines.steps import Tree
+from coview.views.arrays import take_rows
+from coview.views.views import Views
 
 __all__ = ["SHARE", "SURE", "new_centres", "open_clusters"]
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
-from coview.data.atomic import atomic_path
 from coview.exceptions import DataFileError
+from coview.utils.atomic import atomic_path
 
 if TYPE_CHECKING:
     from coview.assignment.ontology import Ontology

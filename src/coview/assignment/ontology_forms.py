@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from coview.data.gaps import is_gap
+from coview.utils.missing import is_gap
 
 __all__ = [
     "Pair",

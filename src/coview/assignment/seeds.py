@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from coview.assignment.steps import unit_columns
-from coview.data.views import Views
 from coview.engines.protocol import Block, Engine
 from coview.engines.steps import Tree
-from coview.starts import unit_rows
+from coview.views.matrices import unit_rows
+from coview.views.views import Views
 
 __all__ = ["by_class", "new_names", "seed_beside", "seed_centroids", "unit_views"]
 

@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from coview.data.atomic import atomic_path
 from coview.exceptions import DataFileError
+from coview.utils.atomic import atomic_path
 
 __all__ = ["data_home", "fetch"]
 

@@ -9,9 +9,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from coview.data.views import Views
 from coview.datasets.packed import DAMAGED, check_option, locate
 from coview.exceptions import DataFileError
+from coview.views.views import Views
 
 __all__ = ["load_internet_ads"]
 

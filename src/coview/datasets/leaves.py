@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils import Bunch
 
-from coview.data.views import Views
 from coview.datasets.packed import locate, read_lines
 from coview.exceptions import DataFileError
+from coview.views.views import Views
 
 __all__ = ["load_leaves"]
 

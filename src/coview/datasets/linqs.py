@@ -14,9 +14,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from coview.data.views import Views
 from coview.datasets.packed import check_option, locate, read_lines
 from coview.exceptions import DataFileError
+from coview.views.views import Views
 
 __all__ = ["DIRECTIONS", "LinqsCorpus", "link_views", "load_citeseer", "load_cora", "read_linqs"]
 

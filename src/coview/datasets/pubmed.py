@@ -13,10 +13,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from coview.data.views import Views
 from coview.datasets.linqs import DIRECTIONS, link_views
 from coview.datasets.packed import check_option, locate, read_lines
 from coview.exceptions import DataFileError
+from coview.views.views import Views
 
 __all__ = ["load_pubmed"]
 

@@ -30,11 +30,11 @@ from scipy import sparse
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 from sklearn.utils import Bunch
 
-from coview.data.atomic import atomic_path
-from coview.data.views import Views
 from coview.datasets.fetch import data_home as find_data_home
 from coview.datasets.fetch import user_cache
 from coview.exceptions import DataFileError
+from coview.utils.atomic import atomic_path
+from coview.views.views import Views
 
 __all__ = ["load_python_packages"]
 

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch, check_random_state
 
-from coview.data.views import Views
+from coview.views.views import Views
 
 __all__ = ["make_blobs_views", "make_topic_views"]
 

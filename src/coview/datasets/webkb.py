@@ -8,10 +8,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from coview.data.views import Views
 from coview.datasets.linqs import DIRECTIONS, LinqsCorpus, link_views, read_linqs
 from coview.datasets.packed import check_option, locate
 from coview.exceptions import DataFileError
+from coview.views.views import Views
 
 __all__ = ["UNIVERSITIES", "load_webkb"]
 

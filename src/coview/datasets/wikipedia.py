@@ -15,10 +15,10 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils import Bunch
 
-from coview.data.views import Views
-from coview.data.wording import short
 from coview.datasets.packed import DAMAGED, check_option, locate, read_lines
 from coview.exceptions import DataFileError
+from coview.utils.messages import short
+from coview.views.views import Views
 
 __all__ = ["load_wikipedia_retrieval"]
 

@@ -10,10 +10,10 @@ from scipy import sparse
 from scipy.io import loadmat
 from sklearn.utils import Bunch
 
-from coview.data.views import Views
 from coview.datasets.linqs import link_views
 from coview.datasets.packed import check_option, locate
 from coview.exceptions import DataFileError
+from coview.views.views import Views
 
 __all__ = ["load_wikipedia_linqs"]
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from coview.data.archive import read_archive, write_archive
-from coview.data.views import Views
 from coview.engines.passes import over_rows
 from coview.engines.steps import State
 from coview.engines.tree import tree_map
 from coview.exceptions import ModelFileError
+from coview.utils.archive import read_archive, write_archive
+from coview.views.views import Views
 
 if TYPE_CHECKING:
     from coview.engines.holders import Holder

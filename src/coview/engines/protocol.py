@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from coview.data.views import Views
+from coview.views.views import Views
 
 __all__ = ["Block", "Engine", "Extra", "Gate", "Handle", "make_block", "make_blocks"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib import util
 from typing import Any
 
-from coview.data.lazy import LazyViews
 from coview.engines.holders import Holder, InMemory
 from coview.engines.protocol import Engine, Extra, Gate, make_blocks
 from coview.exceptions import EngineError
+from coview.views.lazy import LazyViews
 
 __all__ = ["hold", "select_engine"]
 
@@ -49,7 +49,7 @@ def select_engine(engine: Any = "auto", *, n_jobs: int | None = None, data: Any 
 
         return CudaEngine()
     if engine == "dask":
-        from coview.engines.distributed import DaskEngine
+        from coview.engines.dask.engine import DaskEngine
 
         return DaskEngine()
     if engine == "reference":
@@ -64,7 +64,7 @@ def hold(views: Any, engine: Engine, width: int, extra: Extra, gate: Gate, row_b
     if hasattr(engine, "hold"):
         return engine.hold(views, width, extra, gate, row_bytes)
     if isinstance(views, LazyViews):
-        from coview.engines.outofcore import OnDisk
+        from coview.engines.disk import OnDisk
 
         return OnDisk(views, engine, width, extra, gate, row_bytes)
     itemsize = next(views.values()).dtype.itemsize

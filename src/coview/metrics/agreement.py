@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from coview.data.arrays import is_frame
 from coview.exceptions import ViewsError
 from coview.metrics.labels import as_labels, encode
+from coview.views.arrays import is_frame
 
 __all__ = ["view_agreement", "view_imbalance"]
 

@@ -17,8 +17,8 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from coview.data.arrays import is_frame
-from coview.data.gaps import is_gap
+from coview.utils.missing import is_gap
+from coview.views.arrays import is_frame
 
 __all__ = ["hierarchical_f1", "hierarchical_precision_recall_f1"]
 

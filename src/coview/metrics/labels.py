@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from coview.data.gaps import is_gap
+from coview.utils.missing import is_gap
 
 __all__ = ["as_labels", "encode"]
 

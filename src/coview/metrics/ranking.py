@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import friedmanchisquare, rankdata, wilcoxon
 
-from coview.data.arrays import is_frame
+from coview.views.arrays import is_frame
 
 __all__ = ["average_rank", "rank_tests"]
 

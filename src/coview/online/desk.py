@@ -14,8 +14,8 @@ import numpy as np
 from coview.kernels import passive_aggressive as kernels
 from coview.kernels.memory import addresses
 from coview.kernels.rounds import ROWS
-from coview.labels import UNLABELLED
 from coview.online.weights import Memory
+from coview.validation.labels import UNLABELLED
 
 __all__ = ["Desk"]
 

@@ -20,8 +20,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator, base_seed, check_count
-from coview.data.views import Views
-from coview.labels import LabelledScoreMixin
 from coview.online.calibration import class_probabilities, new_calibration, update_calibration
 from coview.online.options import kernel_options
 from coview.online.targets import class_costs, first_classes, known_classes, split_rows
@@ -39,6 +37,8 @@ from coview.online.weights import (
     tables,
     unfold_memory,
 )
+from coview.validation.labels import LabelledScoreMixin
+from coview.views.views import Views
 
 __all__ = ["MultiViewPassiveAggressiveClassifier"]
 

@@ -24,12 +24,12 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from coview.data.views import Views
-from coview.data.wording import short
 from coview.exceptions import DataFileError
 from coview.kernels.svmlight import parse_svmlight
 from coview.online.hashing import WIDTH, hash_rows
 from coview.online.rows import PLAIN, as_text, gathered, key_names, label_of, take_texts
+from coview.utils.messages import short
+from coview.views.views import Views
 
 __all__ = ["FORMATS", "Batch", "read_stream"]
 

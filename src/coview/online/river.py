@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from coview.data.views import Views
 from coview.exceptions import ViewsError
 from coview.online.calibration import class_probabilities, update_calibration
 from coview.online.desk import Desk
 from coview.online.hashing import WIDTH, Places, hash_rows
 from coview.online.passive_aggressive import MultiViewPassiveAggressiveClassifier
 from coview.online.targets import class_costs
+from coview.views.views import Views
 
 __all__ = ["to_river"]
 

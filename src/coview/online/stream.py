@@ -13,8 +13,8 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from coview.base import check_count
-from coview.data.coerce import as_views, is_plain
-from coview.labels import encode_labels
+from coview.validation.labels import encode_labels
+from coview.views.coerce import as_views, is_plain
 
 __all__ = ["METRICS", "StreamResult", "evaluate_stream"]
 

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from coview.data.views import Views
 from coview.engines.notice import announce
 from coview.kernels import passive_aggressive as kernels
 from coview.kernels.memory import addresses
 from coview.kernels.mixing import mix_rows
 from coview.kernels.rounds import ROWS
+from coview.views.views import Views
 
 __all__ = [
     "Learned",

@@ -12,11 +12,8 @@ from typing import Any
 import numpy as np
 
 from coview.base import check_count
-from coview.data.lazy import LazyViews
-from coview.data.views import Views
 from coview.engines.protocol import Block, Engine
 from coview.engines.steps import Tree
-from coview.parameters import per_view
 from coview.plsa.consensus_start import softened
 from coview.plsa.factors import (
     FEATURE_FLOOR,
@@ -31,6 +28,9 @@ from coview.plsa.mixture import RESTART, MixtureModel
 from coview.plsa.plsa import split_by_view
 from coview.plsa.steps import ClusterSteps
 from coview.plsa.topics import feature_labels, only_view, strongest
+from coview.validation.parameters import per_view
+from coview.views.lazy import LazyViews
+from coview.views.views import Views
 
 __all__ = ["ClusterModel"]
 

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from coview.base import floating_type, row_bytes
-from coview.data.lazy import LazyViews
-from coview.data.views import Views
+from coview.classification.naive_bayes_start import NaiveBayesStart
+from coview.clustering.consensus_pattern import several_memberships, side_by_side_memberships
 from coview.engines.holders import InMemory
 from coview.engines.loop import sweep
 from coview.engines.passes import sample_rows
@@ -28,7 +28,8 @@ from coview.engines.select import select_engine
 from coview.engines.steps import State
 from coview.plsa.factors import FEATURE_FLOOR
 from coview.plsa.steps import LinkSteps
-from coview.starts import NaiveBayesStart, several_memberships, side_by_side_memberships
+from coview.views.lazy import LazyViews
+from coview.views.views import Views
 
 __all__ = ["best_start", "consensus_start", "softened"]
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.extmath import randomized_svd
 
-from coview.data.views import Matrix, Views
 from coview.engines.passes import over_rows
+from coview.views.views import Matrix, Views
 
 __all__ = [
     "FEATURE_FLOOR",

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from coview.base import check_count
-from coview.data.views import Views
 from coview.engines.steps import Tree
-from coview.parameters import per_view
 from coview.plsa.factors import FEATURE_FLOOR, random_topics
 from coview.plsa.plsa import PLSA
 from coview.plsa.steps import LinkSteps
+from coview.validation.parameters import per_view
+from coview.views.views import Views
 
 __all__ = ["LinkPLSA"]
 

@@ -12,8 +12,6 @@ from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import BatchEstimator, base_seed, check_option, floating_type
-from coview.data.lazy import LazyViews
-from coview.data.views import Views
 from coview.engines.holders import Holder, InMemory
 from coview.engines.loop import fold_in, sweep
 from coview.engines.passes import blockwise, over_rows
@@ -23,6 +21,8 @@ from coview.engines.tree import tree_map
 from coview.exceptions import ViewsError
 from coview.plsa.steps import MixtureSteps
 from coview.plsa.topics import TopicsMixin
+from coview.views.lazy import LazyViews
+from coview.views.views import Views
 
 __all__ = ["MixtureModel"]
 

@@ -13,11 +13,11 @@ import numpy as np
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
 from coview.base import check_count, check_option
-from coview.labels import LabelledScoreMixin, encode_labels, named
-from coview.parameters import per_view
+from coview.classification.naive_bayes_start import label_start
 from coview.plsa.clusters import ClusterModel
 from coview.plsa.consensus_start import consensus_start
-from coview.starts import label_start
+from coview.validation.labels import LabelledScoreMixin, encode_labels, named
+from coview.validation.parameters import per_view
 
 __all__ = ["MultiViewPLSA", "MultiViewPLSAClassifier"]
 

@@ -18,24 +18,24 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import base_seed, check_count, check_option
-from coview.data.views import Views
+from coview.clustering.consensus_pattern import consensus, fold_in_consensus
 from coview.engines.holders import Holder
 from coview.engines.loop import fold_in
 from coview.engines.passes import blockwise
 from coview.engines.protocol import Engine, Extra
 from coview.engines.steps import State, Tree
 from coview.exceptions import ViewsError
-from coview.parameters import per_view
-from coview.plsa.agreement import pair_weights
 from coview.plsa.alignment import align_topics, topic_overlap
 from coview.plsa.budget import StagedModel
-from coview.plsa.coregularized import _have
+from coview.plsa.co_plsa import _have
+from coview.plsa.divergence import pair_weights
 from coview.plsa.factors import FEATURE_FLOOR, initial_arrays, random_topics
 from coview.plsa.mixture import FOLD_IN_SWEEPS, FOLD_IN_TOL
 from coview.plsa.pairwise_start import Masses, start_sigma, start_table, warm_arrays
 from coview.plsa.pairwise_steps import PairSteps, Partners
 from coview.plsa.steps import LinkSteps
-from coview.starts import consensus, fold_in_consensus
+from coview.validation.parameters import per_view
+from coview.views.views import Views
 
 __all__ = ["PairwiseCoPLSA"]
 

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from coview.data.lazy import LazyViews
-from coview.data.views import Views
 from coview.engines.passes import over_rows, sample_rows
 from coview.plsa.consensus_start import SAMPLE, consensus_start, softened
 from coview.plsa.factors import FEATURE_FLOOR, as_distributions, random_matrix
 from coview.plsa.link import LinkPLSA
 from coview.plsa.mixture import RESTART
+from coview.views.lazy import LazyViews
+from coview.views.views import Views
 
 __all__ = ["WARM_SWEEPS", "Masses", "consensus_arrays", "median_distance", "start_sigma", "start_table", "warm_arrays"]
 

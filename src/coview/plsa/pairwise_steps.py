@@ -26,12 +26,12 @@ from typing import Any
 
 import numpy as np
 
-from coview.data.views import Views
 from coview.engines.protocol import Block, Engine
 from coview.engines.steps import Tree
 from coview.engines.threads import Team, thread_count
 from coview.plsa.factors import ROW_FLOOR, random_matrix
 from coview.plsa.steps import LinkSteps
+from coview.views.views import Views
 
 __all__ = ["PairField", "PairSteps", "Partners"]
 

@@ -17,8 +17,6 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import check_count, check_option
-from coview.data.lazy import LazyViews
-from coview.data.views import Views
 from coview.engines.steps import Tree
 from coview.exceptions import ViewsError
 from coview.plsa.factors import (
@@ -31,6 +29,8 @@ from coview.plsa.factors import (
 )
 from coview.plsa.mixture import MixtureModel
 from coview.plsa.steps import JointSteps, MixtureSteps
+from coview.views.lazy import LazyViews
+from coview.views.views import Views
 
 __all__ = ["PLSA"]
 

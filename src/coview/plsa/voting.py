@@ -19,14 +19,14 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from coview.base import check_count
 from coview.engines.steps import Tree
 from coview.exceptions import ViewsError
-from coview.parameters import per_view
 from coview.plsa.alignment import align_topics, topic_overlap
 from coview.plsa.budget import StagedModel
+from coview.plsa.co_plsa import _have
 from coview.plsa.consensus_start import softened
-from coview.plsa.coregularized import _have
 from coview.plsa.factors import FEATURE_FLOOR
 from coview.plsa.plsa import PLSA
 from coview.plsa.steps import LinkSteps
+from coview.validation.parameters import per_view
 
 __all__ = ["VotingPLSA"]
 

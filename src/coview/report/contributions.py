@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from coview.data.plain import plain
-from coview.data.views import Views
 from coview.exceptions import CoviewError
 from coview.report.measures import main_measure
 from coview.report.reader import Reader, Reading
+from coview.utils.jsonable import plain
+from coview.views.views import Views
 
 __all__ = ["ViewReadings", "agreement_matrix", "contributions", "own_weight", "read_by_view"]
 

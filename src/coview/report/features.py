@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from coview.data.views import Views
+from coview.views.views import Views
 
 __all__ = ["GroupFeatures", "group_features", "means_of_groups", "top_features", "topic_features"]
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from coview.data.views import Views
 from coview.report.features import GroupFeatures, group_features, means_of_groups, top_features, topic_features
 from coview.report.reader import Reader, Reading
+from coview.views.views import Views
 
 __all__ = ["about_groups", "about_ontology"]
 

@@ -14,11 +14,11 @@ from sklearn.base import clone
 from sklearn.metrics import f1_score
 from sklearn.neighbors import NearestNeighbors
 
-from coview.data.plain import plain
-from coview.data.views import Views
-from coview.labels import encode_labels
 from coview.metrics import clustering_accuracy, normalized_mutual_info, pairwise_f1
 from coview.report.reader import Reader, Reading, sample_rows
+from coview.utils.jsonable import plain
+from coview.validation.labels import encode_labels
+from coview.views.views import Views
 
 __all__ = ["confusion", "fit_curves", "held_out_score", "main_measure", "measures", "neighbour_share"]
 

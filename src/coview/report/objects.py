@@ -13,10 +13,10 @@ from scipy import sparse
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.preprocessing import normalize
 
-from coview.data.plain import plain
-from coview.data.views import Views
 from coview.report.contributions import ViewReadings
 from coview.report.reader import Reading, sample_rows
+from coview.utils.jsonable import plain
+from coview.views.views import Views
 
 __all__ = ["disputed_objects", "place_objects", "typical_objects", "words_of_objects"]
 

@@ -14,9 +14,9 @@ from sklearn.base import is_classifier, is_clusterer
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from coview.data.coerce import as_views, is_plain
-from coview.data.lazy import LazyViews
-from coview.data.views import Views
+from coview.views.coerce import as_views, is_plain
+from coview.views.lazy import LazyViews
+from coview.views.views import Views
 
 __all__ = ["Reader", "Reading", "sample_rows"]
 

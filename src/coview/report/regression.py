@@ -14,10 +14,10 @@ import numpy as np
 from sklearn.base import clone, is_regressor
 from sklearn.metrics import mean_absolute_error, r2_score
 
-from coview.data.views import Views
 from coview.exceptions import CoviewError
 from coview.report.contributions import own_weight
 from coview.report.reader import Reader, sample_rows
+from coview.views.views import Views
 
 __all__ = ["about_regression", "true_numbers"]
 

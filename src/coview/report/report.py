@@ -6,9 +6,9 @@ import html
 from pathlib import Path
 from typing import Any
 
-from coview.data.atomic import atomic_path
 from coview.report.page import render_page
 from coview.report.summary import summarize
+from coview.utils.atomic import atomic_path
 
 __all__ = ["Report", "make_report"]
 

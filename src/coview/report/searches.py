@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from coview.data.plain import plain
-from coview.data.views import Views
 from coview.report.objects import words_of_objects
 from coview.report.reader import sample_rows
+from coview.utils.jsonable import plain
+from coview.views.views import Views
 
 __all__ = ["is_retriever", "searches"]
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from coview.data.views import Views
 from coview.report.reader import Reader
+from coview.views.views import Views
 
 __all__ = ["about_data"]
 

@@ -15,11 +15,6 @@ from scipy import sparse
 from sklearn.base import is_regressor
 
 from coview.base import check_count
-from coview.data.gaps import is_gap
-from coview.data.lazy import LazyViews
-from coview.data.plain import plain
-from coview.data.views import Views
-from coview.labels import encode_labels
 from coview.report.about import about_model, how_to_reproduce
 from coview.report.contributions import ViewReadings, contributions, read_by_view
 from coview.report.groups import about_groups, about_ontology
@@ -29,6 +24,11 @@ from coview.report.reader import Reader, Reading, sample_rows
 from coview.report.regression import about_regression, true_numbers
 from coview.report.searches import is_retriever, searches
 from coview.report.seen import about_data
+from coview.utils.jsonable import plain
+from coview.utils.missing import is_gap
+from coview.validation.labels import encode_labels
+from coview.views.lazy import LazyViews
+from coview.views.views import Views
 
 __all__ = ["summarize"]
 

@@ -11,12 +11,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-from coview.data.columns import ColumnViews
-from coview.data.table_views import TableViews
-from coview.data.text import TextViews
-from coview.data.views import Views
-from coview.data.wording import listed, short
 from coview.exceptions import ViewsError
+from coview.preprocessing.columns import ColumnViews
+from coview.preprocessing.tables import TableViews
+from coview.preprocessing.text import TextViews
+from coview.utils.messages import listed, short
+from coview.views.views import Views
 
 __all__ = [
     "as_query",

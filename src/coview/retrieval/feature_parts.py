@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from coview.data.views import Views
-from coview.retrieval.correlation import MultiViewCCA
+from coview.decomposition.cca import MultiViewCCA
 from coview.retrieval.encode import feature_names, last_step, place, row_at_last
+from coview.views.views import Views
 
 __all__ = ["USUAL", "feature_parts", "is_linear"]
 

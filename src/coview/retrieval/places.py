@@ -10,17 +10,17 @@ from scipy import sparse
 from sklearn.preprocessing import normalize
 
 from coview.base import MultiViewEstimator, check_option
-from coview.data.arrays import take_rows
-from coview.data.views import Views
-from coview.data.wording import listed
 from coview.exceptions import ViewsError
-from coview.labels import encode_labels
-from coview.parameters import per_view
 from coview.retrieval.encode import as_query, feature_names, last_step, place, profiles
 from coview.retrieval.feature_parts import USUAL, feature_parts, is_linear
 from coview.retrieval.heads import fit_head, head_probabilities
 from coview.retrieval.shared_words import word_rows
 from coview.retrieval.shelf import Shelf
+from coview.utils.messages import listed
+from coview.validation.labels import encode_labels
+from coview.validation.parameters import per_view
+from coview.views.arrays import take_rows
+from coview.views.views import Views
 
 __all__ = ["Places"]
 

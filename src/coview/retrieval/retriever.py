@@ -17,8 +17,8 @@ from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import base_seed, check_count, check_option
+from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import ViewsError
-from coview.retrieval.correlation import MultiViewCCA
 from coview.retrieval.encode import feature_names, last_step, profiles, split_front
 from coview.retrieval.hits import Hits, Match
 from coview.retrieval.index import best_of_blocks

@@ -13,12 +13,12 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from coview.data.views import Views
+from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import ViewsError
-from coview.labels import LabelledScoreMixin, encode_labels
-from coview.parameters import per_view
-from coview.retrieval.correlation import MultiViewCCA
 from coview.retrieval.heads import fit_head, head_probabilities
+from coview.validation.labels import LabelledScoreMixin, encode_labels
+from coview.validation.parameters import per_view
+from coview.views.views import Views
 
 __all__ = ["SemanticCorrelationMatching"]
 

@@ -13,8 +13,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from coview.data.views import Matrix, Views
 from coview.exceptions import ViewsError
+from coview.views.views import Matrix, Views
 
 __all__ = ["learn_words", "word_rows"]
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from coview.data.checks import as_ids
-from coview.data.wording import short
 from coview.exceptions import ViewsError
 from coview.retrieval.index import ExactIndex, make_index, restore_index
+from coview.utils.messages import short
+from coview.views.checks import as_ids
 
 __all__ = ["Shelf", "restore_shelf"]
 

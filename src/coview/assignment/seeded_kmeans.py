@@ -1,0 +1,385 @@
+"""`SphericalKMeansClassifier`: classes from few labels and several views by optimal assignment of labels.
+
+Seeded spherical k-means (Dalvi and Cohen 2016): see `steps.py` for a sweep and `combine.py` for how the views' scores
+become labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.callback import with_callbacks
+from sklearn.utils.validation import check_is_fitted
+
+from coview.assignment.combine import COMBINATIONS, Rule
+from coview.assignment.explore import open_clusters
+from coview.assignment.hierarchical import LabelBook, broken_constraints, consistent_sets, read_labels
+from coview.assignment.ontology import Ontology
+from coview.assignment.seeds import by_class, new_names, seed_beside, seed_centroids, unit_views
+from coview.assignment.solvers import check_alpha, team_of
+from coview.assignment.steps import AssignmentSteps
+from coview.assignment.stopping import Watch, best_sweeps
+from coview.assignment.weighing import weigh_views
+from coview.base import BatchEstimator, base_seed, check_option
+from coview.engines.holders import InMemory
+from coview.engines.loop import Fit
+from coview.engines.protocol import Block, Engine
+from coview.engines.steps import State, Tree
+from coview.validation.labels import LabelledScoreMixin
+from coview.validation.parameters import per_view
+from coview.views.views import Views
+
+__all__ = ["SphericalKMeansClassifier"]
+
+
+class SphericalKMeansClassifier(LabelledScoreMixin, ClassifierMixin, BatchEstimator):
+    """Spherical k-means on several views, seeded with few labels, with or without an ontology.
+
+    Labelled objects keep their labels; the others get theirs from the centroids of all views, and the centroids of
+    every view learn from them. One view, or several side by side (``X.hstack()``), are the same class.
+
+    Parameters
+    ----------
+    combine : {"sum", "product", "max_agree", "co_train"}, default="sum"
+        How the views' scores (cosines) become labels: the largest sum or product; the exact solution of a program
+        that lets views differ at a price; or each view by itself, teaching the next.
+    ontology : Ontology or None, default=None
+        Subset and mutual-exclusion constraints among labels. Then y holds the most specific label of an object or a
+        set, and what is above follows. Needs no label for every class.
+    alpha : (float, float, float), default=(0.5, 0.1, 1.0)
+        Weights of scores, of differences between views, and of broken constraints; used by "max_agree", and by all
+        with an ontology. ``(1, 0, 1)`` is equation 9 of the paper.
+    fallback : {None, "sum"}, default=None
+        For "product": where all products are equal, as where no class has features in common with an object in
+        every view, the first class wins, or the sum decides.
+    view_weights : None, float, {view: float} or "held_out", default=None
+        Factor of each view's scores; 1 by default. "held_out" chooses them: labelled objects are left out in folds,
+        and a view counts more or less where that clearly gives more of them their label back.
+    early_stopping : bool or int, default=False
+        Choose the number of sweeps by held-out agreement: labelled objects are left out in so many folds (True is 5),
+        and the number of sweeps that finds most of their labels is taken. Learning from unlabelled objects often hurts
+        where a view is poor.
+    n_new_clusters : int or "auto", default=0
+        Clusters for unlabelled objects that fit no class, most at a time; "auto" opens as many as there are signs of
+        (see `coview.assignment.explore`). They follow the classes in `classes_`. Not with an ontology.
+    max_iter : int, default=100
+        Most sweeps over the data.
+    tol : float, default=1e-8
+        Stop when no label changes, or when the objective changes by less than this, relative to itself; 0 runs
+        exactly `max_iter` sweeps.
+    engine, n_jobs, time_budget, verbose, callbacks
+        As in `PLSA`.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the folds of `early_stopping` and of `view_weights`; nothing else is random.
+
+    Attributes
+    ----------
+    classes_ : ndarray (n_classes,)
+        The classes, sorted; with an ontology its labels, in their order; new clusters last.
+    labels_ : ndarray (n_objects,)
+        Label of each training object, the most specific one: its own, or the one found for it. With an ontology, -1 or
+        None where nothing fits.
+    label_sets_ : ndarray of bool (n_objects, n_views, n_classes)
+        Labels of the training objects in each view, as the program chose them.
+    view_weights_ : dict of float
+        Factor of each view's scores, given or chosen.
+    centroids_ : dict of ndarray (n_classes, n_features of the view)
+        Centroids of length 1, by view; zero where a class has no features there.
+    violations_ : dict of ndarray
+        Constraints that `label_sets_` breaks, as columns "object", "view", "kind", "first", "second".
+    n_ties_ : int
+        Number of unlabelled objects whose best label was tied with another; the first of them won.
+    new_classes_ : ndarray
+        Classes that were opened for objects that fit no other.
+    history_ : dict of lists
+        "objective" and "seconds" (entry 0 is the start), "flips" (bits of labels changed in each sweep), and
+        "held_out" (agreement after 0, 1, ... sweeps) with early stopping.
+    n_iter_ : int
+        Number of sweeps.
+
+    References
+    ----------
+    B. Dalvi, W. W. Cohen: Multi-view hierarchical semi-supervised learning by optimal assignment of sets of labels to
+    instances. 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coview import Ontology, SphericalKMeansClassifier, Views
+    >>> words = np.array([[3, 0, 0], [0, 3, 1], [2, 1, 0], [0, 0, 2]])
+    >>> links = np.array([[1, 0], [0, 1], [1, 0], [0, 2]])
+    >>> X = Views(words=words, links=links)
+    >>> SphericalKMeansClassifier("max_agree").fit(X, ["cat", "dog", None, None]).labels_.tolist()
+    ['cat', 'dog', 'cat', 'dog']
+    >>> tree = Ontology.from_tree({"animal": ["cat", "dog"]})
+    >>> model = SphericalKMeansClassifier(ontology=tree).fit(X, ["cat", "dog", None, None])
+    >>> model.predict(X[[2]]).tolist(), model.predict_labels(X[[2]]).astype(int).tolist()
+    (['cat'], [[1, 1, 0]])
+    """
+
+    _models_counts = False
+    n_init, acceleration, checkpoint, checkpoint_every = 1, None, None, 10  # one start; short fits
+
+    def __init__(
+        self,
+        combine: str = "sum",
+        ontology: Ontology | None = None,
+        alpha: Any = (0.5, 0.1, 1.0),
+        *,
+        fallback: str | None = None,
+        view_weights: Any = None,
+        early_stopping: Any = False,
+        n_new_clusters: Any = 0,
+        max_iter: int = 100,
+        tol: float = 1e-8,
+        engine: Any = "auto",
+        n_jobs: int | None = None,
+        time_budget: float | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        callbacks: Any = None,
+    ) -> None:
+        self.combine = combine
+        self.ontology = ontology
+        self.alpha = alpha
+        self.fallback = fallback
+        self.view_weights = view_weights
+        self.early_stopping = early_stopping
+        self.n_new_clusters = n_new_clusters
+        self.max_iter = max_iter
+        self.tol = tol
+        self.engine = engine
+        self.n_jobs = n_jobs
+        self.time_budget = time_budget
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callbacks = callbacks
+
+    def fit(self, X: Any, y: Any) -> SphericalKMeansClassifier:
+        """Learn from labelled and unlabelled objects.
+
+        Parameters
+        ----------
+        X : Views or what becomes Views
+            The objects, labelled or not.
+        y : array-like (n_objects,)
+            Labels; -1, None or NaN for the unlabelled. With an ontology the most specific label, a set of labels, or
+            indicators (n_objects, n_labels).
+        """
+        self._check_parameters()
+        views = self._fit_views(X)
+        book = read_labels(y, len(views), self.ontology)
+        given = None if self._weighs() else self.view_weights
+        self.view_weights_ = dict(zip(self.view_names_, per_view("view_weights", given, self.view_names_).tolist()))
+        return self._fit(X, unit_views(views), book)
+
+    @with_callbacks
+    def _fit(self, X: Any, views: Views, book: LabelBook) -> SphericalKMeansClassifier:
+        engine = self._engine()
+        with engine.limits():
+            self.classes_, self.new_classes_ = book.classes, book.classes[:0]
+            steps = self._steps(len(book.classes))
+            blocks = self._labelled_blocks(views, engine, book)
+            shared = seed_centroids(blocks, engine, steps.n_labels, next(views.values()).dtype)
+            if self._weighs():
+                steps = self._weigh(steps, blocks, shared, book, engine)
+            if self.n_new_clusters:
+                steps, blocks, shared = self._explore(views, engine, book, blocks, shared)
+            watch = Watch(self.tol > 0)
+            if self.early_stopping:
+                self._choose_sweeps(watch, steps, blocks, shared, book, engine)
+            fit = self._sweep(X, views, steps, blocks, shared, engine, watch)
+            self._keep(fit, steps, blocks, engine, watch)
+        return self
+
+    # -- what is known of objects
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Most specific label of objects, new or old, from some or all of the fitted views."""
+        check_is_fitted(self, "centroids_")
+        return self._named(np.concatenate([rows["codes"] for rows, _, _ in self._assigned(X)]))
+
+    def predict_labels(self, X: Any, *, by_view: bool = False) -> Any:
+        """Label sets of objects.
+
+        Returns
+        -------
+        ndarray of bool (n_objects, n_classes), or dict of such by view
+            The consistent set of each object, which breaks no constraint; or with ``by_view=True`` the sets that the
+            program chose in each view, which may differ and softly break some. An absent view has none.
+        """
+        check_is_fitted(self, "centroids_")
+        found = list(self._assigned(X))
+        if by_view:
+            labels = np.concatenate([rows["labels"] for rows, _, _ in found])
+            return {name: labels[:, v] for v, name in enumerate(found[0][2])}
+        if self.ontology is None:
+            codes = np.concatenate([rows["codes"] for rows, _, _ in found])
+            return codes[:, None] == np.arange(len(self.classes_))
+        return np.concatenate([consistent_sets(rows["labels"], total, self.ontology) for rows, total, _ in found])
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Combined scores (n_objects, n_classes); of two classes, how much the second leads (n_objects,)."""
+        check_is_fitted(self, "centroids_")
+        total = np.concatenate([total for _, total, _ in self._assigned(X)])
+        return total[:, 1] - total[:, 0] if len(self.classes_) == 2 else total
+
+    def view_scores(self, X: Any) -> dict[str, np.ndarray]:
+        """Scores (n_objects, n_classes) by each given view: cosines with its centroids, 0 where it is absent."""
+        check_is_fitted(self, "centroids_")
+        views, engine = unit_views(self._new_views(X)), self._engine()
+        steps, shared = self._steps(len(self.classes_)), self._fitted(views, engine)
+        parts = [steps.scores(block, shared, engine) for block in self._each_block(views, engine, steps.n_labels)]
+        return {name: np.concatenate([part[:, v] for part in parts]) for v, name in enumerate(views.names)}
+
+    # -- pieces
+
+    def _check_parameters(self) -> None:
+        check_option("combine", self.combine, COMBINATIONS)
+        check_option("fallback", self.fallback, (None, "sum"))
+        check_alpha(self.alpha)
+        self._check_loop()
+        if self.ontology is not None and not isinstance(self.ontology, Ontology):
+            raise TypeError(
+                f"ontology must be an Ontology or None, got {self.ontology!r}. Try Ontology.from_tree(...)."
+            )
+        new = self.n_new_clusters
+        if new != "auto" and (isinstance(new, (str, bool)) or not isinstance(new, (int, np.integer)) or new < 0):
+            raise ValueError(f"n_new_clusters must be a whole number of at least 0 or 'auto', got {new!r}.")
+        if new and self.ontology is not None:
+            raise ValueError("n_new_clusters does not work with an ontology: where would a new label stand in it?")
+        folds = self.early_stopping
+        if not isinstance(folds, (bool, int, np.integer)) or (not isinstance(folds, bool) and folds < 2 and folds != 0):
+            raise ValueError(f"early_stopping must be True, False or a number of folds of at least 2, got {folds!r}.")
+
+    def _fixed_start(self) -> bool:
+        return True
+
+    def _steps(self, n_labels: int) -> AssignmentSteps:
+        rule = Rule(self.combine, check_alpha(self.alpha), self.ontology, self.fallback, team_of(self.n_jobs))
+        return AssignmentSteps(rule, n_labels, self.view_weights_)
+
+    def _labelled_blocks(self, views: Views, engine: Engine, book: LabelBook) -> list[Block]:
+        carried = {"given": book.given, "code": book.codes}
+        return list(self._each_block(views, engine, book.given.shape[1], carried))
+
+    def _explore(
+        self, views: Views, engine: Engine, book: LabelBook, blocks: list[Block], shared: Tree
+    ) -> tuple[AssignmentSteps, list[Block], Tree]:
+        """Open clusters for what fits no class: further columns of the centroids and of the labels given."""
+        most = None if self.n_new_clusters == "auto" else int(self.n_new_clusters)
+        weights = self._steps(1).weights
+        shared = open_clusters(views, book.codes, shared, engine, blocks, weights, most)
+        n_new = next(iter(shared["centroids"].values())).shape[1] - len(book.classes)
+        self.new_classes_ = new_names(book.classes, n_new)
+        self.classes_ = np.concatenate([book.classes, self.new_classes_]) if n_new else book.classes
+        wide = LabelBook(self.classes_, np.pad(book.given, ((0, 0), (0, n_new))), book.codes)
+        return self._steps(len(self.classes_)), self._labelled_blocks(views, engine, wide), shared
+
+    def _choose_sweeps(
+        self, watch: Watch, steps: AssignmentSteps, blocks: list[Block], shared: Tree, book: LabelBook, engine: Engine
+    ) -> None:
+        seed = base_seed(self.random_state)
+        begin = partial(seed_beside, shared=shared, engine=engine, n_labels=len(book.classes))
+        watch.most, watch.held_out = best_sweeps(
+            steps, blocks, begin, book.codes, engine, self._folds(), self.max_iter, seed
+        )
+
+    def _weigh(
+        self, steps: AssignmentSteps, blocks: list[Block], shared: Tree, book: LabelBook, engine: Engine
+    ) -> AssignmentSteps:
+        begin = partial(seed_beside, shared=shared, engine=engine, n_labels=len(book.classes))
+        weights = weigh_views(steps, blocks, begin, book.codes, engine, self._folds(), base_seed(self.random_state))
+        self.view_weights_ = dict(zip(self.view_names_, weights.tolist()))
+        return self._steps(steps.n_labels)
+
+    def _weighs(self) -> bool:
+        return isinstance(self.view_weights, str) and self.view_weights == "held_out"
+
+    def _folds(self) -> int:
+        return 5 if isinstance(self.early_stopping, bool) or not self.early_stopping else int(self.early_stopping)
+
+    def _sweep(
+        self,
+        X: Any,
+        views: Views,
+        steps: AssignmentSteps,
+        blocks: list[Block],
+        shared: Tree,
+        engine: Engine,
+        watch: Watch,
+    ) -> Fit:
+        """Run the loop under the watch; none at all where held-out objects advise against it."""
+        if watch.most == 0:
+            state = State([steps.start(block, shared, 0, engine) for block in blocks], shared)
+            return Fit(state, stopped_by="held_out")
+        given = self.callbacks
+        self.callbacks = [*(given or ()), watch]  # the loop asks the estimator for its callbacks
+        try:
+            fit = self._run_loop(
+                X,
+                views,
+                steps,
+                InMemory(blocks, engine),
+                lambda restart: (shared, 0),
+                {},
+                lambda state: {"centroids_": by_class(state.shared, engine)},
+            )
+        finally:
+            self.callbacks = given
+        if watch.reason and fit.stopped_by == "callback":
+            fit.stopped_by = watch.reason
+        return fit
+
+    def _keep(self, fit: Fit, steps: AssignmentSteps, blocks: list[Block], engine: Engine, watch: Watch) -> None:
+        """Fitted attributes; labels are those by the final centroids."""
+        scored = [steps.scores(block, fit.state.shared, engine) for block in blocks]
+        rows = [steps.assign(block, scores, engine) for block, scores in zip(blocks, scored)]
+        present = np.concatenate([steps.present(block) for block in blocks])
+        self.centroids_ = by_class(fit.state.shared, engine)
+        self.label_sets_ = np.concatenate([part["labels"] for part in rows])
+        self.labels_ = self._named(np.concatenate([part["codes"] for part in rows]))
+        self.n_ties_ = int(sum(part["ties"].sum() for part in rows))
+        self.violations_ = broken_constraints(self.label_sets_, present, self.view_names_, self.ontology)
+        if not fit.history["objective"]:  # no sweep: the start is all there is
+            worth = sum(
+                steps.rule.worth(scores, part["labels"], steps.present(block)).sum()
+                for block, scores, part in zip(blocks, scored, rows)
+            )
+            fit.history = {"objective": [float(worth)], "seconds": [0.0]}
+        self.history_: dict[str, list[float]] = {**fit.history, "flips": watch.flips}
+        if watch.held_out:
+            self.history_["held_out"] = watch.held_out
+        self.n_iter_ = fit.n_iter
+        self.stopped_by_ = fit.stopped_by
+
+    def _assigned(self, X: Any) -> Iterator[tuple[Tree, np.ndarray, tuple[str, ...]]]:
+        """Row state, combined scores and views of objects, block by block."""
+        views, engine = unit_views(self._new_views(X)), self._engine()
+        steps, shared = self._steps(len(self.classes_)), self._fitted(views, engine)
+        with engine.limits():
+            for block in self._each_block(views, engine, steps.n_labels):
+                scores = steps.scores(block, shared, engine)
+                yield (
+                    steps.assign(block, scores, engine),
+                    steps.rule.combined(scores, steps.present(block)),
+                    views.names,
+                )
+
+    def _fitted(self, views: Views, engine: Engine) -> Tree:
+        dtype = next(views.values()).dtype
+        return {"centroids": {name: engine.asarray(self.centroids_[name].T, dtype) for name in views.names}}
+
+    def _named(self, codes: np.ndarray) -> np.ndarray:
+        """Classes of codes; -1, or None beside other labels than numbers, where the set is empty."""
+        found = self.classes_[codes]
+        if (codes >= 0).all():
+            return found
+        if found.dtype.kind not in "iuf":
+            found = found.astype(object)
+        found[codes < 0] = -1 if found.dtype.kind in "iuf" else None
+        return found

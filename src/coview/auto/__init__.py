@@ -1,0 +1,1 @@
+"""The defaults to trust: candidates, evidence, choice."""

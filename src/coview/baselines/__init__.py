@@ -1,1 +1,0 @@
-"""Simple rivals for every model: naive Bayes, co-training, consensus, best view, concatenation."""

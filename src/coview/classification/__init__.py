@@ -1,0 +1,1 @@
+"""Classifiers for several views: naive Bayes, co-training, and wrappers of single-view estimators."""

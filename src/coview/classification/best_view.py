@@ -1,0 +1,238 @@
+"""The one view that serves an estimator best: by cross-validation with labels, by an internal index without."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.metrics import accuracy_score, check_scoring, r2_score, silhouette_score
+from sklearn.model_selection import check_cv, cross_val_score
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from coview.base import base_seed
+from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_has
+from coview.exceptions import ViewsError
+from coview.validation.labels import UNLABELLED
+from coview.views.arrays import take_rows
+from coview.views.matrices import for_sklearn
+from coview.views.views import Views
+
+__all__ = ["BestView"]
+
+SILHOUETTE_ROWS = 2000  # of so many objects all distances are taken
+
+
+class BestView(SingleViewWrapper):
+    """Any single-view estimator on the view that serves it best.
+
+    Parameters
+    ----------
+    estimator : estimator or None, default=None
+        A classifier, regressor, clusterer or transformer of one matrix; None is `MultinomialNB`.
+    cv : int or splitter, default=3
+        Cross-validation that compares the views for classifiers and regressors. With fewer labelled objects of every
+        class than folds, there are fewer folds; with one per class, the training objects themselves are scored.
+    scoring : str, callable or None, default=None
+        What to compare in cross-validation; None is the estimator's own score.
+    index : {"silhouette", "score"} or callable, default="silhouette"
+        What to compare where there are no labels: the mean silhouette of the clusters (on at most 2000 objects), the
+        estimator's own score of the training objects, or a function of (matrix, fitted estimator). Higher is better.
+    unlabelled : {"auto", "drop", "pass"}, default="auto"
+        What a classifier sees of objects without label: "drop" leaves them out, "pass" hands them over with label -1,
+        "auto" passes them to semi-supervised estimators only. The folds are of labelled objects.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the sample for the silhouette.
+
+    Attributes
+    ----------
+    best_view_ : str
+        Name of the chosen view.
+    best_estimator_ : estimator
+        The estimator fitted on it.
+    view_scores_ : dict
+        Score of each view; NaN where there was nothing to choose from.
+    estimators_ : dict
+        The estimator fitted on each view.
+    classes_, labels_ : ndarray
+        Those of the chosen estimator, where it has them; label -1 for objects that lack its view.
+
+    Notes
+    -----
+    Each view is judged and fitted on the objects that have it. A classifier or regressor predicts an object from the
+    best view that the object has (zeros of the best view given, if it has none); clusters and components of different
+    views have nothing to do with each other, so there an object that lacks the chosen view is refused.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coview import Views
+    >>> from coview import BestView
+    >>> y = np.array([0, 1] * 6)
+    >>> X = Views(noise=np.ones((12, 2)), words=np.eye(2)[y])
+    >>> model = BestView().fit(X, y)
+    >>> model.best_view_, model.view_scores_["words"]
+    ('words', 1.0)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        cv: Any = 3,
+        scoring: Any = None,
+        index: Any = "silhouette",
+        unlabelled: str = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.cv = cv
+        self.scoring = scoring
+        self.index = index
+        self.unlabelled = unlabelled
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> BestView:
+        """Fit the estimator on each view, and choose the best one."""
+        if not (callable(self.index) or self.index in ("silhouette", "score")):
+            raise ValueError(f"index must be 'silhouette', 'score' or a function, got {self.index!r}.")
+        views = self._fit_views(X)
+        rows, target = self._target(y, len(views))
+        usable = np.arange(len(views)) if rows is None else rows
+        target = None if target is None else np.asarray(target)
+        self.estimators_: dict[str, Any] = {}
+        self.view_scores_: dict[str, float] = {}
+        for v, name in enumerate(views.names):
+            have = views.present[usable, v]
+            if not have.any():
+                continue
+            mine, labels = usable[have], None if target is None else target[have]
+            matrix = for_sklearn(views[name] if len(mine) == len(views) else take_rows(views[name], mine))
+            self.estimators_[name] = clone(self._inner()).fit(matrix, labels)
+            one = len(views.names) == 1
+            self.view_scores_[name] = np.nan if one else self._judge(name, matrix, labels)
+        if not self.estimators_:
+            raise ViewsError("No object to learn from has any view. Give labelled objects with at least one view.")
+        self.best_view_ = max(self.view_scores_, key=lambda name: np.nan_to_num(self.view_scores_[name], nan=-np.inf))
+        self._describe(views, usable)
+        return self
+
+    @property
+    def best_estimator_(self) -> Any:
+        """The estimator fitted on the chosen view."""
+        return self.estimators_[self.best_view_]
+
+    @available_if(inner_has("score"))
+    def score(self, X: Any, y: Any = None) -> float:
+        """Accuracy of a classifier, R2 of a regressor; else the score of the chosen estimator on its view."""
+        check_is_fitted(self, "estimators_")
+        if is_classifier(self) or is_regressor(self):
+            measure: Any = accuracy_score if is_classifier(self) else r2_score
+            return float(measure(y, self.predict(X)))
+        return float(self.best_estimator_.score(self._chosen_rows(self._new_views(X)), y))
+
+    # -- choosing
+
+    def _judge(self, name: str, matrix: Any, labels: np.ndarray | None) -> float:
+        model = self.estimators_[name]
+        if labels is None or not (is_classifier(model) or is_regressor(model)):
+            return self._internal(model, matrix)
+        folds = self._folds(labels, model)
+        if folds is None:
+            known = np.flatnonzero(_labelled(labels))
+            return float(check_scoring(model, self.scoring)(model, take_rows(matrix, known), labels[known]))
+        return float(np.mean(cross_val_score(clone(model), matrix, labels, cv=folds, scoring=self.scoring)))
+
+    def _folds(self, labels: np.ndarray, model: Any) -> list[tuple[np.ndarray, np.ndarray]] | None:
+        """Folds of the labelled objects, the unlabelled being in every training set; None where there are too few."""
+        rows = np.arange(len(labels))
+        if not is_classifier(model):
+            return list(check_cv(self.cv).split(rows))
+        known, others = rows[_labelled(labels)], rows[~_labelled(labels)]
+        _, codes, counts = np.unique(labels[known].astype(str), return_inverse=True, return_counts=True)
+        cv = min(self.cv, int(counts.max())) if isinstance(self.cv, int) else self.cv
+        if cv == 1 or len(counts) == 1:
+            return None
+        splits = check_cv(cv, codes, classifier=True).split(codes, codes)
+        return [(np.concatenate([known[train], others]), known[test]) for train, test in splits]
+
+    def _internal(self, model: Any, matrix: Any) -> float:
+        if callable(self.index):
+            return float(self.index(matrix, model))
+        if self.index == "score":
+            if not hasattr(model, "score"):
+                raise TypeError(f"index='score' needs an estimator with a score method, got {model!r}.")
+            return float(model.score(matrix))
+        if not (hasattr(model, "labels_") or hasattr(model, "predict")):
+            raise TypeError(f"index='silhouette' needs a clusterer, got {model!r}. Use index='score' or a function.")
+        labels = model.labels_ if hasattr(model, "labels_") else model.predict(matrix)
+        if not 1 < len(np.unique(labels)) < len(labels):
+            return -1.0  # no clusters at all: as bad as a silhouette gets
+        rng = np.random.default_rng(base_seed(self.random_state))
+        if len(labels) > SILHOUETTE_ROWS:
+            rows = np.sort(rng.choice(len(labels), SILHOUETTE_ROWS, replace=False))
+            matrix, labels = take_rows(matrix, rows), labels[rows]
+            if len(np.unique(labels)) < 2:
+                return -1.0
+        return float(silhouette_score(matrix, labels))
+
+    def _describe(self, views: Views, usable: np.ndarray) -> None:
+        for name in ("classes_", "labels_"):
+            self.__dict__.pop(name, None)
+        best = self.best_estimator_
+        if is_classifier(best):
+            self.classes_ = np.unique(np.concatenate([model.classes_ for model in self.estimators_.values()]))
+        if hasattr(best, "labels_"):
+            found = np.asarray(best.labels_)
+            gap: Any = -1 if found.dtype.kind in "iuf" else None
+            self.labels_ = np.full(len(views), gap, dtype=object if gap is None else found.dtype)
+            self.labels_[usable[views.present[usable, views.names.index(self.best_view_)]]] = found
+            if gap is None and all(label is not None for label in self.labels_):
+                self.labels_ = self.labels_.astype(found.dtype)
+
+    # -- predicting
+
+    def _chosen_rows(self, views: Views) -> Any:
+        best = self.best_view_
+        if best not in views or not views.present[:, views.names.index(best)].all():
+            raise ViewsError(f"BestView chose view {best!r} and needs it of every object here.")
+        return for_sklearn(views[best])
+
+    def _apply(self, method: str, X: Any) -> Any:
+        check_is_fitted(self, "estimators_")
+        views = self._new_views(X)
+        if not (is_classifier(self) or is_regressor(self)):
+            return in_type_of(views, getattr(self.best_estimator_, method)(self._chosen_rows(views)))
+        ranked = sorted(self.estimators_, key=lambda name: (name != self.best_view_, -self.view_scores_[name]))
+        given = [name for name in ranked if name in views]
+        if not given:
+            raise ViewsError(f"BestView learned nothing from {', '.join(map(repr, views.names))}. Give other views.")
+        has = views.present[:, [views.names.index(name) for name in given]]
+        first = np.where(has.any(axis=1), has.argmax(axis=1), 0)
+        result: Any = None
+        for v, name in enumerate(given):
+            rows = np.flatnonzero(first == v)
+            if rows.size:
+                part = self._aligned(name, method, for_sklearn(take_rows(views[name], rows)))
+                result = np.empty((len(views), *part.shape[1:]), dtype=part.dtype) if result is None else result
+                result[rows] = part
+        return in_type_of(views, result)
+
+    def _aligned(self, name: str, method: str, matrix: Any) -> np.ndarray:
+        """Output of one view's estimator, with one column for each class of the whole model."""
+        model = self.estimators_[name]
+        part = np.asarray(getattr(model, method)(matrix))
+        if method == "predict":
+            return part.astype(self.classes_.dtype) if is_classifier(self) else part
+        if len(model.classes_) == len(self.classes_):
+            return part
+        if method != "predict_proba":
+            raise ViewsError(f"View {name!r} has only seen {len(model.classes_)} of {len(self.classes_)} classes.")
+        whole = np.zeros((len(part), len(self.classes_)), dtype=part.dtype)
+        whole[:, np.searchsorted(self.classes_, model.classes_)] = part
+        return whole
+
+
+def _labelled(labels: np.ndarray) -> np.ndarray:
+    return np.array([label != UNLABELLED for label in labels.tolist()])

@@ -1,0 +1,257 @@
+"""Co-training: one classifier per view, each labelling objects for the others.
+
+Blum and Mitchell (1998) for any number of views and classes: in each round every view's classifier names, for each
+class, the objects of a small random pool that it is surest of; they join the labelled objects of all views.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin, clone
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from coview.base import MultiViewEstimator, base_seed, check_count, check_option
+from coview.classification.naive_bayes_start import mean_posterior
+from coview.classification.wrapper import in_type_of, unlabelled_as_minus_one
+from coview.exceptions import ViewsError
+from coview.validation.labels import LabelledScoreMixin, encode_labels
+from coview.validation.parameters import per_view
+from coview.views.arrays import take_rows
+from coview.views.matrices import for_sklearn
+from coview.views.views import Views
+
+__all__ = ["CoTrainingClassifier"]
+
+
+class CoTrainingClassifier(LabelledScoreMixin, ClassifierMixin, MultiViewEstimator):
+    """Classifiers of several views that label objects for each other.
+
+    Parameters
+    ----------
+    estimator : classifier or None, default=None
+        Classifier of one view with `predict_proba`, one copy per view; None is `MultinomialNB`.
+    pool_size : int or None, default=75
+        Number of unlabelled objects, drawn at random, that the classifiers choose from; it is filled up after each
+        round. None is all of them.
+    n_per_class : int, dict or "proportional", default=1
+        Most objects that each view labels in each class and round: one number, ``{class: number}``, or in proportion
+        to the classes among the labelled objects (1 for the rarest).
+    max_iter : int, default=30
+        Most rounds.
+    combine : {"mean", "product"}, default="mean"
+        How the views' posteriors become one.
+    view_weights : dict or None, default=None
+        Weight of each view in the combination; 1 for views that are not named.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the pool, and of the classifiers that have none of their own.
+
+    Attributes
+    ----------
+    classes_ : ndarray (n_classes,)
+        The classes, sorted.
+    estimators_ : dict
+        Classifier of each view, fitted on the codes 0, 1, ... of the classes.
+    transduction_ : ndarray (n_objects,)
+        Labels of the training objects, given or found; -1 where none was found.
+    labelled_iter_ : ndarray (n_objects,)
+        Round in which an object was labelled; 0 where the label was given, -1 where it never was.
+    n_iter_ : int
+        Number of times that the classifiers were trained.
+
+    Notes
+    -----
+    A classifier names only objects of which it thinks the class most probable. If several name the same object, the
+    surest is believed. An object lacking a view is judged by the others; one without any view gets the share of each
+    class among the labels given. With one view this is self-training.
+
+    References
+    ----------
+    A. Blum, T. Mitchell: Combining labeled and unlabeled data with co-training. COLT 1998.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coview import Views
+    >>> from coview import CoTrainingClassifier
+    >>> words = np.array([[3, 0, 0], [0, 3, 0], [2, 0, 1], [0, 2, 0], [0, 0, 2]])
+    >>> links = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 2], [0, 1, 0], [0, 0, 1]])
+    >>> X = Views(words=words, links=links)
+    >>> model = CoTrainingClassifier(random_state=0).fit(X, ["a", "b", None, None, None])
+    >>> model.transduction_.tolist()
+    ['a', 'b', 'a', 'b', 'a']
+    """
+
+    _models_counts = False  # the classifier inside refuses what it cannot take
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        pool_size: int | None = 75,
+        n_per_class: Any = 1,
+        max_iter: int = 30,
+        combine: str = "mean",
+        view_weights: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.pool_size = pool_size
+        self.n_per_class = n_per_class
+        self.max_iter = max_iter
+        self.combine = combine
+        self.view_weights = view_weights
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = deepcopy(get_tags(self._inner()))
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.positive_only = inner.input_tags.positive_only
+        if inner.classifier_tags is not None:
+            tags.classifier_tags = inner.classifier_tags
+        return tags
+
+    def fit(self, X: Any, y: Any) -> CoTrainingClassifier:
+        """Learn from the labelled objects, and from the others as they get labels (-1, None or NaN in y)."""
+        self._check_parameters()
+        views = self._fit_views(X)
+        given, self.classes_ = encode_labels(y, len(views))
+        per_view("view_weights", self.view_weights, self.view_names_)
+        quotas = self._quotas(given)
+        seed = base_seed(self.random_state)
+        codes = given.copy()
+        self.labelled_iter_ = np.where(codes >= 0, 0, -1)
+        waiting = np.random.default_rng(seed).permutation(np.flatnonzero((codes < 0) & views.present.any(axis=1)))
+        size = len(waiting) if self.pool_size is None else self.pool_size
+        self.n_iter_ = 1
+        while len(waiting) and self.n_iter_ <= self.max_iter:
+            pool = waiting[:size]  # those not chosen stay in front, new ones come up behind them
+            chosen = self._round(views, codes, pool, quotas, seed)
+            if not chosen:
+                break
+            for row, code in chosen.items():
+                codes[row], self.labelled_iter_[row] = code, self.n_iter_
+            waiting = waiting[codes[waiting] < 0]
+            self.n_iter_ += 1
+        self.estimators_ = self._train(views, codes, seed)
+        if not self.estimators_:
+            raise ViewsError("No view has labelled objects of two classes. Label more objects, or give more views.")
+        self.transduction_ = unlabelled_as_minus_one(codes, self.classes_)
+        self.class_prior_ = np.bincount(given[given >= 0], minlength=len(self.classes_)) / (given >= 0).sum()
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Most probable class of each object, from some or all of the fitted views."""
+        posterior = self.predict_proba(X)  # first: it says when the model is not fitted
+        return self.classes_[posterior.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Combined posteriors (n_objects, n_classes), from some or all of the fitted views."""
+        check_is_fitted(self, "estimators_")
+        views = self._new_views(X)
+        posteriors = self._posteriors(views)
+        if not posteriors:
+            raise ViewsError(f"No classifier was trained on {', '.join(map(repr, views.names))}. Give other views.")
+        have = views.present[:, [views.names.index(name) for name in posteriors]]
+        weights = per_view("view_weights", self.view_weights, self.view_names_)
+        chosen = weights[[self.view_names_.index(name) for name in posteriors]]
+        if self.combine == "mean":
+            return in_type_of(views, mean_posterior(posteriors, have, chosen, self.class_prior_))
+        logs = sum(
+            weight * have[:, v, None] * np.log(np.maximum(posterior, 1e-300))
+            for v, (weight, posterior) in enumerate(zip(chosen, posteriors.values()))
+        )
+        product = np.exp(logs - np.max(logs, axis=1, keepdims=True))
+        product /= product.sum(axis=1, keepdims=True)
+        product[(have * chosen).sum(axis=1) == 0] = self.class_prior_
+        return in_type_of(views, product)
+
+    def view_proba(self, X: Any) -> dict[str, np.ndarray]:
+        """Posterior by each given view alone."""
+        check_is_fitted(self, "estimators_")
+        views = self._new_views(X)
+        return {name: in_type_of(views, posterior) for name, posterior in self._posteriors(views).items()}
+
+    # -- pieces
+
+    def _inner(self) -> Any:
+        return MultinomialNB() if self.estimator is None else self.estimator
+
+    def _check_parameters(self) -> None:
+        if not hasattr(self._inner(), "predict_proba"):
+            raise TypeError(f"estimator must be a classifier with predict_proba, got {self._inner()!r}.")
+        check_count("max_iter", self.max_iter)
+        check_option("combine", self.combine, ("mean", "product"))
+        if self.pool_size is not None:
+            check_count("pool_size", self.pool_size)
+
+    def _quotas(self, codes: np.ndarray) -> np.ndarray:
+        """Most objects of each class that a view labels in a round."""
+        n_classes = len(self.classes_)
+        asked = self.n_per_class
+        if isinstance(asked, str):
+            check_option("n_per_class", asked, ("proportional",))
+            counts = np.bincount(codes[codes >= 0], minlength=n_classes)
+            return np.rint(counts / counts.min()).astype(int)
+        if isinstance(asked, Mapping):
+            missing = [label for label in self.classes_.tolist() if label not in asked]
+            if missing:
+                raise ValueError(f"n_per_class has no number for class {missing[0]!r}.")
+            return np.array([check_count("n_per_class", asked[label], 0) for label in self.classes_.tolist()])
+        if not isinstance(asked, numbers.Integral):
+            raise ValueError(f"n_per_class must be a whole number, a dict or 'proportional', got {asked!r}.")
+        return np.full(n_classes, check_count("n_per_class", asked))
+
+    def _train(self, views: Views, codes: np.ndarray, seed: int) -> dict[str, Any]:
+        """One classifier per view on the labelled objects that have it; views that know one class of many are left."""
+        needed = min(2, len(self.classes_))
+        models = {}
+        for v, (name, matrix) in enumerate(views.items()):
+            rows = np.flatnonzero((codes >= 0) & views.present[:, v])
+            if len(np.unique(codes[rows])) < needed:
+                continue
+            model = clone(self._inner())
+            if model.get_params().get("random_state", seed) is None:
+                model.set_params(random_state=seed)
+            models[name] = model.fit(for_sklearn(take_rows(matrix, rows)), codes[rows])
+        return models
+
+    def _posteriors(self, views: Views) -> dict[str, np.ndarray]:
+        return {
+            name: self._proba(self.estimators_[name], matrix)
+            for name, matrix in views.items()
+            if name in self.estimators_
+        }
+
+    def _proba(self, model: Any, matrix: Any) -> np.ndarray:
+        """Posterior with one column for each class, also of those that this view has not met."""
+        posterior = np.zeros((matrix.shape[0], len(self.classes_)))
+        posterior[:, model.classes_] = model.predict_proba(for_sklearn(matrix))
+        return posterior
+
+    def _round(
+        self, views: Views, codes: np.ndarray, pool: np.ndarray, quotas: np.ndarray, seed: int
+    ) -> dict[int, int]:
+        """Objects of the pool that some view is surest of, with their classes."""
+        believed: dict[int, tuple[float, int]] = {}
+        for name, model in self._train(views, codes, seed).items():
+            rows = pool[views.present[pool, views.names.index(name)]]
+            if not rows.size:
+                continue
+            posterior = self._proba(model, take_rows(views[name], rows))
+            best = posterior.argmax(axis=1)
+            sure = posterior[np.arange(len(rows)), best]
+            for code, quota in enumerate(quotas):
+                mine = np.flatnonzero(best == code)
+                for i in mine[np.argsort(-sure[mine], kind="stable")][:quota]:
+                    row = int(rows[i])
+                    if row not in believed or sure[i] > believed[row][0]:
+                        believed[row] = (float(sure[i]), code)
+        return {row: code for row, (_, code) in believed.items()}

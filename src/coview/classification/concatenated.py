@@ -1,0 +1,117 @@
+"""All views side by side as one matrix, for any estimator that knows nothing of views."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from coview.base import check_option
+from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_has
+from coview.validation.parameters import per_view
+from coview.views.arrays import take_rows
+from coview.views.matrices import for_sklearn, unit_rows
+from coview.views.views import Matrix, Views
+
+__all__ = ["ConcatenatedViews"]
+
+
+class ConcatenatedViews(SingleViewWrapper):
+    """Any single-view estimator on the views side by side.
+
+    Parameters
+    ----------
+    estimator : estimator or None, default=None
+        A classifier, regressor, clusterer or transformer of one matrix; None is `MultinomialNB`.
+    weights : dict or None, default=None
+        Factor of each view's values; 1 for views that are not named.
+    normalize : {None, "l2"}, default=None
+        "l2" scales each object to length one in each view first, so that no view drowns the others.
+    unlabelled : {"auto", "drop", "pass"}, default="auto"
+        What a classifier sees of objects without label: "drop" leaves them out, "pass" hands them over with label -1,
+        "auto" passes them to semi-supervised estimators only.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted estimator.
+    classes_, labels_ : ndarray
+        Those of the fitted estimator, where it has them (`labels_`: of the training objects).
+    view_names_ : list of str
+        Names of the views, in the order in which they stand side by side.
+
+    Notes
+    -----
+    A view that an object lacks, or that is not given to `predict`, counts as zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from coview import Views
+    >>> from coview import ConcatenatedViews
+    >>> X = Views(words=np.array([[3, 0], [0, 3], [2, 1]]), links=np.array([[1, 0], [0, 1], [1, 0]]))
+    >>> model = ConcatenatedViews(LogisticRegression(), normalize="l2").fit(X, ["a", "b", None])
+    >>> model.predict(X).tolist()
+    ['a', 'b', 'a']
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        weights: Any = None,
+        normalize: str | None = None,
+        unlabelled: str = "auto",
+    ) -> None:
+        self.estimator = estimator
+        self.weights = weights
+        self.normalize = normalize
+        self.unlabelled = unlabelled
+
+    def fit(self, X: Any, y: Any = None) -> ConcatenatedViews:
+        """Fit the estimator on the views side by side; unlabelled objects (-1, None, NaN) as `unlabelled` says."""
+        check_option("normalize", self.normalize, (None, "l2"))
+        views = self._fit_views(X)
+        rows, target = self._target(y, len(views))
+        matrix = self._glued(views)
+        if rows is not None:
+            matrix = take_rows(matrix, rows)
+        self.estimator_ = clone(self._inner()).fit(matrix, target)
+        for name in ("classes_", "labels_"):
+            self.__dict__.pop(name, None)
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+        return self
+
+    @available_if(inner_has("score"))
+    def score(self, X: Any, y: Any = None) -> float:
+        """Score of the fitted estimator on X (accuracy of a classifier, R2 of a regressor, ...)."""
+        check_is_fitted(self, "estimator_")
+        matrix = self._glued(self._new_views(X))
+        return float(self.estimator_.score(matrix) if y is None else self.estimator_.score(matrix, y))
+
+    # -- pieces
+
+    def _apply(self, method: str, X: Any) -> Any:
+        check_is_fitted(self, "estimator_")
+        views = self._new_views(X)
+        return in_type_of(views, getattr(self.estimator_, method)(self._glued(views)))
+
+    def _glued(self, views: Views) -> Matrix:
+        weights = per_view("weights", self.weights, self.view_names_)
+        some = next(views.values())
+        parts = {}
+        for weight, name in zip(weights, self.view_names_):
+            if name not in views:
+                shape = (len(views), self.n_features_by_view_[name])
+                empty = sparse.csr_array(shape, dtype=some.dtype) if sparse.issparse(some) else np.zeros(shape)
+                parts[name] = empty.astype(some.dtype)
+                continue
+            part = views[name] if self.normalize is None else unit_rows(views[name])
+            parts[name] = part if weight == 1 else part * part.dtype.type(weight)
+        return for_sklearn(Views(parts).hstack())

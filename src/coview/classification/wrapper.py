@@ -1,0 +1,138 @@
+"""What `BestView` and `ConcatenatedViews` share: they are what the estimator inside them is, and handle its targets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+
+from coview.base import MultiViewEstimator, check_option
+from coview.validation.labels import UNLABELLED, encode_labels
+
+__all__ = ["SingleViewWrapper", "in_type_of", "inner_has", "unlabelled_as_minus_one"]
+
+
+def inner_has(*methods: str) -> Callable[[Any], bool]:
+    """Tell `available_if` to show a method only where the estimator inside has one of these."""
+
+    def check(self: Any) -> bool:
+        return any(hasattr(self._inner(), method) for method in methods)
+
+    return check
+
+
+class SingleViewWrapper(MultiViewEstimator):
+    """Wraps an estimator of one matrix; a subclass gives `_apply`, which calls one of its methods on views."""
+
+    _models_counts = False  # the estimator inside refuses what it cannot take
+    estimator: Any
+    unlabelled: str
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = deepcopy(get_tags(self._inner()))
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags = inner.classifier_tags
+        tags.regressor_tags = inner.regressor_tags
+        tags.transformer_tags = inner.transformer_tags
+        tags.target_tags = inner.target_tags
+        tags.non_deterministic = inner.non_deterministic
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.positive_only = inner.input_tags.positive_only
+        if inner.estimator_type == "classifier":
+            tags.target_tags.multi_output = False
+        return tags
+
+    def _inner(self) -> Any:
+        return MultinomialNB() if self.estimator is None else self.estimator
+
+    def _apply(self, method: str, X: Any) -> Any:
+        raise TypeError(f"{type(self).__name__} does not say how to call {method}.")
+
+    @available_if(inner_has("predict"))
+    def predict(self, X: Any) -> np.ndarray:
+        """What the estimator inside predicts, from some or all of the fitted views."""
+        return self._apply("predict", X)
+
+    @available_if(inner_has("predict_proba"))
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Class probabilities of the estimator inside, from some or all of the fitted views."""
+        return self._apply("predict_proba", X)
+
+    @available_if(inner_has("decision_function"))
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Decision values of the estimator inside, from some or all of the fitted views."""
+        return self._apply("decision_function", X)
+
+    @available_if(inner_has("transform"))
+    def transform(self, X: Any) -> Any:
+        """What the estimator inside makes of X."""
+        return self._apply("transform", X)
+
+    @available_if(inner_has("fit_predict"))
+    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
+        """Fit, and return the clusters of the training objects."""
+        model: Any = self.fit(X, y)
+        return model.labels_ if hasattr(model, "labels_") else model.predict(X)
+
+    @available_if(inner_has("transform"))
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit, and transform the training objects."""
+        model: Any = self.fit(X, y)
+        return model.transform(X)
+
+    def _target(self, y: Any, n_rows: int) -> tuple[np.ndarray | None, Any]:
+        """Rows to learn from (None for all), and their targets as the estimator inside wants them."""
+        check_option("unlabelled", self.unlabelled, ("auto", "drop", "pass"))
+        inner = self._inner()
+        if not is_classifier(inner):
+            target = None if y is None else np.asarray(y)
+            if target is not None and target.shape[:1] != (n_rows,):
+                raise ValueError(f"y must hold one value per object, {n_rows} of them, got shape {target.shape}.")
+            return None, target
+        codes, classes = encode_labels(y, n_rows)
+        if self.unlabelled == "pass" or (self.unlabelled == "auto" and _learns_from_unlabelled(inner)):
+            return None, unlabelled_as_minus_one(codes, classes)
+        known = np.flatnonzero(codes >= 0)
+        return (None if len(known) == n_rows else known), classes[codes[known]]
+
+
+def in_type_of(views: Any, values: Any) -> Any:
+    """Floating values in single precision where all views are."""
+    narrow = all(matrix.dtype == np.float32 for matrix in views.values())
+    if narrow and getattr(values, "dtype", None) == np.float64:
+        return values.astype(np.float32)
+    return values
+
+
+def unlabelled_as_minus_one(codes: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Targets in which only -1 means no label, as scikit-learn's semi-supervised estimators want them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> unlabelled_as_minus_one(np.array([1, -1]), np.array(["a", "b"]))
+    array(['b', -1], dtype=object)
+    """
+    targets = classes[codes]
+    unknown = codes < 0
+    if not unknown.any() or classes.dtype.kind in "if":
+        targets[unknown] = UNLABELLED
+        return targets
+    targets = targets.astype(np.int64 if classes.dtype.kind == "u" else object)
+    targets[unknown] = UNLABELLED
+    return targets
+
+
+def _learns_from_unlabelled(estimator: Any) -> bool:
+    """Tell whether an estimator, or the last step of a pipeline, knows what -1 in y means."""
+    steps = getattr(estimator, "steps", None)
+    if steps:
+        return _learns_from_unlabelled(steps[-1][1])
+    return type(estimator).__module__.startswith(("sklearn.semi_supervised", "coview."))

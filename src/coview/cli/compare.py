@@ -1,0 +1,123 @@
+"""`coview compare`: every method and every baseline on the views in your files, side by side."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from coview.cli.inputs import read_input, read_labels, table_front
+from coview.cli.options import Columns, Data, Id, Json, Labels, Table, Text, View
+from coview.cli.outputs import check_writable, write_table
+from coview.exceptions import DataFileError, InterruptedFitWarning
+
+__all__ = ["compare"]
+
+_FIGURES = (".png", ".svg", ".pdf")
+
+
+def compare(
+    view: View = None,
+    data: Data = None,
+    table: Table = None,
+    text: Text = None,
+    columns: Columns = None,
+    id: Id = None,
+    labels: Labels = None,
+    task: Annotated[str | None, typer.Option(help="classification, few_labels or clustering; by the labels.")] = None,
+    clusters: Annotated[int | None, typer.Option(min=2, help="Number of clusters; needed without labels.")] = None,
+    share: Annotated[
+        float | None, typer.Option(help="Keep only this share of the labels, as if they were few.")
+    ] = None,
+    methods: Annotated[
+        str | None, typer.Option(help="Names or patterns, by commas: 'MultiView*,baselines'. By default all.")
+    ] = None,
+    links: Annotated[
+        str | None, typer.Option(help="A view of links: try each method on views smoothed over it, too.")
+    ] = None,
+    folds: Annotated[int, typer.Option(min=1, help="Folds, splits of the labels, or seeds.")] = 5,
+    budget: Annotated[float, typer.Option(min=0, help="Seconds for each method; 0 sets no limit.")] = 60.0,
+    jobs: Annotated[int | None, typer.Option(help="Methods at a time; by default one per core.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the splits and of the methods.")] = 0,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the table here: .csv, .json, ...")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw it here: .png, .svg or .pdf.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare every method and every baseline on your own data: failures and overruns are listed, and stop nothing."""
+    from coview.model_selection.compare import compare as run
+
+    check_writable(out)
+    _check_figure(plot)
+    X = read_input(view or [], data, table)
+    y = read_labels(labels, X, id)
+    if table is not None:
+        X = table_front(text or [], columns or [], id).fit_transform(X)
+    result = _whole(
+        run,
+        X.collect() if hasattr(X, "collect") else X,
+        y,
+        task=task,
+        methods=None if methods is None else [name.strip() for name in methods.split(",") if name.strip()],
+        cv=folds,
+        n_clusters=clusters,
+        links=links,
+        label_share=share,
+        time_budget=budget or None,
+        n_jobs=jobs,
+        random_state=seed,
+        verbose=0 if as_json else 1,
+    )
+    if out is not None and out.suffix.lower() == ".json":
+        result.to_json(out)
+    elif out is not None:
+        write_table(_columns_of(result.rows), out)
+    if plot is not None:
+        _draw(result, plot)
+    if as_json:
+        print(result.to_json())
+    elif sys.stdout.isatty():
+        from rich.console import Console
+
+        Console().print(result)  # as wide as the terminal, in colour
+    else:
+        print(result)
+    if not any(row["status"] == "done" for row in result.rows):
+        raise ValueError(f"No method was done; the first said: {result.rows[0]['note']}")
+
+
+def _columns_of(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _whole(run: Any, *args: Any, **options: Any) -> Any:
+    """Run to the end; Ctrl-C ends the command and writes nothing, where in Python it gives what was done."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InterruptedFitWarning)
+        try:
+            return run(*args, **options)
+        except InterruptedFitWarning:
+            raise KeyboardInterrupt from None
+
+
+def _check_figure(path: Path | None) -> None:
+    """Refuse a figure that could not be drawn, before the work is done."""
+    from importlib.util import find_spec
+
+    if path is None:
+        return
+    if path.suffix.lower() not in _FIGURES:
+        raise DataFileError(f"{path} has the extension {path.suffix!r}; figures are drawn as {', '.join(_FIGURES)}.")
+    if find_spec("matplotlib") is None:
+        raise DataFileError(f'{path} needs matplotlib to be drawn. Run: pip install "coview[plot]".')
+
+
+def _draw(result: Any, path: Path) -> None:
+    from coview.utils.atomic import atomic_path
+
+    with atomic_path(path) as beside:
+        result.plot().savefig(beside, format=path.suffix.lower().removeprefix("."), dpi=150)
+    print(f"Drawn: {path}", file=sys.stderr)

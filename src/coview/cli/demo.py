@@ -1,0 +1,166 @@
+"""The demonstration: what two views of the installed Python packages say together that neither says alone.
+
+Four acts on `load_python_packages`: clusters without labels, classes from one label each, code found with plain words,
+and a report to keep.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+__all__ = ["QUERIES", "run_demo"]
+
+QUERIES = (
+    "scale features to zero mean",
+    "roots of a polynomial",
+    "run a coroutine until it is done",
+    "read a matlab file",
+    "random forest of decision trees",
+)
+_DRAWS = 5
+
+Say = Callable[[str], Any]
+
+
+def run_demo(out: Path, seed: int = 0, say: Say | None = None) -> dict[str, Any]:
+    """Run the demonstration and return what it found; the report goes to ``out/report.html``."""
+    from coview import load_python_packages
+
+    act = _acts(say)
+    begun = time.perf_counter()
+    with act("Reading the Python packages on this machine (parsed, never imported)"):
+        corpus = load_python_packages()
+    with act("Clustering them without labels"):
+        clustering, model = _clusters(corpus, seed)
+    with act("Learning the packages from one label each"):
+        few, labels = _few_labels(corpus, seed)
+    with act("Finding code with plain words"):
+        queries = _searches()
+    with act("Writing the report"):
+        report = model.report(corpus.views, corpus.target_names[corpus.target])
+        report.save(out / "report.html")
+    return {
+        "objects": len(corpus.views),
+        "labels": len(corpus.target_names),
+        "views": corpus.views.n_features,
+        "versions": dict(corpus.versions),
+        "clustering_nmi": clustering,
+        "clusters": _described(corpus, model),
+        "few_labels_accuracy": few,
+        "labelled_objects": labels,
+        "draws": _DRAWS,
+        "queries": queries,
+        "report": str(out / "report.html"),
+        "seconds": round(time.perf_counter() - begun, 1),
+    }
+
+
+def _acts(say: Say | None) -> Callable[[str], Any]:
+    """Return a context that says what goes on and how long it took."""
+
+    @contextmanager
+    def act(title: str) -> Iterator[None]:
+        begun = time.perf_counter()
+        yield
+        if say is not None:
+            say(f"{title}: {time.perf_counter() - begun:.1f} s")
+
+    return act
+
+
+def _weighted(views: Any) -> Any:
+    from sklearn.pipeline import make_pipeline
+
+    from coview import TfidfViews, UnitRows
+
+    return make_pipeline(TfidfViews(sublinear_tf=True), UnitRows()).fit_transform(views)
+
+
+def _clusters(corpus: Any, seed: int) -> tuple[dict[str, float], Any]:
+    """Normalised mutual information of clusters and packages, by method; and the model of both views."""
+    from sklearn.cluster import KMeans
+
+    from coview import MultiViewPLSA, normalized_mutual_info
+
+    views, target = corpus.views, corpus.target
+    n_clusters = len(corpus.target_names)
+    weighted = _weighted(views)
+    matrices = {f"{name} alone, k-means": weighted[name] for name in views.names}
+    matrices["side by side, k-means"] = weighted.hstack()
+    found = {}
+    for name, matrix in matrices.items():
+        labels = KMeans(n_clusters, n_init=3, random_state=seed).fit_predict(matrix)
+        found[name] = float(normalized_mutual_info(target, labels))
+    model = MultiViewPLSA(n_clusters, random_state=seed).fit(views)
+    found["both views, MultiViewPLSA"] = float(normalized_mutual_info(target, model.labels_))
+    return found, model
+
+
+def _few_labels(corpus: Any, seed: int) -> tuple[dict[str, float], int]:
+    """Accuracy from one label a package, over the objects of files without a labelled one; mean of some draws."""
+    from sklearn.linear_model import LogisticRegression
+
+    from coview import MultiViewPLSAClassifier, SphericalKMeansClassifier
+
+    views, target = corpus.views, corpus.target
+    weighted = _weighted(views)
+    single = {f"{name} alone, logistic regression": weighted[name] for name in views.names}
+    single["side by side, logistic regression"] = weighted.hstack()
+    ours = {
+        "both views, MultiViewPLSAClassifier": (MultiViewPLSAClassifier(random_state=seed), views),
+        "both views, SphericalKMeansClassifier": (SphericalKMeansClassifier(random_state=seed), weighted),
+    }
+    scores: dict[str, list[float]] = {name: [] for name in (*single, *ours)}
+    for draw in range(_DRAWS):
+        rng = np.random.default_rng((seed, draw))
+        chosen = np.array([rng.choice(np.flatnonzero(target == k)) for k in np.unique(target)])
+        elsewhere = ~np.isin(corpus.groups, corpus.groups[chosen])
+        partly = np.full(len(target), -1)
+        partly[chosen] = target[chosen]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # scikit-learn wonders at one object a class
+            said = {
+                name: LogisticRegression(C=100, max_iter=300).fit(matrix[chosen], target[chosen]).predict(matrix)
+                for name, matrix in single.items()
+            }
+            said.update({name: model.fit(data, partly).predict(data) for name, (model, data) in ours.items()})
+        for name, found in said.items():
+            scores[name].append(float((found == target)[elsewhere].mean()))
+    return {name: float(np.mean(values)) for name, values in scores.items()}, len(chosen)
+
+
+def _searches(k: int = 3) -> dict[str, list[str]]:
+    from coview.cli.search import build_demo_retriever
+
+    retriever = build_demo_retriever(quiet=True)
+    return {query: [str(hit) for hit, _ in retriever.search(query, "words", "code", k)[0]] for query in QUERIES}
+
+
+def _described(corpus: Any, model: Any, n: int = 8) -> list[dict[str, Any]]:
+    """The largest clusters: which package they mostly are, and what marks them in each view."""
+    sizes = np.bincount(model.labels_, minlength=model.doc_cluster_.shape[1])
+    rows = []
+    for cluster in np.argsort(-sizes, kind="stable")[:n]:
+        counts = np.bincount(corpus.target[model.labels_ == cluster], minlength=len(corpus.target_names))
+        marks = {}
+        for view in corpus.views.names:
+            profile = model.cluster_topic_[view] @ model.topic_feature_[view]
+            lift = profile[cluster] * np.log((profile[cluster] + 1e-9) / (profile.mean(axis=0) + 1e-9))
+            names = corpus.views.feature_names[view]
+            marks[view] = [str(names[j]) for j in np.argsort(-lift)[:5]]
+        rows.append(
+            {
+                "objects": int(sizes[cluster]),
+                "package": str(corpus.target_names[counts.argmax()]),
+                "share": float(counts.max() / max(1, counts.sum())),
+                **marks,
+            }
+        )
+    return rows

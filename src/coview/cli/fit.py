@@ -1,0 +1,185 @@
+"""`coview fit`: a model from files to a file."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from coview.cli.config import merge_config, write_config
+from coview.cli.inputs import read_input, read_labels, table_front
+from coview.cli.options import Columns, Config, Data, Id, Json, Labels, Table, Text, View
+from coview.cli.settings import build_model, parse_settings
+from coview.exceptions import InterruptedFitWarning
+
+__all__ = ["fit", "run_fit"]
+
+
+def fit(
+    ctx: typer.Context,
+    model: Annotated[str | None, typer.Argument(help="Name of the model, such as MultiViewPLSA.")] = None,
+    view: View = None,
+    data: Data = None,
+    table: Table = None,
+    text: Text = None,
+    columns: Columns = None,
+    id: Id = None,
+    labels: Labels = None,
+    set: Annotated[list[str] | None, typer.Option("--set", help="A setting of the model: n_clusters=7.")] = None,
+    step: Annotated[list[str] | None, typer.Option("--step", help="A step before the model: TfidfViews.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The model file to write.")] = None,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Fit a model on views from files, or on a raw table, and write it to one file."""
+    options = merge_config(ctx, config, ("data", "table", "out"))
+    found = run_fit(**options, quiet=as_json)
+    if config is not None:
+        write_config(ctx, config, options)
+    if as_json:
+        print(json.dumps(found))
+    else:
+        _show(found)
+
+
+def run_fit(
+    model: str | None,
+    view: Any = None,
+    data: Path | None = None,
+    table: Path | None = None,
+    text: Any = None,
+    columns: Any = None,
+    id: str | None = None,
+    labels: str | None = None,
+    set: Any = None,
+    step: Any = None,
+    seed: int = 0,
+    out: Path | None = None,
+    *,
+    quiet: bool = False,
+) -> dict[str, Any]:
+    """Fit and save; return what `coview fit --json` prints."""
+    from sklearn.base import is_classifier
+
+    from coview.io.models import save
+
+    if model is None:
+        raise ValueError("Name a model. Example: coview fit MultiViewPLSA --data folder --set n_clusters=7 -o m.coview")
+    if out is None:
+        raise ValueError("Say where the model goes: --out model.coview")
+    if out.is_dir():
+        raise ValueError(f"{out} is a folder; give the name of a file, such as {out / 'model.coview'}.")
+    if table is None and (text or columns or id):
+        raise ValueError("--text, --columns and --id describe a raw table: give it by --table FILE.")
+    if table is not None and not (text or columns):
+        raise ValueError("Say what the views of the table are: --text words=COLUMN, or --columns meta=COLUMN,COLUMN.")
+    settings = parse_settings(set or [])
+    front = table_front(text or [], columns or [], id) if table is not None else None
+    made = build_model(model, settings, step or [], front, seed)
+    X = read_input(view or [], data, table)
+    y = read_labels(labels, X, id)
+    if y is None and is_classifier(made):
+        raise ValueError(f"{model} learns from labels: give --labels FILE, or a column of the table.")
+    _show_progress(made, settings, quiet)
+    begun = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InterruptedFitWarning)  # Ctrl-C: nothing is written
+        try:
+            made.fit(X) if y is None else made.fit(X, y)
+        except InterruptedFitWarning as error:
+            raise KeyboardInterrupt(str(error)) from None
+    seconds = time.perf_counter() - begun
+    save(made, out)
+    return {**_described(made, y), "seconds": round(seconds, 2), "out": str(out), "next": _next(made, out)}
+
+
+def _next(made: Any, out: Path) -> str:
+    """The command that puts the model to use."""
+    if hasattr(made, "search"):
+        views = [*made.view_names_, made.view_names_[0]]
+        return f'coview search "..." --model {out} --source {views[0]} --target {views[1]}'
+    return f"coview {'predict' if hasattr(made, 'predict') else 'transform'} {out} --help"
+
+
+def _show_progress(made: Any, settings: dict[str, Any], quiet: bool) -> None:
+    from coview.retrieval.encode import last_step
+
+    last = last_step(made)
+    if not quiet and sys.stderr.isatty() and "verbose" in last.get_params(deep=False) and "verbose" not in settings:
+        last.set_params(verbose=1)
+
+
+def _described(made: Any, y: Any) -> dict[str, Any]:
+    """What a fit came to, in plain values."""
+    import numpy as np
+
+    from coview.retrieval.encode import last_step
+
+    last = last_step(made)
+    found: dict[str, Any] = {"model": type(last).__name__, "views": list(getattr(last, "view_names_", []))}
+    history = getattr(last, "history_", None) or {}
+    if getattr(last, "n_iter_", None) is not None:
+        found["sweeps"] = int(last.n_iter_)
+    if history.get("objective"):
+        found["objective"] = [float(history["objective"][0]), float(history["objective"][-1])]
+    members = getattr(last, "members_", None)
+    if members:
+        found["members"] = {name: round(float(w), 2) for name, w in zip(members["name"], members["weight"])}
+    labels = getattr(last, "labels_", None)
+    if labels is not None:
+        names, sizes = np.unique(np.asarray(labels), return_counts=True)
+        found["objects"] = len(labels)
+        kind = "clusters" if getattr(last, "classes_", None) is None else "classes"
+        found[kind] = {str(name): int(size) for name, size in zip(names.tolist(), sizes)}
+        if y is not None and kind == "clusters":  # a classifier has learned from them: that would be no test
+            found["scores"] = _against(y, np.asarray(labels))
+    elif getattr(last, "classes_", None) is not None:
+        found["classes"] = [str(name) for name in last.classes_]
+    return found
+
+
+def _against(y: Any, labels: Any) -> dict[str, float]:
+    from coview.metrics import clustering_accuracy, normalized_mutual_info
+    from coview.utils.missing import is_gap
+
+    known = [i for i, label in enumerate(y.tolist()) if not is_gap(label)]
+    if not known:
+        return {}
+    truth = [y[i] for i in known]
+    return {
+        "nmi": round(float(normalized_mutual_info(truth, labels[known])), 4),
+        "accuracy": round(float(clustering_accuracy(truth, labels[known])), 4),
+    }
+
+
+def _show(found: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table as Grid
+
+    grid = Grid(title=f"{found['model']} fitted", show_header=False)
+    for key, value in found.items():
+        if key in ("model", "out", "next"):
+            continue
+        if key == "objective":
+            value = f"{value[0]:,.1f} -> {value[1]:,.1f}"
+        elif isinstance(value, dict):
+            value = _first([f"{name}: {part}" for name, part in value.items()])
+        elif isinstance(value, list):
+            value = _first(list(map(str, value)))
+        grid.add_row(key, str(value))
+    console = Console(highlight=False)
+    console.print(grid)
+    out = found["out"]
+    line = f"Written to {out}. Next: coview info {out}, coview report {out} --help, {found['next']}"
+    console.print(line, soft_wrap=True, markup=False)
+
+
+def _first(parts: list[str], most: int = 30) -> str:
+    more = f", ... ({len(parts):,} in all)" if len(parts) > most else ""
+    return ", ".join(parts[:most]) + more

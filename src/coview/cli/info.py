@@ -1,0 +1,89 @@
+"""`coview info`: this installation, or what a model file holds; arrays are not loaded."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from coview.cli.options import Json
+
+__all__ = ["about_here", "about_model", "info"]
+
+
+def info(
+    model: Annotated[Path | None, typer.Argument(help="A model file to look into.")] = None, as_json: Json = False
+) -> None:
+    """Show versions, cores, engines and models; or what is inside a model file."""
+    found = about_here() if model is None else about_model(model)
+    if as_json:
+        print(json.dumps(found))
+        return
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False)
+    console.print(_grid("coview" if model is None else str(model), found))
+    for step in found.get("steps", []):
+        console.print(_grid(step["model"], step))
+
+
+def _grid(title: str, rows: dict[str, Any]) -> Any:
+    from rich.table import Table
+
+    grid = Table(title=title, show_header=False)
+    for key, value in rows.items():
+        if key == "steps":
+            value = ", ".join(step["model"] for step in value)
+        elif isinstance(value, dict):
+            value = "\n".join(f"{name}: {_short(part)}" for name, part in value.items() if name != "history_")
+        grid.add_row(key, _short(value))
+    return grid
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_short(part)}" for name, part in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def about_here() -> dict[str, Any]:
+    """Return what `coview info --json` prints."""
+    import platform
+    from importlib import metadata, util
+
+    from coview._version import __version__
+    from coview.catalog import ESTIMATORS
+    from coview.datasets.fetch import data_home
+    from coview.engines.threads import thread_count
+
+    versions = {name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn", "numba")}
+    optional = ("matplotlib", "pandas", "polars", "mudata", "torch", "dask", "usearch", "skimage", "fastapi")
+    engines = ["cpu", "reference"]
+    engines += ["dask"] if util.find_spec("dask") and util.find_spec("distributed") else []
+    engines += ["cuda"] if _has_cuda() else []
+    return {
+        "coview": __version__,
+        "python": platform.python_version(),
+        **versions,
+        "optional": [name for name in optional if util.find_spec(name)],
+        "engines": engines,
+        "threads": thread_count(None),
+        "models": {name: entry.summary for name, entry in sorted(ESTIMATORS.items())},
+        "data home": str(data_home()),
+    }
+
+
+def _has_cuda() -> bool:
+    """Ask the driver, not torch: importing that takes seconds."""
+    from importlib import util
+
+    return util.find_spec("torch") is not None and Path("/proc/driver/nvidia/version").exists()
+
+
+def about_model(path: Path) -> dict[str, Any]:
+    """Return what `coview info model.coview --json` prints."""
+    from coview.io.models import outline
+
+    return outline(path)

@@ -1,0 +1,145 @@
+"""The command line: what coview can do with files, one command each.
+
+Bad input ends with exit code 2 and one sentence on standard error, anything else that fails with code 1; `--debug`
+shows where. `--json` prints what a machine can read.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from coview.cli.compare import compare
+from coview.cli.fit import fit
+from coview.cli.info import info
+from coview.cli.options import Json
+from coview.cli.phrases import in_options
+from coview.cli.predict import predict, transform
+from coview.cli.report import report
+from coview.cli.reproduce import reproduce
+from coview.cli.search import search
+from coview.cli.serve import explore, serve
+from coview.cli.stream import stream
+from coview.exceptions import CoviewError
+from coview.utils.messages import not_text
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    help="Multi-view learning: several feature sets per object.",
+    invoke_without_command=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+# typer brings its own copy of click in some versions: the class that ours derive from is the one to catch
+_Refused: Any = next(cls for cls in typer.BadParameter.__mro__ if cls.__name__ == "ClickException")
+
+EXAMPLES: dict[Any, str] = {
+    compare: "coview compare --view words=words.npz --view links=links.mtx --labels y.csv --plot scores.png",
+    fit: "coview fit MultiViewPLSA --view words=words.npz --view links=links.mtx --set n_clusters=7 --out model.coview",
+    predict: "coview predict model.coview --view words=words.npz --out clusters.csv",
+    transform: "coview transform model.coview --data folder --out topics.parquet",
+    search: 'coview search "largest eigenvalues of a sparse matrix" -k 5',
+    explore: "coview explore model.coview folder",
+    serve: "coview serve model.coview --port 8000",
+    stream: "coview stream mail.jsonl --label kind --every 500 --save mail.coview",
+    report: "coview report model.coview --data folder --labels y.csv --out report.html",
+    reproduce: "coview reproduce mvplsa_2012 --quick",
+    info: "coview info model.coview",
+}
+
+
+@app.callback()
+def _common(
+    version: Annotated[bool, typer.Option("--version", help="Show the version and stop.", is_eager=True)] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of what failed.")] = False,
+) -> None:
+    if version:
+        from coview._version import __version__
+
+        print(__version__)
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line; what is refused or fails becomes one sentence and an exit code."""
+    debug = "--debug" in sys.argv
+    words = [word for word in sys.argv[1:] if word != "--debug"] or ["--help"]  # --debug may stand anywhere
+    try:
+        code = app(words, standalone_mode=False)
+    except _Refused as error:
+        command = getattr(getattr(error, "ctx", None), "command_path", "coview")
+        _end(f"{error.format_message()} See: {command} --help", 2, debug)
+    except UnicodeDecodeError as error:
+        _end(not_text("What was given", error), 2, debug)
+    except (CoviewError, ValueError) as error:
+        _end(in_options(str(error), words[0]), 2, debug)
+    except OSError as error:
+        _end(error, 2, debug)
+    except (KeyboardInterrupt, typer.Abort) as error:
+        _end(str(error) or "stopped; nothing was written.", 1, debug)
+    except Exception as error:
+        _end(f"{type(error).__name__}: {error}", 1, debug)
+    else:
+        if code == 130:  # stopped by Ctrl-C
+            _end("stopped; nothing was written.", 1, debug)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _end(sentence: Any, code: int, debug: bool) -> None:
+    if debug:
+        Console(stderr=True).print_exception()
+    one_line = " ".join(str(sentence).split())
+    Console(stderr=True, soft_wrap=True).print(f"coview: {one_line}", style="red", highlight=False, markup=False)
+    sys.exit(code)
+
+
+@app.command(epilog="Example: coview demo --out coview-demo")
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("coview-demo"),
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Cluster, classify and search the Python packages on this machine by two views (offline, under a minute)."""
+    from coview.cli.demo import run_demo
+    from coview.cli.demo_show import show_demo
+
+    found = run_demo(out, seed, say=None if as_json else Console(stderr=True, style="dim").print)
+    if as_json:
+        print(json.dumps(found))
+    else:
+        show_demo(found, Console())
+
+
+for _command, _example in EXAMPLES.items():
+    app.command(epilog=f"Example: {_example}")(_command)
+
+
+@app.command(epilog="Example: coview datasets")
+def datasets(as_json: Json = False) -> None:
+    """List the data sets that coview can load or make."""
+    from coview import datasets as package
+
+    found: dict[str, Any] = {}
+    for name in package.__all__:
+        if name.startswith(("load_", "make_")):
+            found[name] = (getattr(package, name).__doc__ or "").strip().splitlines()[0]
+    if as_json:
+        print(json.dumps(found))
+        return
+    from rich.table import Table
+
+    table = Table(title="data sets", show_header=False)
+    for key, value in found.items():
+        table.add_row(key, value)
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

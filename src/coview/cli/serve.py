@@ -1,0 +1,152 @@
+"""`coview serve`: a model for other programs, over HTTP; `coview explore`: the same with a page for people."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["explore", "load_service", "serve"]
+
+TOKEN = "COVIEW_TOKEN"  # environment variable that may hold the token
+_SHORTEST_TOKEN = 8
+
+Data = Annotated[
+    Path | None, typer.Argument(help="Objects to show and search: anything that read_views or a raw table gives.")
+]
+Also = Annotated[
+    list[Path] | None, typer.Option("--also", help="A further model of the same views; may be given several times.")
+]
+Host = Annotated[str, typer.Option(help="Address to listen on; other than 127.0.0.1 needs a token.")]
+Token = Annotated[
+    str | None, typer.Option(envvar=TOKEN, show_envvar=True, help="Secret that clients send as a bearer token.")
+]
+MostMegabytes = Annotated[float, typer.Option("--max-megabytes", min=0.001, help="Largest request.")]
+Seconds = Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds until a request is given up.")]
+
+
+def serve(
+    model: Annotated[Path, typer.Argument(help="A model file that coview.save wrote.")],
+    data: Data = None,
+    also: Also = None,
+    host: Host = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8000,
+    token: Token = None,
+    megabytes: MostMegabytes = 8.0,
+    timeout: Seconds = 30.0,
+    wait: Annotated[float, typer.Option(min=0, help="Milliseconds that requests wait for each other.")] = 2.0,
+) -> None:
+    """Answer /predict, /transform, /search and /info over HTTP from a model file, which is only read.
+
+    /predict needs a model with classes, clusters or topics; /search needs a saved CrossModalRetriever, here or --also.
+    """
+    _check_web()
+    service = load_service(model, data, also or ())
+    _run(service, host, port, token, megabytes, timeout, wait, page=False, browser=False)
+
+
+def explore(
+    model: Annotated[Path | None, typer.Argument(help="A model file that coview.save wrote.")] = None,
+    data: Data = None,
+    also: Also = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Explore the Python packages on this machine.")] = False,
+    host: Host = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 0,
+    token: Token = None,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
+    timeout: Seconds = 120.0,
+) -> None:
+    """Open a page on which a model's topics, clusters, objects and searches can be looked at."""
+    _check_web()
+    if demo == (model is not None):
+        raise ValueError("Give either a model file or --demo. Example: coview explore --demo.")
+    if demo:
+        from coview.web.demo import demo_service
+
+        service = demo_service()
+    else:
+        assert model is not None
+        service = load_service(model, data, also or ())
+    _run(service, host, port, token, 8.0, timeout, 2.0, page=True, browser=browser)
+
+
+def load_service(model: Path, data: Path | None = None, also: Any = ()) -> Any:
+    """Return a `Service` of model files and data; nothing in a file is executed."""
+    from coview.io.models import load
+    from coview.web.data import read_objects
+    from coview.web.service import Service
+
+    loaded = [load(path) for path in (model, *also)]
+    for path, found in zip((model, *also), loaded):
+        _check_fitted(path, found)
+    views, texts = (None, None) if data is None else read_objects(data, loaded)
+    return Service(loaded[0], views, also=loaded[1:], title=model.name, texts=texts)
+
+
+def _check_fitted(path: Path, model: Any) -> None:
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        raise ValueError(
+            f"{path} holds a {type(model).__name__} that was never fitted. Fit it before saving."
+        ) from None
+
+
+def _check_web() -> None:
+    missing = [name for name in ("fastapi", "uvicorn") if find_spec(name) is None]
+    if missing:
+        raise ValueError(f'This needs {" and ".join(missing)}. Run: pip install "coview[web]".')
+
+
+def _run(
+    service: Any,
+    host: str,
+    port: int,
+    token: str | None,
+    megabytes: float,
+    timeout: float,
+    wait: float,
+    *,
+    page: bool,
+    browser: bool,
+) -> None:
+    from coview.web.api import make_app
+    from coview.web.limits import Limits, is_loopback, new_token
+    from coview.web.run import bound_socket, serve_app
+
+    local = is_loopback(host)
+    if token is not None and len(token) < _SHORTEST_TOKEN:
+        raise ValueError(f"A token needs at least {_SHORTEST_TOKEN} characters, got {len(token)}.")
+    made = token is None and not local
+    token = new_token() if made else token
+    limits = Limits(int(megabytes * 2**20), timeout)
+    app = make_app(service, limits=limits, token=token, local=local, wait=wait / 1000, page=page)
+    opened = bound_socket(host, port)
+    shown = f"[{host}]" if ":" in host else host
+    address = f"http://{shown}:{opened.getsockname()[1]}/"
+    if made:
+        print(f"Token (send it as 'Authorization: Bearer ...'): {token}", file=sys.stderr)
+    if page:
+        link = address if token is None else f"{address}#token={token}"
+        print(f"Exploring {service.title} at {link}  (Ctrl-C ends)", file=sys.stderr)
+    else:
+        print(f"Serving {service.title} at {address}  (Ctrl-C ends)", file=sys.stderr)
+    sys.stderr.flush()
+    opens = page and browser and sys.stdin.isatty() and "COVIEW_NO_BROWSER" not in os.environ
+    try:
+        serve_app(app, opened, (lambda: _open_browser(link)) if opens else None)
+    except KeyboardInterrupt:  # how it is meant to end
+        print("Stopped.", file=sys.stderr)
+
+
+def _open_browser(address: str) -> None:
+    import webbrowser
+
+    webbrowser.open(address)

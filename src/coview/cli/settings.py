@@ -1,0 +1,138 @@
+"""Models by name and settings, as ``coview fit MultiViewPLSA --set n_clusters=7`` gives them; nothing is executed."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+__all__ = ["build_model", "find_class", "parse_settings"]
+
+_WORDS = {"true": True, "false": False, "none": None}
+
+
+def find_class(name: str) -> type[Any]:
+    """Return the class of a catalogued estimator or transformer; capitals do not matter.
+
+    Examples
+    --------
+    >>> find_class("multiviewplsa").__name__
+    'MultiViewPLSA'
+    """
+    from coview.catalog import ESTIMATORS, TRANSFORMERS, resolve
+
+    known = {each.lower(): each for each in (*ESTIMATORS, *TRANSFORMERS)}
+    if name.lower() not in known:
+        near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
+        hint = f" Did you mean {' or '.join(known[each] for each in near)}?" if near else ""
+        raise ValueError(f"There is no model {name!r}.{hint} `coview info` lists them all.")
+    return resolve(known[name.lower()])
+
+
+def parse_settings(options: Sequence[str]) -> dict[str, Any]:
+    """Return the values of ``name=value`` options: numbers, texts, lists, dicts, and estimators by name.
+
+    Examples
+    --------
+    >>> parse_settings(["n_clusters=7", "tol=1e-4", "schedule=joint", "n_components={'words': 20}", "shuffle=false"])
+    {'n_clusters': 7, 'tol': 0.0001, 'schedule': 'joint', 'n_components': {'words': 20}, 'shuffle': False}
+    >>> parse_settings(["model=LinkPLSA(20, random_state=0)"])
+    {'model': LinkPLSA(n_components=20, random_state=0)}
+    """
+    found: dict[str, Any] = {}
+    for option in options:
+        name, sign, text = option.partition("=")
+        if not sign or not name.strip().isidentifier():
+            raise ValueError(f"--set needs NAME=VALUE, got {option!r}. Example: --set n_clusters=7")
+        found[name.strip()] = _value(text.strip())
+    return found
+
+
+def build_model(name: str, settings: dict[str, Any], steps: Sequence[str], front: Any, seed: int | None) -> Any:
+    """Return an unfitted model: alone, or a pipeline after the step that makes views of tables and further steps.
+
+    A retriever holds such a pipeline inside instead, so that it can be asked with raw text.
+    """
+    from sklearn.pipeline import make_pipeline
+
+    cls = find_class(name)
+    for value in settings.values():
+        if hasattr(value, "get_params") and value.get_params(deep=False).get("random_state", seed) is None:
+            value.set_params(random_state=seed)
+    before = [*([front] if front is not None else []), *(_step(step) for step in steps)]
+    if "random_state" in inspect.signature(cls).parameters:
+        settings = {"random_state": seed, **settings}
+    if cls.__name__ == "CrossModalRetriever":
+        inner = settings.get("model") or _default_inner(seed, weighted=bool(steps))
+        settings = {**settings, "model": make_pipeline(*before, *inner) if isinstance(inner, list) else inner}
+        if before and not isinstance(inner, list):
+            settings["model"] = make_pipeline(*before, inner)
+        return _made(cls, settings)
+    model = _made(cls, settings)
+    return make_pipeline(*before, model) if before else model
+
+
+def _default_inner(seed: int | None, weighted: bool) -> list[Any]:
+    from coview.decomposition.cca import MultiViewCCA
+    from coview.preprocessing.weighting import TfidfViews
+
+    return [*([] if weighted else [TfidfViews(sublinear_tf=True)]), MultiViewCCA(random_state=seed)]
+
+
+def _made(cls: type[Any], settings: dict[str, Any]) -> Any:
+    known = {name: each for name, each in inspect.signature(cls).parameters.items() if each.kind != each.VAR_KEYWORD}
+    for name in settings:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise ValueError(f"{cls.__name__} has no setting {name!r}; it has {', '.join(known)}.{hint}")
+    for name, each in known.items():
+        if each.default is inspect.Parameter.empty and name not in settings:
+            raise ValueError(
+                f"{cls.__name__} needs {name}. Add: --set {name}={'10' if name.startswith('n_') else '...'}"
+            )
+    return cls(**settings)
+
+
+def _step(text: str) -> Any:
+    made = _value(text)
+    if isinstance(made, str):
+        made = _made(find_class(made), {})
+    if not hasattr(made, "transform"):
+        raise ValueError(f"--step needs a transformer, got {text!r}. Example: --step TfidfViews")
+    return made
+
+
+def _value(text: str) -> Any:
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    try:
+        node = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        return text  # plain text, such as a path
+    if isinstance(node, ast.Call):
+        return _call(node, text)
+    try:
+        return ast.literal_eval(node)
+    except (TypeError, ValueError):
+        return text
+
+
+def _call(node: ast.Call, text: str) -> Any:
+    """Make an estimator of ``Name(10, option="x")``: a catalogued name and plain values, nothing else."""
+    if not isinstance(node.func, ast.Name):
+        raise ValueError(f"{text!r} is neither a value nor an estimator with its settings.")
+    cls = find_class(node.func.id)
+    names = [name for name, each in inspect.signature(cls).parameters.items() if each.kind != each.KEYWORD_ONLY]
+    if len(node.args) > len(names) or any(keyword.arg is None for keyword in node.keywords):
+        raise ValueError(f"{text!r} does not fit {cls.__name__}, whose settings are {', '.join(names)}.")
+    parts = [*zip(names, node.args), *((str(keyword.arg), keyword.value) for keyword in node.keywords)]
+    try:
+        settings = {
+            name: _call(part, text) if isinstance(part, ast.Call) else ast.literal_eval(part) for name, part in parts
+        }
+    except ValueError:
+        raise ValueError(f"{text!r} may hold plain values only.") from None
+    return _made(cls, settings)

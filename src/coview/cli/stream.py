@@ -1,0 +1,169 @@
+"""`coview stream`: predict every row of a file or of standard input, then learn from it, and keep score."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from coview.utils.messages import not_text
+
+__all__ = ["stream"]
+
+
+def stream(
+    source: Annotated[str, typer.Argument(help="A file (.svmlight .jsonl .csv .parquet), or - for standard input.")],
+    label: Annotated[str, typer.Option(help='Key or column that holds the label; "" where there is none.')] = "label",
+    format: Annotated[str | None, typer.Option(help="svmlight, jsonl, csv or parquet; by the extension.")] = None,
+    views: Annotated[
+        str | None,
+        typer.Option(help="Names of the views: words,links. For svmlight, with columns: words=3000,links=1840."),
+    ] = None,
+    n_features: Annotated[int, typer.Option("--features", min=1, help="Columns that names are hashed to.")] = 2**18,
+    C: Annotated[float, typer.Option("--aggressiveness", "-C", help="How far one row may move the weights.")] = 0.1,
+    agreement: Annotated[float, typer.Option(help="Price of a difference between the views.")] = 0.5,
+    update: Annotated[str, typer.Option(help="exact, or paper (two views).")] = "exact",
+    adaptive: Annotated[bool, typer.Option("--adaptive", help="Give the better views more of the vote.")] = False,
+    every: Annotated[int, typer.Option(min=1, help="A line of the table for so many rows.")] = 1000,
+    batch: Annotated[int, typer.Option(min=1, help="Rows read at a time.")] = 1000,
+    model: Annotated[Path | None, typer.Option(help="Go on learning with this model file.")] = None,
+    save_to: Annotated[Path | None, typer.Option("--save", help="Write the model here at the end.")] = None,
+    predictions: Annotated[Path | None, typer.Option(help="Write what was predicted, one line per row, here.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON per line of the table.")] = False,
+) -> None:
+    """Predict each row before learning from it, and show how well that goes."""
+    from coview.online.readers import read_stream
+    from coview.online.stream import evaluate_stream
+
+    learner = _learner(model, C, agreement, update, adaptive)
+    given: Any = sys.stdin if source == "-" else source
+    if source == "-" and format is None:
+        raise ValueError("Standard input has no extension: say --format svmlight, jsonl or csv.")
+    batches = read_stream(
+        given, format=format, views=_views(views), label=label or None, batch_size=batch, n_features=n_features
+    )
+    with ExitStack() as stack:
+        if predictions is not None:
+            learner = _Scribe(learner, stack.enter_context(open(predictions, "w", encoding="utf-8")))
+        show = _json_lines() if as_json else stack.enter_context(_Progress())
+        result = evaluate_stream(learner, _watched(batches, show, source), every=every, watch=show.line)
+    if save_to is not None:
+        from coview.io.models import save
+
+        save(getattr(learner, "inner", learner), save_to)
+    if not as_json:
+        _show(result, getattr(learner, "inner", learner))
+
+
+def _learner(path: Path | None, C: float, agreement: float, update: str, adaptive: bool) -> Any:
+    from coview.online.passive_aggressive import MultiViewPassiveAggressiveClassifier
+
+    if path is None:
+        weighting = "adaptive" if adaptive else None
+        return MultiViewPassiveAggressiveClassifier(C, agreement, update=update, view_weighting=weighting)
+    from coview.io.models import load
+
+    learner = load(path)
+    if not hasattr(learner, "predict_then_learn"):
+        raise ValueError(f"{path} holds a {type(learner).__name__}, which does not learn from a stream.")
+    return learner
+
+
+def _views(text: str | None) -> Any:
+    """Names of views, or {name: width}, from words,links or words=3000,links=1840."""
+    if text is None:
+        return None
+    parts = [part.partition("=") for part in text.split(",")]
+    if any(equals for _, equals, _ in parts):
+        for name, _, width in parts:
+            if not width.isdecimal() or not int(width):
+                raise ValueError(
+                    f"--views takes names, as in words,links, or a number of columns for every view, as in "
+                    f"words=3000,links=1840; {name!r} has {width!r}."
+                    if width
+                    else f"--views gives columns to some views, but {name!r} has none. Write words,links or "
+                    "words=3000,links=1840."
+                )
+        return {name: int(width) for name, _, width in parts}
+    return [name for name, _, _ in parts]
+
+
+def _watched(batches: Iterator[Any], show: Any, source: str) -> Iterator[Any]:
+    try:
+        for batch in batches:
+            yield batch
+            show.rows(len(batch.labels))
+    except UnicodeDecodeError as error:
+        raise not_text("Standard input" if source == "-" else source, error) from None
+
+
+class _Scribe:
+    """A classifier that also writes down what it predicts."""
+
+    def __init__(self, inner: Any, file: Any) -> None:
+        self.inner, self.file = inner, file
+
+    @property
+    def classes_(self) -> Any:
+        return self.inner.classes_
+
+    def predict_then_learn(self, *data: Any, **options: Any) -> Any:
+        said = self.inner.predict_then_learn(*data, **options)
+        self.file.writelines(f"{label}\n" for label in said.predictions.tolist())
+        return said
+
+
+class _json_lines:
+    def rows(self, count: int) -> None:
+        """Rows are not told one by one to a machine."""
+
+    def line(self, found: dict[str, float]) -> None:
+        clean = {name: None if value != value else value for name, value in found.items()}
+        print(json.dumps(clean), flush=True)
+
+
+class _Progress:
+    """Rows so far, rows per second, and the last line of the table, on standard error."""
+
+    def __enter__(self) -> _Progress:
+        from rich.progress import Progress, SpinnerColumn, TextColumn
+
+        self.bar = Progress(SpinnerColumn(), TextColumn("{task.description}"), console=Console(stderr=True))
+        self.bar.start()
+        self.task = self.bar.add_task("reading ...")
+        self.count, self.clock, self.last = 0, time.perf_counter(), ""
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self.bar.stop()
+
+    def rows(self, count: int) -> None:
+        self.count += count
+        speed = self.count / max(time.perf_counter() - self.clock, 1e-9)
+        self.bar.update(self.task, description=f"{self.count:,} rows, {speed:,.0f} a second{self.last}")
+
+    def line(self, found: dict[str, float]) -> None:
+        self.last = "".join(f", {name} {found[name]:.3f}" for name in ("accuracy", "f1") if name in found)
+
+
+def _show(result: Any, model: Any) -> None:
+    from rich.table import Table
+
+    table = Table(title=f"{int(result.final['rounds']):,} rows, each predicted before it was learned")
+    for name in result.table:
+        table.add_column(name.replace("_", " "), justify="right")
+    lines = list(zip(*result.table.values()))
+    step = -(-len(lines) // 20)  # twenty lines at most: every so many, and the last
+    for line in [*lines[step - 1 : -1 : step], lines[-1]]:
+        table.add_row(f"{int(line[0]):,}", *(f"{value:.4f}" for value in line[1:]))
+    console = Console()
+    console.print(table)
+    votes = ", ".join(f"{view} {share:.2f}" for view, share in model.view_weights_.items())
+    console.print(f"Classes: {', '.join(map(str, model.classes_.tolist()))}. Votes of the views: {votes}.")

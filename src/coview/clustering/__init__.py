@@ -1,0 +1,1 @@
+"""Clusterings of several views: spherical k-means, spectral, consensus, CCA."""

@@ -1,0 +1,319 @@
+"""Who is near whom: sparse graphs of nearest neighbours, one per view, and the eigenvectors that cut them.
+
+An edge joins two objects if one is among the k nearest of the other, with the weight exp(-d^2 / (s_i s_j)), s_i the
+distance of i to its k-th neighbour (Zelnik-Manor and Perona 2004), halved where only one of the two names the other.
+Where s_i s_j is 0, in a pile of equal rows, equal rows have weight 1 and others none. Of cosines, rows that have
+nothing in common have no edge, whatever their rank: all such rows are equally far.
+The graph enters as
+
+    S = D^-1/2 (A + t/n 11') D^-1/2,     D = diag(row sums + t)
+
+with t a share of the mean degree: a little of everything, without which a few outliers by themselves are the best cut
+(Amini et al. 2013). S is an operator of a sparse matrix and a rank one; it is formed as one dense matrix only where
+that is small: of at most 400 objects, or 3 times the number of eigenvectors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, eigsh
+from sklearn import config_context
+from sklearn.neighbors import NearestNeighbors
+
+from coview.views.arrays import density, take_rows
+from coview.views.matrices import for_sklearn, unit_rows
+
+__all__ = [
+    "Graph",
+    "Scaling",
+    "drawn_vectors",
+    "edges_to",
+    "leading_vectors",
+    "looks_counted",
+    "metric_by_default",
+    "nearest",
+    "neighbour_graph",
+    "neighbours_by_default",
+    "unit_length",
+]
+
+FEW = 10  # neighbours in a view of measurements
+SOME, MANY = 40, 90  # fewest and most neighbours by cosines
+_ZERO = 1e-6  # distances below this share of the k-th are none
+_SMALL = 400  # objects up to which a dense decomposition is as quick, and surer
+_FAINT = 1e-6  # weight that keeps an object beside a pile in the graph, far below any that counts
+_PIECE = 64  # MiB of distances at a time, which is also quicker than more
+_DEPTH = 4  # products with the operator in each round of drawing
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How the rows of one view are made comparable; a new row is treated as those before."""
+
+    metric: str  # "cosine": rows of length 1; "standard": columns of variance 1; "euclidean": as they are
+    mean: np.ndarray
+    deviation: np.ndarray
+
+    @classmethod
+    def learned(cls, matrix: Any, metric: str = "auto") -> Scaling:
+        """Choose and learn a scaling.
+
+        "auto" takes the metric of `metric_by_default`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> Scaling.learned(np.array([[0.0, 2.0], [1.0, 0.0]])).metric
+        'cosine'
+        >>> Scaling.learned(np.array([[-1.0, 2.0], [1.0, 3.0]])).rows(np.array([[0.0, 2.5]]))
+        array([[0., 0.]])
+        """
+        if metric == "auto":
+            metric = metric_by_default(matrix)
+        none = np.zeros(0)
+        if metric != "standard":
+            return cls(metric, none, none)
+        dense = matrix.toarray() if sparse.issparse(matrix) else matrix
+        deviation = dense.std(axis=0, dtype=np.float64)
+        return cls(metric, dense.mean(axis=0, dtype=np.float64), np.where(deviation > 1e-12, deviation, 1.0))
+
+    def rows(self, matrix: Any) -> Any:
+        """Return rows among which Euclidean distances mean what they should."""
+        if self.metric == "cosine":
+            return unit_rows(matrix)
+        if self.metric == "standard":
+            dense = matrix.toarray() if sparse.issparse(matrix) else matrix
+            return ((dense - self.mean) / self.deviation).astype(dense.dtype, copy=False)
+        return for_sklearn(matrix if matrix.dtype.kind == "f" else matrix.astype(np.float64))
+
+    def known(self, rows: Any, present: np.ndarray) -> np.ndarray:
+        """Tell which rows say anything: those that are there, and for cosines not empty."""
+        if self.metric != "cosine":
+            return present
+        filled = np.diff(rows.indptr) > 0 if sparse.issparse(rows) else np.asarray(rows.any(axis=1))
+        return present & filled
+
+    def absent(self, rows: Any, present: np.ndarray) -> Any:
+        """Rows with those that are absent set to the middle, which is zero."""
+        if self.metric != "standard" or present.all():
+            return rows
+        return np.where(present[:, None], rows, rows.dtype.type(0))
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A symmetric sparse graph ready to be cut; an object without edges has no say."""
+
+    weights: Any  # CSR, symmetric, D^-1/2 A D^-1/2
+    lift: np.ndarray  # sqrt(t/n) D^-1/2 1: the rank one that holds islands together
+
+    @classmethod
+    def of(cls, weights: Any, lift: float = 0.1) -> Graph:
+        """Scale a symmetric affinity by its degrees; `lift` is t as a share of the mean degree."""
+        degree = np.asarray(weights.sum(axis=1)).ravel()
+        known = degree > 0
+        t = lift * degree[known].mean() if known.any() else 0.0
+        root = np.where(known, 1.0 / np.sqrt(np.where(known, degree + t, 1.0)), 0.0)
+        scale = sparse.dia_array((root[None, :], [0]), shape=weights.shape)
+        return cls((scale @ weights @ scale).tocsr(), np.sqrt(t / max(known.sum(), 1)) * root)
+
+    def __matmul__(self, block: np.ndarray) -> np.ndarray:
+        return self.weights @ block + np.multiply.outer(self.lift, self.lift @ block)
+
+
+def looks_counted(matrix: Any) -> bool:
+    """Tell whether a matrix looks like counts: nothing negative, at least half of it zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> looks_counted(np.eye(3)), looks_counted(np.ones((3, 2))), looks_counted(-np.eye(3))
+    (True, False, False)
+    """
+    values = matrix.data if sparse.issparse(matrix) else matrix
+    return _thin(matrix) and (not values.size or bool(values.min() >= 0))
+
+
+def metric_by_default(matrix: Any) -> str:
+    """Choose cosines for counts and other matrices stored as sparse, columns of variance 1 for measurements.
+
+    A matrix of which more than half is filled holds measurements, however it is stored.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> metric_by_default(np.eye(3)), metric_by_default(-np.eye(3)), metric_by_default(sparse.csr_array(-np.eye(3)))
+    ('cosine', 'standard', 'cosine')
+    """
+    return "cosine" if looks_counted(matrix) or (sparse.issparse(matrix) and _thin(matrix)) else "standard"
+
+
+def neighbours_by_default(cosine: bool, n_objects: int, n_clusters: int) -> int:
+    """Neighbours where their number is not given: 10 of measurements; by cosines half of the mean size of a cluster.
+
+    Short distances between measurements say much. Two texts on one matter share few words by chance, and with few
+    neighbours their graph falls into islands of near copies; hence 40 to 90 of them, but no more than a fourth of all.
+
+    Examples
+    --------
+    >>> neighbours_by_default(False, 1000, 5), neighbours_by_default(True, 1000, 8), neighbours_by_default(True, 100, 3)
+    (10, 62, 25)
+    """
+    if not cosine:
+        return FEW
+    return max(min(int(np.clip(n_objects // (2 * n_clusters), SOME, MANY)), n_objects // 4), FEW)
+
+
+def nearest(rows: Any, k: int, among: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    """Distances and positions of the k nearest rows: of the other rows, or of those in `among` for new rows."""
+    index = NearestNeighbors(n_neighbors=k, algorithm="brute" if sparse.issparse(rows) else "auto")
+    with config_context(working_memory=_PIECE):
+        if among is None:
+            return index.fit(rows).kneighbors()
+        return index.fit(among).kneighbors(rows)
+
+
+def neighbour_graph(rows: Any, known: np.ndarray, n_neighbors: int, *, cosine: bool = False) -> Any:
+    """Affinity (objects x objects, CSR, symmetric) of each object and its nearest; rows not known have no edges.
+
+    Parameters
+    ----------
+    rows : matrix
+        As `Scaling.rows` gives them.
+    known : ndarray of bool
+        Which rows say anything, see `Scaling.known`.
+    n_neighbors : int
+        Neighbours of each object; fewer where there are fewer objects.
+    cosine : bool, default=False
+        Rows at right angles have nothing in common, and no edge.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.array([[0.0], [1.0], [5.0], [6.0]])
+    >>> neighbour_graph(rows, np.ones(4, dtype=bool), 1).toarray().round(2)[0]
+    array([0.  , 0.37, 0.  , 0.  ])
+    """
+    n = rows.shape[0]
+    have = np.flatnonzero(known)
+    k = min(n_neighbors, len(have) - 1)
+    if k < 1:
+        return sparse.csr_array((n, n))
+    some = rows if len(have) == n else for_sklearn(take_rows(rows, have))
+    distances, positions = nearest(some, k)
+    reach = distances[:, -1]
+    product = reach[:, None] * reach[positions]
+    gaps = np.divide(distances**2, product, out=np.where(distances > 0, np.inf, 0.0), where=product > 0)
+    weights = np.exp(-gaps)
+    if cosine:
+        squares = _squares(some)
+        weights[_apart(distances, squares, squares[positions])] = 0.0
+    weights[weights.max(axis=1) < _FAINT] = _FAINT  # nothing is near: without an edge an object would have no say
+    of = np.repeat(have, k)
+    one_way = sparse.csr_array((weights.ravel(), (of, have[positions.ravel()])), shape=(n, n))
+    return ((one_way + one_way.T) * 0.5).tocsr()
+
+
+def edges_to(rows: Any, known: np.ndarray, among: Any, n_neighbors: int, *, cosine: bool = False) -> Any:
+    """Weights (new rows x fitted rows, CSR) by which new rows lean on fitted ones; those of a row sum to one, or none.
+
+    A row that equals a fitted one leans on that one alone, so that fitted objects stay where they are.
+    """
+    have = np.flatnonzero(known)
+    k = min(n_neighbors, among.shape[0])
+    if not have.size:
+        return sparse.csr_array((rows.shape[0], among.shape[0]))
+    some = for_sklearn(take_rows(rows, have))
+    distances, positions = nearest(some, k, among)
+    reach = np.maximum(distances[:, -1:], 1e-12)
+    same = distances <= _ZERO * np.maximum(reach, 1.0)
+    weights = np.where(same.any(axis=1, keepdims=True), same, np.exp(-((distances / reach) ** 2)))
+    if cosine:
+        weights = np.where(_apart(distances, _squares(some), _squares(among)[positions]), 0.0, weights)
+    sums = weights.sum(axis=1, keepdims=True)
+    weights = weights / np.where(sums > 0, sums, 1.0)  # a row that shares nothing with any leans on none
+    of = np.repeat(have, k)
+    return sparse.csr_array((weights.ravel(), (of, positions.ravel())), shape=(rows.shape[0], among.shape[0]))
+
+
+def leading_vectors(graph: Graph, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Largest eigenvalues of a graph, falling, and their eigenvectors (objects x count).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.array([[0.0], [1.0], [2.0], [50.0], [51.0], [52.0]])
+    >>> graph = Graph.of(neighbour_graph(rows, np.ones(6, dtype=bool), 2))
+    >>> values, vectors = leading_vectors(graph, 2, seed=0)
+    >>> (np.abs(np.sign(vectors[:, 1]).sum()), np.round(values[0], 3))
+    (np.float64(0.0), np.float64(1.0))
+    """
+    n = graph.lift.size
+    count = min(count, n)
+    known = np.diff(graph.weights.indptr) > 0
+    if not known.any():
+        return np.zeros(count), np.zeros((n, count))
+    if n <= max(_SMALL, 3 * count):
+        values, vectors = np.linalg.eigh(graph.weights.toarray() + np.multiply.outer(graph.lift, graph.lift))
+        values, vectors = values[-count:], vectors[:, -count:]
+    else:
+        operator = LinearOperator((n, n), matvec=graph.__matmul__, matmat=graph.__matmul__, dtype=np.dtype(np.float64))
+        start = np.random.default_rng(seed).uniform(0.5, 1.5, n)
+        values, vectors = eigsh(operator, count, which="LA", v0=start, tol=1e-4, ncv=min(n, 2 * count + 20))
+    order = np.argsort(-values, kind="stable")
+    vectors = np.where(known[:, None], vectors[:, order], 0.0)  # who has no edges is nowhere, but for rounding
+    return values[order], vectors * _signs(vectors)
+
+
+def drawn_vectors(
+    graph: Graph, vectors: np.ndarray, pulls: list[tuple[float, np.ndarray]]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Leading eigenvectors of M = graph + sum_w weight_w U_w U_w', from those that are near.
+
+    The best of what U, M U, ..., M^d U span (block Krylov, Rayleigh-Ritz): never worse than U itself.
+    """
+
+    def apply(block: np.ndarray) -> np.ndarray:
+        found = graph @ block
+        for weight, other in pulls:
+            found += weight * (other @ (other.T @ block))
+        return found
+
+    blocks = [vectors]
+    for _ in range(_DEPTH):
+        blocks.append(np.linalg.qr(apply(blocks[-1]))[0])
+    basis = np.linalg.qr(np.hstack(blocks))[0]
+    small = basis.T @ apply(basis)
+    values, turn = np.linalg.eigh((small + small.T) / 2)
+    order = np.argsort(-values, kind="stable")[: vectors.shape[1]]
+    found = basis @ turn[:, order]
+    return values[order], found * _signs(found)
+
+
+def unit_length(rows: np.ndarray) -> np.ndarray:
+    """Rows of length 1; those of none stay."""
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(length > 1e-12, length, 1.0)
+
+
+def _thin(matrix: Any) -> bool:
+    return bool(density(matrix) <= 0.5)
+
+
+def _squares(rows: Any) -> np.ndarray:
+    """Squared length of each row."""
+    return np.asarray((rows.multiply(rows) if sparse.issparse(rows) else rows * rows).sum(axis=1)).ravel()
+
+
+def _apart(distances: np.ndarray, squares: np.ndarray, of_near: np.ndarray) -> np.ndarray:
+    """Which neighbours stand at right angles to a row, or farther: the squared distance is the sum of the squares."""
+    return distances**2 >= (1 - _ZERO) * (squares[:, None] + of_near)
+
+
+def _signs(vectors: np.ndarray) -> np.ndarray:
+    """Signs with which the largest entry is positive, so that rounding decides on none."""
+    return np.where(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])] < 0, -1.0, 1.0)

@@ -1,0 +1,174 @@
+"""CCA, then k-means (Chaudhuri, Kakade, Livescu and Sridharan 2009): cluster where the views correlate.
+
+What two views have in common, given that they are independent otherwise, is the cluster: so the directions in which
+they correlate most, about as many as clusters, tell the clusters apart, and what only one view sees is left out. The
+space is that of `coview.decomposition.common_space`: regularised, any number of views, sparse matrices stay sparse.
+"""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.cluster import KMeans
+from sklearn.utils.validation import check_is_fitted
+
+from coview.base import MultiViewEstimator, base_seed, check_count, check_option
+from coview.decomposition.common_space import CommonSpace, common_space
+from coview.exceptions import ViewsError
+from coview.validation.parameters import per_view
+from coview.views.matrices import unit_rows
+from coview.views.views import Views
+
+__all__ = ["CCAClustering"]
+
+RANK_PER_COMPONENT, LEAST_RANK = 3, 100  # directions of each view that are kept: for each component, and at least
+
+
+class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MultiViewEstimator):
+    """k-means in the space of regularised canonical correlation analysis of all views.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    n_components : int or None, default=None
+        Dimensions of the common space; None is `n_clusters`.
+    regularization : float or {view: float}, default=0.01
+        Ridge of each view, as a share of its total variance; more of it trusts strong directions more.
+    power : float, default=1.0
+        Components are multiplied by their correlation to this power: those that the views agree on count more.
+    normalize : {None, "rows", "both"}, default="both"
+        Scale objects to length 1: each row of each view at first ("rows"), and the places in the common space too
+        ("both"), so that only directions matter.
+    rank : int or None, default=None
+        Number of singular directions kept of each view; None is three times `n_components`, and at least 100.
+    n_init : int, default=10
+        Starts of k-means.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the decomposition and of k-means.
+
+    Attributes
+    ----------
+    labels_ : ndarray (n_objects,)
+        Cluster of each training object.
+    cluster_centers_ : ndarray (n_clusters, n_components)
+        Centres in the common space.
+    weights_, offsets_ : dict of ndarray
+        What each feature of a view adds to each component, and what is taken off.
+    correlations_ : ndarray (n_components,)
+        How far the views agree on each component, from 0 to 1, falling.
+
+    See Also
+    --------
+    MultiViewCCA : the space alone.
+
+    Notes
+    -----
+    An object stands at the mean of its places by the views that it has, so that new objects are placed by any of the
+    fitted views; one without any is in the middle. With a single view the strongest directions are taken: k-means after
+    a singular value decomposition.
+
+    References
+    ----------
+    K. Chaudhuri, S. M. Kakade, K. Livescu, K. Sridharan: Multi-view clustering via canonical correlation analysis. ICML
+    2009.
+
+    Examples
+    --------
+    >>> from coview import CCAClustering, make_topic_views, normalized_mutual_info
+    >>> corpus = make_topic_views(n_objects=200, n_clusters=3, random_state=0)
+    >>> model = CCAClustering(3, random_state=0).fit(corpus.views)
+    >>> bool(normalized_mutual_info(corpus.target, model.labels_) > 0.9)
+    True
+    >>> model.predict(corpus.views.select("view0")).shape
+    (200,)
+    """
+
+    _models_counts = False
+    weights_: dict[str, np.ndarray]
+    offsets_: dict[str, np.ndarray]
+    correlations_: np.ndarray
+    cluster_centers_: np.ndarray
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        n_components: int | None = None,
+        regularization: Any = 0.01,
+        power: float = 1.0,
+        normalize: str | None = "both",
+        rank: int | None = None,
+        n_init: int = 10,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_components = n_components
+        self.regularization = regularization
+        self.power = power
+        self.normalize = normalize
+        self.rank = rank
+        self.n_init = n_init
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> CCAClustering:
+        """Cluster the objects; y is ignored."""
+        n_clusters = check_count("n_clusters", self.n_clusters)
+        n_init = check_count("n_init", self.n_init)
+        check_option("normalize", self.normalize, (None, "rows", "both"))
+        if isinstance(self.power, bool) or not isinstance(self.power, numbers.Real) or not 0 <= self.power < np.inf:
+            raise ValueError(f"power must be a number of at least 0, got {self.power!r}.")
+        views = self._fit_views(X)
+        if len(views) < n_clusters:
+            raise ValueError(f"n_samples={len(views)} should be >= n_clusters={n_clusters}.")
+        for v, name in enumerate(views.names):
+            if not views.present[:, v].any():
+                raise ViewsError(f"No object has view {name!r}, so that it correlates with nothing. Drop it.")
+        if views.shape[1] == 1 and self.normalize is not None:
+            raise ViewsError(
+                "X has 1 feature(s), of which only the sign is left when rows have length 1. Use normalize=None."
+            )
+        n_components = n_clusters if self.n_components is None else check_count("n_components", self.n_components)
+        rank = max(RANK_PER_COMPONENT * n_components, LEAST_RANK)
+        if self.rank is not None:
+            rank = check_count("rank", self.rank)
+        seed = base_seed(self.random_state)
+        ridge = per_view("regularization", self.regularization, views.names, default=0.01)
+        scaled = self._scaled(views)
+        space = common_space(
+            scaled, n_components, ridge=ridge, power=float(self.power), rank=rank, power_iter=4, seed=seed
+        )
+        self.weights_, self.offsets_, self.correlations_ = space.weights, space.offsets, space.correlations
+        placed = self._placed(space, scaled)
+        clusterer = KMeans(n_clusters, n_init=n_init, random_state=seed).fit(placed)
+        self.labels_ = clusterer.labels_.astype(np.int64)
+        self.cluster_centers_ = clusterer.cluster_centers_
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Cluster of each object, from some or all of the fitted views."""
+        placed = self.transform(X).astype(np.float64)
+        gaps = (self.cluster_centers_.astype(np.float64) ** 2).sum(axis=1) - 2 * placed @ self.cluster_centers_.T
+        return gaps.argmin(axis=1)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Places of objects in the common space (n_objects, n_components), from some or all of the fitted views."""
+        check_is_fitted(self, "cluster_centers_")
+        space = CommonSpace(self.weights_, self.offsets_, self.correlations_)
+        return self._placed(space, self._scaled(self._new_views(X)))
+
+    # -- pieces
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.correlations_)
+
+    def _scaled(self, views: Views) -> Views:
+        return views if self.normalize is None else views.map(unit_rows)
+
+    def _placed(self, space: CommonSpace, views: Views) -> np.ndarray:
+        found = space.place(views)
+        return unit_rows(found) if self.normalize == "both" else found

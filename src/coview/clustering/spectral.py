@@ -1,0 +1,367 @@
+"""Co-regularised spectral clustering (Kumar, Rai and Daume 2011): eigenvectors of each view's graph that agree.
+
+With S_v the normalised graph of view v (`affinity.py`) and U_v its leading eigenvectors (objects x clusters):
+
+    pairwise   maximise sum_v a_v tr(U_v' S_v U_v) + weight sum_(v < w) a_v a_w tr(U_v U_v' U_w U_w')
+    centroid   maximise sum_v a_v (tr(U_v' S_v U_v) + weight tr(U_v U_v' U* U*'))
+    sum        maximise tr(U' S U): S of one graph, all views' graphs added with weights a_v
+    joined     maximise tr(U' S U): S of one graph of neighbours by all views side by side
+    stacked    maximise each tr(U' S U): of every view's graph, of their sum and of the joined one
+
+In the first two each U_v in turn is the leading eigenvectors of S_v plus the pulls of the others, a sparse matrix and a
+low rank; then k-means on the rows, scaled to length 1. "stacked" puts all those U side by side, each column times its
+eigenvalue and then each row of a part scaled to length 1: where one graph has no cut worth the name, the others decide.
+Nothing of size objects x objects is formed, except for the first eigenvectors of at most 400 objects, where a dense
+matrix is as quick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import ClusterMixin
+from sklearn.utils.validation import check_is_fitted
+
+from coview.base import MultiViewEstimator, base_seed, check_count, check_option
+from coview.clustering.affinity import (
+    Graph,
+    Scaling,
+    edges_to,
+    leading_vectors,
+    neighbour_graph,
+    neighbours_by_default,
+    unit_length,
+)
+from coview.clustering.part_means import kmeans_of_parts, nearest_centre
+from coview.clustering.spectral_rounds import Rounds
+from coview.validation.parameters import per_view
+from coview.views.arrays import take_rows
+from coview.views.matrices import for_sklearn, unit_rows
+from coview.views.views import Views
+
+__all__ = ["CoRegularizedSpectralClustering"]
+
+LEAST = 1e-3  # of an eigenvalue: with as many clusters as objects some are negative, and rows would be the same
+
+
+class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
+    """Spectral clustering of several views whose eigenvectors are drawn to each other.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters, and of eigenvectors of each view.
+    form : {"pairwise", "centroid", "sum", "joined", "stacked"}, default="centroid"
+        What the eigenvectors of a view are drawn to: those of each other view, or a common set. With "sum" there is
+        one graph, those of the views added up; with "joined" one graph of neighbours by all views side by side, each
+        of the same mean length. "stacked" takes the eigenvectors of all these graphs together: the safest where it is
+        not known which views matter.
+    weight : float, default=0.1
+        How strongly; 0 leaves the views alone until k-means.
+    n_neighbors : int or None, default=None
+        Neighbours of each object in a graph. None is 10 where distances are Euclidean, and half of the mean size of a
+        cluster by cosines, 40 to 90 but at most a fourth of the objects: of texts fewer make islands of near copies.
+    metric : {"auto", "cosine", "standard", "euclidean"} or {view: metric}, default="auto"
+        What near means: cosine, Euclidean distance of columns scaled to variance 1, or of the values as they are.
+        "auto" is cosine for views that are mostly zeros, if they are sparse or never negative, else "standard".
+    lift : float, default=0.1
+        What joins everything to everything, as a share of the mean degree; without it outliers make clusters of their
+        own.
+    view_weights : dict or None, default=None
+        Weight of each view; 1 for views that are not named.
+    max_iter : int, default=10
+        Most rounds over the views.
+    tol : float, default=1e-4
+        Stop when the objective changes by less than this, relative to itself; 0 makes exactly `max_iter` rounds.
+    n_init : int, default=10
+        Starts of k-means.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the eigenvectors' start and of k-means.
+
+    Attributes
+    ----------
+    labels_ : ndarray (n_objects,)
+        Cluster of each training object.
+    embedding_ : ndarray (n_objects, n_clusters x number of parts)
+        Eigenvectors, rows of length 1: what k-means saw. "pairwise" has a part for each view, "stacked" two more, for
+        the joined graph and for the sum, if there are several views, and zeros in parts that an object lacks; the other
+        forms have one part.
+    eigenvalues_ : dict of ndarray
+        Leading eigenvalues of the graphs as they are drawn, by view ("sum" and "joined" have one entry, "all";
+        "stacked" has those of the graphs by themselves).
+    cluster_centers_ : ndarray (n_clusters, columns of the embedding)
+        Centres of k-means.
+    part_weights_ : ndarray
+        Squared length of each part of a row of the embedding.
+    form_, weights_ : str, dict
+        Form, and weight of each view, as fitted.
+    n_neighbors_ : dict
+        Number of neighbours by view.
+    joint_neighbors_ : int
+        Number of neighbours by all views side by side.
+    scalings_ : dict
+        How each view's rows are scaled: metric, mean and deviation.
+    neighbours_ : dict of matrices
+        The training objects of each view that new ones are compared with.
+    history_ : dict of lists
+        "objective" after each round; entry 0 is that of the views alone. It never falls,
+        but for rounding.
+    n_iter_ : int
+        Number of rounds.
+
+    Notes
+    -----
+    An object that lacks a view has no edges there, and the others place it. A new object stands at the weighted mean of
+    its nearest training objects in the views that are given, and then goes to the nearest centre; one that was fitted
+    mostly gets its label back, but in a view where several are equal it stands at their mean. Time goes into
+    neighbours, objects^2 x features, in pieces.
+
+    References
+    ----------
+    A. Kumar, P. Rai, H. Daume III: Co-regularized multi-view spectral clustering. NIPS 2011.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coview import CoRegularizedSpectralClustering, make_blobs_views
+    >>> corpus = make_blobs_views(n_objects=90, n_clusters=3, random_state=0)
+    >>> model = CoRegularizedSpectralClustering(3, random_state=0).fit(corpus.views)
+    >>> model.labels_.shape, model.embedding_.shape
+    ((90,), (90, 3))
+    >>> bool((model.predict(corpus.views) == model.labels_).all())
+    True
+    """
+
+    _models_counts = False
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        form: str = "centroid",
+        weight: float = 0.1,
+        n_neighbors: int | None = None,
+        metric: Any = "auto",
+        lift: float = 0.1,
+        view_weights: Any = None,
+        max_iter: int = 10,
+        tol: float = 1e-4,
+        n_init: int = 10,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.form = form
+        self.weight = weight
+        self.n_neighbors = n_neighbors
+        self.metric = metric
+        self.lift = lift
+        self.view_weights = view_weights
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_init = n_init
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> CoRegularizedSpectralClustering:
+        """Cluster the objects; y is ignored."""
+        self._check_parameters()
+        views = self._fit_views(X)
+        if len(views) < self.n_clusters:
+            raise ValueError(f"n_samples={len(views)} should be >= n_clusters={self.n_clusters}.")
+        weights = per_view("view_weights", self.view_weights, self.view_names_)
+        seed = base_seed(self.random_state)
+        # what was fitted predicts, whatever the parameters say later
+        self.form_, self.weights_ = self.form, dict(zip(self.view_names_, map(float, weights)))
+        self.part_weights_ = np.ones(1)
+        self._scale(views, weights)
+        self.n_neighbors_ = {name: self._count([name], len(views)) for name in views.names}
+        self.joint_neighbors_ = self._count(views.names, len(views))
+        if self.form == "stacked":
+            vectors, objective = self._stacked(views, weights, seed)
+        elif self.form in ("sum", "joined"):
+            graph = self._joined(views) if self.form == "joined" else self._sum(self._graphs(views), weights)
+            found, vectors = leading_vectors(Graph.of(graph, self.lift), self.n_clusters, seed)
+            self.eigenvalues_, objective = {"all": found}, [float(found.sum())]
+        else:
+            graphs = [Graph.of(part, self.lift) for part in self._graphs(views)]
+            rounds = Rounds(graphs, weights, self.n_clusters, seed)
+            vectors, objective = rounds.run(self.form, float(self.weight), self.max_iter, float(self.tol))
+            self.eigenvalues_ = dict(zip(views.names, rounds.values))
+        self.embedding_ = vectors if self.form == "stacked" else unit_length(vectors)
+        self.cluster_centers_, self.labels_ = kmeans_of_parts(
+            self.embedding_, len(self.part_weights_), self.n_clusters, self.n_init, seed
+        )
+        self.history_ = {"objective": objective}
+        self.n_iter_ = len(objective) - 1
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Cluster of each object, new or old, from some or all of the fitted views."""
+        check_is_fitted(self, "cluster_centers_")
+        views = self._new_views(X)
+        form, weights = self._as_fitted()
+        rows, known = {}, {}
+        for v, (name, matrix) in enumerate(views.items()):
+            scaling = Scaling(**self.scalings_[name])
+            rows[name] = scaling.absent(scaling.rows(matrix), views.present[:, v])
+            known[name] = scaling.known(rows[name], views.present[:, v])
+        if form == "stacked":
+            placed = self._stacked_place(rows, known, weights)
+            return nearest_centre(placed, self.cluster_centers_, len(self.part_weights_))
+        joined = form == "joined"
+        placed = self._by_all(rows, known) @ self.embedding_ if joined else self._by_each(rows, known, weights)
+        return nearest_centre(unit_length(placed), self.cluster_centers_)
+
+    # -- pieces
+
+    def _check_parameters(self) -> None:
+        for name in ("n_clusters", "max_iter", "n_init"):
+            check_count(name, getattr(self, name))
+        if self.n_neighbors is not None:
+            check_count("n_neighbors", self.n_neighbors)
+        check_option("form", self.form, ("pairwise", "centroid", "sum", "joined", "stacked"))
+        for name in ("weight", "lift", "tol"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} must be a number of at least 0, got {getattr(self, name)!r}.")
+
+    def _metric(self, name: str) -> str:
+        given = self.metric.get(name, "auto") if isinstance(self.metric, dict) else self.metric
+        return check_option("metric", given, ("auto", "cosine", "standard", "euclidean"))
+
+    def _scale(self, views: Views, weights: np.ndarray) -> None:
+        """Rows of each view made comparable; remembers how, and what new objects are compared with."""
+        self.scalings_: dict[str, dict[str, Any]] = {}
+        self.neighbours_: dict[str, Any] = {}
+        self.neighbour_rows_: dict[str, np.ndarray] = {}
+        self.joint_scales_: dict[str, float] = {}
+        for v, (name, matrix) in enumerate(views.items()):
+            have = np.flatnonzero(views.present[:, v])
+            some = matrix if len(have) == len(views) else take_rows(matrix, have)
+            scaling = Scaling.learned(some, self._metric(name))
+            self.scalings_[name] = vars(scaling)
+            self.neighbours_[name] = scaling.absent(scaling.rows(matrix), views.present[:, v])
+            self.neighbour_rows_[name] = have
+            self.joint_scales_[name] = _joint_scale(self.neighbours_[name], weights[v])
+
+    def _cosine(self, names: Iterable[str]) -> bool:
+        """Whether near means a large cosine in all of these views."""
+        return all(self.scalings_[name]["metric"] == "cosine" for name in names)
+
+    def _count(self, names: Iterable[str], n_objects: int) -> int:
+        return self.n_neighbors or neighbours_by_default(self._cosine(names), n_objects, self.n_clusters)
+
+    def _near(self, name: str | None = None) -> dict[str, Any]:
+        """What `neighbour_graph` and `edges_to` have to know of a view, or of all side by side."""
+        counts: Any = self.n_neighbors_
+        if isinstance(counts, dict):
+            count = self.joint_neighbors_ if name is None else counts[name]
+        else:  # files of older versions have one number for all views
+            count = counts
+        return {"n_neighbors": count, "cosine": self._cosine(self.scalings_ if name is None else [name])}
+
+    def _known(self, name: str, views: Views) -> np.ndarray:
+        present = views.present[:, views.names.index(name)]
+        return Scaling(**self.scalings_[name]).known(self.neighbours_[name], present)
+
+    def _graphs(self, views: Views) -> list[Any]:
+        return [
+            neighbour_graph(self.neighbours_[name], self._known(name, views), **self._near(name))
+            for name in views.names
+        ]
+
+    def _joined(self, views: Views) -> Any:
+        """Affinity of the rows side by side."""
+        known = np.any([self._known(name, views) for name in views.names], axis=0)
+        rows = self._side_by_side(self.neighbours_)
+        return neighbour_graph(rows, known & self._says(rows), **self._near())
+
+    def _sum(self, graphs: list[Any], weights: np.ndarray) -> Any:
+        """Sum of the views' affinities, each of the same mean degree."""
+        masses = [max(float(part.sum()), 1e-12) for part in graphs]
+        return sum(part * (weight * part.shape[0] / mass) for part, weight, mass in zip(graphs, weights, masses))
+
+    def _stacked(self, views: Views, weights: np.ndarray, seed: int) -> tuple[np.ndarray, list[float]]:
+        """Eigenvectors of all graphs side by side; the joined graph and the sum count half as much as all views.
+
+        They count less where objects lack views: those that have nothing in common fall apart there.
+        """
+        graphs, heft = self._graphs(views), weights
+        if len(graphs) > 1:
+            whole = np.mean(np.all([np.diff(part.indptr) > 0 for part in graphs], axis=0))
+            graphs += [self._joined(views), self._sum(graphs, weights)]
+            heft = np.append(weights, [whole * weights.sum() / 2] * 2)
+        found = [leading_vectors(Graph.of(part, self.lift), self.n_clusters, seed) for part in graphs]
+        self.eigenvalues_ = dict(zip(views.names, [values for values, _ in found]))
+        self.part_weights_ = heft / heft.sum()
+        vectors = self._beside_each_other([part * np.maximum(values, LEAST) for values, part in found])
+        return vectors, [float(sum(share * values.sum() for share, (values, _) in zip(self.part_weights_, found)))]
+
+    def _by_all(self, rows: dict[str, Any], known: dict[str, np.ndarray]) -> Any:
+        """Edges of new objects to fitted ones, by the given views side by side."""
+        among = self._side_by_side({name: self.neighbours_[name] for name in rows})
+        new = self._side_by_side(rows)
+        anyone = np.any(list(known.values()), axis=0) & self._says(new)
+        near = np.flatnonzero(self._says(among))
+        edges = edges_to(new, anyone, for_sklearn(take_rows(among, near)), **self._near())
+        return edges @ sparse.csr_array((np.ones(len(near)), (np.arange(len(near)), near)), (len(near), among.shape[0]))
+
+    def _side_by_side(self, rows: dict[str, Any]) -> Any:
+        """Rows of views side by side, of length 1 by cosines: who lacks a view is not near to all that is short."""
+        beside = _beside(rows, self.joint_scales_)
+        return unit_rows(beside) if self._cosine(self.scalings_) else beside
+
+    def _says(self, rows: Any) -> np.ndarray:
+        """Which rows say anything: by cosines those that are not empty."""
+        if not self._cosine(self.scalings_):
+            return np.ones(rows.shape[0], dtype=bool)
+        return np.asarray(abs(rows).sum(axis=1)).ravel() > 0  # a view of weight 0 leaves zeros
+
+    def _by_each(
+        self, rows: dict[str, Any], known: dict[str, np.ndarray], weights: dict[str, float], vectors: Any = None
+    ) -> np.ndarray:
+        """Where new objects stand among `vectors` of the fitted ones, by each given view and added up."""
+        vectors = self.embedding_ if vectors is None else vectors
+        placed = np.zeros((next(iter(rows.values())).shape[0], vectors.shape[1]))
+        for name, part in rows.items():
+            near = self.neighbour_rows_[name]
+            among = for_sklearn(take_rows(self.neighbours_[name], near))
+            edges = edges_to(part, known[name], among, **self._near(name))
+            placed += weights[name] * (edges @ vectors[near])
+        return placed
+
+    def _stacked_place(
+        self, rows: dict[str, Any], known: dict[str, np.ndarray], weights: dict[str, float]
+    ) -> np.ndarray:
+        """Where new objects stand in every part; nowhere in those of views that are not given."""
+        parts = np.split(self.embedding_, len(self.part_weights_), axis=1)
+        placed = [np.zeros((next(iter(rows.values())).shape[0], part.shape[1])) for part in parts]
+        for v, name in enumerate(self.view_names_):
+            if name in rows:
+                placed[v] = self._by_each({name: rows[name]}, known, {name: 1.0}, parts[v])
+        if len(parts) > len(self.view_names_):
+            placed[-2] = self._by_all(rows, known) @ parts[-2]
+            placed[-1] = self._by_each(rows, known, weights, parts[-1])
+        return self._beside_each_other(placed)
+
+    def _beside_each_other(self, parts: list[np.ndarray]) -> np.ndarray:
+        """Parts with rows as long as the root of their weight: all of an object's together have length 1."""
+        return np.hstack([np.sqrt(share) * unit_length(part) for share, part in zip(self.part_weights_, parts)])
+
+    def _as_fitted(self) -> tuple[str, dict[str, float]]:
+        if hasattr(self, "form_"):
+            return self.form_, self.weights_
+        # files of older versions have the parameters only
+        return self.form, dict(zip(self.view_names_, per_view("view_weights", self.view_weights, self.view_names_)))
+
+
+def _beside(rows: dict[str, Any], scales: dict[str, float]) -> Any:
+    """Rows of all views side by side, each view times its scale."""
+    return for_sklearn(Views({name: part * part.dtype.type(scales[name]) for name, part in rows.items()}).hstack())
+
+
+def _joint_scale(rows: Any, weight: float) -> float:
+    """Factor with which a view has the mean square `weight`."""
+    squares = float((rows.multiply(rows) if sparse.issparse(rows) else rows * rows).sum())
+    return float(np.sqrt(weight * rows.shape[0] / max(squares, 1e-12)))

@@ -1,1 +1,0 @@
-"""Data in: the `Views` container, the gate that makes it, files, text, columns and weighting."""

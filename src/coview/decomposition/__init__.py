@@ -1,0 +1,1 @@
+"""Spaces that views share: canonical correlation analysis."""

@@ -1,0 +1,230 @@
+"""The common space of regularised canonical correlation analysis: any number of views, sparse ones included.
+
+Weights w_v of the features of each view make the views agree, pair by pair:
+
+    maximise  sum_(v != u) w_v' C_vu w_u      subject to  sum_v w_v' (C_vv + r_v I) w_v = 1      C = covariances
+
+For two views this is regularised CCA, and the eigenvalues are the canonical correlations. Each view is given by a
+randomised truncated SVD, X_v ~ U_v S_v V_v', so that w_v = V_v (S_v^2 + r_v)^-1/2 a_v, where a are eigenvectors of a
+small matrix with blocks T_v U_v' U_u T_u, T = S / sqrt(S^2 + r). Centring is part of the operator: a sparse matrix
+stays sparse. The covariance of two views is taken over the objects that have both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.sparse.linalg import LinearOperator
+
+from coview.exceptions import ViewsError
+from coview.views.views import Matrix, Views
+
+__all__ = ["CommonSpace", "centred", "common_space", "total_variance", "truncated_svd"]
+
+OVERSAMPLE = 10  # columns of the random sketch beyond the rank asked for
+
+
+@dataclass(frozen=True)
+class CommonSpace:
+    """Where objects are placed by any of their views."""
+
+    weights: dict[str, np.ndarray]  # features x components, by view
+    offsets: dict[str, np.ndarray]  # what the mean of the training objects adds to each component, by view
+    correlations: np.ndarray  # how far the views agree on each component, from 0 to 1, falling
+
+    def place(self, views: Views) -> np.ndarray:
+        """Place objects by the mean over those of these views that they have; one without any is in the middle.
+
+        Parameters
+        ----------
+        views : Views
+            Some or all of the views that the space was learned from.
+
+        Returns
+        -------
+        ndarray (n_objects, n_components)
+        """
+        total = np.zeros((len(views), len(self.correlations)))
+        for v, (name, matrix) in enumerate(views.items()):
+            total += views.present[:, [v]] * (np.asarray(matrix @ self.weights[name]) - self.offsets[name])
+        found = total / np.maximum(views.present.sum(axis=1, keepdims=True), 1)
+        return found.astype(next(views.values()).dtype, copy=False)
+
+
+def common_space(
+    views: Views,
+    n_components: int,
+    *,
+    ridge: np.ndarray,
+    power: float,
+    rank: int,
+    power_iter: int,
+    seed: int,
+) -> CommonSpace:
+    """Learn the space in which views correlate.
+
+    Parameters
+    ----------
+    views : Views
+        Views of any real numbers.
+    n_components : int
+        Dimensions; fewer where the views have fewer.
+    ridge : ndarray (n_views,)
+        Ridge of each view, as a share of its total variance.
+    power : float
+        Components are multiplied by their correlation to this power.
+    rank : int
+        Number of singular directions kept of each view.
+    power_iter : int
+        Power iterations of the randomised decomposition.
+    seed : int
+        Seed of its sketch.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cause = np.arange(8.0)[:, None] % 3
+    >>> X = Views(a=cause @ np.array([[1.0, 2.0]]), b=cause @ np.array([[3.0, -1.0]]))
+    >>> space = common_space(X, 1, ridge=np.zeros(2), power=0.0, rank=2, power_iter=0, seed=0)
+    >>> space.correlations.round(6), space.place(X.select("b")).shape
+    (array([1.]), (8, 1))
+    """
+    if len(views) < 2:
+        raise ViewsError("X has 1 sample, but correlations need at least 2 objects.")
+    parts, means = [], {}
+    for v, name in enumerate(views.names):
+        operator, means[name] = centred(views[name], views.present[:, v])
+        # one seed for all views: their order changes nothing
+        parts.append(truncated_svd(operator, rank, power_iter, np.random.default_rng(seed)))
+    if not any(len(values) for _, values, _ in parts):
+        raise ViewsError("All objects are the same in every view, so that there is nothing to correlate.")
+    shrunk = [
+        np.sqrt(values**2 + share * total_variance(views[name], means[name]))
+        for name, share, (_, values, _) in zip(views.names, ridge, parts)
+    ]
+    whitened = [left * (values / root) for (left, values, _), root in zip(parts, shrunk)]
+    loadings, correlations = _agreeing(whitened, views.present, n_components)
+    scale = _signs(whitened, loadings) * correlations**power
+    counts = views.present.sum(axis=0)
+    weights = {
+        name: right @ (np.sqrt(count) * loading * scale / root[:, None])
+        for name, (_, _, right), root, loading, count in zip(views.names, parts, shrunk, loadings, counts)
+    }
+    offsets = {name: means[name] @ part for name, part in weights.items()}
+    return CommonSpace(weights, offsets, correlations)
+
+
+def centred(matrix: Matrix, present: np.ndarray) -> tuple[LinearOperator, np.ndarray]:
+    """Return a view less its mean as an operator that never builds it, and the mean; absent rows stay zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> operator, mean = centred(np.array([[1.0, 2.0], [3.0, 2.0]]), np.ones(2, dtype=bool))
+    >>> operator @ np.eye(2), mean
+    (array([[-1.,  0.],
+           [ 1.,  0.]]), array([2., 2.]))
+    """
+    here = present.astype(np.float64)
+    mean = np.asarray(matrix.sum(axis=0, dtype=np.float64)).ravel() / max(here.sum(), 1.0)
+
+    def ahead(block: np.ndarray) -> np.ndarray:
+        block = block.reshape(len(mean), -1)
+        return np.asarray(matrix @ block) - here[:, None] * (mean @ block)
+
+    def back(block: np.ndarray) -> np.ndarray:
+        block = block.reshape(len(here), -1)
+        return np.asarray(matrix.T @ block) - mean[:, None] * (here @ block)
+
+    operator = LinearOperator(
+        matrix.shape, matvec=ahead, rmatvec=back, matmat=ahead, rmatmat=back, dtype=np.dtype(np.float64)
+    )
+    return operator, mean
+
+
+def total_variance(matrix: Any, mean: np.ndarray) -> float:
+    """Sum of squares of a view less its mean, over the objects that have it; absent rows are zero in both terms.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> total_variance(np.array([[1.0, 2.0], [3.0, 2.0]]), np.array([2.0, 2.0]))
+    2.0
+    """
+    values = matrix.data if sparse.issparse(matrix) else matrix
+    sums = np.asarray(matrix.sum(axis=0, dtype=np.float64)).ravel()
+    return max(float(np.square(values, dtype=np.float64).sum() - mean @ sums), 0.0)
+
+
+def truncated_svd(
+    operator: LinearOperator, rank: int, power_iter: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Largest singular values of an operator with their vectors, by a random sketch and power iterations.
+
+    Returns (left, values, right); directions of no weight are left out. Exact where the rank covers the smaller side.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> matrix = np.diag([3.0, 2.0, 1.0])
+    >>> operator, _ = centred(matrix - matrix.mean(axis=0), np.ones(3, dtype=bool))
+    >>> values = truncated_svd(operator, 2, 4, np.random.default_rng(0))[1]
+    >>> np.allclose(values, np.linalg.svd(matrix - matrix.mean(axis=0))[1][:2])
+    True
+    """
+    n_rows, n_columns = operator.shape
+    width = min(rank + OVERSAMPLE, n_rows, n_columns)
+    sketch = np.eye(n_columns) if width == n_columns else rng.standard_normal((n_columns, width))
+    reached = operator.matmat(sketch)
+    for _ in range(power_iter if width < min(n_rows, n_columns) else 0):
+        reached = operator.matmat(_steadied(operator.rmatmat(_steadied(reached))))
+    basis = _orthonormal(reached)
+    right, values, left = linalg.svd(operator.rmatmat(basis), full_matrices=False, check_finite=False)
+    kept = min(rank, int(np.count_nonzero(values > max(n_rows, n_columns) * np.finfo(float).eps * values[:1].sum())))
+    return basis @ left[:kept].T, values[:kept], right[:, :kept]
+
+
+def _steadied(matrix: np.ndarray) -> np.ndarray:
+    """Another basis of the same columns whose entries stay in bounds; cheaper than an orthonormal one."""
+    return linalg.lu(matrix, permute_l=True, check_finite=False)[0]
+
+
+def _orthonormal(matrix: np.ndarray) -> np.ndarray:
+    return linalg.qr(matrix, mode="economic", check_finite=False)[0]
+
+
+def _agreeing(
+    whitened: list[np.ndarray], present: np.ndarray, n_components: int
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Loadings of each view's whitened directions on the components, and the mean correlation of pairs, falling."""
+    if len(whitened) == 1:  # nothing to agree with: the strongest directions themselves
+        strength = (whitened[0] ** 2).sum(axis=0)
+        order = np.argsort(-strength, kind="stable")[:n_components]
+        return [np.eye(len(strength))[:, order]], strength[order]
+    shared = present.T.astype(np.float64) @ present
+    blocks = [
+        [
+            np.zeros((left.shape[1],) * 2)
+            if v == u
+            else left.T @ right * (np.sqrt(shared[v, v] * shared[u, u]) / max(shared[v, u], 1.0))
+            for u, right in enumerate(whitened)
+        ]
+        for v, left in enumerate(whitened)
+    ]
+    # a small matrix of directions x directions, never of objects
+    size = sum(left.shape[1] for left in whitened)
+    kept = min(n_components, max(left.shape[1] for left in whitened))
+    values, vectors = linalg.eigh(np.block(blocks), subset_by_index=(size - kept, size - 1), check_finite=False)
+    ends = np.cumsum([left.shape[1] for left in whitened])[:-1]
+    several = len(whitened) - 1
+    loadings = np.split(vectors[:, ::-1] * np.sqrt(len(whitened)), ends)
+    return loadings, np.clip(values[::-1] / several, 0.0, 1.0)
+
+
+def _signs(whitened: list[np.ndarray], loadings: list[np.ndarray]) -> np.ndarray:
+    """Signs with which the object farthest out stands on the positive side, so that rounding decides on none."""
+    places = sum(part @ loading for part, loading in zip(whitened, loadings))
+    return np.where(places[np.abs(places).argmax(axis=0), np.arange(places.shape[1])] < 0, -1.0, 1.0)

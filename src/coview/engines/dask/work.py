@@ -1,0 +1,165 @@
+"""What a worker of a cluster does with its part of the rows: plain functions, called by name over the network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from coview.engines.protocol import Block, Extra, Gate, make_block
+from coview.engines.steps import Steps, Tree
+from coview.engines.tree import tree_leaves, tree_map
+from coview.views.lazy import LazyViews
+from coview.views.views import Views
+
+__all__ = ["Part", "added", "combine", "objective", "pick", "prepare", "read_copy", "read_part", "row_state",
+           "row_step", "shape_of", "start", "total", "write_copy"]  # fmt: skip
+
+
+@dataclass
+class Part:
+    """One part of the data, cut into blocks; says its size, so that the scheduler does not move it lightly."""
+
+    blocks: list[Block]
+    nbytes: int
+
+    def __sizeof__(self) -> int:
+        return self.nbytes
+
+
+def _fitted(part: Part, rows: list[Tree], ops: Any) -> list[Tree]:
+    """Row states cut as the part's blocks are; another engine, or the same with other memory, cuts otherwise."""
+    lengths = [len(block) for block in part.blocks]
+    if [len(next(tree_leaves(tree))) for tree in rows] == lengths:
+        return rows
+    ends = np.cumsum(lengths)[:-1]
+    whole = [tree_map(ops.to_numpy, tree) for tree in rows]
+    joined = tree_map(lambda *leaves: np.split(np.concatenate(leaves), ends), *whole)
+    return [tree_map(lambda pieces, b=b: ops.asarray(pieces[b]), _leaves_as(joined)) for b in range(len(lengths))]
+
+
+class _Pieces(tuple):
+    """The pieces of one array: a leaf, where a list would be a branch."""
+
+
+def _leaves_as(tree: Any) -> Any:
+    if isinstance(tree, dict):
+        return {key: _leaves_as(value) for key, value in tree.items()}
+    return _Pieces(tree)
+
+
+@lru_cache
+def _engine(name: str) -> Any:
+    from coview.engines.select import select_engine
+
+    return select_engine(name, n_jobs=1)  # a worker has as many tasks at a time as threads
+
+
+def read_part(views: LazyViews, i: int) -> Views:
+    """Read one part of lazy views."""
+    return views.part(i)
+
+
+def prepare(views: Views, offset: int, extra: Extra, gate: Gate, engine: str, width: int, row_bytes: float) -> Part:
+    """Cut a part, whose first row is number `offset` of all, into blocks of the engine's."""
+    ops = _engine(engine)
+    size = ops.block_rows(width, gate.dtype.itemsize, len(views), row_bytes)  # type: ignore[attr-defined]
+    blocks = []
+    for first in range(0, len(views), size):
+        block = make_block(views, first, min(first + size, len(views)), ops, extra, gate)
+        block.start, block.stop = block.start + offset, block.stop + offset
+        blocks.append(block)
+    return Part(blocks, int(2 * row_bytes * len(views)))
+
+
+def start(part: Part, shared: Tree, steps: Steps, seed: int, engine: str) -> list[Tree]:
+    """Row state to begin with, block by block."""
+    ops = _engine(engine)
+    shared = tree_map(ops.asarray, shared)
+    return [steps.start(block, shared, seed, ops) for block in part.blocks]
+
+
+def row_step(part: Part, rows: list[Tree], shared: Tree, steps: Steps, engine: str) -> tuple[list[Tree], Tree]:
+    """New row state, and the part's statistics as NumPy arrays."""
+    ops = _engine(engine)
+    stats: Tree = {}
+    new = []
+    with ops.limits():
+        shared = tree_map(ops.asarray, shared)
+        for block, old in zip(part.blocks, _fitted(part, rows, ops), strict=True):
+            tree, _ = steps.row_step(block, old, shared, ops, stats)
+            new.append(tree)
+    return new, tree_map(ops.to_numpy, stats)
+
+
+def row_state(part: Part, rows: list[Tree], shared: Tree, steps: Steps, engine: str) -> list[Tree]:
+    """Return the new row state alone."""
+    ops = _engine(engine)
+    with ops.limits():
+        shared = tree_map(ops.asarray, shared)
+        states = zip(part.blocks, _fitted(part, rows, ops), strict=True)
+        return [steps.row_step(block, old, shared, ops, None)[0] for block, old in states]
+
+
+def objective(part: Part, rows: list[Tree], shared: Tree, steps: Steps, engine: str) -> float:
+    """Objective of a part."""
+    ops = _engine(engine)
+    with ops.limits():
+        shared = tree_map(ops.asarray, shared)
+        states = zip(part.blocks, _fitted(part, rows, ops), strict=True)
+        return float(sum(steps.objective(block, tree, shared, ops) for block, tree in states))
+
+
+def combine(function: Callable[..., Tree], *rows: list[Tree]) -> list[Tree]:
+    """Row state of a part out of several, block by block."""
+    return [function(*trees) for trees in zip(*rows)]
+
+
+def total(function: Callable[..., np.ndarray], *rows: list[Tree]) -> np.ndarray:
+    """Sum of a function of row states over the blocks."""
+    return np.sum([function(*trees) for trees in zip(*rows)], axis=0)
+
+
+def added(first: Tree, *others: Tree) -> Tree:
+    """Sum of trees, from left to right."""
+    for other in others:
+        first = tree_map(np.add, first, other)
+    return first
+
+
+def to_host(rows: list[Tree], engine: str) -> list[Tree]:
+    """Row state as NumPy arrays."""
+    return tree_map(_engine(engine).to_numpy, rows)
+
+
+def to_engine(rows: list[Tree], engine: str) -> list[Tree]:
+    """Row state as the worker's engine likes it."""
+    return tree_map(_engine(engine).asarray, rows)
+
+
+def write_copy(rows: list[Tree], path: str, engine: str) -> None:
+    """Write a copy of a part's row state, beside and then into place."""
+    from coview.utils.archive import write_archive
+
+    write_archive(path, to_host(rows, engine), kind="rows", version=1)
+
+
+def read_copy(path: str, engine: str) -> list[Tree]:
+    """Read a copy of a part's row state."""
+    from coview.utils.archive import read_archive
+
+    return to_engine(read_archive(path, kind="rows", newest=1)[0], engine)
+
+
+def pick(rows: list[Tree], name: str, engine: str) -> np.ndarray:
+    """One array of the row state over a part's blocks."""
+    return np.concatenate([_engine(engine).to_numpy(tree[name]) for tree in rows])
+
+
+def shape_of(rows: list[Tree], name: str, engine: str) -> tuple[tuple[int, ...], Any]:
+    """Shape and type of what `pick` gives, but for the number of rows."""
+    first = _engine(engine).to_numpy(rows[0][name])
+    return first.shape[1:], first.dtype

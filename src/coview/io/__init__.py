@@ -1,0 +1,1 @@
+"""Files: views, tables and models, read and written."""

@@ -1,0 +1,370 @@
+"""Model files: `save` writes a fitted (or unfitted) estimator to one file, `load` gives it back; never pickle.
+
+A model file is an archive (`coview.utils.archive`) of names and numbers: the catalog name of the class, its constructor
+parameters and its fitted attributes. Loading looks the class up by that name in the catalog, calls its constructor and
+sets the attributes, so the file decides nothing about which code runs beyond choosing among known estimators.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.utils import Bunch
+
+from coview import catalog
+from coview._version import __version__
+from coview.assignment.ontology import Ontology
+from coview.exceptions import ModelFileError
+from coview.io.outline import outlined
+from coview.retrieval.shelf import Shelf, restore_shelf
+from coview.utils.archive import Packed, read_archive, write_archive
+from coview.views.sources import is_dask_collection
+
+__all__ = ["load", "outline", "save"]
+
+_FORMAT = 1
+_ALSO = ("_n_features_out", "_sklearn_output_config")  # private, but scikit-learn's mixins need them after a fit
+_CALLBACKS = "_skl_callbacks"  # where scikit-learn's set_callbacks keeps them
+_BIT_GENERATORS = {
+    cls.__name__: cls
+    for cls in (np.random.MT19937, np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64)
+}
+_TYPES: dict[str, type] = {  # stand for a dtype in parameters; of two 64-bit integers the later, numpy.int64, is kept
+    **{cls.__name__: cls for cls in (bool, int, float, complex, str, object)},
+    **{f"numpy.{np.dtype(code).name}": np.dtype(code).type for code in "?bhiqlBHIQLefdFD"},
+}
+_DTYPE = re.compile(r"[<>|=][biufcUO]\d*")
+
+
+def save(model: Any, path: str | Path) -> None:
+    """Write an estimator to one file.
+
+    The file holds the parameters, the fitted attributes and the versions of coview, NumPy, SciPy and scikit-learn, with
+    checksums. Estimators inside the model (of coview, and plain ones of scikit-learn) are written with it. It appears
+    whole or not at all: a save that fails leaves an older file as it was.
+
+    Parameters
+    ----------
+    model : estimator
+        An estimator of coview, fitted or not, or one of scikit-learn around or instead of it, such as a Pipeline.
+    path : str or Path
+        Where to write; by custom the name ends in ``.coview``.
+
+    Warns
+    -----
+    UserWarning
+        Functions, callbacks and engine objects are left out; the loaded model has the defaults of those parameters.
+
+    See Also
+    --------
+    load : Read the file back.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from sklearn.naive_bayes import MultinomialNB
+    >>> from coview.io.models import load, save
+    >>> model = MultinomialNB(alpha=0.5).fit(np.eye(3), ["a", "b", "a"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, f"{folder}/words.coview")
+    ...     again = load(f"{folder}/words.coview")
+    >>> again
+    MultinomialNB(alpha=0.5)
+    >>> again.predict(np.eye(3)).tolist()
+    ['a', 'b', 'a']
+    """
+    if not isinstance(model, BaseEstimator):
+        raise TypeError(f"save needs an estimator, got {type(model).__name__}. Example: save(PLSA(10).fit(X), path).")
+    packer = _Packer()
+    versions = {"coview": __version__, "numpy": np.__version__, "scipy": scipy.__version__}
+    tree = {"estimator": model, "versions": {**versions, "scikit-learn": sklearn.__version__}}
+    write_archive(path, tree, kind="model", version=_FORMAT, extend=packer)
+    if packer.left_out:
+        warnings.warn(
+            f"save left out {', '.join(packer.left_out)}: functions, callbacks and engine objects are not written. "
+            "The loaded model has the defaults there; set them again with set_params.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def load(path: str | Path, *, mmap: bool = False) -> Any:
+    """Read an estimator that `save` wrote.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    mmap : bool, default=False
+        Leave the arrays in the file, mapped into memory: a large model takes little memory of its own, and several
+        processes share it. The checksums are checked all the same, which reads the file once.
+
+    Returns
+    -------
+    estimator
+        Equal to the saved one in parameters and fitted attributes.
+
+    Raises
+    ------
+    ModelFileError
+        The file is absent, truncated, altered, not a model file, or needs a newer coview. Nothing in it is executed.
+
+    See Also
+    --------
+    save : Write the file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn.naive_bayes import MultinomialNB
+    >>> from coview.io.models import load, save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(MultinomialNB(alpha=0.5), f"{folder}/words.coview")
+    ...     load(f"{folder}/words.coview")
+    MultinomialNB(alpha=0.5)
+    """
+    tree, _ = read_archive(path, kind="model", newest=_FORMAT, revive=_Unpacker(Path(path)), mmap=mmap)
+    model = tree.get("estimator") if isinstance(tree, dict) else None
+    if not isinstance(model, BaseEstimator):
+        raise ModelFileError(f"{path} holds no estimator. Use a file that coview.save wrote.")
+    return model
+
+
+def outline(path: str | Path) -> dict[str, Any]:
+    """Say what a model file holds without loading its arrays: class, parameters, shapes, views, versions.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from coview import PLSA, make_topic_views
+    >>> from coview.io.models import outline, save
+    >>> file = tempfile.mkdtemp() + "/topics.coview"
+    >>> save(PLSA(3, max_iter=5).fit(make_topic_views(20, random_state=0).views), file)
+    >>> found = outline(file)
+    >>> found["model"], found["parameters"]["n_components"], found["fitted"]["doc_topic_"]
+    ('PLSA', 3, '20 x 3 float64')
+    """
+    tree, header = read_archive(path, kind="model", newest=_FORMAT, outline=True)
+    if not isinstance(tree, dict) or not isinstance(tree.get("estimator"), Packed):
+        raise ModelFileError(f"{path} holds no estimator. Use a file that coview.save wrote.")
+    about = {"format": header["version"], "versions": tree.get("versions", {}), "bytes": Path(path).stat().st_size}
+    return {**outlined(tree["estimator"]), **about}
+
+
+# -- objects to trees
+
+
+class _Packer:
+    """What the archive calls for values it does not know: (tag, tree), or None for those unknown here too."""
+
+    def __init__(self) -> None:
+        self.left_out: list[str] = []
+
+    def __call__(self, value: Any, where: str) -> tuple[str, Any] | None:
+        if isinstance(value, BaseEstimator):
+            return self._estimator(value, where)
+        if isinstance(value, np.random.RandomState):
+            return _pack_random_state(value)
+        if isinstance(value, np.random.Generator):
+            return _pack_generator(value)
+        if isinstance(value, np.dtype) and _DTYPE.fullmatch(value.str):
+            return "dtype", value.str
+        if isinstance(value, type) and _type_name(value):
+            return "type", _type_name(value)
+        if isinstance(value, Path):
+            return "path", str(value)
+        if isinstance(value, slice):
+            return "slice", (value.start, value.stop, value.step)
+        if type(value) is Bunch:
+            return "bunch", dict(value)
+        if type(value) is Ontology:
+            return "ontology", {"labels": value.labels, "subset": value.subset, "mutex": value.mutex}
+        if type(value) is Shelf:
+            return "shelf", value.__getstate__()
+        return None
+
+    def _estimator(self, model: BaseEstimator, where: str) -> tuple[str, Any]:
+        cls = type(model)
+        params = model.get_params(deep=False)
+        attributes = {key: value for key, value in vars(model).items() if key not in params}
+        if attributes.pop(_CALLBACKS, None):
+            self.left_out.append(f"{cls.__name__}.set_callbacks")
+        if cls.__module__.startswith("sklearn."):
+            if catalog.sklearn_class(cls.__name__) is not cls:
+                raise TypeError(f"Cannot store {where}: {cls.__name__} is not a public estimator of scikit-learn.")
+            about = {"class": cls.__name__, "version": sklearn.__version__}
+            return "sklearn", {**about, "params": params, "attributes": attributes}
+        try:
+            name = catalog.name_of(cls)
+        except KeyError:
+            raise TypeError(
+                f"Cannot store {where}: {cls.__name__} is neither in the catalog of coview nor a public estimator of "
+                "scikit-learn."
+            ) from None
+        kept = {
+            # what is still on a cluster comes here now
+            key: _brought_home(value)
+            for key, value in attributes.items()
+            if _is_kept(cls, key)
+        }
+        return "estimator", {"class": name, "params": self._closed(cls, params), "attributes": kept}
+
+    def _closed(self, cls: type, params: dict[str, Any]) -> dict[str, Any]:
+        """Parameters without the functions and open objects, which get their defaults again when loading."""
+        signature = inspect.signature(cls).parameters
+        closed = {}
+        for name, value in params.items():
+            if not _is_open(name, value):
+                closed[name] = value
+            elif signature[name].default is inspect.Parameter.empty:
+                raise TypeError(
+                    f"Cannot store {cls.__name__}: its parameter {name!r} is or holds {value!r}, which is not written, "
+                    "and it has no default to go back to."
+                )
+            else:
+                self.left_out.append(f"{cls.__name__}.{name}")
+        return closed
+
+
+def _brought_home(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _brought_home(part) for key, part in value.items()}
+    return np.asarray(value) if is_dask_collection(value) else value
+
+
+def _is_kept(cls: type, name: str) -> bool:
+    """Tell whether an attribute of a coview estimator belongs into its file."""
+    public = name.endswith("_") and not name.startswith("_")
+    return public or name in _ALSO or name in getattr(cls, "_persist_extra", ())
+
+
+def _is_open(name: str, value: Any) -> bool:
+    """Tell whether a parameter is or holds something that only lives in this process."""
+    if name in ("callbacks", "engine"):
+        return not (value is None or isinstance(value, str) or (isinstance(value, (list, tuple)) and not value))
+    if isinstance(value, (list, tuple)):
+        return any(_is_open(name, item) for item in value)
+    if isinstance(value, dict):
+        return any(_is_open(name, item) for item in value.values())
+    known_type = isinstance(value, type) and _type_name(value) is not None
+    return callable(value) and not isinstance(value, BaseEstimator) and not known_type
+
+
+def _pack_random_state(random: np.random.RandomState) -> tuple[str, Any] | None:
+    state: Any = random.get_state(legacy=False)
+    return ("random_state", state) if state["bit_generator"] in _BIT_GENERATORS else None
+
+
+def _pack_generator(generator: np.random.Generator) -> tuple[str, Any] | None:
+    bits = generator.bit_generator
+    if type(bits).__name__ not in _BIT_GENERATORS:
+        return None
+    seeds = bits.seed_seq
+    # the seed sequence decides what spawn() gives next
+    known = seeds.state if isinstance(seeds, np.random.SeedSequence) else None
+    return "generator", {"state": bits.state, "seeds": known}
+
+
+def _type_name(cls: type) -> str | None:
+    return next((name for name, known in _TYPES.items() if known is cls), None)
+
+
+# -- and back
+
+
+class _Unpacker:
+    """What the archive calls for the tags that `_Packer` gave."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __call__(self, tag: str, tree: Any, header: dict[str, Any]) -> Any:
+        if tag == "estimator":
+            return self._estimator(tree, header["coview"])
+        if tag == "sklearn":
+            return self._sklearn(tree)
+        if tag == "random_state":
+            state = np.random.RandomState(_BIT_GENERATORS[tree["bit_generator"]]())
+            state.set_state(tree)
+            return state
+        if tag == "generator":
+            return _unpack_generator(tree)
+        if tag == "dtype" and _DTYPE.fullmatch(tree):
+            return np.dtype(tree)
+        if tag == "type":
+            return _TYPES[tree]
+        if tag == "path":
+            return Path(tree)
+        if tag == "slice":
+            return slice(*tree)
+        if tag == "bunch":
+            return Bunch(**tree)
+        if tag == "ontology":
+            return Ontology(**tree)
+        if tag == "shelf":
+            return restore_shelf(tree)
+        raise ModelFileError(f"{self._path} holds an object {tag!r} that coview {__version__} does not know.")
+
+    def _estimator(self, tree: dict[str, Any], version: str) -> Any:
+        name = tree["class"]
+        try:
+            cls = catalog.resolve(name)
+        except KeyError:
+            raise ModelFileError(
+                f"{self._path} holds a {name}, which coview {__version__} does not have; it needs coview >= {version}."
+            ) from None
+        model = self._built(cls, tree["params"], f"coview {__version__}", f"coview {version}")
+        strange = [key for key in tree["attributes"] if not _is_kept(cls, key)]
+        if strange:
+            raise ModelFileError(
+                f"{self._path} holds attributes of {name} that coview {__version__} does not have: "
+                f"{', '.join(map(repr, strange))}. It was written by coview {version}."
+            )
+        vars(model).update(tree["attributes"])
+        return model
+
+    def _sklearn(self, tree: dict[str, Any]) -> Any:
+        name, version = tree["class"], tree["version"]
+        here = f"scikit-learn {sklearn.__version__}"
+        cls = catalog.sklearn_class(name)
+        if cls is None:
+            raise ModelFileError(
+                f"{self._path} holds a {name}, which {here} does not have; it was written with scikit-learn {version}."
+            )
+        if version != sklearn.__version__:
+            warnings.warn(
+                InconsistentVersionWarning(
+                    estimator_name=name, current_sklearn_version=sklearn.__version__, original_sklearn_version=version
+                ),
+                stacklevel=2,
+            )
+        model = self._built(cls, tree["params"], here, f"scikit-learn {version}")
+        vars(model).update(tree["attributes"])
+        return model
+
+    def _built(self, cls: type, params: dict[str, Any], here: str, there: str) -> Any:
+        known = inspect.signature(cls).parameters
+        strange = [key for key in params if key not in known]
+        if strange:
+            raise ModelFileError(
+                f"{self._path} gives {cls.__name__} parameters that it does not have in {here}: "
+                f"{', '.join(map(repr, strange))}. It was written with {there}."
+            )
+        return cls(**params)
+
+
+def _unpack_generator(tree: dict[str, Any]) -> np.random.Generator:
+    seeds = None if tree["seeds"] is None else np.random.SeedSequence(**tree["seeds"])
+    bits = _BIT_GENERATORS[tree["state"]["bit_generator"]](seeds)
+    bits.state = tree["state"]
+    return np.random.Generator(bits)

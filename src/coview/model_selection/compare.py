@@ -1,0 +1,245 @@
+"""`compare`: every applicable method and every baseline on the same data, side by side."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+
+from coview.base import base_seed, check_count, check_option
+from coview.classification.wrapper import unlabelled_as_minus_one
+from coview.exceptions import InterruptedFitWarning, ViewsError
+from coview.model_selection.methods import Candidate, candidates, chosen
+from coview.model_selection.progress import JobLines
+from coview.model_selection.scores import Task, check_scoring, evaluate, main_scores
+from coview.model_selection.splits import few_label_splits, folds, subsamples
+from coview.model_selection.table import Comparison
+from coview.model_selection.workers import Outcome, run_jobs
+from coview.validation.labels import encode_labels
+from coview.views.coerce import as_views
+from coview.views.lazy import LazyViews
+from coview.views.views import Views
+
+__all__ = ["compare"]
+
+
+def compare(
+    X: Any,
+    y: Any = None,
+    *,
+    task: str | None = None,
+    methods: Any = None,
+    cv: Any = 5,
+    groups: Any = None,
+    scoring: Any = None,
+    n_clusters: int | None = None,
+    links: Any = None,
+    label_share: float | None = None,
+    time_budget: float | None = 60.0,
+    n_jobs: int | None = None,
+    random_state: Any = 0,
+    verbose: int = 1,
+) -> Comparison:
+    """Try every applicable method and every baseline on your own data, and return a table.
+
+    With all objects labelled, methods are cross-validated. With some of them labelled, all objects are given, a part of
+    the known labels is hidden, and the methods are asked for it. With ``task="clustering"`` the clusters are found
+    without y and held against it. Without y there are only internal indices, which say less.
+
+    Parameters
+    ----------
+    X : Views or what becomes Views
+        The objects: sparse or dense, frames, with missing views. Methods that refuse them are listed with their reason.
+    y : array-like, optional
+        Classes; -1, None or NaN where an object has no label.
+    task : {None, "classification", "few_labels", "clustering"}, default=None
+        What to find; by default it follows from y.
+    methods : names, patterns, estimators or {name: estimator}, optional
+        What to compare, as ``["MultiView*", "baselines", MultiViewNaiveBayes(alpha=0.1)]``. Names are those of the
+        table, or "methods", "baselines", "links" for all of a kind. By default everything.
+    cv : int or splitter, default=5
+        Number of folds, of splits of the labels, of seeds (clustering), or of subsamples (without y); or a splitter of
+        scikit-learn where there are folds.
+    groups : array-like, optional
+        Objects of one group are never in training and test at once.
+    scoring : str, callable, list or {name: scorer}, optional
+        Scores of scikit-learn, or for clusters "nmi", "accuracy", "pairwise_f1", "ari" or functions of classes and
+        clusters. The first one ranks. By default accuracy and macro-F1; for clusters the first three.
+    n_clusters : int, optional
+        Number of clusters; by default the number of classes in y.
+    links : str or dict, optional
+        View of links among the objects: adds every method behind `NeighborViews`, so that it can be seen whether links
+        help or mislead. A dict holds its parameters, as ``{"links": "cites", "hops": 1}``.
+    label_share : float, optional
+        With all or many labels known: keep only this share of each class (one object at least), as if labels were few,
+        and ask for the others.
+    time_budget : float or None, default=60
+        Seconds for each method, all splits together. What takes longer is stopped, and listed with the splits that were
+        done. None sets no limit.
+    n_jobs : int or None, default=None
+        Methods at a time, each in a process of its own; None is all cores. With n_jobs=1 and no budget they run in this
+        process.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the splits and of the methods; the same seed gives the same scores, whatever n_jobs is.
+    verbose : int, default=1
+        1 shows a line per method while they run.
+
+    Returns
+    -------
+    Comparison
+        The table, the best first: print it, ``.plot()``, ``.frame``, ``.to_json(path)``, ``.best_estimator()``.
+
+    Notes
+    -----
+    Methods run with default settings, on the views as they are given: put weights such as `TfidfViews` on first, or
+    bring pipelines of your own. Transformers run with k-means or logistic regression behind them. "fit s" is the median
+    over the splits. Columns such as ``accuracy[words]`` tell what the fitted method says from that view alone.
+
+    See Also
+    --------
+    select_clusters : how many clusters there are.
+
+    Examples
+    --------
+    >>> from coview import compare, make_topic_views
+    >>> data = make_topic_views(60, n_clusters=3, n_features=40, random_state=0)
+    >>> result = compare(data.views, data.target, methods=["MultiViewNaiveBayes", "concatenated *"], cv=3,
+    ...                  time_budget=None, n_jobs=1, verbose=0)
+    >>> sorted(row["method"] for row in result.rows)[:2]
+    ['MultiViewNaiveBayes', 'concatenated LinearSVC']
+    >>> result.rows[0]["accuracy"] > 0.9
+    True
+    """
+    views = _in_memory(X)
+    seed = base_seed(random_state)
+    if time_budget is not None and not time_budget > 0:
+        raise ValueError(f"time_budget must be a positive number of seconds or None, got {time_budget!r}.")
+    plan, n_groups = _task(views, y, task, cv, groups, scoring, n_clusters, label_share, seed)
+    if links is not None:
+        views = _identified(views, links)
+    classify = plan.kind in ("classification", "few_labels")
+    found = chosen(methods, candidates(classify, views, n_groups, links))
+    metrics = main_scores(plan)
+    lines: Any = JobLines([c.name for c in found], plan.n_parts, metrics[0]) if verbose else nullcontext()
+    with lines as watch:
+        outcomes = run_jobs(evaluate, (plan, views), found, n_jobs=n_jobs, budget=time_budget, watch=watch)
+    if any(outcome.status == "stopped" for outcome in outcomes):
+        warnings.warn("compare was stopped; the table holds what was done.", InterruptedFitWarning, stacklevel=2)
+    about = {
+        "objects": len(views),
+        "views": views.n_features,
+        "labelled": None if plan.known is None else int(plan.known.sum()),
+        "classes" if classify else "clusters": n_groups,
+        "splits": plan.n_parts,
+        "label_share": label_share,
+        "time_budget": time_budget,
+        "seed": seed,
+    }
+    return Comparison(
+        [_row(c, outcome, plan, metrics) for c, outcome in zip(found, outcomes)],
+        metrics,
+        plan.kind,
+        scores={c.name: outcome.parts for c, outcome in zip(found, outcomes)},
+        estimators={c.name: c.estimator for c in found},
+        about=about,
+    )
+
+
+def _in_memory(X: Any) -> Views:
+    views = as_views(X)
+    if isinstance(views, LazyViews):
+        raise ViewsError(
+            f"compare needs its rows in memory, got {len(views)} rows that are read when needed. Compare on some of "
+            "them, X[:5000], or read all with X.collect()."
+        )
+    if not len(views):
+        raise ViewsError("X has 0 rows: there is nothing to compare on. Pass at least some objects.")
+    return views
+
+
+def _number(n_clusters: Any, n_rows: int) -> int:
+    """Number of clusters, refused before every method by itself fails."""
+    if check_count("n_clusters", n_clusters, 2) > n_rows:
+        raise ValueError(f"n_clusters={n_clusters} is too many for {n_rows} objects at a time.")
+    return int(n_clusters)
+
+
+def _task(
+    views: Views,
+    y: Any,
+    task: str | None,
+    cv: Any,
+    groups: Any,
+    scoring: Any,
+    n_clusters: int | None,
+    share: float | None,
+    seed: int,
+) -> tuple[Task, int]:
+    """What every method has to do, and the number of classes or clusters."""
+    check_option("task", task, (None, "classification", "few_labels", "clustering"))
+    if y is None:
+        if task in ("classification", "few_labels"):
+            raise ValueError(f"task={task!r} needs y, one label per object, with -1, None or NaN for the unlabelled.")
+        if n_clusters is None:
+            raise ValueError(
+                "Without labels, compare must know the number of clusters: n_clusters=7, or --clusters 7. "
+                "select_clusters(X) helps to choose it."
+            )
+        if scoring is not None:
+            raise ValueError("Without y there is nothing to score against, so that scoring cannot be chosen.")
+        rows = [(rows, rows) for rows in subsamples(len(views), check_count("cv", cv), seed)]
+        return Task("internal", splits=rows, seed=seed), _number(n_clusters, min(len(some) for some, _ in rows))
+    codes, classes = encode_labels(y, len(views))
+    known = codes >= 0
+    kind = task or ("classification" if known.all() and share is None else "few_labels")
+    if kind == "clustering":
+        number = _number(len(classes) if n_clusters is None else n_clusters, len(views))
+        same = np.arange(len(views))
+        plan = Task(kind, classes[codes], known, scoring=check_scoring(scoring, True),
+                    splits=[(same, same)] * check_count("cv", cv), seed=seed)  # fmt: skip
+        return plan, number
+    if len(classes) < 2:
+        raise ValueError(f"y must hold at least 2 classes to compare classifiers, got 1 class ({classes[0]!r}).")
+    if kind == "classification":
+        rows_known = np.flatnonzero(known)
+        here = None if groups is None else np.asarray(groups)[rows_known]
+        splits = [(rows_known[a], rows_known[b]) for a, b in folds(codes[rows_known], cv, here, seed)]
+    else:
+        splits = few_label_splits(codes, cv, groups, share, seed)
+    hidden = unlabelled_as_minus_one(codes, classes)
+    return Task(kind, classes[codes], known, hidden, splits, check_scoring(scoring, False), seed), len(classes)
+
+
+def _identified(views: Views, links: Any) -> Views:
+    """Views whose links are named by the objects' ids, so that parts of the objects know their neighbours."""
+    name = links if isinstance(links, str) else links.get("links") if isinstance(links, dict) else None
+    if name not in views or (views.ids is not None and name in views.feature_names):
+        return views
+    if views[name].shape[1] != len(views):
+        return views  # NeighborViews says what is wrong
+    ids = np.arange(len(views)).astype(str) if views.ids is None else views.ids
+    names: dict[str, Any] = {**views.feature_names, str(name): ids.astype(str)}
+    return Views(dict(views.items()), ids=ids.astype(str), present=views.present, feature_names=names)
+
+
+def _row(candidate: Candidate, outcome: Outcome, plan: Task, metrics: list[str]) -> dict[str, Any]:
+    parts = outcome.parts
+    row: dict[str, Any] = {"method": candidate.name, "group": candidate.group, "status": outcome.status}
+    singles = [name for name in (parts[0] if parts else ()) if name.endswith("]")]
+    for name in (*metrics, *singles):
+        values = [part[name] for part in parts]
+        row[name] = float(np.mean(values)) if values else float("nan")
+        row[f"{name}_std"] = float(np.std(values)) if values else float("nan")
+    for name in ("fit_seconds", "predict_seconds", "clusters"):
+        if parts and name in parts[0]:
+            row[name] = float(np.median([part[name] for part in parts]))
+    row |= {"seconds": outcome.seconds, "splits": len(parts)}
+    note = outcome.note
+    if outcome.status == "over budget":
+        note = f"{note.rstrip('.')}, {len(parts)} of {plan.n_parts} splits done."
+    elif parts and "warning" in parts[-1] and not note:
+        note = parts[-1]["warning"]
+    row["note"] = note
+    return row

@@ -1,0 +1,277 @@
+"""What takes part in a comparison: every method of the catalog that fits the task, and what it must beat.
+
+A transformer takes part with a plain estimator behind it: k-means for clusters, logistic regression for classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone, is_classifier, is_clusterer
+from sklearn.cluster import KMeans, SpectralClustering
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScaler
+from sklearn.svm import LinearSVC
+
+from coview.auto.candidates import counted_views
+from coview.base import MultiViewEstimator
+from coview.catalog import ESTIMATORS, resolve
+from coview.classification.best_view import BestView
+from coview.classification.concatenated import ConcatenatedViews
+from coview.preprocessing.each_view import EachView
+from coview.preprocessing.neighbors import NeighborViews
+from coview.preprocessing.weighting import UnitRows
+from coview.views.coerce import as_views
+from coview.views.views import Views
+
+__all__ = ["Candidate", "candidates", "chosen", "holds_counts", "only_views", "seeded"]
+
+GROUPS = ("method", "baseline", "links", "given")
+VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
+    "SphericalKMeansClassifier": {"max_agree": {"combine": "max_agree"}},
+    "ConsensusClustering": {"auto": {"estimators": "auto"}},
+    "CoRegularizedSpectralClustering": {"stacked": {"form": "stacked"}},
+}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One row of the table to be."""
+
+    name: str
+    estimator: Any  # not fitted
+    group: str  # one of GROUPS
+    views: tuple[str, ...] | None = None  # the views that it looks at; None for all
+
+    @property
+    def by_view(self) -> bool:
+        """Whether it can be asked with one view at a time."""
+        return self.views is None and isinstance(self.estimator, MultiViewEstimator)
+
+
+def candidates(classify: bool, views: Views, n_clusters: int, links: Any = None) -> list[Candidate]:
+    """Return every applicable method and every baseline, and with `links` the same behind `NeighborViews`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = Views(words=np.eye(3), tags=np.eye(3))
+    >>> found = candidates(True, X, 3)
+    >>> [c.name for c in found if c.group == "baseline"][-2:]
+    ['words LogisticRegression', 'tags LogisticRegression']
+    """
+    counts = len(counted_views(views)) == len(views.names)
+    methods = list(_catalogued(classify, n_clusters))
+    found = methods + list(_baselines(classify, views, n_clusters, counts))
+    if links is not None:
+        found += list(_with_links(methods, classify, n_clusters, counts, _link_settings(links, views)))
+    return found
+
+
+def chosen(methods: Any, found: list[Candidate]) -> list[Candidate]:
+    """Return the candidates that `methods` asks for: names or patterns, estimators, or ``{name: estimator}``.
+
+    Examples
+    --------
+    >>> from coview import MultiViewNaiveBayes
+    >>> found = [Candidate("a b", None, "method"), Candidate("c", None, "baseline")]
+    >>> [c.name for c in chosen(["a*", MultiViewNaiveBayes(alpha=0.1)], found)]
+    ['a b', 'MultiViewNaiveBayes(alpha=0.1)']
+    """
+    if methods is None:
+        return found
+    if isinstance(methods, Mapping):
+        return [Candidate(str(name), _checked(estimator), "given") for name, estimator in methods.items()]
+    asked = [methods] if isinstance(methods, str) or not hasattr(methods, "__iter__") else list(methods)
+    picked: dict[str, Candidate] = {}
+    for item in asked:
+        if isinstance(item, str):
+            fits = [c for c in found if _fits(item, c)]
+            if not fits:
+                listed = ", ".join(c.name for c in found)
+                raise ValueError(f"There is no method {item!r} for this task. Choose from: {listed}.")
+        else:
+            fits = [Candidate(" ".join(repr(_checked(item)).split()), item, "given")]
+        picked.update((c.name, c) for c in fits)
+    if not picked:
+        raise ValueError("methods is empty. Leave it out to compare all of them.")
+    return list(picked.values())
+
+
+def seeded(estimator: Any, seed: int) -> Any:
+    """Return a clone, every random_state in it set.
+
+    Examples
+    --------
+    >>> seeded(make_pipeline(KMeans(2)), 7)[0].random_state
+    7
+    """
+    copy = clone(estimator)
+    states = [name for name in copy.get_params() if name.rpartition("__")[2] == "random_state"]
+    return copy.set_params(**dict.fromkeys(states, seed)) if states else copy
+
+
+def holds_counts(matrix: Any) -> bool:
+    """Tell whether a matrix has no negative value, so that rows can be compared by their shares.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> holds_counts(np.array([[0.0, 2.0]])), holds_counts(np.array([[-1.0, 2.0]]))
+    (True, False)
+    """
+    values = matrix.data if sparse.issparse(matrix) else matrix
+    return not values.size or bool(values.min() >= 0)
+
+
+def only_views(X: Any, names: tuple[str, ...]) -> Views:
+    """Return some of the views.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> only_views({"words": np.eye(2), "tags": np.eye(2)}, ("tags",)).names
+    ('tags',)
+    """
+    return as_views(X).select(*names)
+
+
+# -- the catalog
+
+
+def _catalogued(classify: bool, n_clusters: int) -> Iterator[Candidate]:
+    kind = "classifier" if classify else "clusterer"
+    for name, entry in ESTIMATORS.items():
+        if entry.kind == kind:
+            cls = resolve(name)
+            base = cls()
+            yield Candidate(name, _sized(base, n_clusters), "method")
+            for label, settings in VARIANTS.get(name, {}).items():
+                if settings.keys() <= base.get_params().keys():
+                    yield Candidate(f"{name} ({label})", _sized(cls(**settings), n_clusters), "method")
+        elif entry.kind == "transformer":
+            model = resolve(name)()
+            params = model.get_params()
+            if "n_components" not in params and "n_clusters" not in params:
+                continue
+            size = max(20, 2 * n_clusters) if classify else n_clusters
+            model.set_params(**{"n_components" if "n_components" in params else "n_clusters": size})
+            # ConcatenatedViews takes one matrix too, and leaves unlabelled objects out
+            head = ConcatenatedViews(_logistic()) if classify else _kmeans(n_clusters)
+            ending = "LogisticRegression" if classify else "KMeans"
+            yield Candidate(f"{name} + {ending}", make_pipeline(model, head), "method")
+
+
+def _sized(model: Any, n_clusters: int) -> Any:
+    params = model.get_params()
+    size = next((name for name in ("n_clusters", "n_components") if name in params), None)
+    return model if size is None or is_classifier(model) else model.set_params(**{size: n_clusters})
+
+
+# -- what to beat
+
+
+def _baselines(classify: bool, views: Views, n_clusters: int, counts: bool) -> Iterator[Candidate]:
+    plain = _classifiers() if classify else _clusterers(n_clusters)
+    several = len(views.names) > 1
+    for name, model in plain.items():
+        yield Candidate(f"concatenated {name}" if several else name, _joined(model, counts), "baseline")
+    if not several:
+        return
+    for name, model in plain.items():
+        best = BestView(_scaled(model, counts)) if classify else make_pipeline(_scaler(counts), BestView(model))
+        yield Candidate(f"best view {name}", best, "baseline")
+    first, model = next(iter(plain.items()))
+    for view in views.names:
+        select = FunctionTransformer(only_views, kw_args={"names": (view,)})
+        single = make_pipeline(select, _joined(model, bool(counted_views(views.select(view)))))
+        yield Candidate(f"{view} {first}", single, "baseline", (view,))
+
+
+def _classifiers() -> dict[str, Any]:
+    return {
+        "LogisticRegression": _logistic(),
+        "LinearSVC": LinearSVC(),
+        "MultinomialNB": MultinomialNB(),
+    }
+
+
+def _clusterers(n_clusters: int) -> dict[str, Any]:
+    spectral = SpectralClustering(n_clusters, affinity="nearest_neighbors", assign_labels="cluster_qr")
+    return {"KMeans": _kmeans(n_clusters), "SpectralClustering": spectral}
+
+
+def _logistic() -> LogisticRegression:
+    return LogisticRegression(C=10, solver="newton-cg", tol=1e-3)  # as good as lbfgs, in a third of its time
+
+
+def _kmeans(n_clusters: int) -> KMeans:
+    return KMeans(n_clusters, n_init=10)
+
+
+def _joined(model: Any, counts: bool) -> Any:
+    """Views side by side; neither a long row nor a view of large numbers drowns the others."""
+    if isinstance(model, MultinomialNB):  # it models the counts themselves
+        return ConcatenatedViews(model)
+    if counts:
+        return ConcatenatedViews(model, normalize="l2")
+    if is_clusterer(model):  # some only know the labels of what they were fitted on, which a pipeline does not show
+        return make_pipeline(_scaler(counts), ConcatenatedViews(model))
+    return ConcatenatedViews(_scaled(model, counts))
+
+
+def _scaler(counts: bool) -> Any:
+    """Scaling of views, before what must see the clusterer itself and no pipeline."""
+    return UnitRows() if counts else EachView(StandardScaler(with_mean=False))
+
+
+def _scaled(model: Any, counts: bool) -> Any:
+    if isinstance(model, MultinomialNB):
+        return model
+    return make_pipeline(Normalizer() if counts else StandardScaler(with_mean=False), model)
+
+
+# -- links
+
+
+def _link_settings(links: Any, views: Views) -> dict[str, Any]:
+    settings: dict[str, Any] = {"links": links} if isinstance(links, str) else {}
+    if isinstance(links, Mapping):
+        settings = {str(key): value for key, value in links.items()}
+    if not settings or not isinstance(settings.get("links"), str):
+        raise ValueError(f"links must be the name of a view, or a dict of NeighborViews parameters, got {links!r}.")
+    NeighborViews(**settings).fit(views)  # says what is wrong with them before anything runs
+    return settings
+
+
+def _with_links(
+    methods: list[Candidate], classify: bool, n_clusters: int, counts: bool, settings: dict[str, Any]
+) -> Iterator[Candidate]:
+    name, model = next(iter((_classifiers() if classify else _clusterers(n_clusters)).items()))
+    alone = NeighborViews(**{**settings, "keep": False})
+    yield Candidate(f"NeighborViews + {name}", make_pipeline(alone, _joined(model, counts)), "links")
+    for method in methods:
+        near = make_pipeline(NeighborViews(**settings), clone(method.estimator))
+        yield Candidate(f"NeighborViews + {method.name}", near, "links")
+
+
+# -- what users ask for
+
+
+def _fits(pattern: str, candidate: Candidate) -> bool:
+    """By name, by pattern, by group, or by the plain name of a class where the row has more in its name."""
+    if pattern in GROUPS or pattern.removesuffix("s") in GROUPS:
+        return candidate.group in (pattern, pattern.removesuffix("s"))
+    return fnmatchcase(candidate.name, pattern) or candidate.name.startswith((f"{pattern} (", f"{pattern} + "))
+
+
+def _checked(estimator: Any) -> Any:
+    if isinstance(estimator, type) or not isinstance(estimator, BaseEstimator):
+        raise TypeError(f"methods must hold names, estimators or {{name: estimator}}, got {estimator!r}.")
+    return estimator

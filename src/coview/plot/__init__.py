@@ -1,0 +1,24 @@
+"""Figures of fitted models, in scikit-learn's manner: ``SomeDisplay.from_estimator(model, X, ...)``, then ``.plot()``.
+
+Every display keeps what it draws as plain attributes, and what it drew as ``figure_``, ``ax_`` and, where there are
+several panels, ``axes_``. matplotlib (the extra ``plot``) is imported when something is drawn.
+"""
+
+from __future__ import annotations
+
+from coview.plot.curves import ObjectiveDisplay, StreamDisplay
+from coview.plot.objects import ObjectMapDisplay, OntologyDisplay, RetrievalDisplay
+from coview.plot.topics import ClusterTopicsDisplay, TopicsDisplay
+from coview.plot.views import ViewAgreementDisplay, ViewConfusionDisplay
+
+__all__ = [
+    "ClusterTopicsDisplay",
+    "ObjectMapDisplay",
+    "ObjectiveDisplay",
+    "OntologyDisplay",
+    "RetrievalDisplay",
+    "StreamDisplay",
+    "TopicsDisplay",
+    "ViewAgreementDisplay",
+    "ViewConfusionDisplay",
+]

@@ -1,0 +1,164 @@
+"""Curves: what a fit or a stream did over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from coview.online.stream import evaluate_stream
+from coview.plot.style import ACCENT, PALETTE, bare, one_panel, panels
+from coview.report.measures import fit_curves
+from coview.report.reader import Reader
+
+__all__ = ["ObjectiveDisplay", "StreamDisplay"]
+
+
+class ObjectiveDisplay:
+    """The objective of a fit, sweep by sweep.
+
+    Parameters
+    ----------
+    values : sequence of float
+        The objective after 0, 1, ... sweeps.
+    name : str, optional
+        Name of the model.
+    x_label : str, default="sweep"
+        What is counted.
+    title : str, default="Objective"
+        What is drawn.
+
+    Attributes
+    ----------
+    figure_, ax_, line_
+        What was drawn.
+
+    Examples
+    --------
+    >>> from coview import ObjectiveDisplay, PLSA, make_topic_views
+    >>> X = make_topic_views(n_objects=50, random_state=0).views
+    >>> display = ObjectiveDisplay.from_estimator(PLSA(3, max_iter=5, tol=0, random_state=0).fit(X))
+    >>> len(display.line_.get_xdata())
+    6
+    """
+
+    def __init__(
+        self, values: Sequence[float], *, name: str | None = None, x_label: str = "sweep", title: str = "Objective"
+    ) -> None:
+        self.values, self.name, self.x_label, self.title = values, name, x_label, title
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X: Any = None, *, key: str = "objective", name: str | None = None, ax: Any = None, **style: Any
+    ) -> ObjectiveDisplay:
+        """Draw what a fitted model remembers of its fit.
+
+        Parameters
+        ----------
+        model : estimator
+            Fitted, with ``history_`` (or ``correlations_``, for key="correlations").
+        X : ignored
+            Here as in the other displays.
+        key : str, default="objective"
+            Which of its curves.
+        name : str, optional
+            Name in the legend; that of the class by default.
+        ax : matplotlib Axes, optional
+            Where to draw.
+        **style
+            For matplotlib's ``plot``.
+        """
+        core = Reader(model).core
+        found = {curve["key"]: curve for curve in fit_curves(core)}
+        if key not in found:
+            there = ", ".join(map(repr, found)) or "none"
+            raise ValueError(f"{type(core).__name__} has no curve {key!r}; it has {there}.")
+        curve = found[key]
+        made = cls(curve["values"], name=name or type(core).__name__, x_label=curve["x"], title=curve["title"])
+        return made.plot(ax, **style)
+
+    def plot(self, ax: Any = None, **style: Any) -> ObjectiveDisplay:
+        """Draw the curve into `ax`, or into a figure of its own."""
+        self.figure_, self.ax_ = one_panel(ax, (5.6, 3.4))
+        numbers = [np.nan if value is None else value for value in self.values]
+        (self.line_,) = self.ax_.plot(numbers, **{"lw": 2.0, "label": self.name, **style})
+        self.ax_.set(xlabel=self.x_label, ylabel=self.title.lower(), title=self.title)
+        if self.name:
+            self.ax_.legend(frameon=False)
+        self.ax_.grid(alpha=0.25)
+        bare(self.ax_)
+        return self
+
+
+class StreamDisplay:
+    """How a model did on a stream: one panel for each measure, one line for each model.
+
+    Parameters
+    ----------
+    tables : {name: {measure: list}}
+        Tables of `evaluate_stream`, with the column "rounds", by name of the model.
+
+    Attributes
+    ----------
+    figure_, axes_, ax_
+        What was drawn; `ax_` is the first of the panels.
+
+    Examples
+    --------
+    >>> from coview import MultiViewPassiveAggressiveClassifier, StreamDisplay, make_topic_views
+    >>> data = make_topic_views(n_objects=200, n_clusters=2, random_state=0)
+    >>> model = MultiViewPassiveAggressiveClassifier()
+    >>> display = StreamDisplay.from_estimator(model, data.views, data.target, every=50, measures=["accuracy"])
+    >>> display.tables["MultiViewPassiveAggressiveClassifier"]["rounds"]
+    [50, 100, 150, 200]
+    """
+
+    def __init__(self, tables: Mapping[str, Mapping[str, Sequence[float]]]) -> None:
+        self.tables = dict(tables)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        every: int = 1000,
+        measures: Sequence[str] | None = None,
+        name: str | None = None,
+        ax: Any = None,
+    ) -> StreamDisplay:
+        """Run a copy of a model over a stream (see `evaluate_stream`) and draw how it did."""
+        result = evaluate_stream(clone(model), X, y, every=every)
+        return cls.from_results({name or type(model).__name__: result}, measures=measures, ax=ax)
+
+    @classmethod
+    def from_results(
+        cls, results: Mapping[str, Any], *, measures: Sequence[str] | None = None, ax: Any = None
+    ) -> StreamDisplay:
+        """Draw what `evaluate_stream` returned, for one or several models by name."""
+        return cls({name: result.table for name, result in results.items()}).plot(ax, measures=measures)
+
+    def plot(self, ax: Any = None, *, measures: Sequence[str] | None = None) -> StreamDisplay:
+        """Draw one panel for each measure."""
+        there = list(dict.fromkeys(key for table in self.tables.values() for key in table if key != "rounds"))
+        shown = list(measures or there)
+        for key in shown:
+            if key not in there:
+                raise ValueError(f"There is no measure {key!r}; the tables have {', '.join(map(repr, there))}.")
+        self.figure_, grid = panels(ax, 1, len(shown), (3.6, 3.0))
+        self.axes_ = grid[0]
+        self.ax_ = self.axes_[0]
+        for panel, key in zip(self.axes_, shown):
+            for k, (name, table) in enumerate(self.tables.items()):
+                if key in table:
+                    colour = ACCENT if k == 0 else PALETTE[k % len(PALETTE)]
+                    panel.plot(table["rounds"], table[key], lw=1.8, label=name, color=colour)
+            panel.set(title=key.replace("_", " "), xlabel="rounds")
+            panel.grid(alpha=0.25)
+            bare(panel)
+        if len(self.tables) > 1:
+            self.ax_.legend(frameon=False, fontsize=8)
+        return self

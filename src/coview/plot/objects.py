@@ -1,0 +1,323 @@
+"""Objects: a map of them, what a search finds, how many there are below each label of an ontology."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from coview.plot.style import ACCENT, bare, colours, one_panel, panels
+from coview.report.contributions import read_by_view
+from coview.report.groups import about_ontology
+from coview.report.objects import place_objects
+from coview.report.reader import Reader, sample_rows
+from coview.report.searches import is_retriever
+from coview.validation.labels import encode_labels
+
+__all__ = ["ObjectMapDisplay", "OntologyDisplay", "RetrievalDisplay"]
+
+MOST_KEYS = 20
+
+
+class ObjectMapDisplay:
+    """Objects in the plane: near each other where the model sees them alike.
+
+    Parameters
+    ----------
+    places : ndarray (n_objects, 2)
+        Where they are.
+    codes : ndarray of int (n_objects,)
+        Their groups, as positions in `names`; -1 for none.
+    names : list of str
+        Names of the groups.
+    method : str, default=""
+        How the places were found.
+
+    Attributes
+    ----------
+    figure_, ax_
+        What was drawn.
+
+    Examples
+    --------
+    >>> from coview import MultiViewPLSA, ObjectMapDisplay, make_topic_views
+    >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
+    >>> display = ObjectMapDisplay.from_estimator(MultiViewPLSA(3, 5, random_state=0).fit(X), X)
+    >>> display.places.shape, display.method
+    ((60, 2), 'PCA of memberships')
+    """
+
+    def __init__(self, places: np.ndarray, codes: np.ndarray, names: Sequence[str], *, method: str = "") -> None:
+        self.places, self.codes, self.names, self.method = places, np.asarray(codes), list(names), method
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any = None,
+        y: Any = None,
+        *,
+        method: str = "pca",
+        n_objects: int = 5000,
+        random_state: int = 0,
+        ax: Any = None,
+    ) -> ObjectMapDisplay:
+        """Place objects by what a fitted model, from all views and from each alone, says of them.
+
+        Parameters
+        ----------
+        model : estimator
+            Fitted.
+        X : Views or what becomes Views, optional
+            The objects; by default those that the model remembers of its fit.
+        y : array-like, optional
+            Labels to colour by; by default the model's own groups.
+        method : {"pca", "umap", "auto"}, default="pca"
+            Principal components, or UMAP (the package umap-learn); "auto" is UMAP where it is installed.
+        n_objects : int, default=5000
+            Most objects drawn; of more a random sample.
+        random_state : int, default=0
+            Seed of the sample and of UMAP.
+        ax : matplotlib Axes, optional
+            Where to draw.
+        """
+        reader = Reader(model)
+        if X is None:
+            whole = reader.training()
+            n = 0 if whole.scores is None else len(whole.scores)
+            rows = sample_rows(n, n_objects, random_state)
+            whole = whole.take(rows)
+            placed = place_objects([whole], None, method, random_state)
+        else:
+            views = reader.views(X)
+            n = len(views)
+            rows = sample_rows(n, n_objects, random_state)
+            found = read_by_view(reader, views[rows])
+            whole = found.whole
+            placed = place_objects([whole, *found.alone.values()], found.views, method, random_state)
+        if placed is None:
+            raise ValueError(
+                f"{type(reader.core).__name__} remembers nothing to place objects by. Pass X, the objects to draw."
+            )
+        if y is not None:
+            codes, classes = encode_labels(y, n)
+            return cls(placed[0], codes[rows], [str(c) for c in classes.tolist()], method=placed[1]).plot(ax)
+        codes = np.zeros(len(rows), dtype=int) if whole.codes is None else whole.codes
+        names = ["objects"] if whole.codes is None else [f"{reader.noun} {name}" for name in reader.names]
+        return cls(placed[0], codes, names, method=placed[1]).plot(ax)
+
+    def plot(self, ax: Any = None) -> ObjectMapDisplay:
+        """Draw the points and a legend."""
+        self.figure_, self.ax_ = one_panel(ax, (7.0, 4.8))
+        size = 8 if len(self.places) > 1500 else 18
+        for code in np.unique(self.codes):
+            some = self.codes == code
+            name = self.names[code] if code >= 0 else "no label"
+            self.ax_.scatter(*self.places[some].T, s=size, alpha=0.75, lw=0, color=colours([code])[0], label=name)
+        if 1 < len(np.unique(self.codes)) <= MOST_KEYS:
+            self.ax_.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5), markerscale=1.8)
+        self.ax_.set(xticks=[], yticks=[], title="Map of objects", xlabel=self.method)
+        self.ax_.spines[:].set_color("#dde2e8")
+        return self
+
+
+class RetrievalDisplay:
+    """What searches found: a row for each query, its hits from left to right, best first.
+
+    Parameters
+    ----------
+    queries : list of str
+        What was searched with.
+    hits : list of lists of (id, score)
+        What was found.
+    right : list of lists of bool, optional
+        Which hits are right; drawn green and red.
+    images : {id: array}, optional
+        Pictures of objects, drawn in place of their ids.
+
+    Attributes
+    ----------
+    figure_, axes_, ax_
+        What was drawn; `ax_` is the first of the panels.
+
+    Examples
+    --------
+    >>> from coview import CrossModalRetriever, LinkPLSA, RetrievalDisplay, make_topic_views
+    >>> data = make_topic_views(60, {"words": 30, "image": 20}, n_clusters=3, random_state=0)
+    >>> model = CrossModalRetriever(LinkPLSA(3, random_state=0)).fit(data.views)
+    >>> display = RetrievalDisplay.from_estimator(
+    ...     model, data.views[:3], data.target[:3], source="words", target="image", k=4, item_labels=data.target)
+    >>> display.axes_.shape
+    (3, 5)
+    """
+
+    def __init__(
+        self,
+        queries: Sequence[str],
+        hits: Sequence[Sequence[tuple[Any, float]]],
+        *,
+        right: Sequence[Sequence[bool]] | None = None,
+        images: dict[Any, Any] | None = None,
+    ) -> None:
+        self.queries, self.hits, self.right, self.images = list(queries), list(hits), right, images or {}
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        source: str | None = None,
+        target: str | None = None,
+        k: int = 5,
+        item_labels: Any = None,
+        images: dict[Any, Any] | None = None,
+        ax: Any = None,
+    ) -> RetrievalDisplay:
+        """Search with each object of X, or each text of a list, and draw what is found.
+
+        Parameters
+        ----------
+        model : CrossModalRetriever
+            Fitted.
+        X : Views, text or list of texts
+            The queries.
+        y : array-like, optional
+            Labels of the queries; with `item_labels` hits are drawn right or wrong.
+        source, target : str, optional
+            View of the queries, and view to search in.
+        k : int, default=5
+            Hits of each query.
+        item_labels : {id: label} or array-like, optional
+            Labels of the indexed objects, by id.
+        images : {id: array}, optional
+            Pictures of indexed objects.
+        ax : matplotlib Axes or array of them, optional
+            Where to draw.
+        """
+        core = Reader(model).core
+        if not is_retriever(core):
+            raise ValueError(f"{type(core).__name__} does not search; use a fitted CrossModalRetriever.")
+        texts = [X] if isinstance(X, str) else X if isinstance(X, list) else None
+        if texts is not None:
+            hits = [core.search(text, source, target, k)[0] for text in texts]
+            names = [str(text) for text in texts]
+        else:
+            asked = X.select(source) if source is not None and hasattr(X, "select") else X
+            found = core.search(asked, source, target, k)
+            hits = list(found)
+            ids = getattr(X, "ids", None)
+            names = [f"query {i}" for i in range(len(hits))] if ids is None else [str(key) for key in ids]
+        right = None
+        if y is not None and item_labels is not None:
+            right = [
+                [item_labels[key] == label for key, _ in line] for line, label in zip(hits, np.asarray(y).tolist())
+            ]
+        return cls(names, hits, right=right, images=images).plot(ax)
+
+    def plot(self, ax: Any = None) -> RetrievalDisplay:
+        """Draw the grid."""
+        k = max(len(line) for line in self.hits)
+        self.figure_, self.axes_ = panels(ax, len(self.hits), k + 1, (1.7, 1.35 if self.images else 0.85))
+        self.ax_ = self.axes_[0, 0]
+        for row, line in enumerate(self.hits):
+            head = self.axes_[row, 0]
+            head.set_axis_off()
+            head.text(1.0, 0.5, _broken(self.queries[row]), ha="right", va="center", fontsize=9, weight="bold")
+            for column, panel in enumerate(self.axes_[row, 1:]):
+                panel.set(xticks=[], yticks=[])
+                if column >= len(line):
+                    panel.set_axis_off()
+                    continue
+                key, score = line[column]
+                edge = "#ced4da" if self.right is None else "#2b8a3e" if self.right[row][column] else "#c92a2a"
+                panel.spines[:].set(color=edge, linewidth=2.0)
+                if key in self.images:
+                    panel.imshow(self.images[key])
+                else:
+                    panel.text(
+                        0.5, 0.5, _broken(str(key)), ha="center", va="center", fontsize=8, transform=panel.transAxes
+                    )
+                panel.set_xlabel(f"{score:.3f}", fontsize=7, labelpad=1)
+        return self
+
+
+class OntologyDisplay:
+    """Labels of an ontology below what is above them, with the number of objects of each.
+
+    Parameters
+    ----------
+    lines : list of dict
+        With "label", "level" and "count", from top to bottom.
+
+    Attributes
+    ----------
+    figure_, ax_
+        What was drawn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coview import Ontology, OntologyDisplay, SphericalKMeansClassifier, Views
+    >>> X = Views(words=np.array([[3, 0, 0], [0, 3, 1], [2, 1, 0], [0, 0, 2]]))
+    >>> tree = Ontology.from_tree({"animal": ["cat", "dog"]})
+    >>> model = SphericalKMeansClassifier(ontology=tree).fit(X, ["cat", "dog", None, None])
+    >>> [(line["label"], line["count"]) for line in OntologyDisplay.from_estimator(model, X).lines]
+    [('animal', 4), ('cat', 2), ('dog', 2)]
+    """
+
+    def __init__(self, lines: Sequence[dict[str, Any]]) -> None:
+        self.lines = list(lines)
+
+    @classmethod
+    def from_estimator(cls, model: Any, X: Any = None, *, ax: Any = None) -> OntologyDisplay:
+        """Count the labels that a fitted model gives the objects of X, or those it was fitted on."""
+        reader = Reader(model)
+        found = about_ontology(reader, None if X is None else reader.views(X))
+        if not found:
+            raise ValueError(f"{type(reader.core).__name__} has no ontology. Fit it with ontology=Ontology(...).")
+        return cls(found["ontology"]["lines"]).plot(ax)
+
+    def plot(self, ax: Any = None) -> OntologyDisplay:
+        """Draw the tree and the counts as bars."""
+        n = len(self.lines)
+        self.figure_, self.ax_ = one_panel(ax, (7.0, 0.9 + 0.27 * n))
+        places = np.arange(n)
+        counts = [line["count"] for line in self.lines]
+        self.ax_.barh(places, counts, color=ACCENT, height=0.62, alpha=0.85)
+        self.ax_.set_yticks(places, [_branch(self.lines, i) for i in range(n)], fontsize=9, family="monospace")
+        for label in self.ax_.get_yticklabels():
+            label.set_horizontalalignment("left")
+        deepest = max(len(_branch(self.lines, i)) for i in range(n))
+        self.ax_.tick_params(axis="y", length=0, pad=5.6 * deepest)
+        for place, value in zip(places, counts):
+            self.ax_.text(value, place, f" {value:,}", va="center", fontsize=8)
+        self.ax_.invert_yaxis()
+        self.ax_.set(xlabel="objects", title="Labels")
+        self.ax_.margins(x=0.12)
+        bare(self.ax_)
+        return self
+
+
+def _branch(lines: Sequence[dict[str, Any]], i: int) -> str:
+    """A label with the lines that lead to it, as a tree is drawn in text."""
+    level = lines[i]["level"]
+    if level == 0:
+        return str(lines[i]["label"])
+    after = [line["level"] for line in lines[i + 1 :]]
+    lead = []
+    for depth in range(1, level + 1):
+        # whether another branch of this depth follows before the tree goes back above it
+        upto = next((k for k, other in enumerate(after) if other < depth), len(after))
+        more = depth in after[:upto]
+        lead.append(("├ " if more else "└ ") if depth == level else ("│ " if more else "  "))
+    return "".join(lead) + str(lines[i]["label"])
+
+
+def _broken(text: str, width: int = 18, most: int = 4) -> str:
+    import textwrap
+
+    lines = textwrap.wrap(text, width, break_long_words=True) or [""]
+    return "\n".join(lines[:most])

@@ -1,0 +1,178 @@
+"""Topics, clusters and classes: their features by view, and which topics a cluster mixes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from coview.plot.style import PALETTE, bare, heat, panels
+from coview.report.features import group_features, means_of_groups, top_features
+from coview.report.reader import Reader
+
+__all__ = ["ClusterTopicsDisplay", "TopicsDisplay"]
+
+MOST_DRAWN = 12
+
+
+class TopicsDisplay:
+    """The features that make each topic, cluster or class, one panel for each of them and each view.
+
+    Parameters
+    ----------
+    features : {view: list of lists of (feature, weight, lift)}
+        By view and group, best first.
+    names : list of str
+        Names of the groups.
+    noun : str, default="topic"
+        What a group is.
+
+    Attributes
+    ----------
+    figure_, axes_, ax_
+        What was drawn: `axes_` has a row for each group and a column for each view; `ax_` is the first of them.
+
+    Examples
+    --------
+    >>> from coview import MultiViewPLSA, TopicsDisplay, make_topic_views
+    >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
+    >>> TopicsDisplay.from_estimator(MultiViewPLSA(3, 5, random_state=0).fit(X)).axes_.shape
+    (3, 2)
+    """
+
+    def __init__(self, features: dict[str, list[Any]], names: Sequence[str], *, noun: str = "topic") -> None:
+        self.features, self.names, self.noun = features, list(names), noun
+
+    @classmethod
+    def from_estimator(
+        cls,
+        model: Any,
+        X: Any = None,
+        *,
+        views: Sequence[str] | None = None,
+        groups: Sequence[int] | None = None,
+        n_features: int = 8,
+        rank: str = "distinctive",
+        ax: Any = None,
+    ) -> TopicsDisplay:
+        """Draw the features of a fitted model's groups.
+
+        Parameters
+        ----------
+        model : estimator
+            Fitted.
+        X : Views or what becomes Views, optional
+            Objects; needed for models that say nothing of features themselves: then means of the groups are drawn.
+        views : list of str, optional
+            Views to draw; all by default.
+        groups : list of int, optional
+            Positions of the groups to draw; the first 12 by default.
+        n_features : int, default=8
+            Features of each panel.
+        rank : {"distinctive", "weight"}, default="distinctive"
+            By what sets a group apart from the others, or by the weight alone.
+        ax : matplotlib Axes or array of them, optional
+            Where to draw.
+        """
+        reader = Reader(model)
+        found = group_features(reader.core, len(reader.names)) if reader.names else None
+        if found is None and X is not None and reader.noun is not None:
+            seen = reader.views(X)
+            codes = reader.read(seen).codes
+            found = None if codes is None else means_of_groups(seen, codes, len(reader.names))
+        if found is None:
+            raise ValueError(
+                f"{type(reader.core).__name__} says nothing of the features of groups. Pass X to draw means of the "
+                "groups, if it has groups."
+            )
+        names = dict(getattr(reader.core, "feature_names_by_view_", None) or {})
+        features = top_features(found, names, n_features, rank=rank)
+        if views is not None:
+            for view in views:
+                if view not in features:
+                    raise ValueError(f"There is no view {view!r}; the views are {', '.join(map(repr, features))}.")
+            features = {view: features[view] for view in views}
+        chosen = list(range(len(reader.names)))[:MOST_DRAWN] if groups is None else list(groups)
+        features = {view: [lists[g] for g in chosen] for view, lists in features.items()}
+        return cls(features, [reader.names[g] for g in chosen], noun=reader.noun or "topic").plot(ax)
+
+    def plot(self, ax: Any = None) -> TopicsDisplay:
+        """Draw the bars."""
+        longest = max((len(lines) for lists in self.features.values() for lines in lists), default=1)
+        size = (3.6, 0.5 + 0.19 * max(longest, 3))
+        self.figure_, self.axes_ = panels(ax, len(self.names), len(self.features), size)
+        self.ax_ = self.axes_[0, 0]
+        for column, (view, lists) in enumerate(self.features.items()):
+            for row, lines in enumerate(lists):
+                panel = self.axes_[row, column]
+                panel.barh(
+                    range(len(lines)), [line[1] for line in lines], color=PALETTE[row % len(PALETTE)], height=0.72
+                )
+                panel.set_yticks(range(len(lines)), [line[0] for line in lines], fontsize=8)
+                panel.invert_yaxis()
+                panel.tick_params(axis="x", labelsize=7)
+                panel.tick_params(axis="y", length=0)
+                several = f", {view}" if len(self.features) > 1 else ""
+                panel.set_title(f"{self.noun} {self.names[row]}{several}", fontsize=9, loc="left")
+                bare(panel)
+        return self
+
+
+class ClusterTopicsDisplay:
+    """How clusters (or classes) mix the topics of each view.
+
+    Parameters
+    ----------
+    mixtures : {view: array (n_clusters, n_topics)}
+        Shares; rows sum to one.
+    names : list of str
+        Names of the clusters.
+    noun : str, default="cluster"
+        What they are.
+
+    Attributes
+    ----------
+    figure_, axes_, ax_
+        What was drawn, one panel for each view; `ax_` is the first of them.
+
+    Examples
+    --------
+    >>> from coview import ClusterTopicsDisplay, MultiViewPLSA, make_topic_views
+    >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
+    >>> ClusterTopicsDisplay.from_estimator(MultiViewPLSA(3, 5, random_state=0).fit(X)).axes_.shape
+    (2,)
+    """
+
+    def __init__(self, mixtures: dict[str, Any], names: Sequence[str], *, noun: str = "cluster") -> None:
+        self.mixtures, self.names, self.noun = mixtures, list(names), noun
+
+    @classmethod
+    def from_estimator(cls, model: Any, X: Any = None, *, ax: Any = None) -> ClusterTopicsDisplay:
+        """Draw the mixtures of a fitted model with ``cluster_topic_``, topics by their cluster; X is ignored."""
+        reader = Reader(model)
+        mixed = getattr(reader.core, "cluster_topic_", None)
+        if mixed is None:
+            raise ValueError(
+                f"{type(reader.core).__name__} has no clusters above topics. Use DualPLSA or MultiViewPLSA for that."
+            )
+        ordered = {}
+        for view, part in mixed.items():
+            array = np.asarray(part)
+            # topics of one cluster side by side, the largest first
+            order = np.lexsort((-array.max(axis=0), array.argmax(axis=0)))
+            ordered[view] = array[:, order]
+        return cls(ordered, reader.names, noun=reader.noun or "cluster").plot(ax)
+
+    def plot(self, ax: Any = None) -> ClusterTopicsDisplay:
+        """Draw the heat maps."""
+        height = 1.1 + 0.28 * len(self.names)
+        self.figure_, grid = panels(ax, 1, len(self.mixtures), (4.6, height))
+        self.axes_ = grid[0]
+        self.ax_ = self.axes_[0]
+        for place, (panel, (view, array)) in enumerate(zip(self.axes_, self.mixtures.items())):
+            image = heat(panel, array, self.names, range(array.shape[1]), square=False)
+            panel.set_xticks([])
+            panel.set(title=view, xlabel=f"{array.shape[1]} topics", ylabel=self.noun if place == 0 else "")
+            self.figure_.colorbar(image, ax=panel, shrink=0.8, label="share")
+        return self

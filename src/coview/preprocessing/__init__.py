@@ -1,0 +1,1 @@
+"""Raw data to views, and views to better views: text, tables, images, weighting, links."""

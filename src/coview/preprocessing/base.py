@@ -1,0 +1,137 @@
+"""The base of transformers that change each view by itself: which views to touch, and what transform may be given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from coview.exceptions import ViewsError
+from coview.utils.messages import listed, short
+from coview.views.arrays import take_rows
+from coview.views.coerce import as_views, is_plain
+from coview.views.lazy import LazyViews
+from coview.views.views import Views
+
+__all__ = ["PerViewTransformer", "check_fitted_views"]
+
+
+class PerViewTransformer(TransformerMixin, BaseEstimator):
+    """Learn from each view and change it; views that are not chosen pass through as they are.
+
+    A subclass takes a parameter `views` and gives `_fit_view`, which returns what it learned from the rows that have
+    the view, and `_transform_view`, which returns the new matrix. What was learned is kept by view, under the name
+    that `_learned` says.
+    """
+
+    views: Any
+    _learned: tuple[str, ...] = ()
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Learn from the chosen views of X."""
+        views = self._views(X, reset=True)
+        self._check_parameters()
+        chosen = self._chosen(views)
+        learned = {name: self._fit_view(name, _rows_with(views, name)) for name in chosen}
+        for position, attribute in enumerate(self._learned):
+            setattr(self, attribute, {name: found[position] for name, found in learned.items()})
+        self.changed_views_ = list(chosen)
+        self.view_names_ = list(views.names)
+        self.n_features_by_view_ = views.n_features
+        return self
+
+    def transform(self, X: Any) -> Views:
+        """Return X with the chosen views changed; any subset of the fitted views may be given."""
+        check_is_fitted(self)
+        views = self._views(X, reset=False)
+        check_fitted_views(type(self).__name__, views, self.n_features_by_view_)
+        arrays = dict(views.items())
+        names = views.feature_names
+        for v, name in enumerate(views.names):
+            if name in self.changed_views_:
+                arrays[name] = self._transform_view(name, views[name], views.present[:, v])
+                names.pop(name, None)
+                columns = self._feature_names(name, views.feature_names.get(name))
+                if columns is not None:
+                    names[name] = columns
+        return Views(arrays, ids=views.ids, present=views.present, feature_names=names)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _views(self, X: Any, *, reset: bool) -> Views:
+        """Views of X; of one plain matrix, scikit-learn keeps and compares the number and names of the features."""
+        if isinstance(X, LazyViews):
+            raise ViewsError(
+                f"{type(self).__name__} needs its rows in memory, got LazyViews. Use X.collect(); or X.map(function) "
+                "for what is done row by row."
+            )
+        views = as_views(X)
+        if is_plain(X):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        elif reset:
+            self.__dict__.pop("feature_names_in_", None)
+            self.n_features_in_ = views.shape[1]
+        return views
+
+    def _chosen(self, views: Views) -> tuple[str, ...]:
+        if self.views is None:
+            return self._default_views(views)
+        chosen = (self.views,) if isinstance(self.views, str) else tuple(self.views)
+        for name in chosen:
+            if name not in views:
+                who = type(self).__name__
+                raise ViewsError(f"{who} is to change view {name!r}, but the views are {listed(views.names)}.")
+        return chosen
+
+    def _default_views(self, views: Views) -> tuple[str, ...]:
+        return views.names
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters out of range."""
+
+    def _fit_view(self, name: str, array: Any) -> tuple[Any, ...]:
+        """Return what is to be remembered of a view, one value for each name in `_learned`."""
+        return ()
+
+    def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
+        return array
+
+    def _feature_names(self, name: str, columns: np.ndarray | None) -> np.ndarray | None:
+        """Names of the new features, given the old ones."""
+        return columns
+
+
+def check_fitted_views(who: str, views: Views, n_features: Mapping[str, int]) -> None:
+    """Refuse views that were not there in fit, or that had another number of features."""
+    for name, n in views.n_features.items():
+        if name not in n_features:
+            raise ViewsError(f"{who} was not fitted with view {name!r}; it knows {listed(tuple(n_features))}.")
+        if n != n_features[name]:
+            raise ViewsError(
+                f"View {name!r} has {n} features, but {who} was fitted with {n_features[name]}. Make it with the same "
+                "vectoriser or columns."
+            )
+
+
+def check_feature_names(who: str, views: Views, fitted: Mapping[str, np.ndarray]) -> None:
+    """Refuse a view whose columns have other names, or another order, than in fit, where both are known."""
+    for name, columns in views.feature_names.items():
+        known = fitted.get(name)
+        if known is None or np.array_equal(known, columns):
+            continue
+        at = int(np.flatnonzero(known != columns)[0])
+        raise ViewsError(
+            f"View {name!r} has other columns than {who} was fitted with: column {at} is {short(str(columns[at]))}, "
+            f"was {short(str(known[at]))}. Give the same columns in the same order."
+        )
+
+
+def _rows_with(views: Views, name: str) -> Any:
+    present = views.present[:, views.names.index(name)]
+    return views[name] if present.all() else take_rows(views[name], np.flatnonzero(present))

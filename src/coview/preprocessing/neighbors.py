@@ -1,0 +1,350 @@
+"""`NeighborViews`: where one view is links among the objects, every other view smoothed over them.
+
+With A the links (row = object, column = the object it is linked to), D = 1 + row sums, and S = D^-1/2 (A + I) D^-1/2,
+`hops` times
+
+    H <- (1 - restart) S H + restart X,      H = X at first
+
+so that an object also carries what its neighbours, and theirs, are made of. S H is a product of sparse matrices; S^2 is
+never formed. A new object takes part with its own links: its row of S H is D_new^-1/2 (D_new^-1/2 H_new + A_new D^-1/2
+H). With `restart` (Gasteiger and others 2019) an object keeps its own features however many hops there are; many hops
+then are personalised PageRank over the links. With `tol`, values of a row below tol times its largest are dropped after
+each hop, so that sparse views stay sparse. What becomes of labels is in `neighbor_labels.py`.
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from coview.exceptions import ViewsError
+from coview.preprocessing.base import check_fitted_views
+from coview.preprocessing.link_graph import LinkGraph, as_floats, as_links, find_rows, pick_columns, prune
+from coview.preprocessing.neighbor_labels import join_labels, known_labels, spread_labels
+from coview.utils.messages import listed
+from coview.views.coerce import as_views
+from coview.views.views import Views
+
+__all__ = ["NeighborViews"]
+
+
+class NeighborViews(TransformerMixin, BaseEstimator):
+    """Add every other view smoothed over a view of links.
+
+    Models that take links as words leave most of what links say unused: linked papers are mostly of one class, though
+    they may cite no third paper in common. Where links join objects of different classes, as web pages of courses and
+    students, smoothing misleads: compare both.
+
+    Parameters
+    ----------
+    links : str, default="links"
+        The view of links. Its columns are the objects of `fit`: in the order of the rows, or named by their ids where
+        the views have ids and the links have feature names. Links count from the row's side; give them symmetric.
+    hops : int, default=2
+        How far to smooth: 1 is neighbours, 2 also theirs.
+    restart : float, default=0.0
+        Share of an object's own features that comes back after each hop, at least 0 and below 1. ``hops=10,
+        restart=0.1`` reaches far without blurring all; that pays where labels are few.
+    tol : float, default=0.0
+        Drop values of sparse views below this share of the largest in their row, after each hop; at least 0 and below
+        1. Many hops leave few zeros otherwise; 0.01 costs no accuracy on citations.
+    normalize : {"symmetric", "rows"}, default="symmetric"
+        Divide by the square roots of the degrees at both ends of a link, or by the degree of the row (a plain mean).
+    views : str, list of str or None, default=None
+        Views to smooth; all but the links by default. The links themselves may be named too: who is near, and how near.
+        They begin as each object's own column, which of new objects is known by their ids only.
+    keep : bool, default=True
+        Keep the given views beside the smoothed ones; if False, only those remain.
+    suffix : str, default="_near"
+        What is added to the name of a view for its smoothed form.
+    labels : bool, default=False
+        Add a view "labels_near": the known labels of y (all but -1, None and NaN) spread over the links in the same
+        way, one column per class. An object's own label is left out of its row, exactly, so that labelled objects look
+        like the others.
+    label_prior : float, default=0.0
+        Labels of all other objects, so many times their mean, added to what comes over the links: the shares of the
+        classes then decide where few labels are near. 0.1 is about a tenth of what links bring.
+
+    Attributes
+    ----------
+    layers_ : dict of lists
+        The fitted objects after 0, 1, ... hops, by view: what new objects are joined to.
+    scale_ : ndarray (n_objects,)
+        Factor of each fitted object as a neighbour.
+    classes_ : ndarray
+        With labels: the classes, one column each of "labels_near".
+    label_layers_ : list of ndarray (n_objects, n_classes)
+        With labels: the known labels after 0, 1, ... hops, own ones included: what new objects are joined to.
+    labels_near_ : csr_array (n_objects, n_classes)
+        With labels: those near the fitted objects, without their own.
+
+    Notes
+    -----
+    An object that lacks a view gets it from its neighbours, if one of them has it. Links to objects that are neither
+    fitted nor given are left out; objects given together may link to each other where they have ids. Smoothed views
+    are denser: on Cora 2 hops turn 1.3 % of non-zero words into 19 %, 10 hops into 92 %.
+
+    Labels: an object that no label but its own can reach lacks "labels_near", unless there is a `label_prior`.
+    `transform` gives a fitted object its row of the fit; it is known by its id or, where there are none, when X has all
+    links of the fit, in its order. Without ids, some of the fitted objects by themselves count as new ones, and a
+    neighbour may tell them their own label: give ids where you ask for fitted objects again. New objects get the labels
+    of fitted ones that they are linked to. A few columns of labels have large cosines: give them a small weight beside
+    words. Where links join different classes, labels mislead like words.
+
+    References
+    ----------
+    J. Gasteiger, A. Bojchevski, S. Günnemann: Predict then propagate: graph neural networks meet personalized
+    PageRank. 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coview import NeighborViews, Views
+    >>> words = np.array([[4.0, 0.0], [0.0, 2.0], [0.0, 0.0]])
+    >>> links = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
+    >>> X = NeighborViews(hops=1).fit_transform(Views(words=words, links=links))
+    >>> X.names
+    ('words', 'links', 'words_near')
+    >>> X["words_near"].round(2)
+    array([[2., 0.],
+           [0., 2.],
+           [2., 0.]])
+    >>> X = NeighborViews(hops=1, labels=True).fit_transform(Views(words=words, links=links), ["cat", "dog", None])
+    >>> X["labels_near"].toarray().round(2), X.present[:, -1]  # no own label; nobody else's reaches objects 0 and 1
+    (array([[0. , 0. ],
+           [0. , 0. ],
+           [0.5, 0. ]]), array([False, False,  True]))
+    """
+
+    def __init__(
+        self,
+        links: str = "links",
+        hops: int = 2,
+        *,
+        restart: float = 0.0,
+        tol: float = 0.0,
+        normalize: str = "symmetric",
+        views: Any = None,
+        keep: bool = True,
+        suffix: str = "_near",
+        labels: bool = False,
+        label_prior: float = 0.0,
+    ) -> None:
+        self.links = links
+        self.hops = hops
+        self.restart = restart
+        self.tol = tol
+        self.normalize = normalize
+        self.views = views
+        self.keep = keep
+        self.suffix = suffix
+        self.labels = labels
+        self.label_prior = label_prior
+
+    def fit(self, X: Any, y: Any = None) -> NeighborViews:
+        """Keep the objects and smooth them: new ones are joined to them. y counts with `labels` only."""
+        self._fit_layers(as_views(X), y)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Views:
+        """Fit, and return X with its smoothed views."""
+        views = as_views(X)
+        known = self._fit_layers(views, y)
+        # the objects are their own neighbours here: nothing is joined from outside
+        alone = LinkGraph(known.within, None, known.scale)
+        layers: dict[str, Any] = dict.fromkeys(self.smoothed_views_)
+        return self._assemble(views, alone, layers, self._rows_of_columns(views), self.labels_near_)
+
+    def transform(self, X: Any) -> Views:
+        """Return X, of fitted or new objects, with its smoothed views; any of the fitted views may be left out."""
+        check_is_fitted(self, "layers_")
+        views = as_views(X)
+        check_fitted_views(type(self).__name__, views, self.n_features_by_view_)
+        self._check_links(views)
+        chosen = [name for name in self.smoothed_views_ if name in views]
+        if not chosen and self.labels_near_ is None:
+            raise ViewsError(f"X has none of the views to smooth, {listed(tuple(self.smoothed_views_))}.")
+        graph, rows = self._join(views)
+        labels = self.labels_near_
+        if labels is not None:
+            fitted, layers = self._fitted_rows(views, graph), self.label_layers_
+            labels = join_labels(
+                graph, fitted, layers, labels, self.scale_, self.restart, self.label_prior, self.normalize
+            )
+        return self._assemble(views, graph, {name: self.layers_[name] for name in chosen}, rows, labels)
+
+    # -- pieces
+
+    def _fit_layers(self, views: Views, y: Any) -> LinkGraph:
+        self._check_parameters(views)
+        if self.labels and y is None:
+            raise ViewsError("labels=True needs labels to spread: give y, -1 or None where there is none.")
+        self.smoothed_views_ = self._chosen(views)
+        self.n_features_by_view_ = views.n_features
+        self.view_names_ = list(views.names)
+        self.fitted_ids_, self.link_names_ = views.ids, views.feature_names.get(self.links)
+        self.n_objects_ = len(views)
+        links = as_links(self.links, views[self.links])
+        rows = self._rows_of_columns(views)
+        graph = LinkGraph.of(pick_columns(links, rows), None, self.normalize)
+        self.scale_ = graph.scale
+        self.layers_, self.present_layers_ = {}, {}
+        for name in self.smoothed_views_:
+            array, mask = self._first_layer(views, name, rows)
+            layers, present = [array], [mask]
+            for _ in range(self.hops - 1):
+                layers.append(self._anew(graph.step(layers[-1], None, None, self.normalize), array))
+                present.append(graph.spread(present[-1], None))
+            self.layers_[name], self.present_layers_[name] = layers, present
+        self._fit_labels(graph, y if self.labels else None)
+        return graph
+
+    def _fit_labels(self, graph: LinkGraph, y: Any) -> None:
+        self.classes_: Any = None
+        self.label_layers_: Any = None
+        self.labels_near_: Any = None
+        self.fitted_links_: Any = None
+        if y is None:
+            return
+        if self.fitted_ids_ is not None and len(np.unique(self.fitted_ids_)) < self.n_objects_:
+            raise ViewsError(
+                "labels=True needs ids that differ: one object given twice would tell itself its label. Drop the "
+                "repeated rows, or leave labels=False."
+            )
+        codes, self.classes_ = known_labels(y, self.n_objects_)
+        self.label_layers_, self.labels_near_ = spread_labels(
+            graph, codes, len(self.classes_), self.hops, self.restart, self.label_prior, self.normalize
+        )
+        self.fitted_links_ = graph.within
+
+    def _fitted_rows(self, views: Views, graph: LinkGraph) -> np.ndarray:
+        """Row of the fit of each given object, -1 for new ones."""
+        if views.ids is not None and self.fitted_ids_ is not None:
+            return find_rows(np.array([str(key) for key in views.ids.tolist()]), self.fitted_ids_)
+        given, known = graph.outside, self.fitted_links_
+        if given is not None and given.shape == known.shape and not abs(given - known).nnz:
+            return np.arange(len(views))
+        return np.full(len(views), -1)
+
+    def _first_layer(self, views: Views, name: str, rows: np.ndarray) -> tuple[Any, np.ndarray]:
+        """Features before the first hop, and who has them; of links, each object's own column."""
+        if name != self.links:
+            return as_floats(views[name]), views.present[:, views.names.index(name)]
+        own = np.flatnonzero(rows >= 0)
+        dtype = np.result_type(views[name].dtype, np.float32)
+        shape = views[name].shape
+        return sparse.csr_array((np.ones(len(own), dtype), (rows[own], own)), shape=shape), np.ones(
+            len(views), dtype=bool
+        )
+
+    def _assemble(
+        self, views: Views, graph: LinkGraph, known: dict[str, Any], rows: np.ndarray, labels: sparse.csr_array | None
+    ) -> Views:
+        """Views with the smoothed ones added; `known` holds the layers of fitted objects that the graph leads to."""
+        arrays = dict(views.items()) if self.keep else {}
+        names: dict[str, Any] = dict(views.feature_names) if self.keep else {}
+        present = {name: views.present[:, v] for v, name in enumerate(views.names)} if self.keep else {}
+        for name, layers in known.items():
+            near = f"{name}{self.suffix}"
+            array, mask = self._first_layer(views, name, rows)
+            own = array
+            for hop in range(self.hops):
+                others = None if layers is None else layers[hop]
+                there = None if layers is None else self.present_layers_[name][hop]
+                array = self._anew(graph.step(array, others, self.scale_, self.normalize), own)
+                mask = graph.spread(mask, there)
+            arrays[near], present[near] = array, mask
+            if name in views.feature_names:
+                names[near] = views.feature_names[name]
+        if labels is not None:
+            near = f"labels{self.suffix}"
+            arrays[near] = labels.astype(np.result_type(views[self.links].dtype, np.float32))
+            present[near], names[near] = labels.sum(axis=1) > 0, [str(label) for label in self.classes_.tolist()]
+        return Views(arrays, ids=views.ids, present=present, feature_names=names)
+
+    def _anew(self, smoothed: Any, own: Any) -> Any:
+        """Smoothed features with some of the own ones, without those that are next to nothing."""
+        if self.restart:
+            share = smoothed.dtype.type(self.restart)
+            smoothed = smoothed * (1 - share) + own * share
+        return prune(smoothed, self.tol) if self.tol and sparse.issparse(smoothed) else smoothed
+
+    def _join(self, views: Views) -> tuple[LinkGraph, np.ndarray]:
+        """Links of the given objects among each other and to fitted ones, and the given object of each column."""
+        links = as_links(self.links, views[self.links])
+        names = views.feature_names.get(self.links, self.link_names_)
+        inside, outside = np.full(links.shape[1], -1), np.full(links.shape[1], -1)
+        if names is not None and views.ids is not None:
+            inside = find_rows(names, views.ids)
+        if names is not None and self.fitted_ids_ is not None:
+            outside = find_rows(names, self.fitted_ids_)
+            self._check_found(names, self.fitted_ids_, np.maximum(inside, outside))
+        else:  # without names the columns are the objects of the fit, and a new object is nobody's neighbour
+            outside[: self.n_objects_] = np.arange(self.n_objects_)
+        outside[inside >= 0] = -1  # an object that is given again counts as given
+        graph = LinkGraph.of(
+            pick_columns(links, inside, len(views)), pick_columns(links, outside, self.n_objects_), self.normalize
+        )
+        return graph, inside
+
+    def _rows_of_columns(self, views: Views) -> np.ndarray:
+        """Row of X that each column of the links stands for in fit, -1 for none."""
+        n_columns, names = views[self.links].shape[1], views.feature_names.get(self.links)
+        if views.ids is not None and names is not None:
+            rows = find_rows(names, views.ids)
+            self._check_found(names, views.ids, rows)
+            return rows
+        if n_columns != len(views):
+            raise ViewsError(
+                f"View {self.links!r} has {n_columns} columns for {len(views)} objects. Its columns must be the "
+                "objects: give a square matrix, or ids and feature_names that name them."
+            )
+        return np.arange(n_columns)
+
+    def _check_found(self, names: np.ndarray, ids: np.ndarray, found: np.ndarray) -> None:
+        if (found < 0).all():
+            raise ViewsError(
+                f"No column of view {self.links!r} is named like an object: the columns are "
+                f"{listed(names[:3].tolist())} ..., the ids {listed(ids[:3].tolist())} ... Name its columns by the ids "
+                "of the objects."
+            )
+
+    def _chosen(self, views: Views) -> list[str]:
+        given = (self.views,) if isinstance(self.views, str) else self.views
+        chosen = [name for name in views.names if name != self.links] if given is None else list(given)
+        for name in chosen:
+            if name not in views:
+                raise ViewsError(f"NeighborViews cannot smooth {name!r}; the views are {listed(views.names)}.")
+            if f"{name}{self.suffix}" in views:
+                raise ViewsError(f"X already has a view {name + self.suffix!r}. Choose another suffix.")
+        if self.labels and f"labels{self.suffix}" in (*views.names, *(f"{name}{self.suffix}" for name in chosen)):
+            raise ViewsError(f"X already has a view {'labels' + self.suffix!r}. Choose another suffix.")
+        if not chosen and not self.labels:
+            raise ViewsError(f"X has no view beside the links {self.links!r}, so there is nothing to smooth.")
+        return chosen
+
+    def _check_parameters(self, views: Views) -> None:
+        if isinstance(self.hops, bool) or not isinstance(self.hops, (int, np.integer)) or self.hops < 1:
+            raise ValueError(f"hops must be a whole number of at least 1, got {self.hops!r}.")
+        for name, share in (("restart", self.restart), ("tol", self.tol)):
+            if isinstance(share, bool) or not isinstance(share, Real) or not 0 <= share < 1:
+                raise ValueError(f"{name} must be a number of at least 0 and below 1, got {share!r}.")
+        if self.normalize not in ("symmetric", "rows"):
+            raise ValueError(f"normalize must be 'symmetric' or 'rows', got {self.normalize!r}.")
+        if not isinstance(self.suffix, str) or not self.suffix:
+            raise ValueError(f"suffix must be a text that is not empty, got {self.suffix!r}.")
+        if not isinstance(self.labels, (bool, np.bool_)):
+            raise ValueError(f"labels must be True or False, got {self.labels!r}. Give the labels themselves as y.")
+        prior = self.label_prior
+        if isinstance(prior, bool) or not isinstance(prior, Real) or not 0 <= prior < np.inf:
+            raise ValueError(f"label_prior must be a number of at least 0, got {prior!r}.")
+        self._check_links(views)
+
+    def _check_links(self, views: Views) -> None:
+        if self.links not in views:
+            raise ViewsError(f"X has no view of links {self.links!r}; the views are {listed(views.names)}.")

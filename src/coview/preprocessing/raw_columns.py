@@ -1,0 +1,141 @@
+"""Raw columns as `TextViews` and `ColumnViews` meet them: of a data frame, a mapping of columns, or a list of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from coview.exceptions import ViewsError
+from coview.utils.messages import listed, short
+from coview.views.arrays import frame_ids, is_frame, open_frame
+
+__all__ = ["Column", "Table", "read_table"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """Values of one column, and where it has none."""
+
+    name: Any
+    kind: str  # "number", "text", "category", or "other"
+    type_name: str  # as its owner calls it, for errors
+    values: np.ndarray  # numbers, with zeros where missing; objects for the other kinds
+    missing: np.ndarray
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of equal length, read when asked for."""
+
+    sources: dict[Any, Any]
+    n_rows: int
+    ids: np.ndarray | None = None
+
+    @property
+    def names(self) -> list[Any]:
+        """Names of the columns, in order."""
+        return list(self.sources)
+
+    def column(self, name: Any) -> Column:
+        """Read one column."""
+        source = self.sources[name]
+        if hasattr(source, "iter_columns"):
+            return _of_series(name, source)
+        if isinstance(source, np.ndarray) and source.dtype.kind in "iuf":
+            return _number(name, str(source.dtype), source)
+        return _of_values(name, list(source))
+
+    def check_has(self, names: list[Any], who: str) -> None:
+        """Refuse columns that are not there."""
+        absent = [name for name in names if name not in self.sources]
+        if absent:
+            hint = ""
+            if len(self.names) == 1 and any(sign in str(self.names[0]) for sign in ";\t|"):
+                hint = " Separate the columns by commas: another sign stands between their names."
+            raise ViewsError(f"{who} needs the column {short(absent[0])}; the columns are {listed(self.names)}.{hint}")
+
+
+def read_table(X: Any, who: str, bare: str | None = None) -> Table:
+    """Return X as a table; with `bare`, one list of values is a table with one column of that name."""
+    if is_frame(X):
+        frame = open_frame(X)
+        sources = {name: frame.select(name) for name in frame.columns}
+        return _checked(Table(sources, len(frame), frame_ids(frame)), who)
+    if isinstance(X, Mapping):
+        lengths = {name: len(values) for name, values in X.items()}
+        if len(set(lengths.values())) > 1:
+            found = ", ".join(f"{short(name)} has {n}" for name, n in lengths.items())
+            raise ViewsError(f"Columns must have the same rows: {found}.")
+        return _checked(Table(dict(X), next(iter(lengths.values()), 0)), who)
+    values = X.tolist() if hasattr(X, "tolist") else list(X) if isinstance(X, (list, tuple)) else _to_list(X)
+    if bare is None or values is None or any(isinstance(value, list) for value in values[:1]):
+        texts = "" if bare is None else " or a list of texts"
+        raise ViewsError(f"{who} needs a data frame, a mapping of columns{texts}, got {type(X).__name__}.")
+    index = getattr(X, "index", None)
+    own = index is not None and not callable(index) and type(index).__name__ != "RangeIndex"
+    return _checked(Table({bare: values}, len(values), np.asarray(index) if own else None), who)
+
+
+def _to_list(X: Any) -> list[Any] | None:
+    return X.to_list() if hasattr(X, "to_list") else None
+
+
+def _checked(table: Table, who: str) -> Table:
+    if not table.n_rows or not table.sources:
+        raise ViewsError(f"{who} got an empty table: {table.n_rows} rows x {len(table.sources)} columns.")
+    return table
+
+
+def _of_series(name: Any, frame: Any) -> Column:
+    import narwhals as nw
+
+    series = frame[:, 0]
+    dtype = series.dtype
+    if dtype.is_numeric():
+        values = series.to_numpy()
+        if values.dtype.kind not in "biuf":  # decimals and nullable numbers
+            values = np.array([np.nan if _is_missing(value) else float(value) for value in series.to_list()])
+        return _number(name, str(dtype), values)
+    if dtype in (nw.String, nw.Boolean, nw.Categorical, nw.Enum):
+        return _objects(name, "text" if dtype == nw.String else "category", str(dtype), series.to_list())
+    if dtype in (nw.Object, nw.Unknown):  # pandas keeps text with gaps, and booleans with gaps, as objects
+        return _of_values(name, series.to_list())
+    return _objects(name, "other", str(dtype), series.to_list())
+
+
+def _of_values(name: Any, values: list[Any]) -> Column:
+    have = [value for value in values if not _is_missing(value)]
+    types = sorted({type(value).__name__ for value in have})
+    type_name = " and ".join(types) or "nothing but gaps"
+    if all(isinstance(value, str) for value in have):
+        return _objects(name, "text", type_name, values)
+    if all(isinstance(value, (bool, np.bool_)) for value in have):
+        return _objects(name, "category", type_name, values)
+    if all(isinstance(value, (int, float, np.number)) and not isinstance(value, bool) for value in have):
+        return _number(name, type_name, np.array([np.nan if _is_missing(value) else value for value in values]))
+    return _objects(name, "other", type_name, values)
+
+
+def _number(name: Any, type_name: str, values: np.ndarray) -> Column:
+    missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
+    if missing.any():
+        values = np.where(missing, values.dtype.type(0), values)
+    return Column(name, "number", type_name, values, missing)
+
+
+def _objects(name: Any, kind: str, type_name: str, values: list[Any]) -> Column:
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = values
+    return Column(name, kind, type_name, objects, np.array([_is_missing(value) for value in values], dtype=bool))
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN and the markers of pandas, told without importing it."""
+    return (
+        value is None
+        or (isinstance(value, (float, np.floating)) and value != value)
+        or type(value).__name__ in ("NAType", "NaTType")
+    )

@@ -1,0 +1,136 @@
+"""`TableViews`: one table of raw text and columns becomes views, by a vectoriser or by groups of columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from coview.exceptions import ViewsError
+from coview.preprocessing.columns import ColumnViews
+from coview.preprocessing.raw_columns import Table, read_table
+from coview.preprocessing.text import TextViews
+from coview.utils.messages import short
+from coview.views.views import Views
+
+__all__ = ["TableViews"]
+
+
+class TableViews(TransformerMixin, BaseEstimator):
+    """Turn a table into views: some columns of text, some groups of columns.
+
+    `TextViews` and `ColumnViews` on one table, so that a pipeline that starts here takes raw tables and a model file
+    carries all that it needs.
+
+    Parameters
+    ----------
+    text : mapping of view to column, or None, default=None
+        Views made of the words of a column, ``{"words": "body"}``.
+    columns : mapping of view to columns, or None, default=None
+        Views made of groups of columns, ``{"meta": ["year", "venue"]}``; numbers stay numbers, categories become
+        indicators.
+    vectorizer : scikit-learn vectoriser, mapping of view to vectoriser, or None, default=None
+        As in `TextViews`.
+    id : str or None, default=None
+        Column that names the objects. Without it a frame's own index does, where it has one.
+
+    Attributes
+    ----------
+    text_ : TextViews or None
+        The fitted part that makes views of text.
+    columns_ : ColumnViews or None
+        The fitted part that makes views of columns.
+    vectorizers_ : dict
+        The fitted vectoriser of each view of text.
+    view_names_ : list of str
+        Names of the views, those of text first.
+
+    Examples
+    --------
+    >>> from coview import TableViews
+    >>> table = {"key": ["p1", "p2"], "body": ["red fox", "blue sea"], "year": [1999, 2007]}
+    >>> TableViews(text={"words": "body"}, columns={"meta": ["year"]}, id="key").fit_transform(table)
+    Views of 2 rows
+      words  2 x 4  sparse int64  50.0 % non-zero
+      meta   2 x 1  dense int64   100.0 % non-zero
+    """
+
+    def __init__(self, text: Any = None, columns: Any = None, *, vectorizer: Any = None, id: Any = None) -> None:
+        self.text = text
+        self.columns = columns
+        self.vectorizer = vectorizer
+        self.id = id
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> TableViews:
+        """Learn the vocabularies and categories."""
+        self.fit_transform(X, y)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Views:
+        """Learn the vocabularies and categories, and return the views."""
+        if not self.text and not self.columns:
+            raise ViewsError("TableViews needs text={view: column} or columns={view: [column, ...]}, got neither.")
+        twice = [view for view in self.text or {} if view in (self.columns or {})]
+        if twice:
+            raise ViewsError(f"View {twice[0]!r} is named in text and in columns. Give one of them another name.")
+        table = read_table(X, "TableViews")
+        ids = self._ids(table)
+        self.text_ = TextViews(self.text, self.vectorizer) if self.text else None
+        self.columns_ = ColumnViews(self.columns) if self.columns else None
+        parts = [part.fit_transform(X) for part in (self.text_, self.columns_) if part is not None]
+        self.vectorizers_ = self.text_.vectorizers_ if self.text_ is not None else {}
+        self.view_names_ = [name for part in parts for name in part.names]
+        return _together(parts, ids)
+
+    def transform(self, X: Any) -> Views:
+        """Return the views whose columns X has; at least one must be there."""
+        check_is_fitted(self)
+        table = read_table(X, "TableViews")
+        ids = self._ids(table, needed=False)
+        parts = [part.transform(X) for part in (self.text_, self.columns_) if part is not None and _has(part, table)]
+        if not parts:
+            wanted = [*(self.text_.columns_.values() if self.text_ else ())]
+            wanted += [name for names in (self.columns_.columns_.values() if self.columns_ else ()) for name in names]
+            table.check_has(wanted, "TableViews")
+        return _together(parts, ids)
+
+    def _ids(self, table: Table, needed: bool = True) -> np.ndarray | None:
+        if self.id is None or (not needed and self.id not in table.sources):
+            return table.ids
+        table.check_has([self.id], "TableViews")
+        column = table.column(self.id)
+        gaps = np.flatnonzero(column.missing)
+        if gaps.size:
+            raise ViewsError(f"Column {self.id!r} names the objects, but row {gaps[0]} has no value in it.")
+        ids = column.values if column.kind == "number" else np.array([str(value) for value in column.values])
+        values, counts = np.unique(ids, return_counts=True)
+        if counts.max() > 1:
+            twice = short(values[counts.argmax()].item())
+            raise ViewsError(f"Column {self.id!r} names the objects, but {twice} is in {counts.max()} rows.")
+        return ids
+
+
+def _has(part: Any, table: Table) -> bool:
+    names = part.columns_.values()
+    return any(name in table.sources for one in names for name in (one if isinstance(one, list) else [one]))
+
+
+def _together(parts: list[Views], ids: np.ndarray | None) -> Views:
+    arrays: dict[str, Any] = {}
+    present: dict[str, np.ndarray] = {}
+    names: dict[str, Any] = {}
+    for part in parts:
+        arrays.update(part.items())
+        names.update(part.feature_names)
+        present.update({name: part.present[:, v] for v, name in enumerate(part.names)})
+    return Views(arrays, ids=ids, present=present, feature_names=names)

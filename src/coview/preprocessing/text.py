@@ -1,0 +1,155 @@
+"""`TextViews`: raw texts become views of counts, one scikit-learn vectoriser each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.utils.validation import check_is_fitted
+
+from coview.exceptions import ViewsError
+from coview.preprocessing.raw_columns import Column, Table, read_table
+from coview.utils.messages import cut, listed
+from coview.views.arrays import scatter_rows
+from coview.views.views import Views
+
+__all__ = ["TextViews"]
+
+_BARE = "text"  # the column, and so the view, that a plain list of texts becomes
+
+
+class TextViews(TransformerMixin, BaseEstimator):
+    """Turn columns of text into views, each with a vectoriser of its own.
+
+    An object whose text is missing (None or NaN) lacks that view; an empty text is a view without words.
+
+    Parameters
+    ----------
+    columns : mapping of view to column, list of columns, or None, default=None
+        Which column makes which view. By default every column of text is a view of the same name; a plain list of
+        texts is one view named "text".
+    vectorizer : scikit-learn vectoriser, mapping of view to vectoriser, or None, default=None
+        Cloned for each view. Views without one, and None, use ``CountVectorizer()``.
+
+    Attributes
+    ----------
+    vectorizers_ : dict
+        The fitted vectoriser of each view.
+    columns_ : dict
+        The column of each view.
+    view_names_ : list of str
+        Names of the views.
+
+    Examples
+    --------
+    >>> from coview.preprocessing.text import TextViews
+    >>> X = TextViews().fit_transform({"title": ["red fox", "blue sea"], "body": ["a fox runs", None]})
+    >>> X
+    Views of 2 rows
+      title  2 x 4  sparse int64  50.0 % non-zero
+      body   2 x 2  sparse int64  50.0 % non-zero  present in 50.0 % of rows
+    >>> X.feature_names["title"].tolist()
+    ['blue', 'fox', 'red', 'sea']
+    """
+
+    def __init__(self, columns: Any = None, vectorizer: Any = None) -> None:
+        self.columns = columns
+        self.vectorizer = vectorizer
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.one_d_array = True
+        tags.input_tags.string = True
+        return tags
+
+    def fit(self, X: Any, y: Any = None) -> TextViews:
+        """Learn the vocabulary of each view."""
+        self.fit_transform(X, y)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Views:
+        """Learn the vocabulary of each view and return the views."""
+        table = self._table(X, self.columns)
+        columns = self._chosen_columns(table)
+        vectorizers = self._chosen_vectorizers(tuple(columns))
+        found = {}
+        for view, name in columns.items():
+            column = _text_column(table, name)
+            if column.missing.all():
+                raise ViewsError(f"Column {name!r} of view {view!r} has no text in any row.")
+            try:
+                matrix = vectorizers[view].fit_transform(column.values[~column.missing].tolist())
+            except ValueError as error:
+                why = cut(str(error), 200)
+                raise ViewsError(f"View {view!r} cannot be made from column {name!r}: {why}") from error
+            found[view] = (matrix, column.missing)
+        self.columns_ = columns
+        self.vectorizers_ = vectorizers
+        self.view_names_ = list(columns)
+        return self._views(table, found)
+
+    def transform(self, X: Any) -> Views:
+        """Return the views of the columns that X has; at least one must be there."""
+        check_is_fitted(self)
+        table = self._table(X, self.columns_)
+        columns = {view: name for view, name in self.columns_.items() if name in table.sources}
+        if not columns:
+            table.check_has(list(self.columns_.values()), "TextViews")
+        found = {}
+        for view, name in columns.items():
+            column = _text_column(table, name)
+            texts = column.values[~column.missing].tolist() or [""]  # vectorisers refuse no text at all
+            found[view] = (self.vectorizers_[view].transform(texts), column.missing)
+        return self._views(table, found)
+
+    def _table(self, X: Any, columns: Any) -> Table:
+        one = isinstance(columns, Mapping) and len(columns) == 1
+        return read_table(X, "TextViews", bare=next(iter(columns.values())) if one else _BARE)
+
+    def _chosen_columns(self, table: Table) -> dict[str, Any]:
+        if self.columns is None:
+            chosen = {str(name): name for name in table.names if table.column(name).kind == "text"}
+            if not chosen:
+                raise ViewsError(f"TextViews found no column of text; the columns are {listed(table.names)}.")
+            return chosen
+        if isinstance(self.columns, Mapping):
+            chosen = dict(self.columns)
+        else:
+            names = [self.columns] if isinstance(self.columns, str) else self.columns
+            chosen = {str(name): name for name in names}
+        if not chosen:
+            raise ViewsError("TextViews needs at least one column, got none.")
+        table.check_has(list(chosen.values()), "TextViews")
+        return chosen
+
+    def _chosen_vectorizers(self, views: tuple[str, ...]) -> dict[str, Any]:
+        given = self.vectorizer if isinstance(self.vectorizer, Mapping) else dict.fromkeys(views, self.vectorizer)
+        for view in given:
+            if view not in views:
+                raise ViewsError(f"vectorizer names view {view!r}, but the views are {listed(views)}.")
+        found = {view: given.get(view) for view in views}
+        return {view: CountVectorizer() if made is None else clone(made) for view, made in found.items()}
+
+    def _views(self, table: Table, found: Mapping[str, tuple[Any, np.ndarray]]) -> Views:
+        arrays, present, names = {}, {}, {}
+        for view, (matrix, missing) in found.items():
+            present[view] = ~missing
+            if missing.any():
+                matrix = scatter_rows(matrix, np.where(missing, -1, np.cumsum(~missing) - 1))
+            arrays[view] = matrix
+            if hasattr(self.vectorizers_[view], "get_feature_names_out"):
+                names[view] = self.vectorizers_[view].get_feature_names_out()
+        return Views(arrays, ids=table.ids, present=present, feature_names=names)
+
+
+def _text_column(table: Table, name: Any) -> Column:
+    column = table.column(name)
+    if column.kind == "text" or all(isinstance(value, str) for value in column.values[~column.missing]):
+        return column
+    raise ViewsError(
+        f"TextViews needs text, but column {name!r} holds {column.type_name}. Turn it into text, or use ColumnViews."
+    )

@@ -1,0 +1,258 @@
+"""Weights for counts, as transformers over views: tf-idf, unit rows, log counts, and a floor on document frequency."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import normalize
+
+from coview.exceptions import ViewsError
+from coview.preprocessing.base import PerViewTransformer
+from coview.views.arrays import check_not_negative
+
+__all__ = ["LogCounts", "MinDocumentFrequency", "TfidfViews", "UnitRows"]
+
+
+class TfidfViews(PerViewTransformer):
+    """Weigh counts by how rare their feature is: ``tf * (log((1 + n) / (1 + df)) + 1)``, then unit rows.
+
+    Values are those of scikit-learn's ``TfidfTransformer`` in each view. Rows that lack a view do not count in `n`.
+
+    Parameters
+    ----------
+    norm : {"l2", "l1", None}, default="l2"
+        Length to which each row is scaled.
+    use_idf : bool, default=True
+        Weigh by inverse document frequency.
+    smooth_idf : bool, default=True
+        Count one more document that has every feature; without it, ``log(n / df) + 1``.
+    sublinear_tf : bool, default=False
+        Use ``1 + log(tf)`` in place of ``tf``.
+    views : str, list of str or None, default=None
+        Views to weigh; the others pass through. All by default.
+
+    Attributes
+    ----------
+    idf_ : dict of arrays
+        Weight of each feature, by view.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coview import Views
+    >>> from coview.preprocessing.weighting import TfidfViews
+    >>> TfidfViews(norm=None).fit_transform(Views(words=np.array([[1, 1], [0, 2]])))["words"].round(2)
+    array([[1.41, 1.  ],
+           [0.  , 2.  ]])
+    """
+
+    _learned = ("idf_",)
+
+    def __init__(
+        self,
+        norm: str | None = "l2",
+        use_idf: bool = True,
+        smooth_idf: bool = True,
+        sublinear_tf: bool = False,
+        views: Any = None,
+    ) -> None:
+        self.norm = norm
+        self.use_idf = use_idf
+        self.smooth_idf = smooth_idf
+        self.sublinear_tf = sublinear_tf
+        self.views = views
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+    def _check_parameters(self) -> None:
+        _check_norm(self.norm, ("l1", "l2", None))
+
+    def _fit_view(self, name: str, array: Any) -> tuple[np.ndarray]:
+        check_not_negative(name, array, "TfidfViews")
+        dtype = _float_of(array)
+        if not self.use_idf:
+            return (np.ones(array.shape[1], dtype=dtype),)
+        extra = int(bool(self.smooth_idf))
+        frequency = _document_frequency(array) + float(extra)
+        # a feature of no document has a weight that nothing is multiplied by; 1 keeps it finite
+        ratio = np.divide(array.shape[0] + extra, frequency, out=np.ones_like(frequency), where=frequency > 0)
+        return ((np.log(ratio) + 1).astype(dtype),)
+
+    def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
+        check_not_negative(name, array, "TfidfViews")
+        counts = _map_values(array, _one_plus_log) if self.sublinear_tf else array
+        weighed = _scale_columns(counts, self.idf_[name])
+        return weighed if self.norm is None else normalize(weighed, norm=self.norm, copy=False)
+
+
+class UnitRows(PerViewTransformer):
+    """Scale each row of each view to length 1; empty rows stay empty.
+
+    Parameters
+    ----------
+    norm : {"l2", "l1", "max"}, default="l2"
+        What length means: Euclidean, the sum of absolute values, or the largest absolute value.
+    views : str, list of str or None, default=None
+        Views to scale; the others pass through. All by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coview import Views
+    >>> from coview.preprocessing.weighting import UnitRows
+    >>> UnitRows().fit_transform(Views(words=np.array([[3.0, 4.0], [0.0, 0.0]])))["words"]
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
+
+    def __init__(self, norm: str = "l2", views: Any = None) -> None:
+        self.norm = norm
+        self.views = views
+
+    def _check_parameters(self) -> None:
+        _check_norm(self.norm, ("l1", "l2", "max"))
+
+    def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
+        return normalize(array.astype(_float_of(array)), norm=self.norm, copy=False)
+
+
+class LogCounts(PerViewTransformer):
+    """Replace each count by ``log(1 + count)``, so that a word said often does not drown the others.
+
+    Parameters
+    ----------
+    views : str, list of str or None, default=None
+        Views to change; the others pass through. All by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coview import Views
+    >>> from coview.preprocessing.weighting import LogCounts
+    >>> LogCounts().fit_transform(Views(words=np.array([[0, 1, 99]])))["words"].round(2)
+    array([[0.  , 0.69, 4.61]])
+    """
+
+    def __init__(self, views: Any = None) -> None:
+        self.views = views
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+    def _fit_view(self, name: str, array: Any) -> tuple[Any, ...]:
+        check_not_negative(name, array, "LogCounts")
+        return ()
+
+    def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
+        check_not_negative(name, array, "LogCounts")
+        return _map_values(array, np.log1p)
+
+
+class MinDocumentFrequency(PerViewTransformer):
+    """Drop features that too few objects have, or too many.
+
+    Parameters
+    ----------
+    min_df : int or float, default=2
+        Least number of objects (int), or share of those that have the view (float), with a non-zero value.
+    max_df : int or float, default=1.0
+        Largest number or share of objects.
+    views : str, list of str or None, default=None
+        Views to change; the others pass through. All by default.
+
+    Attributes
+    ----------
+    kept_features_ : dict of arrays
+        Positions of the features that stay, by view.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coview import Views
+    >>> from coview.preprocessing.weighting import MinDocumentFrequency
+    >>> X = Views(words=np.array([[1, 1], [2, 0]]), feature_names={"words": ["fox", "sea"]})
+    >>> MinDocumentFrequency().fit_transform(X).feature_names["words"].tolist()
+    ['fox']
+    """
+
+    _learned = ("kept_features_",)
+
+    def __init__(self, min_df: float = 2, max_df: float = 1.0, views: Any = None) -> None:
+        self.min_df = min_df
+        self.max_df = max_df
+        self.views = views
+
+    def _check_parameters(self) -> None:
+        for name, value in (("min_df", self.min_df), ("max_df", self.max_df)):
+            whole = isinstance(value, Integral) and not isinstance(value, bool) and value >= 0
+            share = isinstance(value, Real) and not isinstance(value, Integral) and 0 <= value <= 1
+            if not (whole or share):
+                raise ValueError(f"{name} must be a whole number of objects or a share from 0.0 to 1.0, got {value!r}.")
+
+    def _fit_view(self, name: str, array: Any) -> tuple[np.ndarray]:
+        frequency = _document_frequency(array)
+        least, most = (
+            limit if isinstance(limit, Integral) else limit * array.shape[0] for limit in (self.min_df, self.max_df)
+        )
+        kept = np.flatnonzero((frequency >= least) & (frequency <= most))
+        if not kept.size:
+            raise ViewsError(
+                f"View {name!r} has no feature in at least min_df={self.min_df} and at most max_df={self.max_df} of "
+                f"its {array.shape[0]} objects; the most frequent one is in {frequency.max()}. Widen the limits."
+            )
+        return (kept,)
+
+    def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
+        return array[:, self.kept_features_[name]]
+
+    def _feature_names(self, name: str, columns: np.ndarray | None) -> np.ndarray | None:
+        return None if columns is None else columns[self.kept_features_[name]]
+
+
+def _check_norm(norm: Any, known: tuple[str | None, ...]) -> None:
+    if norm not in known:
+        raise ValueError(f"norm must be one of {', '.join(map(repr, known))}, got {norm!r}.")
+
+
+def _float_of(array: Any) -> np.dtype:
+    """float32 stays float32; all else is computed in float64."""
+    return np.dtype(np.float32 if array.dtype == np.float32 else np.float64)
+
+
+def _document_frequency(array: Any) -> np.ndarray:
+    """Return the number of rows in which each feature is not zero."""
+    if not sparse.issparse(array):
+        return np.count_nonzero(array, axis=0)
+    return np.bincount(array.indices[array.data != 0], minlength=array.shape[1])
+
+
+def _map_values(array: Any, function: Any) -> Any:
+    """Apply a function that leaves 0 alone; a sparse array keeps its pattern."""
+    dtype = _float_of(array)
+    if not sparse.issparse(array):
+        return function(array.astype(dtype))
+    return _with_values(array, function(array.data.astype(dtype)))
+
+
+def _scale_columns(array: Any, scale: np.ndarray) -> Any:
+    dtype = _float_of(array)
+    if not sparse.issparse(array):
+        return (array * scale).astype(dtype, copy=False)
+    return _with_values(array, (array.data * scale[array.indices]).astype(dtype, copy=False))
+
+
+def _with_values(array: Any, values: np.ndarray) -> Any:
+    """Return a sparse array of the same class and pattern with other values."""
+    return type(array)((values, array.indices, array.indptr), shape=array.shape)
+
+
+def _one_plus_log(values: np.ndarray) -> np.ndarray:
+    return np.where(values > 0, 1 + np.log(np.where(values > 0, values, 1)), 0).astype(values.dtype, copy=False)

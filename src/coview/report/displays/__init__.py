@@ -1,1 +1,0 @@
-"""Figures, one class each, in the manner of scikit-learn's displays."""

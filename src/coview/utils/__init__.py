@@ -1,0 +1,1 @@
+"""What every room needs and none owns: whole files, archives, sentences, values as JSON."""

@@ -1,0 +1,184 @@
+"""Targets of which some may be unlabelled, as small integers: -1, None and NaN all mean "no label"."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.multiclass import check_classification_targets
+
+from coview.utils.messages import listed, short
+from coview.utils.missing import is_gap
+
+__all__ = ["UNLABELLED", "LabelledScoreMixin", "encode_labels", "named"]
+
+UNLABELLED = -1
+
+
+def encode_labels(y: Any, n_rows: int | None = None, classes: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the labels as codes into the sorted classes, -1 where an object has no label.
+
+    No label is the number -1, None, NaN or pandas' NA, whatever the other labels are. The text "-1" is a class.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_rows,)
+        Labels: integers, strings, booleans, floats, or objects of one of these kinds.
+    n_rows : int, optional
+        Number of objects, to be compared with the length of `y`.
+    classes : array-like, optional
+        The classes to code against, where they are known before all of the data is (`partial_fit`); then `y` may hold
+        no label at all. The classes of `y` by default.
+
+    Returns
+    -------
+    codes : ndarray of int64 (n_rows,)
+        Position of each label in `classes`; -1 without label.
+    classes : ndarray
+        The classes, sorted.
+
+    Examples
+    --------
+    >>> codes, classes = encode_labels(["cat", None, "dog", "cat"])
+    >>> codes.tolist(), classes.tolist()
+    ([0, -1, 1, 0], ['cat', 'dog'])
+    >>> codes, classes = encode_labels([7, -1, 3])
+    >>> codes.tolist(), classes.tolist()
+    ([1, -1, 0], [3, 7])
+    """
+    labels = _as_column(y)
+    if n_rows is not None and len(labels) != n_rows:
+        raise ValueError(f"y must hold one label per object: {len(labels)} labels for {n_rows} objects.")
+    known = ~_unlabelled(labels)
+    found = _one_kind(labels[known])
+    if classes is None:
+        given = _classes_of(labels, found)
+    else:
+        given = _sorted(_one_kind(_as_column(classes)))
+        strange = sorted(set(found.tolist()) - set(given.tolist()), key=str)
+        if strange:
+            raise ValueError(f"y holds {short(strange[0])}, which is not one of the classes {listed(given.tolist())}.")
+    codes = np.full(len(labels), UNLABELLED, dtype=np.int64)
+    if found.size:
+        codes[known] = np.searchsorted(given, found.astype(given.dtype, copy=False))
+    return codes, given
+
+
+def named(classes: np.ndarray, codes: Any) -> Any:
+    """Classes of codes (an array or tensor); of a dask array of codes, a dask array that is still lazy.
+
+    Examples
+    --------
+    >>> named(np.array(["cat", "dog"]), np.array([1, 0]))
+    array(['dog', 'cat'], dtype='<U3')
+    """
+    if hasattr(codes, "map_blocks"):
+        return codes.map_blocks(classes.__getitem__, dtype=classes.dtype)
+    return classes[codes.cpu().numpy() if hasattr(codes, "cpu") else codes]
+
+
+class LabelledScoreMixin:
+    """Accuracy over the labelled objects of y: those without label cannot be right or wrong."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy on X over the objects that have a label in y (not -1, None or NaN)."""
+        labels = _as_column(y)
+        known = ~_unlabelled(labels)
+        if not known.any():
+            raise ValueError("y has no label to score against: all objects are unlabelled (-1, None or NaN).")
+        found = np.asarray(self.predict(X))[known]  # type: ignore[attr-defined]
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(np.average(found == _one_kind(labels[known]), weights=weights))
+
+
+def _as_column(y: Any) -> np.ndarray:
+    """Labels as one column, each in its own type: NumPy would turn ["a", None, -1] into three texts or refuse it."""
+    if y is None:
+        raise ValueError(
+            "This estimator requires y to be passed, but the target y is None. Give one label per object, with -1, "
+            "None or NaN for the unlabelled."
+        )
+    if isinstance(y, (list, tuple)):
+        kinds = {"text" if isinstance(label, str) else "gap" if label is None else "other" for label in y}
+        labels = np.fromiter(y, dtype=object, count=len(y)) if len(kinds) > 1 else np.asarray(y)
+    else:
+        labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        warnings.warn(
+            DataConversionWarning(
+                "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
+                "(n_samples,), for example using ravel()."
+            ),
+            stacklevel=3,
+        )
+        labels = labels.ravel()
+    if labels.ndim != 1:
+        raise ValueError(f"y must hold one label per object: a 1d array, got an array of shape {labels.shape} instead.")
+    if not labels.size:
+        raise ValueError("y is empty. Give one label per object.")
+    return labels
+
+
+def _unlabelled(labels: np.ndarray) -> np.ndarray:
+    kind = labels.dtype.kind
+    if kind in "iuf":
+        return np.isnan(labels) | (labels == UNLABELLED)
+    if kind == "O":
+        return np.fromiter((_is_unlabelled(label) for label in labels), dtype=bool, count=len(labels))
+    return np.zeros(len(labels), dtype=bool)
+
+
+def _is_unlabelled(label: Any) -> bool:
+    if is_gap(label):
+        return True
+    number = isinstance(label, numbers.Real) and not isinstance(label, (bool, np.bool_))
+    return bool(number and label == UNLABELLED)
+
+
+def _one_kind(labels: np.ndarray) -> np.ndarray:
+    """Labels that can be sorted: objects become the numbers or the texts that they all are."""
+    if labels.dtype != object:
+        return labels
+    kinds = {_kind(label) for label in labels}
+    if len(kinds) > 1 or "other" in kinds:
+        names = sorted({type(label).__name__ for label in labels})
+        raise ValueError(
+            f"y mixes labels of different kinds or of an unknown one: Unknown label type ({', '.join(names)}). "
+            "Use numbers only, or strings only."
+        )
+    return np.array(labels.tolist())
+
+
+def _kind(label: Any) -> str:
+    if isinstance(label, str):
+        return "text"
+    if isinstance(label, (bool, np.bool_)):
+        return "truth"
+    return "number" if isinstance(label, numbers.Real) else "other"
+
+
+def _classes_of(labels: np.ndarray, found: np.ndarray) -> np.ndarray:
+    if not found.size:
+        raise ValueError(
+            f"y has no label: all {len(labels)} objects are unlabelled (-1, None or NaN). Label at least one object of "
+            "each class, or cluster without labels."
+        )
+    classes = _sorted(found)
+    with warnings.catch_warnings():  # few labels are the rule here: one of each class is no regression problem
+        warnings.filterwarnings("ignore", message="The number of unique classes", category=UserWarning)
+        check_classification_targets(found)
+    if labels.dtype.kind in "iuf" and classes.tolist() == [1] and (labels == UNLABELLED).any():
+        raise ValueError(
+            "y holds only -1 and 1, but -1 marks an unlabelled object, so that one class is left. "
+            "Write the two classes as 0 and 1, or as strings."
+        )
+    return classes
+
+
+def _sorted(labels: np.ndarray) -> np.ndarray:
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError("y contains infinity. Give classes as whole numbers or strings.")
+    return np.unique(labels)

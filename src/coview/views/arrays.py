@@ -1,0 +1,269 @@
+"""What `Views` does to one matrix: turn a source into it, take rows, share memory read-only. Sparse stays sparse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from coview.exceptions import ViewsError
+from coview.utils.messages import cut, short
+
+__all__ = [
+    "as_matrix",
+    "check_not_negative",
+    "density",
+    "frame_ids",
+    "from_tensor",
+    "frozen",
+    "is_frame",
+    "is_tensor",
+    "open_frame",
+    "read_only",
+    "scatter_rows",
+    "side_by_side",
+    "take_rows",
+]
+
+
+class _WrongType(ViewsError, TypeError):
+    """Values that no number can be made of: what scikit-learn's estimators answer with a TypeError."""
+
+
+def as_matrix(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndarray | None]:
+    """Return (matrix, names of columns or None, row ids or None) of one view; refuse what is no numeric matrix."""
+    columns = index = None
+    if is_tensor(source):
+        source = from_tensor(source)
+    if sparse.issparse(source):
+        matrix = source if source.format == "csr" else source.tocsr()
+        if matrix.ndim == 2 and not matrix.has_canonical_format:  # scipy would repair it in place, which ours forbids
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+    elif is_frame(source):
+        matrix, columns, index = _from_frame(name, source)
+    else:
+        matrix = _from_array(name, source)
+    if matrix.ndim != 2:
+        if matrix.ndim == 1 and matrix.size and isinstance(matrix[0], str):
+            raise _texts(name, matrix[0])
+        raise ViewsError(
+            f"View {name!r} must be two-dimensional (objects x features), got {matrix.ndim} dimension(s). Reshape your "
+            "data: one feature is a column, reshape(-1, 1), one object a row, reshape(1, -1)."
+        )
+    if matrix.shape[0] == 0 or matrix.shape[1] == 0:
+        lacking = "0 feature(s)" if matrix.shape[0] else "0 row(s)"
+        raise ViewsError(f"View {name!r} is empty: {lacking} (shape={matrix.shape}) while a minimum of 1 is required.")
+    _check_numeric(name, matrix)
+    _check_finite(name, matrix)
+    return read_only(matrix), columns, index
+
+
+def is_tensor(source: Any) -> bool:
+    """Tell whether a torch tensor is given, without importing torch."""
+    return type(source).__module__.split(".")[0] == "torch" and hasattr(source, "layout")
+
+
+def from_tensor(tensor: Any) -> Any:
+    """Return a torch tensor, of any device and dense or sparse, as a NumPy array or a CSR array."""
+    tensor = tensor.detach()
+    if str(tensor.layout) == "torch.strided":
+        return tensor.cpu().numpy()
+    csr = tensor.to_sparse_csr().cpu()
+    parts = (csr.values(), csr.col_indices(), csr.crow_indices())
+    return sparse.csr_array(tuple(part.numpy() for part in parts), shape=tuple(tensor.shape))
+
+
+def is_frame(source: Any) -> bool:
+    """Tell whether a pandas or polars (or other narwhals-known) data frame is given, importing neither."""
+    if not hasattr(type(source), "columns"):  # of the type: asking a lazy frame itself would make it work
+        return False
+    import narwhals as nw
+
+    return nw.dependencies.is_into_dataframe(source) or nw.dependencies.is_polars_lazyframe(source)
+
+
+def open_frame(source: Any) -> Any:
+    """Return a data frame as narwhals sees it, with lazy ones collected."""
+    import narwhals as nw
+
+    if hasattr(source, "index") and not getattr(source.columns, "is_unique", True):  # pandas alone allows it
+        twice = source.columns[source.columns.duplicated()][0]
+        raise ViewsError(f"The data frame has the column {twice!r} more than once. Rename or drop one of them.")
+    frame: Any = nw.from_native(source)
+    return frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+
+
+def frame_ids(frame: Any) -> np.ndarray | None:
+    """Row index of a pandas frame where it has one of its own, else None."""
+    native = frame.to_native()
+    if not hasattr(native, "index") or type(native.index).__name__ == "RangeIndex":
+        return None
+    index = np.asarray(native.index)
+    if index.dtype == object and all(isinstance(value, str) for value in index):
+        index = index.astype(str)
+    return index
+
+
+def _from_frame(name: str, source: Any) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    import narwhals as nw
+
+    frame = open_frame(source)
+    columns = np.asarray([str(column) for column in frame.columns], dtype=str)
+    index = frame_ids(frame)
+    kinds = list(getattr(frame.to_native(), "dtypes", []))
+    if kinds and all(type(kind).__name__ == "SparseDtype" for kind in kinds):
+        return sparse.csr_array(frame.to_native().sparse.to_coo()), columns, index
+    for column in frame.iter_columns():
+        if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
+            raise ViewsError(
+                f"View {name!r} has column {column.name!r} of type {column.dtype}, which is not numeric. Turn text "
+                "into counts with TextViews and categories into indicators with ColumnViews, or drop the column."
+            )
+        if column.dtype == nw.Boolean and column.null_count():
+            raise ViewsError(f"View {name!r} has no value in {column.null_count()} rows of column {column.name!r}.")
+    matrix = frame.to_numpy()
+    if matrix.dtype == object:  # nullable columns
+        matrix = matrix.astype(np.float64)
+    return matrix, columns, index
+
+
+def _from_array(name: str, source: Any) -> np.ndarray:
+    try:
+        matrix = np.asarray(source)
+    except (ValueError, TypeError) as error:
+        raise ViewsError(f"View {name!r} is no numeric matrix ({cut(str(error))}).") from None
+    if matrix.dtype == object:
+        if matrix.ndim == 1 and matrix.size and isinstance(matrix[0], str):
+            raise _texts(name, matrix[0])
+        try:
+            matrix = matrix.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            kind = _WrongType if isinstance(error, TypeError) else ViewsError
+            raise kind(
+                f"View {name!r} has dtype object, which is not numeric ({cut(str(error))}). Turn text into counts with "
+                "TextViews and categories into indicators with ColumnViews."
+            ) from None
+    return matrix
+
+
+def _texts(name: str, first: str) -> ViewsError:
+    return ViewsError(
+        f"View {name!r} holds texts ({short(first)}, ...), not a matrix. Count their words first: "
+        f"TextViews().fit_transform({{{name!r}: texts}})."
+    )
+
+
+def _check_numeric(name: str, matrix: Any) -> None:
+    if matrix.dtype.kind == "c":
+        raise ViewsError(f"View {name!r} has complex values (dtype {matrix.dtype}). Complex data not supported.")
+    if matrix.dtype.kind not in "biuf":
+        raise ViewsError(
+            f"View {name!r} has dtype {matrix.dtype}, which is not numeric. Turn text into counts with TextViews."
+        )
+
+
+def _check_finite(name: str, matrix: Any) -> None:
+    values = matrix.data if sparse.issparse(matrix) else matrix
+    if values.dtype.kind != "f":
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=np.float64)):
+            return
+    bad = ~np.isfinite(values)
+    if not bad.any():  # the sum overflowed, the values are fine
+        return
+    if sparse.issparse(matrix):
+        at = int(np.flatnonzero(bad)[0])
+        row, column = int(np.searchsorted(matrix.indptr, at, side="right") - 1), int(matrix.indices[at])
+        value = values[at]
+    else:
+        row, column = (int(i) for i in np.argwhere(bad)[0])
+        value = values[row, column]
+    raise ViewsError(
+        f"View {name!r} has NaN or infinity ({int(bad.sum())} values, the first is {value} at row {row}, column "
+        f"{column}). Fill or drop them; mark rows that lack the whole view by present={{{name!r}: mask}}, "
+        "or join with Views.align."
+    )
+
+
+def side_by_side(arrays: list[Any]) -> Any:
+    """One matrix of all columns, sparse if any part is; indices of 32 bits where they suffice: liblinear needs them."""
+    if len(arrays) == 1:
+        return arrays[0]
+    if not any(sparse.issparse(array) for array in arrays):
+        return np.hstack(arrays)
+    wide = sparse.hstack([sparse.csr_array(array) for array in arrays], format="csr")
+    if wide.indices.dtype == np.int64 and max(wide.nnz, *wide.shape) < 2**31:
+        short = (wide.data, wide.indices.astype(np.int32), wide.indptr.astype(np.int32))
+        wide = sparse.csr_array(short, shape=wide.shape)
+    return wide
+
+
+def check_not_negative(name: str, matrix: Any, who: str) -> None:
+    """Refuse negative values where counts are needed; `who` is the estimator that needs them."""
+    values = matrix.data if sparse.issparse(matrix) else matrix
+    if values.dtype.kind in "bu" or not values.size or values.min() >= 0:
+        return
+    raise ViewsError(
+        f"View {name!r} has negative values (minimum {values.min():.3g}). Negative values in data passed to {who} are "
+        "no counts: turn the view into counts with Codebook(...), or leave it out with views=[...]."
+    )
+
+
+def read_only(matrix: Any) -> Any:
+    """Return the same values behind an object that cannot change them; nothing is copied."""
+    if sparse.issparse(matrix):
+        shared = type(matrix)(matrix.shape, dtype=matrix.dtype)
+        shared.data, shared.indices, shared.indptr = (
+            frozen(part) for part in (matrix.data, matrix.indices, matrix.indptr)
+        )
+        return shared
+    return frozen(matrix)
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """Return the same array behind a name that cannot change it."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def take_rows(matrix: Any, rows: Any) -> Any:
+    """Rows of a matrix, by slice or integer array; a contiguous slice shares memory."""
+    if sparse.issparse(matrix) and isinstance(rows, slice):
+        start, stop, step = rows.indices(matrix.shape[0])
+        if step == 1:
+            return slice_csr(matrix, start, max(start, stop))
+    return matrix[rows]
+
+
+def slice_csr(matrix: Any, start: int, stop: int) -> Any:
+    """Rows start to stop of a CSR matrix; values and column indices are shared, not copied."""
+    lo, hi = matrix.indptr[start], matrix.indptr[stop]
+    part = type(matrix)((stop - start, matrix.shape[1]), dtype=matrix.dtype)
+    part.data, part.indices = matrix.data[lo:hi], matrix.indices[lo:hi]
+    part.indptr = matrix.indptr[start : stop + 1] - lo
+    return part
+
+
+def scatter_rows(matrix: Any, positions: np.ndarray) -> Any:
+    """Matrix whose row i is row positions[i] of the given one, or zeros where positions[i] is -1."""
+    have = positions >= 0
+    taken = matrix[positions[have]]
+    if sparse.issparse(matrix):
+        counts = np.zeros(len(positions) + 1, dtype=taken.indptr.dtype)
+        counts[1:][have] = np.diff(taken.indptr)
+        return type(matrix)((taken.data, taken.indices, np.cumsum(counts)), shape=(len(positions), matrix.shape[1]))
+    result = np.zeros((len(positions), matrix.shape[1]), dtype=matrix.dtype)
+    result[have] = taken
+    return result
+
+
+def density(matrix: Any) -> float:
+    """Share of the entries that are not zero."""
+    size = matrix.shape[0] * matrix.shape[1]
+    if not size:
+        return 0.0
+    return (matrix.count_nonzero() if sparse.issparse(matrix) else np.count_nonzero(matrix)) / size

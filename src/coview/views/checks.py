@@ -1,0 +1,221 @@
+"""What `Views` asks of its parts: same rows; ids, masks and names that fit; row keys in range. One sentence if not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from coview.exceptions import ViewsError
+from coview.utils.messages import listed, short
+from coview.views.arrays import take_rows
+
+__all__ = [
+    "as_feature_names",
+    "as_ids",
+    "as_present",
+    "as_rows",
+    "check_absent_rows_empty",
+    "check_name",
+    "check_same_index",
+    "common_length",
+    "row_of_id",
+    "rows_by_id",
+    "same_optional",
+    "same_values",
+]
+
+
+def check_name(name: Any) -> None:
+    """Refuse a view's name that is no text."""
+    if not isinstance(name, str) or not name:
+        raise ViewsError(f"A view's name must be a non-empty string, got {short(name)}.")
+
+
+def common_length(arrays: Mapping[str, Any]) -> int:
+    """Number of rows that all matrices share."""
+    lengths = {name: array.shape[0] for name, array in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        found = ", ".join(f"{name!r} has {n}" for name, n in lengths.items())
+        raise ViewsError(
+            f"Views must have the same rows: {found}. Join rows by id with Views.align({{name: (ids, matrix)}})."
+        )
+    return next(iter(lengths.values()))
+
+
+def check_same_index(found: list[tuple[str, np.ndarray]]) -> None:
+    """Refuse frames whose row indexes differ: glueing them by position would mix up objects."""
+    for name, index in found[1:]:
+        if not np.array_equal(index, found[0][1]):
+            raise ViewsError(
+                f"Views {found[0][0]!r} and {name!r} have different row indexes. Join them with Views.align, or drop "
+                "the index with reset_index(drop=True) if the rows already match."
+            )
+
+
+def counts_rows(source: Any) -> bool:
+    """Tell whether rows of a frame are merely counted, as pandas does where it was given no index."""
+    return type(getattr(source, "index", None)).__name__ == "RangeIndex"
+
+
+def check_not_shuffled(found: list[tuple[str, np.ndarray]], counted: Mapping[str, Any]) -> None:
+    """Refuse frames whose rows are counted from elsewhere, or are 0, 1, 2, ... in another order beside one in order.
+
+    `counted` has the index of each view whose rows are merely counted.
+    """
+    names = list(counted)
+    for name in names[1:]:
+        one, two = counted[names[0]], counted[name]
+        if not one.equals(two):
+            raise ViewsError(
+                f"Rows of view {name!r} are counted from {two[0]} to {two[-1]}, those of {names[0]!r} from {one[0]} to "
+                f"{one[-1]}. Take the same rows of both, or drop the index with reset_index(drop=True) if they match."
+            )
+    for name, index in found:
+        in_order = np.arange(len(index))
+        moved = names and index.dtype.kind in "iu" and not np.array_equal(index, in_order)
+        if moved and np.array_equal(np.sort(index), in_order):
+            raise ViewsError(
+                f"Rows of view {name!r} are in another order ({index[0]}, {index[1]}, ...) than those of "
+                f"{names[0]!r}. Join them with Views.align, or drop the index with reset_index(drop=True)."
+            )
+
+
+def as_ids(ids: Any, n_rows: int) -> np.ndarray | None:
+    """Identifiers as an array with one entry per row."""
+    if ids is None:
+        return None
+    array = np.asarray(ids)
+    if array.dtype == object and all(isinstance(value, str) for value in array):
+        array = array.astype(str)
+    if array.shape != (n_rows,):
+        raise ViewsError(f"ids must have one entry per row: {n_rows} rows, ids of shape {array.shape}.")
+    return array
+
+
+def as_present(present: Any, names: tuple[str, ...], n_rows: int) -> np.ndarray:
+    """Boolean matrix (rows, views) from a matrix, a mask per view, or nothing (all there)."""
+    mask = np.ones((n_rows, len(names)), dtype=bool)
+    if present is None:
+        return mask
+    if isinstance(present, Mapping):
+        for name, column in present.items():
+            if name not in names:
+                raise ViewsError(f"present names view {name!r}, but the views are {listed(names)}.")
+            mask[:, names.index(name)] = _as_mask(column, (n_rows,))
+        return mask
+    return _as_mask(present, mask.shape).copy()
+
+
+def _as_mask(values: Any, shape: tuple[int, ...]) -> np.ndarray:
+    array = np.asarray(values)
+    if array.shape != shape or array.dtype != bool:
+        raise ViewsError(f"present must be boolean of shape {shape}, got {array.dtype} of shape {array.shape}.")
+    return array
+
+
+def check_absent_rows_empty(name: str, array: Any, present: np.ndarray) -> None:
+    """Refuse values in rows that are said to lack the view."""
+    if present.all():
+        return
+    absent = np.flatnonzero(~present)
+    rows = take_rows(array, absent)
+    filled = rows.count_nonzero() if sparse.issparse(rows) else np.count_nonzero(rows)
+    if filled:
+        raise ViewsError(
+            f"View {name!r} has {filled} non-zero values in rows that present marks as lacking it. Set those rows to "
+            "zero, or mark them present."
+        )
+
+
+def as_feature_names(name: str, columns: Any, n_features: int) -> np.ndarray:
+    """Names of the columns as an array of text, one per feature."""
+    array = np.asarray(list(columns), dtype=str)
+    if array.shape != (n_features,):
+        raise ViewsError(f"View {name!r} has {n_features} features, but {array.size} feature names were given.")
+    return array
+
+
+def as_rows(key: Any, n_rows: int) -> Any:
+    """Rows as a slice or an integer array; one integer keeps its dimension."""
+    if isinstance(key, slice):
+        return key
+    if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
+        if not -n_rows <= key < n_rows:
+            raise IndexError(f"Row {key} is out of range: the views have {n_rows} rows.")
+        return np.array([key % n_rows])
+    rows = np.asarray(key)
+    if rows.size == 0 and rows.dtype != bool:
+        rows = rows.astype(np.intp)
+    if rows.ndim != 1 or rows.dtype.kind not in "biu":
+        raise TypeError(
+            f"Views are indexed by rows or by one view's name, got {type(key).__name__}. For several views use "
+            "X.select(...)."
+        )
+    if rows.dtype == bool:
+        if len(rows) != n_rows:
+            raise IndexError(f"A boolean mask must have one entry per row: {n_rows} rows, mask of {len(rows)}.")
+        return np.flatnonzero(rows)
+    if rows.size and (rows.min() < -n_rows or rows.max() >= n_rows):
+        raise IndexError(f"Rows {rows.min()} to {rows.max()} are out of range: the views have {n_rows} rows.")
+    return rows
+
+
+def row_of_id(name: str, ids: Any, n_rows: int) -> dict[Any, int]:
+    """Position of every identifier of one view."""
+    if ids is None:
+        raise ViewsError(f"View {name!r} has no ids to align by. Pass (ids, matrix), or a pandas frame with an index.")
+    if isinstance(ids, list):
+        keys = ids
+    else:
+        array = np.asarray(ids)
+        keys = list(array) if array.dtype.kind in "mM" else array.tolist()  # tolist turns dates into bare integers
+    if len(keys) != n_rows:
+        raise ViewsError(f"View {name!r} has {n_rows} rows but {len(keys)} ids.")
+    index = {key: i for i, key in enumerate(keys)}
+    if len(index) != len(keys):
+        seen: set[Any] = set()
+        twice = next(key for key in keys if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ViewsError(f"View {name!r} has the id {short(twice)} more than once. Ids must be unique to align by.")
+    return index
+
+
+def rows_by_id(rows: Mapping[str, dict[Any, int]], how: str) -> list[Any]:
+    """Identifiers of the joined rows, in order of first appearance."""
+    first_view, first = next((name, key) for name, index in rows.items() for key in index)
+    for name, index in rows.items():
+        for key in index:
+            if isinstance(key, str) != isinstance(first, str):  # 1 and "1" would become two objects without a word
+                raise ViewsError(
+                    f"Ids must be of one kind to align by, got {short(first)} in view {first_view!r} and {short(key)} "
+                    f"in view {name!r}. Turn all of them into text, or all into numbers."
+                )
+    if how == "left":
+        order = list(next(iter(rows.values())))
+    else:
+        order = list(dict.fromkeys(key for index in rows.values() for key in index))
+    if how == "inner":
+        order = [key for key in order if all(key in index for index in rows.values())]
+    if not order:
+        raise ViewsError("The views have no identifier in common. Check the ids, or use how='outer'.")
+    return order
+
+
+def same_optional(a: np.ndarray | None, b: np.ndarray | None) -> bool:
+    """Equality of arrays that may be absent."""
+    if a is None or b is None:
+        return a is b
+    return np.array_equal(a, b)
+
+
+def same_values(a: Any, b: Any) -> bool:
+    """Equality of two matrices; a dense one never equals a sparse one."""
+    if a.shape != b.shape:
+        return False
+    if sparse.issparse(a) and sparse.issparse(b):
+        return (a != b).nnz == 0
+    if sparse.issparse(a) or sparse.issparse(b):
+        return False
+    return np.array_equal(a, b)

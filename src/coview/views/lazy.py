@@ -1,0 +1,339 @@
+"""`LazyViews`: views of more rows than memory holds, in parts that are read when needed and forgotten afterwards.
+
+Where the rows come from is a *source* (`sources.py`): a folder of shards, dask collections, or memory. What is
+asked of it is here: rows by number across parts, one part after the other, and lazy changes of the views.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from coview.exceptions import ViewsError
+from coview.utils.messages import listed
+from coview.views.checks import as_rows
+from coview.views.display import html_table, text_table
+from coview.views.sources import InMemory, Mapped, Renamed, Source
+from coview.views.views import Matrix, Views
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["LazyViews", "stack_views"]
+
+
+class LazyViews:
+    """Views in parts that are read only when needed: a folder of shards, dask collections, or any `Source`.
+
+    Most users meet it as what `read_views` returns for a sharded folder and what `Views` makes of dask arrays. Taking
+    rows reads just those and gives `Views`; everything else stays lazy. It pickles small: paths or dask keys, no data.
+
+    Parameters
+    ----------
+    source : Source
+        Knows the parts and reads rows of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coview import Views
+    >>> from coview.views.lazy import LazyViews
+    >>> X = LazyViews.from_views(Views(words=np.eye(5), links=np.ones((5, 2))), rows_per_part=2)
+    >>> X
+    LazyViews of 5 rows in 3 parts
+      words  5 x 5  dense float64
+      links  5 x 2  dense float64
+    >>> X.lengths
+    (2, 2, 1)
+    >>> X[1:3]
+    Views of 2 rows
+      words  2 x 5  dense float64  20.0 % non-zero
+      links  2 x 2  dense float64  100.0 % non-zero
+    >>> sum(len(part) for part in X.parts())
+    5
+    >>> X.select("links").map(np.sqrt).collect()["links"].shape
+    (5, 2)
+    """
+
+    __slots__ = ("_ends", "_source")
+    __hash__ = None  # type: ignore[assignment]
+
+    _source: Source
+    _ends: np.ndarray
+
+    def __init__(self, source: Source) -> None:
+        if not source.names:
+            raise ViewsError("LazyViews needs a source with at least one view, got none.")
+        if not source.lengths or min(source.lengths) < 1:
+            raise ViewsError("LazyViews needs a source whose parts have at least one row each.")
+        object.__setattr__(self, "_source", source)
+        object.__setattr__(self, "_ends", np.cumsum(source.lengths, dtype=np.intp))
+
+    @classmethod
+    def from_views(cls, views: Views, rows_per_part: int) -> LazyViews:
+        """See views that are in memory as parts of so many rows; nothing is copied."""
+        if rows_per_part < 1:
+            raise ViewsError(f"rows_per_part must be at least 1, got {rows_per_part}.")
+        return cls(InMemory(views, rows_per_part))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError("LazyViews are immutable. Make new ones with select, drop, rename or map.")
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise TypeError("LazyViews are immutable. Make new ones with select, drop, rename or map.")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError("LazyViews are immutable. Make new ones with drop(name).")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LazyViews, (self._source,)
+
+    # -- what is in it
+
+    @property
+    def source(self) -> Source:
+        """What reads the parts."""
+        return self._source
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the views, in order."""
+        return self._source.names
+
+    @property
+    def n_features(self) -> dict[str, int]:
+        """Number of features of each view."""
+        return dict(self._source.n_features)
+
+    @property
+    def feature_names(self) -> dict[str, np.ndarray]:
+        """Names of the columns, for the views that have them."""
+        return dict(self._source.feature_names)
+
+    @property
+    def dtypes(self) -> dict[str, np.dtype]:
+        """Type of the values of each view."""
+        return dict(self._source.dtypes)
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """Say of each view whether it is "sparse" or "dense"."""
+        return dict(self._source.kinds)
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Rows of each part."""
+        return self._source.lengths
+
+    @property
+    def nbytes(self) -> tuple[int, ...]:
+        """Bytes that each part takes in memory, all views together; an estimate where the source does not know."""
+        return self._source.nbytes
+
+    @property
+    def nnz(self) -> tuple[int, ...] | None:
+        """Stored values of each part, all views together (every cell of a dense view), or None where not known."""
+        return self._source.nnz
+
+    @property
+    def is_dask(self) -> bool:
+        """Whether the parts are dask's to compute."""
+        return self._source.is_dask
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of objects, and of features over all views."""
+        return len(self), sum(self._source.n_features.values())
+
+    @property
+    def ids(self) -> np.ndarray | None:
+        """Identifiers of the objects, read now, or None."""
+        found: list[np.ndarray] = []
+        for i in range(len(self.lengths)):
+            ids = self._source.ids(i)
+            if ids is None:
+                return None
+            found.append(ids)
+        return np.concatenate(found)
+
+    def __len__(self) -> int:
+        return int(self._ends[-1])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def keys(self) -> tuple[str, ...]:
+        """Names of the views."""
+        return self.names
+
+    # -- reading
+
+    def part(self, i: int) -> Views:
+        """Read one part whole."""
+        if not 0 <= i < len(self.lengths):
+            raise IndexError(f"Part {i} is out of range: there are {len(self.lengths)} parts, counted from 0.")
+        return self._source.read(i, 0, self.lengths[i])
+
+    def parts(self) -> Iterator[Views]:
+        """Read the parts one after the other; each is forgotten when the next one comes."""
+        for i in range(len(self.lengths)):
+            yield self.part(i)
+
+    def collect(self) -> Views:
+        """Read all rows into memory."""
+        return stack_views(list(self.parts()))
+
+    def delayed_parts(self) -> list[Any]:
+        """Return one dask Delayed of `Views` per part: dask's own where it is the source, else reads of the parts."""
+        if self.is_dask:
+            return self._source.delayed()
+        from coview.views.dask_collections import load_dask
+
+        delayed = load_dask().delayed
+        return [delayed(_read_part)(self, i) for i in range(len(self.lengths))]
+
+    def __getitem__(self, key: Any) -> Views:
+        if isinstance(key, str):
+            raise TypeError(f"LazyViews hold no matrix: read one with X.select({key!r}).collect()[{key!r}].")
+        if isinstance(key, tuple):  # scikit-learn asks for X[rows, ...]
+            if len(key) != 2 or not (key[1] is Ellipsis or (isinstance(key[1], slice) and key[1] == slice(None))):
+                raise TypeError("LazyViews are indexed by rows. For several views use X.select(...).")
+            key = key[0]
+        rows = as_rows(key, len(self))
+        if isinstance(rows, slice):
+            start, stop, step = rows.indices(len(self))
+            if step == 1:
+                return self._range(start, stop)
+            rows = np.arange(start, stop, step, dtype=np.intp)
+        return self._rows(np.where(rows < 0, rows + len(self), rows).astype(np.intp))
+
+    def _range(self, start: int, stop: int) -> Views:
+        if stop <= start:
+            return self._source.read(0, 0, 1)[:0]
+        pieces = []
+        for i in range(int(np.searchsorted(self._ends, start, side="right")), len(self.lengths)):
+            first = int(self._ends[i]) - self.lengths[i]
+            if first >= stop:
+                break
+            pieces.append(self._source.read(i, max(start - first, 0), min(stop - first, self.lengths[i])))
+        return stack_views(pieces)
+
+    def _rows(self, rows: np.ndarray) -> Views:
+        """Rows in any order, reading every part that holds some of them once."""
+        if not rows.size:
+            return self._range(0, 0)
+        part = np.searchsorted(self._ends, rows, side="right")
+        order = np.argsort(part, kind="stable")
+        pieces = []
+        for i in np.unique(part):
+            local = rows[order][part[order] == i] - (self._ends[i] - self.lengths[i])
+            pieces.append(self._source.take(int(i), local))
+        whole = stack_views(pieces)
+        if np.array_equal(order, np.arange(len(rows))):
+            return whole
+        back = np.empty_like(order)
+        back[order] = np.arange(len(rows))
+        return whole[back]
+
+    # -- lazy changes
+
+    def select(self, *names: str) -> LazyViews:
+        """Keep these views, in this order; the others are not read."""
+        if len(names) == 1 and not isinstance(names[0], str):
+            names = tuple(names[0])
+        if not names:
+            raise ViewsError(f"select needs at least one view; the views are {listed(self.names)}.")
+        self._check_names(names)
+        if len(set(names)) != len(names):
+            raise ViewsError(f"Views must have different names, got {listed(names)}.")
+        return self if names == self.names else LazyViews(self._source.select(names))
+
+    def drop(self, *names: str) -> LazyViews:
+        """Keep all views but these."""
+        self._check_names(names)
+        return self.select(*(name for name in self.names if name not in names))
+
+    def rename(self, mapping: Mapping[str, str] | None = None, /, **named: str) -> LazyViews:
+        """Give views new names: ``X.rename(words="text")``."""
+        new = {**(mapping or {}), **named}
+        self._check_names(tuple(new))
+        names = tuple(new.get(name, name) for name in self.names)
+        if len(set(names)) != len(names):
+            raise ViewsError(f"Views must have different names, got {listed(names)}.")
+        return LazyViews(Renamed(self._source, new))
+
+    def map(self, function: Callable[[Matrix], Any] | Mapping[str, Callable[[Matrix], Any]]) -> LazyViews:
+        """Apply a function to every view's matrix when it is read, or one function each by name.
+
+        It is given some rows at a time, so what it makes of a row must not depend on the other rows. To send the
+        views to other processes it must be picklable.
+        """
+        functions = dict(function) if isinstance(function, Mapping) else dict.fromkeys(self.names, function)
+        self._check_names(tuple(functions))
+        return LazyViews(Mapped(self._source, functions))
+
+    def write(self, path: str | Path, **options: Any) -> None:
+        """Write a sharded folder; `coview.io.shards.write_shards` says which options there are."""
+        from coview.io.shards import write_shards
+
+        write_shards(self, path, **options)
+
+    # -- showing
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        raise TypeError(f"LazyViews ({listed(self.names)}) are not one matrix. Read rows first: X[:100].hstack().")
+
+    def _summary(self) -> list[tuple[str, str, str]]:
+        source, n = self._source, len(self)
+        return [
+            (name, f"{n} x {source.n_features[name]}", f"{source.kinds[name]} {source.dtypes[name]}")
+            for name in self.names
+        ]
+
+    def _title(self) -> str:
+        parts = len(self.lengths)
+        return f"LazyViews of {len(self)} rows in {parts} part{'s' if parts > 1 else ''}"
+
+    def __repr__(self) -> str:
+        return text_table(self._title(), self._summary(), aligned=2)
+
+    def _repr_html_(self) -> str:
+        return html_table(self._title(), ("view", "shape", "kind"), self._summary())
+
+    def _check_names(self, names: Sequence[str]) -> None:
+        for name in names:
+            if name not in self.names:
+                raise ViewsError(f"There is no view {name!r}; the views are {listed(self.names)}.")
+
+
+def stack_views(pieces: Sequence[Views]) -> Views:
+    """Return one `Views` of the rows of all pieces, which have the same views; one piece comes back as it is."""
+    first = pieces[0]
+    if len(pieces) == 1:
+        return first
+    for i, piece in enumerate(pieces):
+        if piece.n_features != first.n_features or piece.names != first.names:
+            raise ViewsError(
+                f"All parts must have the same views: part 0 has {first.n_features}, part {i} {piece.n_features}."
+            )
+        if (piece.ids is None) != (first.ids is None):
+            raise ViewsError(f"All parts must have ids, or none: part {i} differs from part 0.")
+    arrays: dict[str, Matrix] = {}
+    for name in first.names:
+        blocks = [piece[name] for piece in pieces]
+        if any(sparse.issparse(block) for block in blocks):
+            arrays[name] = sparse.vstack(blocks, format="csr")
+        else:
+            arrays[name] = np.concatenate(blocks)
+    ids = None if first.ids is None else np.concatenate([piece.ids for piece in pieces])
+    return Views._trusted(arrays, ids, np.concatenate([piece.present for piece in pieces]), first.feature_names)
+
+
+def _read_part(views: LazyViews, i: int) -> Views:
+    return views.part(i)

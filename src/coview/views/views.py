@@ -1,0 +1,398 @@
+"""`Views`: several feature matrices of the same objects, named, aligned by row and immutable.
+
+A row may lack a view: `present[i, v]` is False there and the matrix holds zeros in that row. Indexing selects rows, as
+scikit-learn's splitters and searches expect, or one view by its name.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Union
+
+import numpy as np
+from scipy import sparse
+
+from coview.exceptions import ViewsError
+from coview.views.alignment import join_rows
+from coview.views.arrays import as_matrix, density, frozen, read_only, side_by_side, take_rows
+from coview.views.checks import (
+    as_feature_names,
+    as_ids,
+    as_present,
+    as_rows,
+    check_absent_rows_empty,
+    check_not_shuffled,
+    check_same_index,
+    common_length,
+    counts_rows,
+    listed,
+    same_optional,
+    same_values,
+)
+from coview.views.display import html_table, text_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Matrix = Union[np.ndarray, sparse.csr_matrix, sparse.csr_array]  # noqa: UP007  (evaluated at run time by sphinx)
+
+__all__ = ["Matrix", "Views"]
+
+
+class Views:
+    """Feature sets of the same objects, side by side but never glued.
+
+    Parameters
+    ----------
+    views : mapping, sequence or matrix, optional
+        ``{name: matrix}``, a list of matrices (named ``view0``, ``view1``, ...), or one matrix (named ``x``).
+        A matrix is a NumPy array, a scipy sparse matrix or array of any format, or a pandas or polars frame. Dask
+        arrays and DataFrames give `LazyViews`, whose rows are computed when they are needed.
+    ids : array-like of shape (n_rows,), optional
+        One identifier per object. Taken from the index of pandas frames where they have one of their own.
+    present : mapping or array-like of shape (n_rows, n_views), optional
+        Which objects have which view; ``{name: mask}`` or one boolean matrix. All of them by default.
+    feature_names : mapping, optional
+        ``{name: names of the columns}``. Taken from frames where absent.
+    **named : matrices
+        Views by keyword: ``Views(words=W, links=L)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coview import Views
+    >>> X = Views(words=np.eye(3), links=np.ones((3, 2)))
+    >>> X
+    Views of 3 rows
+      words  3 x 3  dense float64  33.3 % non-zero
+      links  3 x 2  dense float64  100.0 % non-zero
+    >>> X[[0, 2]]["links"]
+    array([[1., 1.],
+           [1., 1.]])
+    """
+
+    __slots__ = ("_arrays", "_feature_names", "_ids", "_names", "_present")
+    __hash__ = None  # type: ignore[assignment]
+
+    _arrays: dict[str, Matrix]
+    _feature_names: dict[str, np.ndarray]
+    _ids: np.ndarray | None
+    _names: tuple[str, ...]
+    _present: np.ndarray
+
+    def __new__(
+        cls,
+        views: Any = None,
+        /,
+        *,
+        ids: Any = None,
+        present: Any = None,
+        feature_names: Mapping[str, Any] | None = None,
+        **named: Any,
+    ) -> Any:
+        if "dask" in sys.modules:  # else nobody holds a dask collection
+            from coview.views.dask_collections import from_dask, holds_dask
+
+            if holds_dask(views, named):
+                return from_dask(views, named, ids=ids, present=present, feature_names=feature_names)
+        return super().__new__(cls)
+
+    def __init__(
+        self,
+        views: Any = None,
+        /,
+        *,
+        ids: Any = None,
+        present: Any = None,
+        feature_names: Mapping[str, Any] | None = None,
+        **named: Any,
+    ) -> None:
+        from coview.views.coerce import named_matrices
+
+        if isinstance(views, Views):  # what is known of these views stays known
+            ids = views._ids if ids is None else ids
+            present = dict(zip(views._names, views._present.T)) if present is None else present
+            feature_names = {**views._feature_names, **(feature_names or {})}
+        sources = named_matrices(views, named)
+        if not sources:
+            raise ViewsError("Views needs at least one view, got none. Example: Views(words=W, links=L).")
+        arrays: dict[str, Matrix] = {}
+        names: dict[str, np.ndarray] = {}
+        found_ids: list[tuple[str, np.ndarray]] = []
+        for name, source in sources.items():
+            array, columns, index = as_matrix(name, source)
+            arrays[name] = array
+            if columns is not None:
+                names[name] = columns
+            if index is not None:
+                found_ids.append((name, index))
+        n_rows = common_length(arrays)
+        check_same_index(found_ids)
+        check_not_shuffled(found_ids, {name: source.index for name, source in sources.items() if counts_rows(source)})
+        if ids is None and found_ids:
+            ids = found_ids[0][1]
+        mask = as_present(present, tuple(arrays), n_rows)
+        for v, name in enumerate(arrays):
+            check_absent_rows_empty(name, arrays[name], mask[:, v])
+        for name, columns in (feature_names or {}).items():
+            if name not in arrays:
+                raise ViewsError(f"feature_names names view {name!r}, but the views are {listed(tuple(arrays))}.")
+            names[name] = as_feature_names(name, columns, arrays[name].shape[1])
+        self._set(arrays, as_ids(ids, n_rows), mask, names)
+
+    # -- construction without checks, and immutability
+
+    def _set(
+        self, arrays: dict[str, Matrix], ids: np.ndarray | None, present: np.ndarray, names: dict[str, np.ndarray]
+    ) -> None:
+        put = object.__setattr__
+        put(self, "_arrays", arrays)
+        put(self, "_names", tuple(arrays))
+        put(self, "_ids", None if ids is None else frozen(ids))
+        put(self, "_present", frozen(present))
+        put(self, "_feature_names", {name: frozen(columns) for name, columns in names.items()})
+
+    @classmethod
+    def _trusted(
+        cls,
+        arrays: dict[str, Matrix],
+        ids: np.ndarray | None,
+        present: np.ndarray,
+        names: dict[str, np.ndarray],
+    ) -> Views:
+        self = object.__new__(cls)
+        self._set({name: read_only(array) for name, array in arrays.items()}, ids, present, names)
+        return self
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError("Views are immutable. Make new ones with select, drop, rename, map, or Views(...).")
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise TypeError("Views are immutable. Make new ones with select, drop, rename, map, or Views(...).")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError("Views are immutable. Make new ones with drop(name).")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "arrays": self._arrays,
+            "ids": self._ids,
+            "present": self._present,
+            "feature_names": self._feature_names,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        arrays = {name: read_only(array) for name, array in state["arrays"].items()}
+        self._set(arrays, state["ids"], state["present"], state["feature_names"])
+
+    # -- what is in it
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the views, in order."""
+        return self._names
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of objects, and of features over all views."""
+        return len(self), sum(array.shape[1] for array in self._arrays.values())
+
+    @property
+    def n_features(self) -> dict[str, int]:
+        """Number of features of each view."""
+        return {name: array.shape[1] for name, array in self._arrays.items()}
+
+    @property
+    def ids(self) -> np.ndarray | None:
+        """Identifiers of the objects, or None."""
+        return self._ids
+
+    @property
+    def present(self) -> np.ndarray:
+        """Boolean matrix (n_rows, n_views): which object has which view."""
+        return self._present
+
+    @property
+    def feature_names(self) -> dict[str, np.ndarray]:
+        """Names of the columns, for the views that have them."""
+        return dict(self._feature_names)
+
+    def __len__(self) -> int:
+        return int(self._present.shape[0])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._arrays
+
+    def keys(self) -> tuple[str, ...]:
+        """Names of the views, so that ``dict(X)`` works."""
+        return self._names
+
+    def items(self) -> Iterator[tuple[str, Matrix]]:
+        """Pairs of name and matrix."""
+        return iter(self._arrays.items())
+
+    def values(self) -> Iterator[Matrix]:
+        """The matrices, in order."""
+        return iter(self._arrays.values())
+
+    # -- selecting
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            self._check_names((key,))
+            return self._arrays[key]
+        if isinstance(key, tuple):  # scikit-learn asks for X[rows, ...]
+            if len(key) != 2 or not (key[1] is Ellipsis or (isinstance(key[1], slice) and key[1] == slice(None))):
+                raise TypeError("Views are indexed by rows or by one view's name. For several views use X.select(...).")
+            key = key[0]
+        return self._take(key)
+
+    def _take(self, key: Any) -> Views:
+        rows = as_rows(key, len(self))
+        return Views._trusted(
+            {name: take_rows(array, rows) for name, array in self._arrays.items()},
+            None if self._ids is None else self._ids[rows],
+            self._present[rows],
+            self._feature_names,
+        )
+
+    def select(self, *names: str) -> Views:
+        """Keep these views, in this order."""
+        if len(names) == 1 and not isinstance(names[0], str):
+            names = tuple(names[0])
+        if not names:
+            raise ViewsError(f"select needs at least one view; the views are {listed(self._names)}.")
+        self._check_names(names)
+        if len(set(names)) != len(names):
+            raise ViewsError(f"Views must have different names, got {listed(names)}.")
+        columns = [self._names.index(name) for name in names]
+        return Views._trusted(
+            {name: self._arrays[name] for name in names},
+            self._ids,
+            self._present[:, columns],
+            {name: self._feature_names[name] for name in names if name in self._feature_names},
+        )
+
+    def drop(self, *names: str) -> Views:
+        """Keep all views but these."""
+        self._check_names(names)
+        return self.select(*(name for name in self._names if name not in names))
+
+    def rename(self, mapping: Mapping[str, str] | None = None, /, **named: str) -> Views:
+        """Give views new names: ``X.rename(words="text")``."""
+        new = {**(mapping or {}), **named}
+        self._check_names(tuple(new))
+        names = [new.get(name, name) for name in self._names]
+        if len(set(names)) != len(names):
+            raise ViewsError(f"Views must have different names, got {listed(tuple(names))}.")
+        return Views._trusted(
+            dict(zip(names, self._arrays.values())),
+            self._ids,
+            self._present,
+            {new.get(name, name): columns for name, columns in self._feature_names.items()},
+        )
+
+    def map(self, function: Callable[[Matrix], Any] | Mapping[str, Callable[[Matrix], Any]]) -> Views:
+        """Apply a function to every view's matrix, or one function each by name."""
+        functions = function if isinstance(function, Mapping) else dict.fromkeys(self._names, function)
+        self._check_names(tuple(functions))
+        arrays = {name: functions[name](a) if name in functions else a for name, a in self._arrays.items()}
+        kept = {n: c for n, c in self._feature_names.items() if getattr(arrays[n], "shape", (0, 0))[1:] == c.shape}
+        return Views(arrays, ids=self._ids, present=self._present, feature_names=kept)
+
+    def hstack(self) -> Matrix:
+        """Return one matrix of all columns, sparse if any view is sparse."""
+        return side_by_side(list(self._arrays.values()))
+
+    @classmethod
+    def align(cls, views: Mapping[str, Any], *, how: str = "outer") -> Views:
+        """Join views by the identifiers of their rows.
+
+        Parameters
+        ----------
+        views : mapping
+            ``{name: (ids, matrix)}``; a pandas frame alone brings its index as ids.
+        how : {"outer", "inner", "left"}, default="outer"
+            Keep the objects of any view, of all views, or of the first view. With "outer" and "left" an object
+            that lacks a view has ``present`` False there.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = Views.align({"words": (["a", "b"], np.eye(2)), "image": (["b", "c"], np.ones((2, 2)))})
+        >>> X.ids.tolist(), X.present.tolist()
+        (['a', 'b', 'c'], [[True, False], [True, True], [False, True]])
+        """
+        return cls._trusted(*join_rows(views, how))
+
+    def write(
+        self,
+        path: str | Path,
+        *,
+        rows_per_shard: int | None = None,
+        format: str | None = None,
+        overwrite: bool = False,
+    ) -> None:
+        """Write a folder of views that `read_views` reads back; it appears whole or not at all.
+
+        With `rows_per_shard` or `format` ("npz", "parquet" or "zarr") it is a folder of shards, which is read lazily.
+        """
+        if rows_per_shard is None and format is None:
+            from coview.io.views_files import write_views
+
+            return write_views(self, path, overwrite=overwrite)
+        from coview.io.shards import write_shards
+
+        write_shards(self, path, rows_per_shard=rows_per_shard, format=format or "npz", overwrite=overwrite)
+
+    # -- comparing and showing
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Views):
+            return NotImplemented
+        return (
+            self._names == other._names
+            and np.array_equal(self._present, other._present)
+            and same_optional(self._ids, other._ids)
+            and self._feature_names.keys() == other._feature_names.keys()
+            and all(np.array_equal(c, other._feature_names[n]) for n, c in self._feature_names.items())
+            and all(same_values(array, other._arrays[name]) for name, array in self._arrays.items())
+        )
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        raise TypeError(
+            f"Views ({listed(self._names)}) are not one matrix. Use X.hstack() to glue them, X['{self._names[0]}'] "
+            "for one of them, or a coview estimator."
+        )
+
+    def _summary(self) -> list[tuple[str, str, str, str, str]]:
+        rows = []
+        for v, (name, array) in enumerate(self._arrays.items()):
+            kind = "sparse" if sparse.issparse(array) else "dense"
+            have = self._present[:, v].mean() if len(self) else 1.0
+            missing = "" if have == 1.0 else f"present in {100 * have:.1f} % of rows"
+            n, m = array.shape
+            rows.append(
+                (name, f"{n} x {m}", f"{kind} {array.dtype}", f"{100 * density(array):.1f} % non-zero", missing)
+            )
+        return rows
+
+    def __repr__(self) -> str:
+        return text_table(f"Views of {len(self)} row{'' if len(self) == 1 else 's'}", self._summary(), aligned=3)
+
+    def _repr_html_(self) -> str:
+        rows = [(*row[:4], row[4] or "in all rows") for row in self._summary()]
+        return html_table(
+            f"Views of {len(self)} row{'' if len(self) == 1 else 's'}",
+            ("view", "shape", "kind", "density", "present"),
+            rows,
+        )
+
+    def _check_names(self, names: Sequence[str]) -> None:
+        for name in names:
+            if name not in self._arrays:
+                raise ViewsError(f"There is no view {name!r}; the views are {listed(self._names)}.")

@@ -1,0 +1,233 @@
+"""The HTTP face of a `Service`: a FastAPI application, with the explorer's page where it is asked for.
+
+Needs the extra `web`. Wrong input is 422 with one sentence, ``{"error": "..."}``; the service only reads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi import Query as Asked
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+
+from coview._version import __version__
+from coview.exceptions import CoviewError
+from coview.web.batching import Batcher, Busy
+from coview.web.limits import Guard, Limits, json_bytes
+from coview.web.sentences import sentence
+from coview.web.service import MOST_HITS, Service
+
+__all__ = ["make_app"]
+
+_STEPS = (10, 100, MOST_HITS)  # numbers of hits that the model is asked for, so that different k go together
+_ROWS = (
+    "{view: rows} or a list of {view: cell}. A cell is a list of numbers (all features), {feature: value}, raw text, "
+    "or null where the object lacks the view; rows are one cell or a list of cells."
+)
+
+
+class Rows(BaseModel):
+    """Objects, in some or all of the views of the model."""
+
+    rows: Any = Field(description=_ROWS, examples=[{"words": ["two foxes at sea"]}])
+    by_view: bool = Field(False, description="Also say what each view predicts alone.")
+    unknown: str = Field("refuse", description='What to do with unknown feature names: "refuse" or "ignore".')
+
+
+class Query(BaseModel):
+    """One query, or several, in one view."""
+
+    query: Any = Field(None, description="One cell: text, {feature: value} or numbers.", examples=["smooth a signal"])
+    queries: list[Any] | None = Field(None, description="Several cells, in place of `query`.", max_length=1000)
+    source: str | None = Field(None, description="View of the query.")
+    target: str | None = Field(None, description="View to search in; the other one where there are two.")
+    k: int = Field(10, ge=1, le=MOST_HITS, description="Number of hits.")
+    why: bool = Field(False, description="Say what made each hit match.")
+
+
+class Answers(Response):
+    """JSON that any client can read."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        return json_bytes(content)
+
+
+def make_app(
+    service: Service,
+    *,
+    limits: Limits | None = None,
+    token: str | None = None,
+    local: bool = True,
+    wait: float = 0.002,
+    together: int = 4096,
+    page: bool = False,
+) -> Guard:
+    """Return the ASGI application of a service.
+
+    Parameters
+    ----------
+    service : Service
+        What answers.
+    limits : Limits, optional
+        Size and time of a request.
+    token : str or None, default=None
+        Secret that clients must send.
+    local : bool, default=True
+        Answer only requests to this machine by name.
+    wait : float, default=0.002
+        Seconds that a request waits for others to be answered together.
+    together : int, default=4096
+        Most rows that one model call answers.
+    page : bool, default=False
+        Serve the explorer too.
+    """
+    batcher = Batcher(service.answer, wait=wait, most_rows=together)
+    readers = ThreadPoolExecutor(2, thread_name_prefix="coview-read")
+
+    @asynccontextmanager
+    async def life(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        batcher.close()
+        readers.shutdown(wait=False, cancel_futures=True)
+
+    app = FastAPI(
+        title=f"coview: {service.title}",
+        version=__version__,
+        description="Predictions, places and hits of one fitted multi-view model.",
+        docs_url=None,  # their pages load scripts from elsewhere
+        redoc_url=None,
+        lifespan=life,
+        default_response_class=Answers,
+    )
+    _add_errors(app)
+    _add_questions(app, service, batcher, readers)
+    open_paths = ["/health"]
+    if page:
+        from coview.web.page import add_page
+
+        open_paths += add_page(app, service, partial(_in_thread, readers))
+    app.state.batcher = batcher
+    return Guard(app, limits or Limits(), token=token, local=local, open_paths=open_paths)
+
+
+async def _in_thread(readers: ThreadPoolExecutor, call: Callable[..., Any], *given: Any) -> Answers:
+    return Answers(await asyncio.get_running_loop().run_in_executor(readers, partial(call, *given)))
+
+
+def _add_questions(app: FastAPI, service: Service, batcher: Batcher, readers: ThreadPoolExecutor) -> None:
+    @app.get("/health", summary="Whether the service runs", tags=["service"])
+    async def health() -> Answers:
+        return Answers({"status": "ok"})
+
+    @app.get("/info", summary="What the model is and what it takes", tags=["service"])
+    async def info() -> Answers:
+        return await _in_thread(readers, service.info)
+
+    async def read(call: Callable[..., Any], *given: Any) -> Any:
+        """What was sent, read in a thread: many rows or texts must not keep other requests waiting."""
+        return await asyncio.get_running_loop().run_in_executor(readers, partial(call, *given))
+
+    @app.post("/predict", summary="Labels of objects", tags=["model"])
+    async def predict(ask: Rows) -> Answers:
+        views = await read(service.read, ask.rows, ask.unknown)
+        found = await batcher.ask(("predict", views.names, ask.by_view), views, len(views))
+        return Answers({"model": service.predictor.name, "classes": _classes(service), **found})
+
+    @app.post("/transform", summary="Places of objects in the model's space", tags=["model"])
+    async def transform(ask: Rows) -> Answers:
+        views = await read(service.read, ask.rows, ask.unknown)
+        found = await batcher.ask(("transform", views.names), views, len(views))
+        return Answers({"model": service.held.name, **found})
+
+    async def find(ask: Query) -> Answers:
+        many = ask.queries is not None
+        if many == (ask.query is not None):
+            raise CoviewError("Send either query, one cell, or queries, a list of cells (q is for GET).")
+        asked = ask.queries if many else ask.query
+        views, target = await read(service.read_query, asked, ask.source, ask.target)
+        # rounded up, so that requests for 5 and for 10 hits are one call
+        step = next(step for step in _STEPS if ask.k <= step)
+        found = await batcher.ask(("search", views.names, target, step), views, len(views))
+        hits = [row[: ask.k] for row in found["hits"]]
+        if ask.why:
+            for i, row in enumerate(hits):
+                keys = [hit["id"] for hit in row[:50]]
+                said = await read(service.why, views[[i]], target, keys)
+                for hit, why in zip(row, said):
+                    hit["why"] = why
+        answer = {"source": views.names[0], "target": target}
+        return Answers({**answer, "hits": hits if many else hits[0]})
+
+    @app.post("/search", summary="Objects whose view is nearest to a query in another", tags=["model"])
+    async def search(ask: Query) -> Answers:
+        return await find(ask)
+
+    @app.get("/search", summary="The same, of plain text", tags=["model"])
+    async def search_text(
+        q: str,
+        source: str | None = None,
+        target: str | None = None,
+        k: int = Asked(10, ge=1, le=MOST_HITS),
+        why: bool = False,
+    ) -> Answers:
+        return await find(Query(query=q, queries=None, source=source, target=target, k=k, why=why))
+
+
+def _classes(service: Service) -> Any:
+    kind = service.predictor.main_kind
+    return service.predictor.names(kind) if kind and kind != "component" else None
+
+
+def _add_errors(app: FastAPI) -> None:
+    def refuse(status: int, error: str, **headers: str) -> Answers:
+        return Answers({"error": error}, status_code=status, headers=headers)
+
+    @app.exception_handler(RequestValidationError)
+    async def malformed(request: Request, error: RequestValidationError) -> Answers:
+        return refuse(422, _first_problem(error))
+
+    @app.exception_handler(HTTPException)
+    async def known(request: Request, error: HTTPException) -> Answers:
+        if error.status_code == 400:  # a body that is no JSON at all
+            return refuse(422, "The body of the request is not valid JSON.")
+        if error.status_code == 404:
+            return refuse(404, "There is no such address here; GET /openapi.json lists them.")
+        return refuse(error.status_code, str(error.detail))
+
+    @app.exception_handler(Busy)
+    async def busy(request: Request, error: Busy) -> Answers:
+        return refuse(503, str(error), **{"Retry-After": "1"})
+
+    @app.exception_handler(CoviewError)
+    async def refused(request: Request, error: CoviewError) -> Answers:
+        return refuse(422, sentence(error))
+
+    @app.exception_handler(ValueError)
+    async def wrong(request: Request, error: ValueError) -> Answers:
+        return refuse(422, sentence(error))
+
+    @app.exception_handler(Exception)
+    async def failed(request: Request, error: Exception) -> Answers:
+        return refuse(500, "Something went wrong in the server; its log says what.")
+
+
+def _first_problem(error: RequestValidationError) -> str:
+    """One sentence about the first thing that is wrong with a request."""
+    problem: Any = next(iter(error.errors()), {})
+    if problem.get("type") == "json_invalid":
+        return "The body of the request is not valid JSON."
+    where = ".".join(str(part) for part in problem.get("loc", ()) if part not in ("body", "query"))
+    said = str(problem.get("msg", "it is not as it should be")).rstrip(".")
+    if not where:
+        return f"The request must be a JSON object with Content-Type application/json: {said}."[:300]
+    return f"The field {where[:80]!r} is wrong: {said}."[:300]

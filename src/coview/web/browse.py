@@ -1,0 +1,343 @@
+"""What the explorer asks for beyond the service: objects from all their views, where views disagree, label sets."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from coview.assignment.solvers import label_objective, solve_labels
+from coview.exceptions import ViewsError
+from coview.views.views import Views
+from coview.web.groups import Groups
+from coview.web.held import Held
+from coview.web.service import Service, adds, without_each
+
+__all__ = ["Browser"]
+
+PAGE = 50  # entries of one answer
+FEATURES = 60  # features of an object in one view
+MOST_OPINIONS = 50_000  # objects whose views are compared
+NEAR = 6  # similar objects by each view
+
+
+class Browser:
+    """Pages of the explorer as plain values.
+
+    Examples
+    --------
+    >>> from coview import LinkPLSA, make_topic_views
+    >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
+    >>> browser = Browser(Service(LinkPLSA(3, random_state=0).fit(X), X))
+    >>> browser.objects()["total"], [view["name"] for view in browser.object(7)["views"]]
+    (60, ['view0', 'view1'])
+    """
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.groups = Groups(service)
+        self._row_of: dict[Any, int] | None = None
+        self._opinions: tuple[Held, dict[str, np.ndarray]] | None = None
+        self._lowered: list[str] | None = None
+
+    # -- objects
+
+    def objects(self, query: str = "", start: int = 0) -> dict[str, Any]:
+        """Objects whose identifier contains a text, capitals or not."""
+        ids = self.service.ids()
+        if query:
+            if self._lowered is None:
+                self._lowered = [str(key).lower() for key in ids]
+            rows = [row for row, key in enumerate(self._lowered) if query.lower() in key]
+        else:
+            rows = list(range(len(ids)))
+        start = max(start, 0)
+        shown = rows[start : start + PAGE]
+        label = self._label_names(shown)
+        return {
+            "total": len(rows),
+            "start": start,
+            "objects": [{"row": row, "id": ids[row], "label": label.get(row)} for row in shown],
+        }
+
+    def _row(self, key: Any) -> int | None:
+        """Row of an identifier, or None."""
+        if self._row_of is None:
+            self._row_of = {str(name): row for row, name in enumerate(self.service.ids())}
+        return self._row_of.get(str(key))
+
+    def known(self, keys: list[Any]) -> list[dict[str, Any]]:
+        """Where objects are and what they are sorted into, by their identifiers."""
+        rows = [self._row(key) for key in keys]
+        labels = self._label_names([row for row in rows if row is not None])
+        return [
+            {"id": key, "row": row, "label": None if row is None else labels.get(row)} for key, row in zip(keys, rows)
+        ]
+
+    def object(self, row: int) -> dict[str, Any]:
+        """Return one object from all its views: what it has, what each view says of it, what is near it."""
+        ids = self.service.ids()
+        if not 0 <= row < len(ids):
+            raise ViewsError(f"There is no object {row}; they run from 0 to {len(ids) - 1}.")
+        data = self.service.data
+        views = []
+        for v, view in enumerate(data.names if data is not None else ()):
+            assert data is not None
+            have = bool(data.present[row, v])
+            texts = self.service.texts.get(view)
+            features, n_features = self._features(view, row) if have else ([], 0)
+            text = texts[row] if have and texts is not None else None
+            views.append({"name": view, "present": have, "text": text, "features": features, "total": n_features})
+        return {
+            "row": row,
+            "id": ids[row],
+            "views": views,
+            "opinions": self._opinions_of(row),
+            "near": self._near(row),
+        }
+
+    def _features(self, view: str, row: int) -> tuple[list[list[Any]], int]:
+        """The features of an object in a view, the largest first; names where they are known."""
+        assert self.service.data is not None
+        matrix: Any = self.service.data[view]
+        if sparse.issparse(matrix):
+            here = slice(matrix.indptr[row], matrix.indptr[row + 1])
+            places, values = matrix.indices[here], matrix.data[here]
+        else:
+            values = matrix[row]
+            places = np.flatnonzero(values)
+            values = values[places]
+        order = np.argsort(-np.abs(values), kind="stable")[:FEATURES]
+        names = self.service.data.feature_names.get(view)
+        if names is None and view in self.service.gates:
+            names = self.service.gates[view].names
+        found = [[f"f{places[j]}" if names is None else str(names[places[j]]), float(values[j])] for j in order]
+        return found, len(places)
+
+    def _near(self, row: int) -> list[dict[str, Any]]:
+        """What search finds with each view of an object in each view of the others."""
+        searcher, data = self.service.searcher, self.service.data
+        if searcher is None or data is None:
+            return []
+        found = []
+        for v, source in enumerate(data.names):
+            if source not in searcher.gates or not data.present[row, v]:
+                continue
+            query = data[[row]].select(source)
+            if not np.asarray(query[source].sum()):
+                continue
+            for target in searcher.gates:
+                hits = searcher.last.search(query, target=target, k=NEAR + 1)[0]
+                mine = self.service.ids()[row]
+                listed = [self._as_hit(key, score) for key, score in hits if key != mine][:NEAR]
+                found.append({"source": source, "target": target, "hits": listed})
+        return found
+
+    def _as_hit(self, key: Any, score: float) -> dict[str, Any]:
+        return {"id": key, "score": round(score, 4), "row": self._row(key)}
+
+    def why(self, query: str, source: str | None, target: str | None, key: str) -> dict[str, Any]:
+        """What made an object match a query."""
+        views, target = self.service.read_query(query, source, target)
+        row = self._row(key)
+        found = self.service.why(views, target, [key if row is None else self.service.ids()[row]])[0]
+        return {**found, "theirs": [] if row is None else self._theirs(views, target, row)}
+
+    def _theirs(self, views: Views, target: str, row: int) -> list[dict[str, Any]]:
+        """By how much the two come apart when one feature of the object is left out."""
+        searcher, data = self.service.searcher, self.service.data
+        if searcher is None or data is None or target not in data or not data.present[row, data.names.index(target)]:
+            return []
+        variants, places = without_each(data[[row]][target])
+        if len(places) < 2:
+            return []
+        asked = np.asarray(searcher.last.transform(views))[0]
+        near = np.asarray(searcher.last.transform(Views({target: variants}))) @ asked
+        names = data.feature_names.get(target)
+        named = [f"f{j}" if names is None else str(names[j]) for j in places]
+        return sorted((adds(*pair) for pair in zip(named, near[0] - near[1:])), key=lambda one: -one["adds"])
+
+    # -- opinions
+
+    def opinions(self) -> tuple[Held, dict[str, np.ndarray]]:
+        """Return the model that sorts objects, and the shares of its groups by each view alone."""
+        if self._opinions is None:
+            self._opinions = self._find_opinions()
+        return self._opinions
+
+    def _sorter(self) -> Held | None:
+        held = [found for kind, found in self.groups.by_kind.items() if kind == found.main_kind != "component"]
+        return held[0] if held else None
+
+    def _find_opinions(self) -> tuple[Held, dict[str, np.ndarray]]:
+        held, data = self._sorter(), self.service.data
+        if held is None:
+            raise ViewsError("No model here sorts objects into groups.")
+        if data is None:
+            return held, held.trained_opinions()
+        part = data if len(data) <= MOST_OPINIONS else data[:MOST_OPINIONS]
+        return held, held.opinions(part.select(*(view for view in part.names if view in held.gates)))
+
+    def _opinions_of(self, row: int) -> dict[str, Any] | None:
+        held = self._sorter()
+        if held is None:
+            return None
+        names = held.names(held.main_kind)
+        shares = self.groups.shares(held.main_kind)
+        together = None if shares is None else _best(shares[row], names)
+        _, by_view = self.opinions()
+        alone = {view: _best(part[row], names) for view, part in by_view.items() if row < len(part)}
+        return {"kind": held.main_kind, "model": held.name, "together": together, "by_view": alone}
+
+    def _label_names(self, rows: list[int]) -> dict[int, str]:
+        held = self._sorter()
+        shares = None if held is None else self.groups.shares(held.main_kind)
+        if held is None or shares is None:
+            return {}
+        names = held.names(held.main_kind)
+        return {row: names[int(shares[row].argmax())] for row in rows if shares[row].any()}
+
+    def disagreement(self, start: int = 0, pair: tuple[str, str] | None = None) -> dict[str, Any]:
+        """Objects whose views say different things, the most different first, and which things they mix up.
+
+        The difference of two views is half the sum of the differences of their shares: 0 is the same, 1 apart.
+        """
+        held, by_view = self.opinions()
+        names, ids = held.names(held.main_kind), self.service.ids()
+        views = list(by_view)
+        if len(views) < 2:
+            return {"total": 0, "objects": [], "pairs": [], "views": views, "agreement": []}
+        tables = {view: part[:, : len(names)] for view, part in by_view.items()}
+        have = np.array([part.any(axis=1) for part in tables.values()])
+        tops = {view: part.argmax(axis=1) for view, part in tables.items()}
+        worst = np.zeros(have.shape[1])
+        differ = np.zeros(have.shape[1], dtype=bool)
+        agreement = []
+        for (a, view_a), (b, view_b) in combinations(enumerate(views), 2):
+            both = have[a] & have[b]
+            apart = 0.5 * np.abs(tables[view_a] - tables[view_b]).sum(axis=1) * both
+            worst = np.maximum(worst, apart)
+            other = (tops[view_a] != tops[view_b]) & both
+            differ |= other
+            agreement.append([view_a, view_b, round(1 - float(other.sum() / max(both.sum(), 1)), 4)])
+        mixed = self._mixed_up(tops, differ, views, names)
+        chosen = differ
+        if pair is not None:
+            first, second = (names.index(name) if name in names else -1 for name in pair)
+            chosen = differ & (tops[views[0]] == first) & (tops[views[1]] == second)
+        order = np.flatnonzero(chosen)
+        order = order[np.argsort(-worst[order], kind="stable")]
+        together = self._label_names(order[start : start + PAGE].tolist())
+        objects = [
+            {
+                "row": int(row),
+                "id": ids[row] if row < len(ids) else int(row),
+                "difference": round(float(worst[row]), 4),
+                "together": together.get(int(row)),
+                "by_view": {view: _best(tables[view][row], names, 2) for view in views},
+            }
+            for row in order[start : start + PAGE]
+        ]
+        return {
+            "kind": held.main_kind,
+            "total": len(order),
+            "compared": int(have.shape[1]),
+            "start": start,
+            "objects": objects,
+            "pairs": mixed,
+            "views": views,
+            "agreement": agreement,
+        }
+
+    def _mixed_up(self, tops: dict[str, np.ndarray], differ: np.ndarray, views: list[str], names: list[str]) -> Any:
+        """What the first two views most often say of the same objects when they differ."""
+        first, second = (tops[view][differ] for view in views[:2])
+        codes, counts = np.unique(first * len(names) + second, return_counts=True)
+        order = np.argsort(-counts, kind="stable")[:12]
+        return [[names[codes[j] // len(names)], names[codes[j] % len(names)], int(counts[j])] for j in order]
+
+    # -- label sets
+
+    def ontology(self) -> dict[str, Any]:
+        """Return the labels, what is below what, what excludes what, and how many objects have each label."""
+        found = self._ontology()
+        counts = [None] * len(found.labels)
+        shares = self.groups.shares("class") if "class" in self.groups.by_kind else None
+        if shares is not None and shares.shape[1] == len(found.labels):
+            on = found.reach[shares.argmax(axis=1)]
+            counts = on.sum(axis=0).tolist()
+        return {
+            "labels": [str(label) for label in found.labels],
+            "parents": [[str(name) for name in found.parents(label)] for label in found.labels],
+            "mutex": [[str(a), str(b)] for a, b in found.mutex],
+            "depth": found.depth.tolist(),
+            "counts": counts,
+        }
+
+    def _ontology(self) -> Any:
+        found = self.service.ontology
+        if found is None:
+            raise ViewsError("The model has no ontology.")
+        return found
+
+    def try_labels(self, labels: list[str], row: int | None = None) -> dict[str, Any]:
+        """Say what a set of labels implies and breaks, and how it compares with the best one for an object."""
+        ontology = self._ontology()
+        known = {str(label): label for label in ontology.labels}
+        for name in labels:
+            if name not in known:
+                raise ViewsError(f"The ontology has no label {name!r:.60}.")
+        given = {known[name] for name in labels}
+        closed = ontology.close(given) if given else set()
+        answer: dict[str, Any] = {
+            "labels": sorted(map(str, given)),
+            "closed": [str(label) for label in ontology.labels if label in closed],
+            "added": [str(label) for label in ontology.labels if label in closed - given],
+            "broken": [_said(*one) for one in ontology.broken(closed)],
+            "open": [_said(*one) for one in ontology.broken(given) if one[0] == "subset"],
+        }
+        if row is not None:
+            answer["object"] = self._judged(row, closed)
+        return answer
+
+    def _judged(self, row: int, closed: set[Any]) -> dict[str, Any]:
+        """What the program of the model says of an object, beside a set that was tried."""
+        held, data, ontology = self.groups.held("class"), self.service.data, self._ontology()
+        if data is None or not hasattr(held.last, "view_scores"):
+            raise ViewsError("Label sets of objects need data and a model that scores labels by view.")
+        ids = self.service.ids()
+        if not 0 <= row < len(ids):
+            raise ViewsError(f"There is no object {row}; they run from 0 to {len(ids) - 1}.")
+        scores = held.at_last("view_scores", data[[row]].select(*(v for v in data.names if v in held.gates)))
+        table = np.array([[part[0] for part in scores.values()]])
+        alpha = held.last.alpha
+        best, worth = solve_labels(table, alpha=alpha, ontology=ontology, n_jobs=1)
+        tried = np.broadcast_to([label in closed for label in ontology.labels], table.shape)
+        reached = label_objective(table, tried, alpha, ontology)
+        names = [str(label) for label in ontology.labels]
+        return {
+            "row": row,
+            "id": ids[row],
+            "views": {
+                view: {
+                    "scores": [round(float(value), 4) for value in part[0]],
+                    "chosen": [names[j] for j in np.flatnonzero(best[0, v])],
+                }
+                for v, (view, part) in enumerate(scores.items())
+            },
+            "best": round(float(worth[0]), 4),
+            "tried": round(float(reached[0]), 4),
+        }
+
+
+def _best(shares: np.ndarray, names: list[str], n: int = 5) -> list[list[Any]]:
+    order = np.argsort(-shares, kind="stable")[:n]
+    return [[names[k], int(k), round(float(shares[k]), 4)] for k in order if shares[k] > 0.005 and k < len(names)]
+
+
+def _said(kind: str, first: Any, second: Any) -> str:
+    if kind == "subset":
+        return f"Every {first} is a {second}, but {second} is not chosen."
+    return f"Nothing is both {first} and {second}."

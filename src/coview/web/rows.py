@@ -1,0 +1,304 @@
+"""From JSON to `Views`: rows of numbers, features by name, or raw text, for the views that a model knows.
+
+A cell is what one object has in one view:
+
+    [0, 2, 1]                 all features, in order
+    {"sea": 2, "fox": 1}      features by name; the others are 0
+    "two foxes at sea"        raw text, where the view has a vectoriser or its features are named by words
+    null                      the object lacks the view
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from coview.exceptions import ViewsError
+from coview.online.hashing import hash_row
+from coview.retrieval.encode import known_words
+from coview.utils.messages import listed
+from coview.views.views import Views
+
+__all__ = ["Gate", "read_rows", "rows_to_views", "stack_views"]
+
+MOST_ROWS = 10_000  # objects in one request
+_PLACE = re.compile(r"f(0|[1-9]\d{0,9})")  # how features without names are shown: f0, f1, ...
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What one view of a model takes.
+
+    Parameters
+    ----------
+    name : str
+        The view.
+    width : int
+        Number of its features.
+    names : ndarray or None, default=None
+        Their names.
+    vectorizer : object or None, default=None
+        A fitted vectoriser that makes rows of raw text.
+    hashed : bool, default=False
+        Whether names become columns by a hash, as in a stream; only asked where there are no names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> gate = Gate("words", 3, np.array(["fox", "red", "sea"]))
+    >>> gate.takes
+    ['numbers', 'names', 'text']
+    >>> gate.cells({"sea": 2}, strict=True)
+    ([2], [2.0])
+    """
+
+    name: str
+    width: int
+    names: np.ndarray | None = None
+    vectorizer: Any = None
+    hashed: bool = False
+
+    @property
+    def takes(self) -> list[str]:
+        """Kinds of cells: "numbers", "names" and "text"."""
+        text = self.vectorizer is not None or self.names is not None or self.hashed
+        return ["numbers", "names", *(["text"] if text else [])]
+
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        return {} if self.names is None else {str(name): j for j, name in enumerate(self.names)}
+
+    @cached_property
+    def _lower(self) -> dict[str, int]:
+        return {name.lower(): j for name, j in self._place.items()}
+
+    def dense(self, row: Sequence[Any]) -> np.ndarray:
+        """All features of one object, checked."""
+        try:
+            found = np.array(row)
+        except (ValueError, OverflowError):
+            found = np.empty(0, dtype=object)
+        if found.dtype.kind not in "biuf" or found.ndim != 1:
+            raise ViewsError(f"A row of view {self.name!r} must be a list of numbers, got {_shown(row)}.")
+        if len(found) != self.width:
+            raise ViewsError(f"View {self.name!r} has {self.width} features, got a row of {len(found)}.")
+        if not np.isfinite(found).all():
+            raise ViewsError(f"A row of view {self.name!r} holds a value that is no finite number.")
+        return found.astype(np.float64)
+
+    def cells(self, cell: Mapping[str, Any] | str, strict: bool) -> tuple[list[int], list[float]]:
+        """Columns and values of one object that is given by names or by raw text."""
+        if isinstance(cell, str):
+            return self._of_text(cell)
+        found: dict[int, float] = {}
+        for name, value in cell.items():
+            place, number = self._feature(str(name), value)
+            if place is not None:
+                found[place] = found.get(place, 0.0) + number
+            elif strict:
+                raise ViewsError(
+                    f'View {self.name!r} has no feature {_shown(name)}. Leave it out, or send "unknown": "ignore".'
+                )
+        return list(found), list(found.values())
+
+    def _feature(self, name: str, value: Any) -> tuple[int | None, float]:
+        if isinstance(value, str):  # a category: its indicator is named column_category
+            place = self._place.get(f"{name}_{value}")
+            if place is None and name in self._place:
+                raise ViewsError(f"Feature {_shown(name)} of view {self.name!r} must be a number, got {_shown(value)}.")
+            if place is None and self.names is None and self.hashed:
+                columns, values = hash_row({name: value}, self.width)
+                return int(columns[0]), float(values[0])
+            return place, 1.0
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not _finite(value):
+            raise ViewsError(
+                f"Feature {_shown(name)} of view {self.name!r} must be a finite number, got {_shown(value)}."
+            )
+        place = self._place.get(name)
+        if place is None and self.names is not None:  # a number that was made a category
+            place = self._place.get(f"{name}_{value:g}")
+            return place, 1.0
+        if place is None and self.hashed:
+            columns, values = hash_row({name: float(value)}, self.width)
+            return int(columns[0]), float(values[0])
+        match = _PLACE.fullmatch(name)
+        if place is None and match and int(match[1]) < self.width:
+            place = int(match[1])
+        return place, float(value)
+
+    def texts(self, texts: Sequence[str]) -> list[tuple[list[int], list[float]]]:
+        """Columns and values of objects that are given by raw text, by one call of the vectoriser."""
+        if self.vectorizer is None or not texts:
+            return [self._of_text(text) for text in texts]
+        found = sparse.csr_array(self.vectorizer.transform(list(texts)))
+        places, values = found.indices.tolist(), found.data.astype(np.float64).tolist()
+        return [(places[start:stop], values[start:stop]) for start, stop in pairwise(found.indptr.tolist())]
+
+    def _of_text(self, text: str) -> tuple[list[int], list[float]]:
+        if self.vectorizer is not None:
+            return self.texts([text])[0]
+        if self.names is not None:
+            places = [self._lower[word] for word in known_words(text.lower(), self._lower)]
+            return places, [1.0] * len(places)
+        if self.hashed:
+            columns, values = hash_row(text, self.width)
+            return columns.tolist(), values.tolist()
+        raise ViewsError(
+            f"View {self.name!r} takes no text: its model has no vectoriser and its features have no names. Send "
+            "numbers."
+        )
+
+
+def read_rows(rows: Any, known: Sequence[str]) -> tuple[dict[str, list[Any]], int]:
+    """Return {view: one cell per object} and the number of objects, of rows in any of the shapes that are taken.
+
+    Examples
+    --------
+    >>> read_rows({"words": "a fox", "links": [1, 0]}, ["words", "links"])
+    ({'words': ['a fox'], 'links': [[1, 0]]}, 1)
+    >>> read_rows([{"words": "a fox"}, {"links": [1, 0]}], ["words", "links"])
+    ({'words': ['a fox', None], 'links': [None, [1, 0]]}, 2)
+    """
+    if isinstance(rows, list):
+        if not rows or not all(isinstance(row, dict) for row in rows):
+            raise ViewsError("rows must be {view: ...}, or a list of such objects with at least one of them.")
+        names = dict.fromkeys(name for row in rows for name in row)
+        columns = {name: [row.get(name) for row in rows] for name in names}
+    elif isinstance(rows, dict):
+        columns = {name: _as_cells(name, given) for name, given in rows.items()}
+    else:
+        raise ViewsError(f"rows must be {{view: ...}} or a list of such objects, got {_shown(rows)}.")
+    for name in columns:
+        if name not in known:
+            raise ViewsError(f"The model knows no view {_shown(name)}; its views are {listed(tuple(known))}.")
+    lengths = {name: len(cells) for name, cells in columns.items()}
+    if not columns:
+        raise ViewsError(f"rows name no view; the views are {listed(tuple(known))}.")
+    if len(set(lengths.values())) > 1:
+        found = ", ".join(f"{name!r} has {n}" for name, n in lengths.items())
+        raise ViewsError(f"Views must have the same number of rows: {found}.")
+    n_rows = next(iter(lengths.values()))
+    if n_rows > MOST_ROWS:
+        raise ViewsError(f"One request may have {MOST_ROWS} rows, got {n_rows}. Send them in parts.")
+    return columns, n_rows
+
+
+def rows_to_views(rows: Any, gates: Mapping[str, Gate], *, unknown: str = "refuse") -> Views:
+    """Return JSON rows as `Views`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> gates = {"words": Gate("words", 3, np.array(["fox", "red", "sea"])), "links": Gate("links", 2)}
+    >>> X = rows_to_views({"words": ["red red fox", {"sea": 2}], "links": [[1, 0], None]}, gates)
+    >>> X["words"].toarray().tolist(), X.present.tolist()
+    ([[1.0, 2.0, 0.0], [0.0, 0.0, 2.0]], [[True, True], [True, False]])
+    """
+    if unknown not in ("refuse", "ignore"):
+        raise ViewsError(f'unknown must be "refuse" or "ignore", got {_shown(unknown)}.')
+    columns, _ = read_rows(rows, tuple(gates))
+    arrays: dict[str, Any] = {}
+    present: dict[str, np.ndarray] = {}
+    for name, cells in columns.items():
+        arrays[name] = _matrix(gates[name], cells, unknown == "refuse")
+        present[name] = np.array([cell is not None for cell in cells])
+    lacking = np.flatnonzero(~np.any(list(present.values()), axis=0))
+    if len(lacking):
+        raise ViewsError(f"Object {lacking[0]} has no view at all. Give at least one, or leave the object out.")
+    return Views(arrays, present=present)
+
+
+def stack_views(parts: Sequence[Views]) -> Views:
+    """Return the rows of several `Views` of the same names, one below the other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> len(stack_views([Views(a=np.eye(2)), Views(a=np.ones((1, 2)))]))
+    3
+    """
+    if len(parts) == 1:
+        return parts[0]
+    arrays: dict[str, Any] = {}
+    for name in parts[0].names:
+        blocks = [part[name] for part in parts]
+        if any(sparse.issparse(block) for block in blocks):
+            arrays[name] = _stacked([block if sparse.issparse(block) else sparse.csr_array(block) for block in blocks])
+        else:
+            arrays[name] = np.vstack(blocks)
+    return Views(arrays, present=np.vstack([part.select(*parts[0].names).present for part in parts]))
+
+
+def _stacked(blocks: Sequence[Any]) -> sparse.csr_array:
+    """Rows of CSR matrices one below the other; for many of one row each much faster than scipy's own."""
+    lengths = np.concatenate([np.diff(block.indptr) for block in blocks])
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    data = np.concatenate([block.data for block in blocks])
+    indices = np.concatenate([block.indices for block in blocks])
+    return sparse.csr_array((data, indices, starts), shape=(len(lengths), blocks[0].shape[1]))
+
+
+def _as_cells(name: str, given: Any) -> list[Any]:
+    """Cells of one view: one object's cell may stand alone."""
+    if given is None or isinstance(given, (str, dict)):
+        return [given]
+    if not isinstance(given, list):
+        raise ViewsError(f"View {_shown(name)} must be a list of rows, features by name or text, got {_shown(given)}.")
+    if not given:
+        raise ViewsError(f"View {_shown(name)} has no rows.")
+    if all(isinstance(value, (int, float)) for value in given):
+        return [given]
+    return given
+
+
+def _matrix(gate: Gate, cells: list[Any], strict: bool) -> Any:
+    if all(isinstance(cell, list) for cell in cells):
+        return np.vstack([gate.dense(cell) for cell in cells])
+    rows: list[int] = []
+    places: list[int] = []
+    values: list[float] = []
+    of_texts = iter(gate.texts([cell for cell in cells if isinstance(cell, str)]))
+    for i, cell in enumerate(cells):
+        if cell is None:
+            continue
+        if isinstance(cell, list):
+            dense = gate.dense(cell)
+            here = np.flatnonzero(dense).tolist()
+            found = here, dense[here].tolist()
+        elif isinstance(cell, str):
+            found = next(of_texts)
+        elif isinstance(cell, dict):
+            found = gate.cells(cell, strict)
+        else:
+            raise ViewsError(
+                f"A row of view {gate.name!r} must be numbers, features by name or text, got {_shown(cell)}."
+            )
+        rows += [i] * len(found[0])
+        places += found[0]
+        values += found[1]
+    # pairs that repeat, as words of a text do, are summed
+    cells_of = (np.array(values, dtype=np.float64), (np.array(rows, dtype=np.intp), np.array(places, dtype=np.intp)))
+    return sparse.csr_array(cells_of, shape=(len(cells), gate.width))
+
+
+def _finite(value: Any) -> bool:
+    try:
+        return math.isfinite(float(value))
+    except OverflowError:
+        return False
+
+
+def _shown(value: Any) -> str:
+    """A short form of what was sent, safe to send back."""
+    if isinstance(value, (list, dict)) and len(value) > 6:
+        return f"a {'list' if isinstance(value, list) else 'mapping'} of {len(value)}"
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

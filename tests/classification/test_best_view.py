@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.linear_model import Ridge
+from sklearn.metrics import silhouette_score
+from sklearn.mixture import GaussianMixture
+from sklearn.model_selection import cross_val_score
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.semi_supervised import SelfTrainingClassifier
+
+from coview import Views, load, save
+from coview.classification.best_view import BestView
+
+
+def corpus(n: int = 90) -> tuple[Views, np.ndarray]:
+    """A view of noise, a fair one and a good one."""
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % 3
+    fair, good = rng.gamma(0.5, size=(3, 10)), rng.gamma(0.3, size=(3, 20))
+    return Views(
+        noise=rng.poisson(2.0, size=(n, 8)) * 1.0, good=rng.poisson(6 * good[y]) * 1.0, fair=rng.poisson(fair[y]) * 1.0
+    ), y
+
+
+def test_the_scores_are_those_of_cross_validation():
+    X, y = corpus()
+    model = BestView(MultinomialNB(), cv=4, scoring="neg_log_loss").fit(X, y)
+    for name, part in X.items():
+        expected = cross_val_score(MultinomialNB(), part, y, cv=4, scoring="neg_log_loss").mean()
+        assert_allclose(model.view_scores_[name], expected)
+    assert model.best_view_ == "good"
+    assert model.best_estimator_ is model.estimators_["good"]
+    assert_allclose(model.predict_proba(X), MultinomialNB().fit(X["good"], y).predict_proba(X["good"]))
+
+
+def test_without_the_best_view_the_next_best_predicts():
+    X, y = corpus()
+    model = BestView().fit(X, y)
+    assert_array_equal(model.predict(X.drop("good")), MultinomialNB().fit(X["fair"], y).predict(X["fair"]))
+
+
+def test_each_object_is_predicted_from_the_best_view_that_it_has():
+    X, y = corpus()
+    model = BestView().fit(X, y)
+    present = np.ones((len(X), 3), dtype=bool)
+    present[:5, X.names.index("good")] = False
+    arrays = {name: part.copy() for name, part in X.items()}
+    arrays["good"][:5] = 0
+    found = model.predict_proba(Views(arrays, present=present))
+    assert_allclose(found[:5], model.predict_proba(X.select("fair"))[:5])
+    assert_allclose(found[5:], model.predict_proba(X)[5:])
+
+
+def test_unlabelled_objects_take_no_part():
+    X, y = corpus()
+    target = np.where(np.arange(90) < 45, y, -1)
+    assert BestView().fit(X, target).view_scores_ == BestView().fit(X[:45], y[:45]).view_scores_
+
+
+def test_a_semi_supervised_estimator_is_chosen_by_its_labelled_objects():
+    X, y = corpus()
+    target = np.where(np.arange(90) < 30, y, -1)
+    model = BestView(SelfTrainingClassifier(MultinomialNB()), cv=2).fit(X, target)
+    assert model.best_view_ == "good"
+    part = X["good"]
+    folds = [np.arange(15), np.arange(15, 30)]
+    expected = []
+    for held in folds:  # a fold without its labels; the unlabelled objects stay
+        train = np.setdiff1d(np.arange(90), held)
+        fitted = SelfTrainingClassifier(MultinomialNB()).fit(part[train], target[train])
+        expected.append(fitted.score(part[held], y[held]))
+    assert_allclose(model.view_scores_["good"], np.mean(expected))
+    assert len(model.best_estimator_.transduction_) == 90
+    assert model.classes_.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("per_class", [1, 2])
+def test_very_few_labels_are_enough(per_class):
+    X, y = corpus()
+    target = np.where(np.arange(90) < 3 * per_class, y, -1)
+    assert BestView().fit(X, target).best_view_ in X.names
+
+
+def test_a_class_that_a_view_never_saw_has_probability_zero_there():
+    X, y = corpus()
+    present = np.ones((len(X), 3), dtype=bool)
+    present[y == 2, 1] = False
+    arrays = {name: part.copy() for name, part in X.items()}
+    arrays["good"][y == 2] = 0
+    model = BestView().fit(Views(arrays, present=present), y)
+    assert_allclose(model.predict_proba(X.select("good"))[:, 2], 0)
+    assert_allclose(model.predict_proba(X.select("good")).sum(axis=1), 1)
+
+
+def test_clusterers_are_chosen_by_silhouette():
+    X, _ = corpus()
+    model = BestView(KMeans(3, n_init=3, random_state=0)).fit(X)
+    for name, part in X.items():
+        assert_allclose(model.view_scores_[name], silhouette_score(part, model.estimators_[name].labels_))
+    assert model.view_scores_[model.best_view_] == max(model.view_scores_.values())
+    assert_array_equal(model.labels_, model.best_estimator_.labels_)
+    assert_array_equal(model.fit_predict(X), model.labels_)
+
+
+def test_the_silhouette_of_many_objects_is_taken_of_a_sample():
+    rng = np.random.default_rng(0)
+    y = np.arange(5000) % 2
+    X = Views(good=rng.normal(size=(5000, 2)) + 9 * y[:, None], noise=rng.normal(size=(5000, 2)))
+    model = BestView(KMeans(2, n_init=1, random_state=0), random_state=0).fit(X)
+    assert model.best_view_ == "good"
+    assert_allclose(model.view_scores_["good"], silhouette_score(X["good"], y), atol=0.02)
+
+
+def test_the_own_score_or_a_function_can_choose():
+    X, _ = corpus()
+    mixture = BestView(GaussianMixture(2, random_state=0), index="score").fit(X)
+    assert_allclose(mixture.view_scores_["fair"], mixture.estimators_["fair"].score(X["fair"]))
+    widest = BestView(TruncatedSVD(2), index=lambda matrix, model: matrix.shape[1]).fit(X)
+    assert widest.best_view_ == "good"
+    assert widest.transform(X).shape == (90, 2)
+
+
+def test_a_regressor_is_chosen_and_scored():
+    X, y = corpus()
+    model = BestView(Ridge()).fit(X, y.astype(float))
+    assert model.best_view_ == "good"
+    assert_allclose(model.score(X, y), Ridge().fit(X["good"], y).score(X["good"], y))
+
+
+def test_clusters_of_another_view_are_not_passed_off_as_those_of_the_best():
+    X, _ = corpus()
+    model = BestView(KMeans(3, n_init=3, random_state=0)).fit(X)
+    with pytest.raises(ValueError, match=f"chose view '{model.best_view_}'"):
+        model.predict(X.drop(model.best_view_))
+
+
+def test_the_best_estimator_comes_back_from_a_file(tmp_path, monkeypatch):
+    import coview.catalog as catalog
+
+    entry = catalog.Entry("BestView", "coview.classification.best_view", "", "wrapper")
+    monkeypatch.setitem(catalog.ESTIMATORS, "BestView", entry)
+    X, _ = corpus()
+    model = BestView(KMeans(3, n_init=1, random_state=0)).fit(X)
+    save(model, tmp_path / "model.coview")
+    back = load(tmp_path / "model.coview")
+    assert back.best_view_ == model.best_view_
+    assert_array_equal(back.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        (BestView(index="dunn"), "index must be"),
+        (BestView(PCA(2)), "needs a clusterer"),
+        (BestView(TruncatedSVD(2), index="score"), "needs an estimator with a score"),
+    ],
+)
+def test_bad_parameters_are_refused(model, sentence):
+    X, y = corpus()
+    with pytest.raises((ValueError, TypeError), match=sentence):
+        model.fit(X, y)
+
+
+def test_string_labels_of_a_wrapped_classifier_are_kept():
+    from coview import MultiViewPLSAClassifier, make_topic_views
+
+    made = make_topic_views(n_objects=60, n_clusters=2, random_state=0)
+    y = np.array(["a", "b"])[made.target]
+    model = BestView(MultiViewPLSAClassifier(3, random_state=0)).fit(made.views, y)
+    assert set(model.labels_) == {"a", "b"}
+
+
+def test_scoring_is_used_even_with_one_label_per_class():
+    from sklearn.naive_bayes import MultinomialNB
+
+    from coview import make_topic_views
+
+    made = make_topic_views(n_objects=30, n_clusters=2, random_state=0)
+    y = np.full(30, -1)
+    for label in (0, 1):
+        y[np.flatnonzero(made.target == label)[0]] = label
+    calls = []
+
+    def scorer(model, X, y):
+        calls.append(len(y))
+        return 1.0
+
+    BestView(MultinomialNB(), scoring=scorer).fit(made.views, y)
+    assert calls == [2, 2]

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.svm import LinearSVC
+
+from coview import Views
+from coview.classification.co_training import CoTrainingClassifier
+from coview.classification.naive_bayes import MultiViewNaiveBayes
+
+
+def corpus(n: int = 200, seed: int = 0, length: float = 1.0) -> tuple[Views, np.ndarray, np.ndarray]:
+    """Views, labels, and labels of which only six are known."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 3
+    words, links = rng.gamma(0.3, size=(3, 40)), rng.gamma(0.3, size=(3, 30))
+    X = Views(
+        words=sparse.csr_array(rng.poisson(length * words[y]).astype(float)), links=rng.poisson(length * links[y]) * 1.0
+    )
+    return X, y, np.where(np.arange(n) < 6, y, -1)
+
+
+def self_training(X: np.ndarray, target: np.ndarray, rounds: int) -> np.ndarray:
+    """One view, no pool: in each round the surest object that is thought to be of each class gets that label."""
+    target = target.copy()
+    for _ in range(rounds):
+        known = target >= 0
+        proba = MultinomialNB().fit(X[known], target[known]).predict_proba(X)
+        for k in range(proba.shape[1]):
+            candidates = [i for i in np.flatnonzero(~known) if proba[i].argmax() == k]
+            if candidates:
+                target[max(candidates, key=lambda i: proba[i, k])] = k
+    return target
+
+
+def test_one_view_is_self_training():
+    X, _, target = corpus(60)
+    words = X["words"].toarray() + np.random.default_rng(1).uniform(0, 0.1, size=X["words"].shape)  # no ties
+    model = CoTrainingClassifier(pool_size=None, max_iter=5, random_state=0).fit(words, target)
+    assert_array_equal(model.transduction_, self_training(words, target, 5))
+
+
+def test_views_teach_each_other():
+    scores = []
+    for seed in range(3):
+        X, y, target = corpus(seed=seed, length=0.35)
+        new = target < 0
+        few = MultiViewNaiveBayes().fit(X, target)
+        taught = CoTrainingClassifier(max_iter=100, random_state=0).fit(X, target)
+        scores.append([(model.predict(X)[new] == y[new]).mean() for model in (few, taught)])
+    few, taught = np.mean(scores, axis=0)
+    assert taught > few + 0.02
+
+
+def test_all_labelled_is_naive_bayes():
+    X, y, _ = corpus()
+    assert_allclose(CoTrainingClassifier().fit(X, y).predict_proba(X), MultiViewNaiveBayes().fit(X, y).predict_proba(X))
+
+
+def test_given_labels_never_change_and_rounds_are_recorded():
+    X, _, target = corpus()
+    model = CoTrainingClassifier(max_iter=4, random_state=0).fit(X, target)
+    known = target >= 0
+    assert_array_equal(model.transduction_[known], target[known])
+    assert_array_equal(model.labelled_iter_ == 0, known)
+    assert model.labelled_iter_.max() == 4 and model.n_iter_ == 5
+    assert_array_equal(model.labelled_iter_ < 0, model.transduction_ == -1)
+    per_round = np.bincount(model.labelled_iter_[model.labelled_iter_ > 0])[1:]
+    assert (per_round <= 2 * 3).all() and (per_round >= 1).all()
+
+
+def test_only_objects_of_the_pool_are_labelled_in_the_first_round():
+    X, _, target = corpus()
+    model = CoTrainingClassifier(max_iter=1, pool_size=2, n_per_class=5, random_state=0).fit(X, target)
+    assert (model.labelled_iter_ == 1).sum() == 2
+
+
+def test_the_pool_is_filled_up_until_all_are_labelled():
+    X, _, target = corpus()
+    model = CoTrainingClassifier(max_iter=1000, pool_size=10, random_state=0).fit(X, target)
+    assert (model.transduction_ >= 0).all()
+
+
+def test_numbers_per_class():
+    X, _, target = corpus()
+    model = CoTrainingClassifier(max_iter=1, n_per_class={0: 4, 1: 0, 2: 1}, random_state=0).fit(X, target)
+    found = model.transduction_[model.labelled_iter_ == 1]
+    assert not (found == 1).any() and (found == 2).sum() <= 2 and 4 <= (found == 0).sum() <= 8
+    more = target.copy()
+    more[6:18][corpus()[1][6:18] == 0] = 0  # class 0 has three times the labels of the others
+    model = CoTrainingClassifier(max_iter=1, n_per_class="proportional", random_state=0).fit(X, more)
+    assert 3 <= (model.transduction_[model.labelled_iter_ == 1] == 0).sum() <= 6
+
+
+def test_the_product_multiplies_the_posteriors():
+    X, y, _ = corpus()
+    model = CoTrainingClassifier(combine="product").fit(X, y)
+    parts = model.view_proba(X)
+    product = parts["words"] * parts["links"]
+    assert_allclose(model.predict_proba(X), product / product.sum(axis=1, keepdims=True), atol=1e-12)
+
+
+def test_any_classifier_any_number_of_views_and_string_classes():
+    X, y, _ = corpus()
+    three = Views(words=X["words"], links=X["links"], centred=X["links"] - 1)
+    names = np.array(["ant", "bee", "cat"], dtype=object)[y]
+    names[30:] = None
+    model = CoTrainingClassifier(LogisticRegression(), max_iter=3, random_state=0).fit(three, names)
+    assert set(model.predict(three)) <= {"ant", "bee", "cat"}
+    assert set(model.transduction_.tolist()) <= {"ant", "bee", "cat", -1}
+
+
+def test_a_missing_view_is_left_out():
+    X, _, target = corpus()
+    present = np.ones((len(X), 2), dtype=bool)
+    present[50:, 1] = False
+    links = X["links"].copy()
+    links[50:] = 0
+    partial = Views(words=X["words"], links=links, present=present)
+    model = CoTrainingClassifier(max_iter=5, random_state=0).fit(partial, target)
+    assert_allclose(model.predict_proba(partial)[50:], model.view_proba(X.select("words"))["words"][50:])
+
+
+def test_the_seed_decides_the_pool():
+    X, _, target = corpus()
+    rounds = [CoTrainingClassifier(pool_size=5, random_state=s).fit(X, target).labelled_iter_ for s in (0, 0, 1)]
+    assert_array_equal(rounds[0], rounds[1])
+    assert (rounds[0] != rounds[2]).any()
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"estimator": LinearSVC()}, "with predict_proba"),
+        ({"pool_size": 0}, "pool_size"),
+        ({"max_iter": 0}, "max_iter"),
+        ({"combine": "vote"}, "combine must be one of 'mean', 'product', got 'vote'"),
+        ({"n_per_class": {0: 1}}, "no number for class 1"),
+        ({"n_per_class": 1.5}, "n_per_class must be a whole number"),
+        ({"n_per_class": "equal"}, "n_per_class must be one of"),
+    ],
+)
+def test_bad_parameters_are_refused(settings, sentence):
+    X, y, _ = corpus()
+    with pytest.raises((ValueError, TypeError), match=sentence):
+        CoTrainingClassifier(**settings).fit(X, y)

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import is_classifier, is_clusterer, is_regressor
+from sklearn.cluster import AgglomerativeClustering, KMeans
+from sklearn.decomposition import TruncatedSVD
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.preprocessing import normalize
+from sklearn.semi_supervised import SelfTrainingClassifier
+from sklearn.svm import LinearSVC
+
+from coview import Views
+from coview.classification.concatenated import ConcatenatedViews
+
+
+def corpus(n: int = 60) -> tuple[Views, np.ndarray]:
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % 3
+    words, links = rng.gamma(0.3, size=(3, 24)), rng.gamma(0.3, size=(3, 15))
+    return Views(
+        words=sparse.csr_array(rng.poisson(4 * words[y]).astype(float)), links=rng.poisson(3 * links[y]) * 1.0
+    ), y
+
+
+def test_it_is_the_estimator_on_the_glued_views():
+    X, y = corpus()
+    glued = sparse.hstack([X["words"], X["links"]]).tocsr()
+    expected = MultinomialNB().fit(glued, y).predict_proba(glued)
+    assert_allclose(ConcatenatedViews().fit(X, y).predict_proba(X), expected)
+
+
+def test_weights_and_unit_rows_are_applied_per_view():
+    X, y = corpus()
+    glued = np.hstack([normalize(X["words"].toarray()), 0.5 * normalize(X["links"])])
+    model = ConcatenatedViews(LogisticRegression(), weights={"links": 0.5}, normalize="l2").fit(X, y)
+    expected = LogisticRegression().fit(glued, y).predict_proba(glued)
+    assert_allclose(model.predict_proba(X), expected, rtol=1e-3, atol=1e-4)
+
+
+def test_sparse_views_reach_the_estimator_sparse():
+    seen = []
+
+    class Spy(MultinomialNB):
+        def fit(self, X, y):
+            seen.append(X)
+            return super().fit(X, y)
+
+    X, y = corpus()
+    ConcatenatedViews(Spy()).fit(X, y)
+    assert sparse.issparse(seen[0])
+
+
+def test_an_absent_view_counts_as_zeros():
+    X, y = corpus()
+    model = ConcatenatedViews().fit(X, y)
+    blank = Views(words=X["words"], links=np.zeros_like(X["links"]))
+    assert_allclose(model.predict_proba(X.select("words")), model.predict_proba(blank))
+
+
+def test_it_is_what_it_wraps():
+    assert is_classifier(ConcatenatedViews(LogisticRegression()))
+    assert is_regressor(ConcatenatedViews(Ridge()))
+    assert is_clusterer(ConcatenatedViews(KMeans()))
+    svm = ConcatenatedViews(LinearSVC())
+    assert hasattr(svm, "decision_function") and not hasattr(svm, "predict_proba")
+    assert not hasattr(ConcatenatedViews(AgglomerativeClustering()), "predict")
+
+
+def test_clusterers_regressors_and_transformers():
+    X, y = corpus()
+    clusters = ConcatenatedViews(KMeans(3, n_init=1, random_state=0)).fit(X)
+    assert_array_equal(clusters.labels_, clusters.predict(X))
+    assert_array_equal(clusters.fit_predict(X), clusters.labels_)
+    assert ConcatenatedViews(Ridge()).fit(X, y.astype(float)).score(X, y) > 0.5
+    assert ConcatenatedViews(TruncatedSVD(2)).fit_transform(X).shape == (60, 2)
+
+
+def test_a_supervised_classifier_sees_labelled_objects_only():
+    X, y = corpus()
+    names = np.array(["a", "b", "c"], dtype=object)[y]
+    names[30:] = None
+    expected = ConcatenatedViews().fit(X[:30], names[:30]).predict_proba(X)
+    assert_allclose(ConcatenatedViews().fit(X, names).predict_proba(X), expected)
+
+
+@pytest.mark.parametrize("strings", [False, True])
+def test_a_semi_supervised_classifier_sees_all_objects(strings):
+    X, y = corpus()
+    target = np.array(["a", "b", "c"], dtype=object)[y] if strings else y.astype(float)
+    target[12:] = None if strings else np.nan
+    model = ConcatenatedViews(SelfTrainingClassifier(MultinomialNB())).fit(X, target)
+    assert len(model.estimator_.transduction_) == 60
+    assert (model.predict(X) == (np.array(["a", "b", "c"])[y] if strings else y)).mean() > 0.9
+
+
+def test_passing_and_dropping_can_be_asked_for():
+    X, y = corpus()
+    target = np.where(np.arange(60) < 12, y, -1)
+    dropped = ConcatenatedViews(SelfTrainingClassifier(MultinomialNB()), unlabelled="drop").fit(X, target)
+    assert len(dropped.estimator_.transduction_) == 12
+    passed = ConcatenatedViews(unlabelled="pass").fit(X, target)
+    assert passed.estimator_.classes_.tolist() == [-1, 0, 1, 2]
+
+
+def test_parameters_of_the_estimator_can_be_searched():
+    X, y = corpus()
+    search = GridSearchCV(ConcatenatedViews(MultinomialNB()), {"estimator__alpha": [0.1, 1], "normalize": [None, "l2"]})
+    assert search.fit(X, y).best_score_ > 0.8
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"normalize": "max"}, "normalize must be one of None, 'l2', got 'max'"),
+        ({"weights": {"images": 1}}, "weights names view 'images'"),
+        ({"unlabelled": "keep"}, "unlabelled must be one of"),
+    ],
+)
+def test_bad_parameters_are_refused(settings, sentence):
+    X, y = corpus()
+    with pytest.raises(ValueError, match=sentence):
+        ConcatenatedViews(**settings).fit(X, y)

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.model_selection import cross_val_score
+from sklearn.naive_bayes import MultinomialNB
+
+from coview import Views
+from coview.classification.naive_bayes import MultiViewNaiveBayes
+
+
+def corpus(n: int = 60, seed: int = 0) -> tuple[Views, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    y = np.array(["ant", "bee", "cat"])[rng.integers(0, 3, size=n)]
+    y[:3] = ["ant", "bee", "cat"]
+    _, codes = np.unique(y, return_inverse=True)
+    words, links = rng.gamma(0.3, size=(3, 24)), rng.gamma(0.3, size=(3, 15))
+    return Views(
+        words=sparse.csr_array(rng.poisson(3 * words[codes]).astype(float)), links=rng.poisson(2 * links[codes]) * 1.0
+    ), y
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 1000), st.sampled_from([0.1, 1.0, 3.0]), st.booleans())
+def test_each_view_is_scikit_learns_model(seed, alpha, fit_prior):
+    X, y = corpus(seed=seed)
+    weight = np.random.default_rng(seed).uniform(0.1, 2, size=len(y))
+    model = MultiViewNaiveBayes(alpha, fit_prior=fit_prior).fit(X, y, sample_weight=weight)
+    found = model.view_proba(X)
+    for name, part in X.items():
+        oracle = MultinomialNB(alpha=alpha, fit_prior=fit_prior).fit(part, y, sample_weight=weight)
+        assert_allclose(found[name], oracle.predict_proba(part), rtol=1e-8, atol=1e-12)
+        assert_allclose(model.feature_log_prob_[name], oracle.feature_log_prob_)
+        assert_array_equal(model.classes_, oracle.classes_)
+    assert_allclose(model.predict_proba(X), (found["words"] + found["links"]) / 2)
+
+
+def test_weights_make_a_weighted_mean_and_zero_leaves_a_view_out():
+    X, y = corpus()
+    parts = MultiViewNaiveBayes().fit(X, y).view_proba(X)
+    model = MultiViewNaiveBayes(view_weights={"links": 3}).fit(X, y)
+    assert_allclose(model.predict_proba(X), 0.25 * parts["words"] + 0.75 * parts["links"])
+    alone = MultiViewNaiveBayes(view_weights={"words": 0}).fit(X, y)
+    assert_allclose(alone.predict_proba(X), parts["links"])
+
+
+def test_smoothing_can_differ_between_views():
+    X, y = corpus()
+    model = MultiViewNaiveBayes({"words": 0.01}).fit(X, y)
+    oracle = MultinomialNB(alpha=0.01).fit(X["words"], y)
+    assert_allclose(model.feature_log_prob_["words"], oracle.feature_log_prob_)
+    assert_allclose(model.feature_log_prob_["links"], MultinomialNB().fit(X["links"], y).feature_log_prob_)
+
+
+def test_unlabelled_objects_are_ignored():
+    X, y = corpus()
+    known = np.arange(len(y)) % 2 == 0
+    partly = np.where(known, y, None)
+    expected = MultiViewNaiveBayes().fit(X[known], y[known]).predict_proba(X)
+    assert_allclose(MultiViewNaiveBayes().fit(X, partly).predict_proba(X), expected)
+
+
+def test_batches_give_the_model_of_one_fit():
+    X, y = corpus()
+    whole = MultiViewNaiveBayes().fit(X, y)
+    model = MultiViewNaiveBayes()
+    for rows in np.array_split(np.arange(len(X)), 4):
+        model.partial_fit(X[rows], y[rows], classes=["cat", "ant", "bee"])
+    assert_allclose(model.predict_proba(X), whole.predict_proba(X))
+    assert_allclose(model.class_count_, whole.class_count_)
+
+
+def test_a_batch_may_lack_a_view_or_all_labels():
+    X, y = corpus()
+    model = MultiViewNaiveBayes().partial_fit(X, y, classes=np.unique(y))
+    before = model.feature_count_["links"].copy()
+    model.partial_fit(X.select("words"), y)
+    assert_array_equal(model.feature_count_["links"], before)
+    assert_allclose(model.feature_count_["words"].sum(), 2 * X["words"].sum())
+    model.partial_fit(X, [None] * len(y))
+    assert_array_equal(model.feature_count_["links"], before)
+
+
+def test_a_missing_view_is_left_out_and_no_view_gives_the_prior():
+    X, y = corpus()
+    model = MultiViewNaiveBayes().fit(X, y)
+    present = np.ones((2, 2), dtype=bool)
+    present[0, 0] = present[1] = False
+    new = Views(words=np.zeros((2, 24)), links=np.vstack([X["links"][:1], np.zeros((1, 15))]), present=present)
+    assert_allclose(model.predict_proba(new)[0], model.view_proba(X.select("links"))["links"][0])
+    assert_allclose(model.predict_proba(new)[1], np.exp(model.class_log_prior_))
+
+
+def test_it_runs_inside_cross_validation():
+    X, y = corpus(120)
+    assert cross_val_score(MultiViewNaiveBayes(), X, y, cv=3).mean() > 0.8
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"alpha": -1}, "alpha of view 'words' must be a number of at least 0, got -1"),
+        ({"alpha": {"images": 1}}, "alpha names view 'images'"),
+        ({"view_weights": {"words": 0, "links": 0}}, "at least one view"),
+        ({"view_weights": {"words": "much"}}, "got 'much'"),
+    ],
+)
+def test_bad_parameters_are_refused(settings, sentence):
+    X, y = corpus()
+    with pytest.raises(ValueError, match=sentence):
+        MultiViewNaiveBayes(**settings).fit(X, y)
+
+
+def test_bad_data_are_refused():
+    X, y = corpus()
+    with pytest.raises(ValueError, match="negative values"):
+        MultiViewNaiveBayes().fit(X.map({"links": lambda part: part - 1}), y)
+    with pytest.raises(ValueError, match="59 labels for 60 objects"):
+        MultiViewNaiveBayes().fit(X, y[:-1])
+    with pytest.raises(ValueError, match="2 weights for 60 objects"):
+        MultiViewNaiveBayes().fit(X, y, sample_weight=[1, 2])
+    with pytest.raises(ValueError, match="at least 0"):
+        MultiViewNaiveBayes().fit(X, y, sample_weight=-np.ones(60))
+    with pytest.raises(ValueError, match="first call to partial_fit"):
+        MultiViewNaiveBayes().partial_fit(X, y)
+    with pytest.raises(ValueError, match="not those of the first call"):
+        MultiViewNaiveBayes().partial_fit(X, y, classes=np.unique(y)).partial_fit(X, y, classes=["dog"])

@@ -1,0 +1,63 @@
+"""The command line as people type it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+
+from rich.console import Console
+
+from coview.cli.demo_show import show_demo
+
+
+def coview(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "coview", *words]
+    wide = {**os.environ, "COLUMNS": "200"}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=wide)
+
+
+def test_the_demo_shows_that_two_views_say_more_than_one(tmp_path):
+    run = coview("demo", "--json", "--out", str(tmp_path / "demo"))
+    found = json.loads(run.stdout)
+    said = [line for line in run.stderr.splitlines() if not line.startswith("coview: compiling kernels")]
+    assert run.returncode == 0 and said == []
+    *alone, together = found["clustering_nmi"].values()
+    assert together > max(alone)
+    words, code, side_by_side, *ours = found["few_labels_accuracy"].values()
+    assert min(ours) > max(words, code, side_by_side)
+    assert len(found["queries"]) == 5 and all(len(hits) == 3 for hits in found["queries"].values())
+    assert "<html" in (tmp_path / "demo" / "report.html").read_text()
+
+
+def test_the_demo_as_people_see_it():
+    found = {
+        "objects": 1900,
+        "labels": 22,
+        "views": {"words": 10, "code": 12},
+        "clustering_nmi": {"words alone": 0.5, "both": 0.75},
+        "clusters": [{"objects": 9, "package": "scipy.io", "share": 0.5, "words": ["file"], "code": ["read"]}],
+        "few_labels_accuracy": {"words alone": 0.3, "both": 0.5},
+        "labelled_objects": 22,
+        "queries": {"read a file": ["scipy.io.loadmat"]},
+        "report": "coview-demo/report.html",
+        "seconds": 9.0,
+    }
+    console = Console(record=True, width=120, file=io.StringIO())
+    show_demo(found, console)
+    text = " ".join(console.export_text().split())
+    for part in ("1,900 functions", "0.750", "scipy.io 50 %", "1.2 % labelled", "scipy.io.loadmat", "report.html"):
+        assert part in text
+
+
+def test_info_and_datasets_as_json():
+    assert "PLSA" in json.loads(coview("info", "--json").stdout)["models"]
+    assert "load_python_packages" in json.loads(coview("datasets", "--json").stdout)
+
+
+def test_bad_input_ends_with_code_2_and_help_shows_an_example():
+    assert coview("demo", "--seed", "x").returncode == 2
+    assert coview("nonsense").returncode == 2
+    assert "coview demo --out coview-demo" in coview("demo", "--help").stdout

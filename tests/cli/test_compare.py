@@ -1,0 +1,100 @@
+"""`coview compare` as people type it."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+import typer
+from scipy import io, sparse
+from typer.testing import CliRunner
+
+from coview import make_topic_views
+from coview.cli.compare import compare
+
+APP = typer.Typer()
+APP.command()(compare)
+DATA = make_topic_views(40, {"words": 30, "links": 20}, n_clusters=2, random_state=0)
+FEW = ("--methods", "MultiViewNaiveBayes,words *", "--folds", "2", "--budget", "0", "--jobs", "1")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("compare")
+    sparse.save_npz(folder / "words.npz", DATA.views["words"])
+    io.mmwrite(folder / "links.mtx", DATA.views["links"])
+    (folder / "y.csv").write_text("label\n" + "\n".join(["cat", "dog"][k] for k in DATA.target) + "\n")
+    np.save(folder / "y.npy", DATA.target)
+    return folder
+
+
+def run(files, *words: str, labels: str | None = "y.csv"):
+    given = ["--view", f"words={files / 'words.npz'}", "--view", f"links={files / 'links.mtx'}"]
+    return CliRunner().invoke(APP, [*given, *(["--labels", str(files / labels)] if labels else []), *words])
+
+
+def test_files_become_a_table(files):
+    found = run(files, *FEW)
+    assert found.exit_code == 0, found.output
+    assert "MultiViewNaiveBayes" in found.stdout and "[links]" in found.stdout
+    assert "words LogisticRegression" in found.stderr  # progress
+
+
+def test_json_is_all_that_is_printed(files):
+    found = run(files, *FEW, "--json", labels="y.npy")
+    rows = json.loads(found.stdout)["rows"]
+    assert {row["method"] for row in rows} == {"MultiViewNaiveBayes", "words LogisticRegression"}
+    assert found.stderr == ""
+
+
+def test_the_table_and_the_figure_are_written(files, tmp_path):
+    found = run(files, *FEW, "--out", str(tmp_path / "t.csv"), "--plot", str(tmp_path / "t.png"))
+    assert found.exit_code == 0, found.output
+    rows = list(csv.DictReader((tmp_path / "t.csv").open()))
+    assert len(rows) == 2 and float(rows[0]["accuracy"]) > 0.5
+    assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
+    run(files, *FEW, "--out", str(tmp_path / "t.json"))
+    assert json.loads((tmp_path / "t.json").read_text())["task"] == "classification"
+
+
+def test_few_labels_and_clusters(files):
+    found = run(files, *FEW, "--share", "0.2", "--json")
+    assert json.loads(found.stdout)["task"] == "few_labels"
+    quick = ("--methods", "concatenated KMeans", "--folds", "2", "--budget", "0", "--jobs", "1", "--json")
+    found = run(files, *quick, "--clusters", "2", labels=None)
+    assert json.loads(found.stdout)["task"] == "internal"
+    found = run(files, *quick, "--task", "clustering")
+    assert json.loads(found.stdout)["metrics"] == ["nmi", "accuracy", "pairwise_f1"]
+
+
+def test_a_raw_table_is_taken(tmp_path):
+    rows = [("red round sweet", "small", "apple"), ("yellow long sweet", "large", "banana")] * 6
+    path = tmp_path / "fruit.csv"
+    path.write_text("text,size,kind\n" + "\n".join(",".join(row) for row in rows) + "\n")
+    words = ["--table", str(path), "--text", "words=text", "--columns", "meta=size", "--labels", "kind"]
+    found = CliRunner().invoke(APP, [*words, *FEW, "--json"])
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.stdout)["about"]["classes"] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--plot", "t.gif"), "figures are drawn as"),
+        (("--out", "t.xls"), "tables are written as"),
+        (("--links", "cites"), "no view of links 'cites'"),
+        (("--methods", "Nothing"), "no method 'Nothing'"),
+    ],
+)
+def test_bad_input_is_one_sentence(files, words, sentence):
+    found = run(files, *words)
+    assert isinstance(found.exception, ValueError) and sentence in str(found.exception)
+
+
+def test_nothing_done_is_an_error(files, tmp_path):
+    np.save(tmp_path / "words.npy", -DATA.views["words"].toarray())
+    found = CliRunner().invoke(APP, ["--view", f"words={tmp_path / 'words.npy'}", "--labels", str(files / "y.csv"),
+                "--methods", "MultiViewNaiveBayes", "--folds", "2", "--budget", "0", "--jobs", "1"])  # fmt: skip
+    assert isinstance(found.exception, ValueError) and "No method was done" in str(found.exception)

@@ -1,0 +1,201 @@
+"""`coview fit`, `predict`, `transform`, `info`: from files to files, as people type them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from coview import load, make_topic_views
+from coview.cli import main as cli
+
+TEXTS = [("red fox jumps", "land"), ("blue sea waves", "water"), ("fox den red", "land"), ("sea salt blue", "water")]
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["coview", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        printed = capsys.readouterr()
+        return end.value.code or 0, printed.out, printed.err
+
+    return call
+
+
+@pytest.fixture
+def pages(tmp_path):
+    path = tmp_path / "pages.csv"
+    with open(path, "w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["key", "body", "title", "year", "kind"])
+        for i in range(24):
+            text, kind = TEXTS[i % 4]
+            writer.writerow([f"p{i}", text, text.split()[0], 1990 + i, kind if i % 3 else ""])
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path):
+    data = make_topic_views(60, n_clusters=3, random_state=0)
+    data.views.write(tmp_path / "views")
+    (tmp_path / "y.csv").write_text("label\n" + "\n".join(map(str, data.target)) + "\n")
+    return tmp_path / "views"
+
+
+def test_a_table_is_fitted_and_predicted_with_its_own_words(run, pages, tmp_path):
+    model = tmp_path / "m.coview"
+    words = ["--table", pages, "--text", "words=body", "--text", "title=title", "--id", "key", "--labels", "kind"]
+    code, out, _ = run("fit", "MultiViewNaiveBayes", *words, "--out", model, "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert list(found["classes"]) == ["land", "water"] and "scores" not in found  # those labels were learned from
+    code, _, _ = run("predict", model, "--table", pages, "--out", tmp_path / "p.csv", "--proba")
+    assert code == 0
+    with open(tmp_path / "p.csv") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["id"] for row in rows] == [f"p{i}" for i in range(24)]
+    assert [row["label"] for row in rows] == [TEXTS[i % 4][1] for i in range(24)]
+    assert all(abs(float(row["p_land"]) + float(row["p_water"]) - 1) < 1e-9 for row in rows)
+
+
+def test_views_of_a_folder_are_clustered_and_scored_against_labels(run, folder, tmp_path):
+    model = tmp_path / "m.coview"
+    settings = ["--set", "n_clusters=3", "--set", "n_components=4"]
+    code, out, _ = run(
+        "fit", "MultiViewPLSA", "--data", folder, *settings, "--labels", tmp_path / "y.csv", "-o", model, "--json"
+    )
+    found = json.loads(out)
+    assert code == 0 and sum(found["clusters"].values()) == 60
+    assert found["scores"]["nmi"] > 0.5 and found["objective"][1] > found["objective"][0]
+    code, out, _ = run("transform", model, "--data", folder, "--json")
+    columns = json.loads(out)
+    shares = np.array([columns[name] for name in columns if name != "id"])
+    assert np.allclose(shares.sum(axis=0), 1) and shares.shape == (3, 60)
+
+
+def test_predicting_with_one_view_of_two(run, folder, tmp_path):
+    model = tmp_path / "m.coview"
+    run("fit", "MultiViewPLSA", "--data", folder, "--set", "n_clusters=3", "--out", model)
+    name = load(model).view_names_[0]
+    file = next(folder.glob("*0*.np[zy]"))
+    code, out, _ = run("predict", model, "--view", f"{name}={file}")
+    assert code == 0 and len(out.splitlines()) == 61
+
+
+def test_a_config_records_a_run_and_repeats_it(run, folder, tmp_path):
+    first, again, config = tmp_path / "a 🦊.coview", tmp_path / "b.coview", tmp_path / "run.toml"
+    code, _, _ = run("fit", "PLSA", "--data", folder, "--set", "n_components=3", "--out", first, "--config", config)
+    assert code == 0
+    code, _, _ = run("fit", "--config", config, "--out", again)
+    assert code == 0
+    assert np.array_equal(load(first).doc_topic_, load(again).doc_topic_)
+    code, _, error = run("predict", "--config", config)
+    assert code == 2 and "coview fit" in error
+
+
+def test_a_retriever_of_a_table_answers_raw_words(run, pages, tmp_path):
+    model = tmp_path / "r.coview"
+    words = ["--table", pages, "--text", "words=body", "--text", "title=title", "--id", "key"]
+    code, _, error = run("fit", "CrossModalRetriever", *words, "--set", "model=LinkPLSA(2, n_init=8)", "--out", model)
+    assert code == 0, error
+    asked = ["--model", model, "--source", "words", "--target", "title", "-k", "3", "--json"]
+    code, out, _ = run("search", "salt", *asked)
+    hits = json.loads(out)["hits"]
+    assert code == 0 and all(TEXTS[int(hit["id"][1:]) % 4][1] == "water" for hit in hits)
+
+
+def test_info_shows_a_model_without_loading_it(run, pages, tmp_path):
+    model = tmp_path / "m.coview"
+    run("fit", "MultiViewPLSA", "--table", pages, "--text", "words=body", "--set", "n_clusters=2", "--out", model)
+    code, out, _ = run("info", model, "--json")
+    found = json.loads(out)
+    assert code == 0 and [step["model"] for step in found["steps"]] == ["TableViews", "MultiViewPLSA"]
+    assert found["steps"][1]["fitted"]["doc_cluster_"] == "24 x 2 float64"
+    assert run("info", model)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["fit", "MultiVewPLSA", "--data", "d", "-o", "m"], "MultiViewPLSA"),
+        (["fit", "PLSA", "--set", "n_components=3", "-o", "m"], "--table"),
+        (["fit", "PLSA", "--set", "n_components=3", "--data", "absent", "-o", "m"], "absent is absent"),
+        (["fit", "PLSA", "--set", "n_component=3", "--data", "d", "-o", "m"], "'n_components'"),
+        (["fit", "PLSA", "--set", "n_components=3", "--data", "d"], "--out"),
+        (["fit", "PLSA", "--set", "n_components", "--data", "d", "-o", "m"], "NAME=VALUE"),
+        (["fit", "PLSA", "--text", "a=b", "--data", "d", "-o", "m"], "--table"),
+        (["fit", "PLSA", "--table", "pages.csv", "-o", "m"], "--text words=COLUMN"),
+        (["predict"], "coview predict model.coview"),
+        (["predict", "absent.coview", "--data", "d"], "absent"),
+        (["predict", "m.coview", "--data", "d", "--out", "x.docx"], ".csv"),
+        (["fit", "--nonsense"], "coview fit --help"),
+        (["nonsense"], "coview --help"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_code_2(run, words, sentence):
+    code, out, error = run(*words)
+    assert code == 2 and out == ""
+    assert error.startswith("coview: ") and error.count("\n") == 1
+    assert sentence in error
+
+
+def test_other_failures_are_code_1_and_a_traceback_only_with_debug(run, monkeypatch):
+    def broken(path):
+        raise RuntimeError("of our own making")
+
+    monkeypatch.setattr("coview.cli.info.about_model", broken)
+    code, _, error = run("info", "m.coview")
+    assert code == 1 and "RuntimeError: of our own making" in error and "Traceback" not in error
+    code, _, error = run("info", "m.coview", "--debug")
+    assert code == 1 and "Traceback" in error
+
+
+def test_ctrl_c_in_a_fit_writes_nothing(run, folder, tmp_path, monkeypatch):
+    from coview.engines import loop
+
+    def stop(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(loop._Run, "_advance", stop)
+    model = tmp_path / "m.coview"
+    code, _, error = run("fit", "PLSA", "--data", folder, "--set", "n_components=3", "--out", model)
+    assert code == 1 and not model.exists()
+    assert error.startswith("coview: ") and "Traceback" not in error
+
+
+def test_a_model_that_cannot_predict_says_what_can(run, folder, tmp_path):
+    model = tmp_path / "m.coview"
+    run("fit", "PLSA", "--data", folder, "--set", "n_components=3", "--out", model)
+    code, _, error = run("predict", model, "--data", folder)
+    assert code == 2 and "coview transform" in error
+
+
+def test_every_command_shows_an_example(run):
+    for command in cli.EXAMPLES:
+        _, out, _ = run(command.__name__, "--help")
+        assert f"coview {command.__name__}" in " ".join(out.split())
+
+
+def test_a_classifier_asks_for_labels_and_a_model_of_tables_for_a_table(run, folder, pages, tmp_path):
+    code, _, error = run("fit", "MultiViewNaiveBayes", "--data", folder, "--out", tmp_path / "m.coview")
+    assert code == 2 and "--labels" in error
+    model = tmp_path / "m.coview"
+    run("fit", "MultiViewPLSA", "--table", pages, "--text", "words=body", "--set", "n_clusters=2", "--out", model)
+    code, _, error = run("predict", model, "--data", folder)
+    assert code == 2 and "--table" in error
+
+
+def test_a_retriever_is_reported_and_transformed_with_its_ids(run, pages, tmp_path):
+    model = tmp_path / "r.coview"
+    words = ["--table", pages, "--text", "words=body", "--text", "title=title", "--id", "key"]
+    code, out, _ = run("fit", "CrossModalRetriever", *words, "--out", model)
+    assert code == 0 and "--source words --target title" in out
+    code, out, _ = run("transform", model, "--table", pages)
+    assert code == 0 and out.splitlines()[1].startswith("p0,")
+    code, _, error = run("report", model, "--table", pages, "--out", tmp_path / "r.html")
+    assert code == 0, error

@@ -1,0 +1,75 @@
+"""Labels and outputs of the command line."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from coview import Views
+from coview.cli.inputs import read_labels
+from coview.cli.outputs import write_table
+from coview.io.tables import read_columns
+
+X = Views(words=np.eye(3), ids=["a", "b", "c"])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "labels"),
+    [
+        ("y.csv", "label\n3\n1\n2\n", [3, 1, 2]),
+        ("y.csv", "3\n1\n2\n", [3, 1, 2]),
+        ("y.txt", "cat\ndog\ncat\n", ["cat", "dog", "cat"]),
+        ("y.csv", "cat\n\ndog\n", ["cat", None, "dog"]),
+        ("y.csv", "id,label\nc,1\na,2\n", [2, None, 1]),
+        ("y.tsv", "id\tlabel\nc\tx\na\ty\nb\tz\n", ["y", "z", "x"]),
+        ("y.jsonl", '{"label": 1}\n{"label": null}\n{"label": 2}\n', [1, None, 2]),
+    ],
+)
+def test_labels_come_from_one_column_or_by_id(tmp_path, name, text, labels):
+    (tmp_path / name).write_text(text)
+    found = read_labels(str(tmp_path / name), X)
+    assert found.tolist() == labels
+
+
+def test_labels_of_an_array(tmp_path):
+    np.save(tmp_path / "y.npy", np.array([2, -1, 0]))
+    assert read_labels(str(tmp_path / "y.npy"), X).tolist() == [2, -1, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [("1\n2\n", "2 labels"), ("id,label\nx,1\ny,2\n", "none of the objects"), ("a,b,c\n1,2,3\n", "3 columns")],
+)
+def test_labels_that_do_not_fit_are_refused(tmp_path, text, sentence):
+    (tmp_path / "y.csv").write_text(text)
+    with pytest.raises(ValueError, match=sentence):
+        read_labels(str(tmp_path / "y.csv"), X)
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "json", "jsonl", "parquet"])
+def test_tables_are_read_as_they_were_written(tmp_path, kind):
+    path = tmp_path / f"t.{kind}"
+    write_table({"id": ["a", "b"], "label": np.array([0, 1]), "p": [0.25, 0.75]}, path)
+    table = read_columns(path)
+    assert [list(table[name]) for name in ("id", "label", "p")] == [["a", "b"], [0, 1], [0.25, 0.75]]
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path):
+    path = tmp_path / "t.json"
+    write_table({"id": ["a"]}, path)
+    with pytest.raises(TypeError):
+        write_table({"id": [object()]}, path)
+    assert json.loads(path.read_text()) == [{"id": "a"}]
+    assert [file.name for file in tmp_path.iterdir()] == ["t.json"]
+
+
+def test_labels_of_a_table_are_joined_by_its_ids(tmp_path):
+    table = {"key": ["a", "b", "c"], "body": ["x", "y", "z"]}
+    (tmp_path / "y.csv").write_text("id,label\nc,C\nb,B\na,A\n")
+    assert read_labels(str(tmp_path / "y.csv"), table, "key").tolist() == ["A", "B", "C"]
+    with pytest.raises(ValueError, match="--id COLUMN"):
+        read_labels(str(tmp_path / "y.csv"), table)
+    with pytest.raises(ValueError, match="have no ids"):
+        read_labels(str(tmp_path / "y.csv"), Views(words=np.eye(3)))

@@ -1,0 +1,98 @@
+"""What the command line says when it refuses names options, not arguments of Python."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from coview import Views, make_topic_views
+from coview.cli import main as cli
+from coview.cli.phrases import in_options
+
+FIT = ["fit", "PLSA", "--set", "n_components=2", "--out", "m.coview"]
+COMMANDS = {
+    "labels that are none": (
+        ["fit", "MultiViewNaiveBayes", "--data", "views", "--labels", "none.txt", "-o", "m.coview"],
+        "--labels has no label",
+    ),
+    "too many clusters": (
+        ["fit", "CCAClustering", "--data", "views", "--set", "n_clusters=99", "-o", "m.coview"],
+        "use --set n_clusters=20.",
+    ),
+    "most clusters": (
+        ["fit", "MultiViewPLSA", "--data", "views", "--set", "n_clusters=99", "-o", "m.coview"],
+        "Use --set n_clusters=20 or fewer",
+    ),
+    "different rows": ([*FIT, "--view", "a=a.npy", "--view", "b=b.npy"], "Give the files an id column"),
+    "negative values": ([*FIT, "--view", "a=negative.npy"], "--step Codebook"),
+    "no number": ([*FIT, "--view", "a=nan.npy"], "leave all cells of a row empty"),
+    "two views in a file": ([*FIT, "--view", "a=two.npz"], "give it alone, by --data"),
+    "text in a matrix": ([*FIT, "--view", "a=text.csv"], "--text NAME=COLUMN"),
+    "no such column": ([*FIT, "--table", "text.csv", "--text", "w=x"], "The table needs the column 'x'"),
+    "numbers for text": ([*FIT, "--table", "text.csv", "--text", "w=year"], "--text needs text"),
+    "no shared names": (
+        ["fit", "CrossModalRetriever", "--data", "views", "--set", "lexical=0.5", "-o", "m.coview"],
+        "use --set lexical=0.",
+    ),
+    "clusters to compare": (["compare", "--data", "views"], "--clusters 7."),
+    "labels to compare": (["compare", "--data", "views", "--task", "few_labels"], "--task few_labels needs --labels"),
+    "label of a stream": (["stream", "rows.jsonl", "--label", "x"], '--label, or say --label ""'),
+    "update of a stream": (["stream", "rows.jsonl", "--label", "kind", "--update", "paper"], "Use --update exact"),
+}
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = make_topic_views(20, {"words": 9, "links": 6}, n_clusters=2, random_state=0).views
+    Views({"words": made["words"], "links": made["links"]}).write("views")
+    np.save("a.npy", np.ones((3, 2)))
+    np.save("b.npy", np.ones((2, 2)))
+    np.save("negative.npy", -np.ones((3, 2)))
+    np.save("nan.npy", np.full((3, 2), np.nan))
+    np.savez("two.npz", a=np.ones((3, 2)), b=np.ones((3, 2)))
+    (tmp_path / "none.txt").write_text("-1\n" * 20)
+    (tmp_path / "text.csv").write_text("id,body,year\na,red fox,1\nb,blue sea,2\n")
+    (tmp_path / "rows.jsonl").write_text('{"words": "a b", "kind": "x"}\n{"words": "b c", "kind": "y"}\n')
+
+
+@pytest.mark.parametrize(("words", "said"), COMMANDS.values(), ids=COMMANDS)
+def test_a_refusal_names_the_option(words, said, files, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["coview", *words])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    error = capsys.readouterr().err
+    assert end.value.code == 2 and said in error, error
+
+
+def test_what_names_no_argument_stays_as_it_is():
+    for sentence in ("View 'y' has 3 features.", "CoPLSA needs at least 2 views, got 1 ('w'). For one view use PLSA."):
+        assert in_options(sentence, "fit") == sentence
+
+
+@pytest.mark.parametrize("name", ["latin.csv", "latin.txt"])
+def test_labels_in_another_encoding_are_told_of(name, files, tmp_path, monkeypatch, capsys):
+    (tmp_path / name).write_text("café\n" * 20, encoding="latin-1")
+    monkeypatch.setattr(sys, "argv", ["coview", *FIT, "--data", "views", "--labels", name])
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert f"{name} is not text in UTF-8" in capsys.readouterr().err
+
+
+def test_a_stream_in_another_encoding_is_told_of(files, tmp_path, monkeypatch, capsys):
+    (tmp_path / "latin.jsonl").write_text('{"words": "café", "label": 1}\n', encoding="latin-1")
+    monkeypatch.setattr(sys, "argv", ["coview", "stream", "latin.jsonl"])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 2 and "latin.jsonl is not text in UTF-8" in capsys.readouterr().err
+
+
+def test_a_model_file_is_no_record_of_a_run(files, tmp_path, monkeypatch, capsys):
+    (tmp_path / "m.coview").write_bytes(bytes(range(256)))
+    monkeypatch.setattr(sys, "argv", ["coview", *FIT, "--data", "views", "--config", "m.coview"])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    error = capsys.readouterr().err
+    assert end.value.code == 2 and "m.coview is no text" in error and "codec" not in error

@@ -1,0 +1,73 @@
+"""`coview report`, as a function and through typer."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from coview import MultiViewPLSA, load, make_topic_views, save
+from coview.cli.report import report, run_report
+
+app = typer.Typer()
+app.command()(report)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("report")
+    data = make_topic_views(n_objects=60, n_clusters=3, random_state=0)
+    save(MultiViewPLSA(3, 4, max_iter=10, random_state=0).fit(data.views), place / "m.coview")
+    data.views.write(place / "views")
+    (place / "y.csv").write_text("label\n" + "\n".join(f"kind {label}" for label in data.target), encoding="utf-8")
+    np.save(place / "view0.npy", data.views["view0"].toarray())
+    return place
+
+
+def coview(*words: object):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def test_it_writes_one_file_and_says_where(folder):
+    out = folder / "out.html"
+    ran = coview(folder / "m.coview", "--data", folder / "views", "--labels", folder / "y.csv", "--out", out)
+    assert ran.exit_code == 0, ran.output
+    assert str(out) in ran.output and "60 objects" in ran.output
+    text = out.read_text(encoding="utf-8")
+    assert "kind 2" in text and "Labels and clusters" in text
+
+
+def test_it_works_from_the_model_alone(folder):
+    ran = coview(folder / "m.coview", "--out", folder / "alone.html", "--title", "A & B")
+    assert ran.exit_code == 0 and "<title>A &amp; B</title>" in (folder / "alone.html").read_text(encoding="utf-8")
+
+
+def test_json_is_what_the_page_says(folder):
+    ran = coview(folder / "m.coview", "--view", f"view0={folder / 'view0.npy'}", "--json")
+    found = json.loads(ran.stdout)
+    assert found["data"]["absent"] == ["view1"]
+    assert f"view0={folder / 'view0.npy'}" in found["reproduce"]["commands"][-1]
+
+
+def test_labels_need_the_objects(folder):
+    with pytest.raises(ValueError, match="--labels needs the objects"):
+        run_report(folder / "m.coview", [], None, None, str(folder / "y.csv"))
+
+
+def test_a_failure_writes_nothing(folder):
+    out = folder / "never.html"
+    ran = coview(folder / "m.coview", "--data", folder / "absent", "--out", out)
+    assert ran.exit_code != 0 and not out.exists()
+
+
+def test_versions_that_the_model_was_saved_with_are_told(folder, monkeypatch):
+    from coview.io import models as persist
+
+    monkeypatch.setattr(persist, "__version__", "9.9.9")
+    found = load(folder / "m.coview")
+    save(found, folder / "later.coview")
+    text = run_report(folder / "later.coview", [], None, None, None).html
+    assert "the model was saved with 9.9.9" in text

@@ -1,0 +1,122 @@
+"""`coview search` as people type it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from coview import CrossModalRetriever, LinkPLSA, make_topic_views, save
+from coview.cli import search as module
+from coview.cli.search import build_demo_retriever, run_search
+
+
+def coview(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "coview", "search", *words]
+    wide = {**os.environ, "COLUMNS": "200"}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=wide)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    data = make_topic_views(60, {"words": 30, "image": 20}, n_clusters=3, random_state=0)
+    names = {"words": [f"word{chr(97 + j % 26)}{chr(97 + j // 26)}" for j in range(28)] + ["w6", "conv2d"]}
+    views = type(data.views)(dict(data.views.items()), feature_names=names)
+    path = tmp_path_factory.mktemp("search") / "r.coview"
+    save(CrossModalRetriever(LinkPLSA(3, random_state=0)).fit(views), path)
+    return path
+
+
+def test_words_find_code_of_the_installed_packages():
+    run = coview("largest eigenvalues of a sparse matrix", "-k", "5", "--why")
+    assert run.returncode == 0, run.stderr
+    assert "scipy.sparse" in run.stdout and "  sparse\n" in run.stdout and "component" not in run.stdout
+
+
+def test_a_saved_retriever_is_searched_as_json(saved):
+    run = coview("wordaa wordba", "--model", str(saved), "--source", "words", "-k", "4", "--json")
+    found = json.loads(run.stdout)
+    assert run.returncode == 0 and run.stderr == ""
+    assert found["indexed"] == 60 and len(found["hits"]) == 4
+    scores = [hit["score"] for hit in found["hits"]]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_what_cannot_be_searched_is_refused(saved, tmp_path):
+    run = coview("zebra", "--model", str(saved), "--source", "words")
+    assert run.returncode == 2 and "Nothing in the query 'zebra'" in run.stderr
+    with pytest.raises(ValueError, match="--source one of words, image"):
+        run_search("wordaa", saved)
+    save(LinkPLSA(3), tmp_path / "m.coview")
+    with pytest.raises(ValueError, match="holds a LinkPLSA"):
+        run_search("wordaa", tmp_path / "m.coview")
+
+
+@pytest.mark.parametrize("query", ["", "  \t"])
+def test_an_empty_query_is_refused_with_a_sentence(query, saved):
+    with pytest.raises(ValueError, match="The query is empty"):
+        run_search(query, saved, "words")
+
+
+def test_words_with_digits_count(saved):
+    by_both = run_search("w6 conv2d,", saved, "words")
+    assert by_both["hits"] != run_search("w6", saved, "words")["hits"]
+    assert run_search("w6 conv2d zebra9", saved, "words")["hits"] == by_both["hits"]
+
+
+def small_corpus(monkeypatch, content_hash="a"):
+    from sklearn.utils import Bunch
+
+    import coview
+
+    data = make_topic_views(80, {"words": 30, "code": 20}, n_clusters=3, random_state=0)
+    names = {view: [f"w{j}" for j in range(width)] for view, width in data.views.n_features.items()}
+    views = type(data.views)(dict(data.views.items()), feature_names=names)
+    monkeypatch.setattr(coview, "load_python_packages", lambda: Bunch(views=views, content_hash=content_hash))
+
+
+def test_the_demo_retriever_is_learned_once(tmp_path, monkeypatch, capsys):
+    small_corpus(monkeypatch)
+    first = build_demo_retriever(cache=tmp_path)
+    assert "Learning" in capsys.readouterr().err
+    monkeypatch.setattr(CrossModalRetriever, "fit", None)
+    again = build_demo_retriever(cache=tmp_path)
+    assert "Learning" not in capsys.readouterr().err
+    assert again.search("w3 w4", "words", k=5)[0] == first.search("w3 w4", "words", k=5)[0]
+
+
+def test_a_damaged_cache_is_made_anew(tmp_path, monkeypatch):
+    small_corpus(monkeypatch)
+    build_demo_retriever(True, tmp_path)
+    (path,) = tmp_path.iterdir()
+    whole = path.read_bytes()
+    for damaged in (whole[: len(whole) // 2], b"", b"x" * 100):
+        path.write_bytes(damaged)
+        assert build_demo_retriever(True, tmp_path).search("w3", "words", k=2).ids.shape == (1, 2)
+        assert len(path.read_bytes()) == len(whole)
+    save(LinkPLSA(3), path)
+    assert isinstance(build_demo_retriever(True, tmp_path), CrossModalRetriever)
+
+
+def test_another_corpus_or_version_has_another_cache(tmp_path, monkeypatch):
+    small_corpus(monkeypatch)
+    build_demo_retriever(True, tmp_path)
+    (first,) = tmp_path.iterdir()
+    small_corpus(monkeypatch, "b")
+    build_demo_retriever(True, tmp_path)
+    (second,) = tmp_path.iterdir()  # the old one went
+    monkeypatch.setattr("coview.__version__", "9.9")
+    assert len({first.stem, second.stem, module._key("b")}) == 3
+
+
+def test_a_cache_that_cannot_be_written_does_no_harm(tmp_path, monkeypatch):
+    small_corpus(monkeypatch)
+    (tmp_path / "file").write_text("no folder")
+    assert build_demo_retriever(True, tmp_path / "file" / "in").search("w3", "words", k=1).ids.shape == (1, 1)
+
+
+def test_help_shows_an_example():
+    assert "coview search" in coview("--help").stdout

@@ -1,0 +1,84 @@
+"""`coview stream` as people type it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from coview import load
+from coview.cli import main as cli
+
+
+def coview(*words: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "coview", "stream", *words]
+    wide = {**os.environ, "COLUMNS": "200"}
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=False, env=wide)
+
+
+@pytest.fixture(scope="module")
+def mail() -> str:
+    rng = np.random.default_rng(0)
+    lines = []
+    for _ in range(150):
+        spam = bool(rng.integers(2))
+        words = " ".join(rng.choice(["win", "now", "cash"] if spam else ["see", "you", "soon"], 4))
+        lines.append(json.dumps({"kind": "spam" if spam else "ham", "text": words, "links": {f"s{int(spam)}": 1}}))
+    return "\n".join(lines) + "\n"
+
+
+def test_a_file_is_streamed_into_a_table_and_a_model(tmp_path, mail):
+    (tmp_path / "mail.jsonl").write_text(mail)
+    names = tmp_path / "model.coview", tmp_path / "said.txt"
+    run = coview(
+        *(str(tmp_path / "mail.jsonl"), "--label", "kind", "--every", "50"),
+        *("--save", str(names[0]), "--predictions", str(names[1])),
+    )
+    assert run.returncode == 0, run.stderr
+    assert "150 rows" in run.stdout and "view difference" in run.stdout and "ham, spam" in run.stdout
+    said = names[1].read_text().split()
+    assert len(said) == 150 and said[-20:] == [json.loads(line)["kind"] for line in mail.splitlines()[-20:]]
+    assert load(names[0]).t_ == 150
+
+
+def test_standard_input_as_json_and_going_on(tmp_path, mail):
+    options = ("-", "--format", "jsonl", "--label", "kind", "--every", "100", "--json")
+    run = coview(*options, "--save", str(tmp_path / "a.coview"), text=mail)
+    lines = [json.loads(line) for line in run.stdout.splitlines()]
+    assert run.returncode == 0, run.stderr
+    assert [line["rounds"] for line in lines] == [100, 150]
+    again = coview(*options, "--model", str(tmp_path / "a.coview"), text=mail)
+    assert json.loads(again.stdout.splitlines()[0])["accuracy"] > lines[0]["accuracy"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("none.jsonl",), "There is no file none.jsonl"),
+        (("-",), "say --format"),
+        (("-", "--format", "xml"), "no known format"),
+        (("-", "--format", "svmlight", "--views", "a=3,b"), "'b' has none"),
+        (("-", "--format", "svmlight", "--views", "a=3,b=x"), "'b' has 'x'"),
+        (("-", "--format", "svmlight", "--views", "a,b"), "how many belong to each of the views a, b"),
+        (("-", "--format", "jsonl", "--update", "fast"), "update must be one of"),
+        (("-", "--format", "jsonl", "--label", "kind"), "no 'kind' in its first 1 rows; there are 'label', 'v'"),
+    ],
+)
+def test_bad_input_ends_with_code_2_and_a_sentence(words, message, monkeypatch, capsys):
+    text = io.TextIOWrapper(io.BytesIO(b'{"label": 1, "v": {"a": 1}}\n'), encoding="utf-8")
+    monkeypatch.setattr(sys, "stdin", text)
+    monkeypatch.setattr(sys, "argv", ["coview", "stream", *words])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    error = capsys.readouterr().err
+    assert end.value.code == 2
+    assert message in error and "Traceback" not in error
+
+
+def test_help_shows_an_example():
+    assert "coview stream mail.jsonl" in coview("--help").stdout

@@ -1,0 +1,200 @@
+"""Co-regularised spectral clustering: its forms, new objects, missing views, and what the pull does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.cluster import KMeans
+
+from coview import CoRegularizedSpectralClustering, Views, clustering_accuracy, make_topic_views
+from coview.clustering.affinity import unit_length
+
+FORMS = ("pairwise", "centroid", "sum", "joined", "stacked")
+
+
+def rings(n: int = 300, seed: int = 0) -> tuple[Views, np.ndarray]:
+    """Two rings, one around the other, in one view; three groups in the other: k-means is lost, graphs are not."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    angle = rng.uniform(0, 2 * np.pi, n)
+    ring = (1 + 3 * y)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]) + 0.1 * rng.normal(size=(n, 2))
+    blobs = 3.0 * y[:, None] + rng.normal(size=(n, 3))
+    return Views(ring=ring, blobs=blobs), y
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_finds_the_groups_and_places_new_objects(form):
+    X, y = rings(600)
+    model = CoRegularizedSpectralClustering(2, form=form, random_state=0).fit(X[:400])
+    assert clustering_accuracy(y[:400], model.labels_) > 0.95
+    assert clustering_accuracy(y[400:], model.predict(X[400:])) > 0.95
+    assert_array_equal(model.predict(X[:400]), model.labels_)
+    for name in X.names:
+        assert clustering_accuracy(y[400:], model.predict(X[400:].select(name))) > 0.85
+
+
+def test_one_view_is_spectral_clustering():
+    X, y = rings()
+    model = CoRegularizedSpectralClustering(2, n_neighbors=10, random_state=0).fit(X["ring"])
+    assert clustering_accuracy(y, model.labels_) > 0.95
+    assert clustering_accuracy(y, KMeans(2, n_init=5, random_state=0).fit(X["ring"]).labels_) < 0.8
+
+
+@pytest.mark.parametrize("form", ["pairwise", "centroid"])
+def test_the_objective_never_falls(form):
+    X, _ = rings()
+    model = CoRegularizedSpectralClustering(2, form=form, weight=0.5, tol=0, max_iter=8, random_state=0).fit(X)
+    history = np.array(model.history_["objective"])
+    assert len(history) == 9
+    assert (np.diff(history) >= -1e-9 * np.abs(history[:-1])).all()
+    assert history[-1] > history[0]
+
+
+def test_the_pull_makes_the_views_agree():
+    rng = np.random.default_rng(0)
+    X = Views(a=rng.normal(size=(200, 3)), b=rng.normal(size=(200, 3)))
+    spans = []
+    for weight in (0.0, 5.0):
+        model = CoRegularizedSpectralClustering(3, form="pairwise", weight=weight, tol=1e-6, random_state=0).fit(X)
+        a, b = (np.linalg.qr(part)[0] for part in np.split(model.embedding_, 2, axis=1))
+        spans.append(np.linalg.norm(a.T @ b))
+    assert spans[1] > spans[0] + 0.2
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_objects_that_lack_a_view_are_placed_by_the_others(form):
+    X, y = rings()
+    present = np.ones((len(X), 2), dtype=bool)
+    present[:60, 0] = False
+    partial = Views(ring=np.where(present[:, :1], X["ring"], 0), blobs=X["blobs"], present=present)
+    model = CoRegularizedSpectralClustering(2, form=form, random_state=0).fit(partial)
+    assert clustering_accuracy(y, model.labels_) > 0.85
+
+
+def test_a_view_of_no_weight_has_no_say():
+    X, y = rings()
+    noise = Views(ring=X["ring"], noise=np.random.default_rng(1).normal(size=(len(X), 3)))
+    model = CoRegularizedSpectralClustering(2, form="sum", view_weights={"noise": 0}, random_state=0).fit(noise)
+    assert clustering_accuracy(y, model.labels_) > 0.95
+
+
+def test_sparse_and_dense_counts_agree():
+    rng = np.random.default_rng(0)
+    y = np.arange(150) % 3
+    counts = rng.poisson(4 * rng.gamma(0.2, size=(3, 40))[y]) * 1.0
+    first, second = (
+        CoRegularizedSpectralClustering(3, random_state=0).fit(Views(words=part)).labels_
+        for part in (counts, sparse.csr_array(counts))
+    )
+    assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"n_clusters": 0}, "n_clusters must be a whole number of at least 1, got 0"),
+        ({"n_clusters": 999}, "n_samples=300 should be >= n_clusters=999"),
+        ({"form": "triple"}, "form must be one of"),
+        ({"weight": -1}, "weight must be a number of at least 0, got -1"),
+        ({"n_neighbors": 0}, "n_neighbors must be a whole number of at least 1, got 0"),
+        ({"metric": "hamming"}, "metric must be one of"),
+        ({"view_weights": {"images": 1}}, "'images'"),
+    ],
+)
+def test_bad_parameters_are_refused(change, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        CoRegularizedSpectralClustering(**change).fit(rings()[0])
+
+
+def test_stacked_has_a_part_for_every_graph_and_each_counts_as_it_should():
+    X, _ = rings()
+    model = CoRegularizedSpectralClustering(2, form="stacked", view_weights={"blobs": 3}, random_state=0).fit(X)
+    parts = np.split(model.embedding_, 4, axis=1)
+    squares = np.array([(part**2).sum(axis=1) for part in parts])
+    assert_allclose(squares, np.array([[1], [3], [2], [2]]) / 8 * np.ones(len(X)))
+    for part, form in ((parts[2], "joined"), (parts[3], "sum")):
+        alone = CoRegularizedSpectralClustering(2, form=form, view_weights={"blobs": 3}, random_state=0).fit(X)
+        shape = unit_length(unit_length(part) / np.maximum(alone.eigenvalues_["all"], 1e-12))
+        assert_allclose(shape, alone.embedding_, atol=1e-6)
+
+
+def test_stacked_withstands_views_of_noise():
+    rng = np.random.default_rng(1)
+    y = np.arange(300) % 3
+    good = 3.0 * np.eye(3)[y] + rng.normal(size=(300, 3))
+    X = Views(good=good, noise=rng.normal(size=(300, 4)), more=rng.normal(size=(300, 4)))
+    found = {
+        form: clustering_accuracy(y, CoRegularizedSpectralClustering(3, form=form, random_state=0).fit(X).labels_)
+        for form in ("stacked", "sum", "centroid")
+    }
+    assert found["stacked"] > max(0.85, found["sum"] + 0.1, found["centroid"] + 0.1)
+
+
+def test_stacked_of_one_view_has_one_part():
+    X, y = rings()
+    model = CoRegularizedSpectralClustering(2, form="stacked", random_state=0).fit(X["ring"])
+    assert model.embedding_.shape == (len(X), 2)
+    assert clustering_accuracy(y, model.labels_) > 0.95
+
+
+def lacking(share: float, n: int = 300) -> tuple[Views, Views, np.ndarray]:
+    """Texts in two views of which a share of the objects lacks one; as they are, and whole."""
+    corpus = make_topic_views(n, n_views=2, n_clusters=3, overlap=0.4, length=30, random_state=3)
+    rng = np.random.default_rng(1)
+    present = np.ones((n, 2), dtype=bool)
+    who = np.flatnonzero(rng.random(n) < share)
+    present[who, rng.integers(0, 2, len(who))] = False
+    rows = {
+        name: sparse.csr_array(part.multiply(present[:, [v]])) for v, (name, part) in enumerate(corpus.views.items())
+    }
+    return Views(rows, present=present), corpus.views, np.asarray(corpus.target)
+
+
+@pytest.mark.parametrize("form", ["pairwise", "centroid", "stacked"])
+def test_clusters_are_not_made_of_what_is_lacking(form):
+    X, whole, y = lacking(0.8)
+    model = CoRegularizedSpectralClustering(3, form=form, random_state=0).fit(X)
+    assert clustering_accuracy(y, model.labels_) > 0.9
+    assert_array_equal(model.predict(X), model.labels_)
+    assert clustering_accuracy(y, model.predict(whole.select("view0"))) > 0.9
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_objects_that_only_have_a_view_of_no_weight_disturb_nobody(form):
+    whole, y = lacking(0)[1:]
+    present = np.ones((len(y), 2), dtype=bool)
+    present[:60, 1] = False
+    rows = {name: sparse.csr_array(part.multiply(present[:, [v]])) for v, (name, part) in enumerate(whole.items())}
+    model = CoRegularizedSpectralClustering(3, form=form, view_weights={"view0": 0}, random_state=0)
+    assert clustering_accuracy(y[60:], model.fit(Views(rows, present=present)).labels_[60:]) > 0.9
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_empty_view_has_no_say(form):
+    rng = np.random.default_rng(0)
+    y = np.arange(450) % 3
+    X = Views(a=4 * np.eye(3)[y] + rng.normal(size=(450, 3)), b=sparse.csr_array((450, 4)))
+    model = CoRegularizedSpectralClustering(3, form=form, random_state=0).fit(X)
+    assert clustering_accuracy(y, model.labels_) > 0.95
+
+
+@pytest.mark.parametrize(("fitted", "later"), [("joined", "stacked"), ("stacked", "joined"), ("sum", "pairwise")])
+def test_what_was_fitted_predicts(fitted, later):
+    X, _ = rings()
+    model = CoRegularizedSpectralClustering(2, form=fitted, random_state=0).fit(X)
+    by_one = model.predict(X.select("blobs"))
+    model.set_params(form=later, view_weights={"nothing": 1}, n_neighbors=3)
+    assert_array_equal(model.predict(X), model.labels_)
+    assert_array_equal(model.predict(X.select("blobs")), by_one)
+
+
+def test_a_model_of_an_older_version_still_predicts():
+    X, _ = rings()
+    model = CoRegularizedSpectralClustering(2, form="sum", n_neighbors=10, random_state=0).fit(X)
+    expected = model.predict(X.select("blobs"))
+    for name in ("form_", "weights_", "part_weights_", "joint_neighbors_"):
+        delattr(model, name)
+    model.n_neighbors_ = 10
+    assert_array_equal(model.predict(X.select("blobs")), expected)

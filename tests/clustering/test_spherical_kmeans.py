@@ -1,0 +1,165 @@
+"""Spherical k-means against plain sweeps, and its starts, batches, views and refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.preprocessing import normalize
+
+from coview import SphericalKMeans, Views, clustering_accuracy
+from coview.clustering.sphere import DenseRows, SparseRows, sphere_sweeps, spread_rows
+from coview.engines.threads import Team
+
+
+def texts(n: int = 240, seed: int = 0, n_clusters: int = 4) -> tuple[sparse.csr_array, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % n_clusters
+    topics = rng.gamma(0.1, size=(n_clusters, 80))
+    topics /= topics.sum(axis=1, keepdims=True)
+    counts = np.vstack([rng.multinomial(40, 0.7 * topics[c] + 0.3 / 80) for c in y])
+    return sparse.csr_array(counts.astype(float)), y
+
+
+def plain(rows: np.ndarray, centres: np.ndarray, sweeps: int) -> tuple[np.ndarray, np.ndarray]:
+    """The textbook's sweeps, with everything computed every time; no cluster may run empty."""
+    for _ in range(sweeps):
+        labels = (rows @ centres.T).argmax(axis=1)
+        centres = normalize(np.vstack([rows[labels == k].sum(axis=0) for k in range(len(centres))]))
+    return (rows @ centres.T).argmax(axis=1), centres
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("dense", [False, True])
+def test_bounds_change_nothing(dense, dtype):
+    X, _ = texts()
+    rows = normalize(X).toarray()
+    labels, centres = plain(rows, rows[:4], 12)
+    given = (X.toarray() if dense else X).astype(dtype)
+    model = SphericalKMeans(4, init=rows[:4], max_iter=12, tol=0).fit(given)
+    assert_array_equal(model.labels_, labels)
+    assert_allclose(model.centroids_["x"], centres, atol=1e-5 if dtype == np.float32 else 1e-12)
+    assert model.centroids_["x"].dtype == dtype
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(0, 10_000), st.integers(2, 6))
+def test_any_start_ends_where_plain_sweeps_end(seed, n_clusters):
+    rng = np.random.default_rng(seed)
+    rows = normalize(rng.random((50, 7)) ** 3)
+    start = rows[rng.choice(50, n_clusters, replace=False)]
+    found = sphere_sweeps(DenseRows(rows), np.ascontiguousarray(start.T), 5, 0.0)
+    wide = sphere_sweeps(SparseRows(sparse.csr_array(rows), Team(1)), np.ascontiguousarray(start.T), 5, 0.0)
+    assert_array_equal(found.labels, wide.labels)
+    assert_array_equal(found.labels, plain(rows, start, 5)[0])
+    assert_allclose(found.objective[-1], np.linalg.norm(found.sums, axis=0).sum())
+
+
+def test_the_objective_is_the_sum_of_cosines_and_never_falls():
+    X, _ = texts()
+    model = SphericalKMeans(4, random_state=0).fit(X)
+    history = np.array(model.history_["objective"])
+    assert (np.diff(history) >= -1e-9 * np.abs(history[:-1])).all()
+    assert_allclose(model.score(X), history[-1], rtol=1e-9)
+    assert_allclose(model.transform(X), normalize(X) @ model.centroids_["x"].T, atol=1e-12)
+
+
+def test_it_finds_the_groups_and_places_new_objects():
+    X, y = texts(400)
+    model = SphericalKMeans(4, random_state=0).fit(X[:300])
+    assert clustering_accuracy(y[:300], model.labels_) > 0.95
+    assert_array_equal(model.predict(X[:300]), model.labels_)
+    assert clustering_accuracy(y[300:], model.predict(X[300:])) > 0.95
+
+
+def test_the_length_of_a_row_does_not_matter():
+    X, _ = texts()
+    scale = np.random.default_rng(0).uniform(0.1, 9, X.shape[0])
+    scaled = sparse.csr_array(X.multiply(scale[:, None]))
+    first, second = (SphericalKMeans(4, random_state=0).fit(part).labels_ for part in (X, scaled))
+    assert_array_equal(first, second)
+
+
+def test_threads_change_nothing():
+    X, _ = texts(3000)
+    first, second = (SphericalKMeans(4, n_init=2, n_jobs=jobs, random_state=0).fit(X) for jobs in (1, 3))
+    assert_array_equal(first.labels_, second.labels_)
+    assert_array_equal(first.centroids_["x"], second.centroids_["x"])
+
+
+def test_starts_are_spread():
+    """Of three tight groups, one of them small, k-means++ takes one object each nearly always."""
+    rows = DenseRows(np.repeat(np.eye(3), [60, 60, 3], axis=0))
+    hits = [set(spread_rows(rows, 3, np.random.default_rng(seed)).tolist()) for seed in range(20)]
+    assert all(len({int(rows.matrix[i].argmax()) for i in chosen}) == 3 for chosen in hits)
+
+
+def test_more_starts_are_no_worse():
+    X, _ = texts(seed=3, n_clusters=8)
+    one, ten = (SphericalKMeans(8, n_init=n, init="random", random_state=0).fit(X) for n in (1, 10))
+    assert ten.history_["objective"][-1] >= one.history_["objective"][-1]
+
+
+def test_no_cluster_stays_empty():
+    X = np.vstack([np.eye(4), np.eye(4)])
+    model = SphericalKMeans(3, init=np.array([[1.0, 0, 0, 0]] * 3)).fit(X)
+    assert len(np.unique(model.labels_)) == 3
+
+
+def test_fewer_different_objects_than_clusters():
+    model = SphericalKMeans(3, random_state=0).fit(np.ones((5, 2)))
+    assert set(model.labels_) <= {0, 1, 2}
+
+
+def test_batches_learn_what_a_fit_learns():
+    X, y = texts(1200)
+    model = SphericalKMeans(4, random_state=0)
+    for start in range(0, 1200, 300):
+        model.partial_fit(X[start : start + 300])
+    assert clustering_accuracy(y, model.predict(X)) > 0.95
+    assert_allclose(np.linalg.norm(model.centroids_["x"], axis=1), 1)
+
+
+def test_a_batch_goes_on_from_a_fit():
+    X, _ = texts()
+    model = SphericalKMeans(4, random_state=0).fit(X)
+    before = {name: part.copy() for name, part in model.centroid_sums_.items()}
+    model.partial_fit(X[:10])
+    added = np.zeros_like(before["x"])
+    np.add.at(added, model.labels_, normalize(X[:10]).toarray())
+    assert_allclose(model.centroid_sums_["x"], before["x"] + added, atol=1e-9)
+
+
+def test_views_count_alike_and_one_is_enough_to_place():
+    X, y = texts()
+    both = Views(words=X, more=1000 * texts(seed=5)[0])
+    model = SphericalKMeans(4, random_state=0).fit(both)
+    assert_allclose(sum((part**2).sum(axis=1) for part in model.centroids_.values()), np.ones(4), atol=1e-12)
+    for name in both.names:
+        assert clustering_accuracy(y, model.predict(both.select(name))) > 0.95
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"n_clusters": 0}, "n_clusters must be a whole number of at least 1, got 0"),
+        ({"n_clusters": 999}, "n_samples=240 should be >= n_clusters=999"),
+        ({"tol": -1}, "tol must be a number of at least 0, got -1"),
+        ({"init": "best"}, "init must be one of 'k-means\\+\\+', 'random', got 'best'"),
+        ({"init": np.eye(3)}, "init of view 'x' must have shape"),
+        ({"init": {"links": np.eye(3)}}, "init has no centroids of view 'x'"),
+    ],
+)
+def test_bad_parameters_are_refused(change, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        SphericalKMeans(**change).fit(texts()[0])
+
+
+def test_a_batch_needs_all_views():
+    X, _ = texts()
+    model = SphericalKMeans(2, random_state=0).partial_fit(Views(a=X, b=X))
+    with pytest.raises(ValueError, match="partial_fit needs all views, 'a', 'b'; got only 'a'"):
+        model.partial_fit(Views(a=X))

@@ -1,0 +1,235 @@
+"""The Dask engine: the single-machine fit, on a cluster, also when workers die."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+distributed = pytest.importorskip("distributed", reason="distributed is not installed: the Dask engine is not checked")
+
+import dask.array as da  # noqa: E402
+
+from coview import (  # noqa: E402
+    PLSA,
+    DualPLSA,
+    LazyViews,
+    LinkPLSA,
+    MultiViewPLSA,
+    MultiViewPLSAClassifier,
+    Views,
+    load,
+    make_topic_views,
+    read_views,
+    save,
+    write_shards,
+)
+from coview.engines.dask.engine import DaskEngine  # noqa: E402
+from coview.engines.dask.recipes import Begin, Stepped, length  # noqa: E402
+from coview.exceptions import EngineError, ViewsError  # noqa: E402
+
+DATA = make_topic_views(n_objects=600, n_clusters=3, random_state=0)
+X = DATA.views
+Y = np.where(np.arange(600) < 30, DATA.target, -1)
+SETTINGS = {"max_iter": 6, "tol": 0, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def threads():
+    """A cluster of two workers in this process: quick to start."""
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def processes():
+    """A cluster of two worker processes, which can be killed."""
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+MODELS = [
+    PLSA(4, **SETTINGS),
+    PLSA(4, acceleration="squarem", **SETTINGS),
+    LinkPLSA(4, **SETTINGS),
+    DualPLSA(3, 5, init="random", **SETTINGS),
+    MultiViewPLSA(3, 5, init="random", **SETTINGS),
+    MultiViewPLSAClassifier(5, **SETTINGS),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda m: f"{type(m).__name__}-{m.acceleration}")
+def test_a_fit_on_a_cluster_is_the_fit_on_one_machine(model, threads):
+    here = clone(model).fit(X, Y)
+    there = clone(model).set_params(engine=DaskEngine(threads)).fit(LazyViews.from_views(X, 170), Y)
+    assert_allclose(there.history_["objective"], here.history_["objective"], rtol=1e-10)
+    found = getattr(there, model._mixture)
+    assert isinstance(found, da.Array)  # stays on the cluster until asked for
+    assert_allclose(np.asarray(found), getattr(here, model._mixture), rtol=1e-6, atol=1e-9)
+    for view, topics in here.topic_feature_.items():
+        assert_allclose(there.topic_feature_[view], topics, rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize("rows", [600, 199, 50])
+def test_float32_fits_do_not_depend_on_the_parts(rows, threads):
+    single = X.map(lambda matrix: matrix.astype(np.float32))
+    here = PLSA(4, **SETTINGS).fit(single)
+    there = PLSA(4, engine=DaskEngine(threads), **SETTINGS).fit(LazyViews.from_views(single, rows))
+    assert_allclose(there.history_["objective"], here.history_["objective"], rtol=1e-6)
+
+
+def test_dask_arrays_call_for_the_cluster_and_get_lazy_answers(threads):
+    arrays = {name: da.from_array(matrix.toarray(), chunks=(200, -1)) for name, matrix in X.items()}
+    model = MultiViewPLSAClassifier(5, **SETTINGS).fit(arrays, Y)
+    assert isinstance(model.doc_cluster_, da.Array)
+    assert isinstance(model.labels_, da.Array)
+    expected = MultiViewPLSAClassifier(5, **SETTINGS).fit(X, Y)
+    assert_array_equal(np.asarray(model.labels_), expected.labels_)
+    for name in ("predict", "predict_proba", "transform"):
+        found = getattr(model, name)(arrays)
+        assert isinstance(found, da.Array)
+        assert found.chunks[0] == (200, 200, 200)
+        assert_allclose(found.compute(), getattr(expected, name)(X), rtol=1e-6, atol=1e-9)
+    assert PLSA(3, **SETTINGS).fit(arrays).score(arrays) == pytest.approx(PLSA(3, **SETTINGS).fit(X).score(X))
+
+
+def test_views_in_memory_go_to_the_cluster_when_asked(threads):
+    model = PLSA(4, engine="dask", **SETTINGS).fit(X)
+    assert_allclose(np.asarray(model.doc_topic_), PLSA(4, **SETTINGS).fit(X).doc_topic_, rtol=1e-6, atol=1e-9)
+
+
+def test_a_sharded_folder_is_read_by_the_workers(threads, tmp_path):
+    write_shards(X, tmp_path / "shards", rows_per_shard=250)
+    model = LinkPLSA(4, engine=DaskEngine(threads), **SETTINGS).fit(read_views(tmp_path / "shards"))
+    assert_allclose(model.history_["objective"], LinkPLSA(4, **SETTINGS).fit(X).history_["objective"], rtol=1e-10)
+
+
+def test_a_model_fitted_on_a_cluster_is_saved_whole(threads, tmp_path):
+    model = MultiViewPLSA(3, 5, init="random", engine=DaskEngine(threads), **SETTINGS).fit(X)
+    save(model, tmp_path / "m.coview")
+    again = load(tmp_path / "m.coview")
+    assert_array_equal(again.doc_cluster_, np.asarray(model.doc_cluster_))
+    assert_array_equal(again.labels_, np.asarray(model.labels_))
+
+
+def test_a_lost_scheduler_is_survived_by_the_checkpoint(threads, tmp_path):
+    path = tmp_path / "fit.checkpoint"
+    straight = PLSA(4, **SETTINGS).fit(X)
+
+    def fail(sweep):
+        if sweep.number == 4:
+            raise ConnectionError("the scheduler is gone")
+
+    settings = {"checkpoint": path, "checkpoint_every": 2, **SETTINGS}
+    lazy = LazyViews.from_views(X, 170)
+    with pytest.raises(ConnectionError):
+        PLSA(4, engine=DaskEngine(threads), callbacks=[fail], **settings).fit(lazy)
+    resumed = PLSA(4, engine=DaskEngine(threads), **settings).fit(lazy)
+    assert resumed.n_iter_ == 6
+    assert_allclose(resumed.history_["objective"], straight.history_["objective"], rtol=1e-10)
+
+
+@pytest.mark.parametrize(("copies", "acceleration"), [(False, None), (True, "squarem")], ids=["replayed", "copied"])
+def test_a_killed_worker_changes_nothing(copies, acceleration, processes, tmp_path):
+    processes.wait_for_workers(2)
+    settings = {"max_iter": 12, "tol": 0, "random_state": 0, "acceleration": acceleration}
+    killed = []
+
+    def kill(sweep):
+        if sweep.number == 7 and not killed:
+            killed.append(min(processes.run(os.getpid).values()))
+            os.kill(killed[0], signal.SIGKILL)
+
+    engine = DaskEngine(processes, folder=tmp_path if copies else None, store_every=3)
+    model = PLSA(4, engine=engine, callbacks=[kill], **settings).fit(LazyViews.from_views(X, 100))
+    assert killed
+    expected = PLSA(4, **settings).fit(X)
+    assert_allclose(model.history_["objective"], expected.history_["objective"], rtol=1e-9)
+    assert_allclose(np.asarray(model.doc_topic_), expected.doc_topic_, rtol=1e-6, atol=1e-9)
+    for _ in range(50):  # the nanny brings a new one
+        if len(processes.scheduler_info()["workers"]) == 2:
+            break
+        time.sleep(0.1)
+
+
+def test_bad_rows_on_a_worker_are_told_of_by_name(threads):
+    bad = X["view0"].toarray()
+    bad[500, 1] = -2
+    lazy = LazyViews.from_views(Views(view0=bad), 200)
+    with pytest.raises(ViewsError, match="View 'view0' has negative values"):
+        PLSA(3, engine=DaskEngine(threads), **SETTINGS).fit(lazy)
+
+
+def test_settings_are_checked():
+    with pytest.raises(EngineError, match="worker_engine"):
+        DaskEngine(worker_engine="abacus")
+    with pytest.raises(EngineError, match="store_every"):
+        DaskEngine(store_every=0)
+
+
+def test_the_length_of_a_recipe_counts_its_steps():
+    start = Begin(None, 0)
+    assert length(Stepped(Stepped(start, None), None)) == 2
+
+
+def test_row_states_are_cut_as_the_blocks_are(threads):
+    """A state of one cut meets blocks of another: cut anew, never cut off."""
+    from coview.engines.dask import work
+
+    part = work.prepare(X, 0, {}, _Gate(), "reference", 4, 100.0)
+    halves = [{"mixture": np.full((300, 4), b, dtype=float)} for b in range(2)]
+    (whole,) = work._fitted(part, halves, work._engine("reference"))
+    assert whole["mixture"].shape == (600, 4)
+    assert_array_equal(whole["mixture"][[0, 299, 300, 599], 0], [0, 0, 1, 1])
+
+
+class _Gate:
+    dtype = np.dtype(float)
+
+    def __call__(self, views):
+        return views
+
+
+def test_an_engine_with_a_client_can_be_cloned(threads):
+    model = PLSA(4, engine=DaskEngine(threads), **SETTINGS)
+    assert clone(model).engine is model.engine
+
+
+def test_a_pickled_engine_leaves_the_cluster_behind(threads):
+    engine = DaskEngine(threads, worker_engine="reference", folder="/shared", store_every=3)
+    back = pickle.loads(pickle.dumps(engine))
+    assert back.client is None
+    assert (back.worker_engine, back.folder, back.store_every) == ("reference", "/shared", 3)
+
+
+def test_what_was_made_on_the_way_is_not_made_again(threads):
+    from coview.engines.dask.recipes import Combined
+
+    holder = DaskEngine(threads).hold(X, 4, {}, _Gate(), 100.0)
+    calls = []
+    holder._submit = lambda i, function, *args: calls.append(function) or len(calls)
+    holder._send = lambda tree: None
+
+    class Kept:
+        def get(self):
+            return {}
+
+    state = Begin(Kept(), 0)
+    for _ in range(8):  # cycles of SQUAREM: each combines three states of the one before
+        one = Stepped(state, Kept())
+        two = Stepped(one, Kept())
+        state = Combined(None, (state, one, two))
+    holder._made(state, 0, {}, {})
+    assert len(calls) == 1 + 8 * 3

@@ -1,0 +1,211 @@
+"""Fits of lazy rows: the same as in memory, within a limit."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+from coview import (
+    PLSA,
+    DualPLSA,
+    LazyViews,
+    LinkPLSA,
+    MultiViewPLSA,
+    MultiViewPLSAClassifier,
+    Views,
+    load,
+    make_topic_views,
+    read_views,
+    save,
+    write_shards,
+)
+from coview.classification.naive_bayes import MultiViewNaiveBayes
+from coview.engines.cpu import CpuEngine
+from coview.engines.disk import OnDisk
+from coview.engines.disk_store import Shelf
+from coview.engines.memory import bytes_of, resident
+from coview.exceptions import EngineError, ViewsError
+
+DATA = make_topic_views(n_objects=700, n_clusters=3, random_state=0)
+Y = np.where(np.arange(700) < 30, DATA.target, -1)
+MODELS = [
+    PLSA(4, max_iter=8, tol=0, random_state=0),
+    PLSA(4, max_iter=9, tol=0, acceleration="squarem", random_state=0),
+    LinkPLSA(4, max_iter=8, tol=0, random_state=0),
+    DualPLSA(3, 5, init="random", max_iter=8, tol=0, random_state=0),
+    MultiViewPLSA(3, 5, init="random", max_iter=8, tol=0, random_state=0),
+    MultiViewPLSAClassifier(5, max_iter=8, tol=0, random_state=0),
+]
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(CpuEngine, "block_rows", lambda self, *_: 150)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda m: f"{type(m).__name__}-{m.acceleration}")
+def test_a_fit_from_disk_is_the_fit_in_memory_to_the_last_bit(model, small_blocks, tmp_path):
+    write_shards(DATA.views, tmp_path / "shards", rows_per_shard=260)
+    lazy = read_views(tmp_path / "shards")
+    assert isinstance(lazy, LazyViews)
+    inside, outside = clone(model).fit(DATA.views, Y), clone(model).fit(lazy, Y)
+    assert_array_equal(outside.history_["objective"], inside.history_["objective"])
+    assert_array_equal(getattr(outside, model._mixture), getattr(inside, model._mixture))
+    for view, topics in inside.topic_feature_.items():
+        assert_array_equal(outside.topic_feature_[view], topics)
+
+
+def test_answers_about_lazy_rows_are_those_about_rows_in_memory():
+    lazy = LazyViews.from_views(DATA.views, 130)
+    model = MultiViewPLSAClassifier(5, max_iter=5, random_state=0).fit(DATA.views, Y)
+    assert_array_equal(model.predict_proba(lazy), model.predict_proba(DATA.views))
+    assert_array_equal(model.predict(lazy), model.predict(DATA.views))
+    topics = PLSA(4, max_iter=5, random_state=0).fit(DATA.views)
+    assert topics.score(lazy) == pytest.approx(topics.score(DATA.views), rel=1e-12)
+
+
+def test_consensus_of_a_sample_starts_a_clustering_of_lazy_rows():
+    from coview import clustering_accuracy
+
+    model = MultiViewPLSA(3, 6, random_state=0).fit(LazyViews.from_views(DATA.views, 130))
+    assert clustering_accuracy(DATA.target, np.asarray(model.labels_)) > 0.95
+
+
+def test_every_part_of_lazy_rows_is_a_minibatch():
+    lazy = LazyViews.from_views(DATA.views, 350)
+    whole = PLSA(4, random_state=0).partial_fit(lazy)
+    one_by_one = PLSA(4, random_state=0).partial_fit(DATA.views[:350]).partial_fit(DATA.views[350:])
+    assert whole.n_batches_ == 2
+    for view, topics in one_by_one.topic_feature_.items():
+        assert_allclose(whole.topic_feature_[view], topics)
+    labelled = MultiViewPLSAClassifier(5, random_state=0).partial_fit(lazy, Y, classes=[0, 1, 2])
+    assert np.mean(labelled.predict(DATA.views) == DATA.target) > 0.9
+
+
+def test_a_saved_model_holds_what_was_on_disk(tmp_path, small_blocks):
+    model = PLSA(4, max_iter=4, random_state=0).fit(LazyViews.from_views(DATA.views, 130))
+    save(model, tmp_path / "m.coview")
+    assert_array_equal(load(tmp_path / "m.coview").doc_topic_, model.doc_topic_)
+
+
+def test_a_fit_from_disk_resumes_from_its_checkpoint(tmp_path, small_blocks):
+    lazy = LazyViews.from_views(DATA.views, 130)
+    settings = {"tol": 0, "random_state": 0}
+    straight = PLSA(4, max_iter=8, **settings).fit(lazy)
+    path = tmp_path / "fit.checkpoint"
+
+    def fail(sweep):
+        if sweep.number == 5:
+            raise RuntimeError("lost")
+
+    with pytest.raises(RuntimeError, match="lost"):
+        PLSA(4, max_iter=8, checkpoint=path, checkpoint_every=2, callbacks=[fail], **settings).fit(lazy)
+    assert path.exists()
+    resumed = PLSA(4, max_iter=8, checkpoint=path, checkpoint_every=2, **settings).fit(lazy)
+    assert_array_equal(resumed.doc_topic_, straight.doc_topic_)
+
+
+def test_negative_values_are_refused_by_name_when_their_rows_are_read():
+    bad = DATA.views["view0"].toarray()
+    bad[600, 2] = -3
+    lazy = LazyViews.from_views(Views(view0=bad, view1=DATA.views["view1"]), 130)
+    with pytest.raises(ViewsError, match=r"View 'view0' has negative values \(minimum -3\), but PLSA models counts"):
+        PLSA(4, max_iter=3).fit(lazy)
+
+
+def test_who_needs_rows_in_memory_says_so():
+    with pytest.raises(ViewsError, match=r"MultiViewNaiveBayes needs its rows in memory.*X.collect\(\)"):
+        MultiViewNaiveBayes().fit(LazyViews.from_views(DATA.views, 130), DATA.target)
+    with pytest.raises(ViewsError, match="nndsvd"):
+        PLSA(3, init="nndsvd").fit(LazyViews.from_views(DATA.views, 130))
+
+
+def test_a_limit_makes_blocks_smaller():
+    lazy = LazyViews.from_views(DATA.views, 700)
+    row = sum(lazy.nbytes) / 700
+    room = int(resident() + 4 * 4 * 8 * lazy.shape[1] + 100 * (4 * row + 6 * 4 * 8) / 0.8)
+    engine = CpuEngine(memory_limit=room)
+    holder = OnDisk(lazy, engine, 4, {}, _Gate(), row)
+    sizes = np.diff([0, *holder.stops])
+    assert sizes.max() <= 110
+    assert sizes.sum() == 700
+    model = PLSA(4, max_iter=3, tol=0, random_state=0, engine=engine).fit(lazy)
+    assert_allclose(model.doc_topic_, PLSA(4, max_iter=3, tol=0, random_state=0).fit(lazy).doc_topic_)
+
+
+class _Gate:
+    dtype = np.dtype(np.float64)
+
+    def __call__(self, views):
+        return views
+
+
+def test_a_limit_that_cannot_be_kept_is_refused_with_figures():
+    lazy = LazyViews.from_views(DATA.views, 130)
+    with pytest.raises(EngineError, match=r"memory_limit=10 MB is too small: .* Allow at least"):
+        PLSA(4, engine=CpuEngine(memory_limit="10 MB")).fit(lazy)
+
+
+@pytest.mark.parametrize(("said", "meant"), [("2 GB", 2 * 10**9), ("1.5MiB", 1.5 * 2**20), (77, 77), ("5", 5)])
+def test_amounts_of_memory(said, meant):
+    assert bytes_of(said) == meant
+
+
+@pytest.mark.parametrize("said", ["", "2 apples", -1, 0, None, True, "-3 GB"])
+def test_other_amounts_are_refused(said):
+    with pytest.raises(EngineError, match="memory_limit"):
+        bytes_of(said)
+
+
+def test_files_on_a_shelf_go_when_nobody_holds_them():
+    shelf = Shelf()
+    stored = shelf.put({"a": np.ones(3), "b": [np.zeros(2)]})
+    assert len(list(shelf.folder.iterdir())) == 2
+    assert_array_equal(stored.get()["b"][0], np.zeros(2))
+    del stored
+    assert not list(shelf.folder.iterdir())
+    folder = shelf.folder
+    del shelf
+    assert not folder.exists()
+
+
+def test_the_limit_holds_while_fitting_more_than_it(tmp_path):
+    """A data set of three times the limit's room is fitted within 1.2 times the limit."""
+    code = f"""
+import numpy as np
+from scipy import sparse
+from coview import PLSA, Views, read_views, write_shards
+from coview.engines.cpu import CpuEngine
+from coview.engines.memory import resident
+from pathlib import Path
+
+def stream():
+    rng = np.random.default_rng(0)
+    for _ in range(12):
+        columns = rng.integers(0, 3000, (10_000, 60))
+        indptr = np.arange(0, 600_001, 60)
+        X = sparse.csr_array((np.ones(600_000, np.float32), np.sort(columns, axis=1).ravel(), indptr), (10_000, 3000))
+        X.sum_duplicates()
+        yield Views(x=X)
+
+write_shards(stream(), {str(tmp_path / "shards")!r}, rows_per_shard=10_000)
+X = read_views({str(tmp_path / "shards")!r})
+PLSA(8, max_iter=1, random_state=0).fit(X[:500])
+taken = resident()
+room = sum(X.nbytes) // 3
+Path("/proc/self/clear_refs").write_text("5")
+PLSA(8, max_iter=2, tol=0, random_state=0, engine=CpuEngine(memory_limit=taken + room)).fit(X)
+peak = next(int(line.split()[1]) for line in Path("/proc/self/status").read_text().splitlines() if "VmHWM" in line)
+print(peak * 1024, taken + room, sum(X.nbytes))
+"""
+    if not sys.platform.startswith("linux"):
+        pytest.skip("there is no /proc here to read the peak of memory from: it is not checked")
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    peak, limit, size = map(int, run.stdout.split())
+    assert size >= 50_000_000
+    assert peak <= 1.2 * limit

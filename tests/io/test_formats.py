@@ -1,0 +1,340 @@
+"""Each file format: what it holds comes in, and a bad file is refused with a sentence that names it."""
+
+from __future__ import annotations
+
+import builtins
+import pickle
+import re
+import warnings
+
+import anndata
+import mudata
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import io, sparse
+from sklearn.datasets import dump_svmlight_file
+
+from coview.exceptions import CoviewError, DataFileError, ViewsError
+from coview.io import delimited
+from coview.io.formats import EXTENSIONS
+from coview.io.views_files import read_views
+
+WORDS = np.array([[1, 0, 2], [0, 3, 0]])
+
+
+def read(path):
+    return read_views({"v": path})
+
+
+# -- arrays
+
+
+@pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.csr_array, sparse.csc_array, sparse.coo_array])
+@pytest.mark.parametrize("compressed", [True, False])
+def test_npz_of_scipy(tmp_path, make, compressed):
+    sparse.save_npz(tmp_path / "v.npz", make(WORDS), compressed=compressed)
+    np.testing.assert_array_equal(read(tmp_path / "v.npz")["v"].toarray(), WORDS)
+
+
+def test_npz_of_one_array(tmp_path):
+    np.savez_compressed(tmp_path / "v.npz", WORDS)
+    np.testing.assert_array_equal(read(tmp_path / "v.npz")["v"], WORDS)
+
+
+@pytest.mark.parametrize("with_shape", [True, False])
+def test_npz_of_csr_parts(tmp_path, with_shape):
+    csr = sparse.csr_array(WORDS)
+    parts = {"data": csr.data, "indices": csr.indices, "indptr": csr.indptr}
+    np.savez(tmp_path / "v.npz", **parts, **({"shape": csr.shape} if with_shape else {}))
+    np.testing.assert_array_equal(read(tmp_path / "v.npz")["v"].toarray(), WORDS)
+
+
+@pytest.mark.parametrize("form", [{}, {"format": b"csr"}], ids=["parts", "scipy"])
+def test_npz_with_indices_out_of_range_is_refused(tmp_path, form):
+    np.savez(tmp_path / "v.npz", data=np.ones(1), indices=np.array([9]), indptr=np.array([0, 1]), shape=(1, 3), **form)
+    with pytest.raises(DataFileError, match=r"v\.npz cannot be read"):
+        read(tmp_path / "v.npz")
+
+
+def test_npy_keeps_float32(tmp_path):
+    np.save(tmp_path / "v.npy", WORDS.astype(np.float32))
+    assert read(tmp_path / "v.npy")["v"].dtype == np.float32
+
+
+class Bomb:
+    """Unpickling it would raise."""
+
+    def __reduce__(self):
+        return (exec, ("raise SystemExit('a pickle was executed')",))
+
+
+@pytest.mark.parametrize("name", ["v.npy", "v.npz"])
+def test_pickles_are_never_executed(tmp_path, name):
+    array = np.array([[Bomb()]], dtype=object)
+    (np.save if name.endswith("npy") else np.savez)(tmp_path / name, array, allow_pickle=True)
+    with pytest.raises(DataFileError, match=name):
+        read(tmp_path / name)
+    (tmp_path / name).write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(DataFileError, match=name):
+        read(tmp_path / name)
+
+
+@pytest.mark.parametrize("kind", ["sparse", "pattern", "dense"])
+def test_mtx(tmp_path, kind):
+    if kind == "pattern":
+        (tmp_path / "v.mtx").write_text(
+            "%%MatrixMarket matrix coordinate pattern general\n2 3 3\n1 1\n1 3\n2 2\n",
+        )
+        expected = (WORDS > 0).astype(int)
+    else:
+        io.mmwrite(tmp_path / "v.mtx", sparse.coo_array(WORDS) if kind == "sparse" else WORDS)
+        expected = WORDS
+    found = read(tmp_path / "v.mtx")["v"]
+    assert sparse.issparse(found) == (kind != "dense")
+    np.testing.assert_array_equal(found.toarray() if kind != "dense" else found, expected)
+
+
+def test_svmlight_leaves_labels_out(tmp_path):
+    dump_svmlight_file(WORDS, [1, 0], str(tmp_path / "v.svmlight"))
+    np.testing.assert_array_equal(read(tmp_path / "v.svmlight")["v"].toarray(), WORDS)
+
+
+# -- tables
+
+
+@pytest.mark.parametrize(("extension", "tab"), [("csv", ","), ("tsv", "\t"), ("CSV", ",")])
+@pytest.mark.parametrize("mark", ["", "\ufeff"], ids=["plain", "with a byte order mark"])
+def test_delimited_with_ids(tmp_path, extension, tab, mark):
+    path = tmp_path / f"v.{extension}"
+    path.write_text(mark + "\n".join(tab.join(row) for row in (["id", "x", "y"], ["a", "1", "2"], ["b", "3", "4"])))
+    X = read(path)
+    assert (X.ids.tolist(), X["v"].tolist(), X["v"].dtype) == (["a", "b"], [[1, 2], [3, 4]], np.int64)
+    assert X.feature_names["v"].tolist() == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    ("text", "ids", "values"),
+    [
+        ("x,y\n1,2\n3,4\n", None, [[1, 2], [3, 4]]),
+        ("x,y\n1,2.5\n3,4e1\n", None, [[1, 2.5], [3, 40]]),
+        ("x\n1\n1\n", None, [[1], [1]]),
+        ("name,y\nann,2\nbob,4\n", ["ann", "bob"], [[2], [4]]),
+        ("ID,y\n7,2\n9,4\n", [7, 9], [[2], [4]]),
+        ("id,y\n007,2\n9,4\n", ["007", "9"], [[2], [4]]),
+        (",0,1\n5,1,2\n6,3,4\n", [5, 6], [[1, 2], [3, 4]]),
+        ("0,1\n5,6\n", None, [[5, 6]]),
+        ('"x","y, z"\r\n 1 ,2\r\n\r\n', None, [[1, 2]]),
+    ],
+)
+def test_csv_by_example(tmp_path, text, ids, values):
+    (tmp_path / "v.csv").write_bytes(text.encode())
+    X = read(tmp_path / "v.csv")
+    assert X["v"].tolist() == values
+    assert (None if X.ids is None else X.ids.tolist()) == ids
+
+
+def test_csv_matches_pandas_over_many_chunks(tmp_path, monkeypatch):
+    monkeypatch.setattr(delimited, "_CHUNK", 3)
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(10, 4)), columns=list("wxyz"))
+    frame.to_csv(tmp_path / "v.csv", index=False)
+    np.testing.assert_array_equal(read(tmp_path / "v.csv")["v"], frame.to_numpy())
+
+
+def test_rows_without_any_cell_lack_the_view(tmp_path):
+    (tmp_path / "v.csv").write_text("id,x,y\na,1,2\nb,,\n")
+    (tmp_path / "w.csv").write_text("x,y\n1,2\n,\n")
+    for name in ("v.csv", "w.csv"):
+        X = read(tmp_path / name)
+        assert X.present[:, 0].tolist() == [True, False]
+        assert X["v"].tolist() == [[1, 2], [0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "v.csv is empty (0 bytes)"),
+        ("\n\n", "v.csv has no header row: its first line is empty."),
+        ("x,y\n", "v.csv has a header row but no rows below it."),
+        ("1.5,2.5\n1,2\n", "v.csv has no header row: its first line is all numbers."),
+        ("<!DOCTYPE html>\n<html></html>\n", "v.csv is HTML or XML by content ('<!DOCTYPE html>')"),
+        ("x,y\n1,2\n3\n", "v.csv has 1 cells in line 3, but 2 in its header."),
+        ("x,y\n1,2\n3,4,5\n", "v.csv has 3 cells in line 3, but 2 in its header."),
+        ("x,y\n1,2\n\n3,4\n", "v.csv has an empty line (3) between its rows."),
+        ('x,y\n1,"2\n', "v.csv is broken in line 2"),
+        ("x,y\n1,two\n", "v.csv has 'two' in column 'y' of row 0, which is no number."),
+        ("x,y\n1,2\n3,\n", "v.csv has 1 of 2 cells empty in row 1."),
+        ("name,y\nann,2\nann,4\n", "v.csv has 'ann' in column 'name' of row 0, which is no number, and no id either"),
+        ("id\na\nb\n", "v.csv has no column of features beside 'id'."),
+        ("x,y\n1,nan\n", "View 'v' has NaN or infinity"),
+        ("x,y\n1,inf\n", "View 'v' has NaN or infinity"),
+    ],
+)
+def test_bad_csv_is_refused(tmp_path, text, sentence):
+    (tmp_path / "v.csv").write_text(text)
+    with pytest.raises(CoviewError, match=re.escape(sentence)):
+        read(tmp_path / "v.csv")
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path):
+    for name in ("v.csv", "v.tsv", "v.jsonl"):
+        (tmp_path / name).write_bytes(b"x,y\n\xff\xfe\x00,1\n")
+        with pytest.raises(DataFileError, match=name):
+            read(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("columns", "ids", "present"),
+    [
+        ({"x": [1, 2], "y": [0.5, 1.5]}, None, [True, True]),
+        ({"id": [7, 9], "x": [1, 2]}, [7, 9], [True, True]),
+        ({"name": ["a", "b"], "x": [1, 2]}, ["a", "b"], [True, True]),
+        ({"id": ["a", "b"], "x": [1, None], "y": [2, None]}, ["a", "b"], [True, False]),
+    ],
+)
+def test_parquet(tmp_path, columns, ids, present):
+    pl.DataFrame(columns).write_parquet(tmp_path / "v.parquet")
+    X = read(tmp_path / "v.parquet")
+    values = {name: column for name, column in columns.items() if name not in ("id", "name")}
+    assert X.feature_names["v"].tolist() == list(values)
+    np.testing.assert_array_equal(X["v"], np.nan_to_num(np.array(list(values.values()), dtype=float).T))
+    assert X.present[:, 0].tolist() == present
+    assert (None if X.ids is None else X.ids.tolist()) == ids
+
+
+@pytest.mark.parametrize(
+    ("columns", "sentence"),
+    [
+        ({"id": [1, 2]}, "v.parquet has no column of features beside 'id'."),
+        ({"x": [1, 2], "y": [None, 1]}, "v.parquet has 1 of 2 cells empty in row 0."),
+        ({"x": [1, 2], "y": ["a", "a"]}, "View 'v' has column 'y' of type String"),
+        ({"id": ["a", None], "x": [1, 2]}, "v.parquet has ids such as 'a'; ids must be all text or all integers."),
+    ],
+)
+def test_bad_parquet_is_refused(tmp_path, columns, sentence):
+    pl.DataFrame(columns).write_parquet(tmp_path / "v.parquet")
+    with pytest.raises(CoviewError, match=re.escape(sentence)):
+        read(tmp_path / "v.parquet")
+
+
+@pytest.mark.parametrize(
+    ("name", "absent", "sentence"),
+    [
+        ("v.parquet", ("polars", "pyarrow"), 'pip install "coview[parquet]"'),
+        ("v.h5mu", ("mudata",), 'pip install "coview[mudata]"'),
+    ],
+)
+def test_a_format_whose_library_is_absent_says_what_to_install(tmp_path, monkeypatch, name, absent, sentence):
+    real = builtins.__import__
+
+    def without(module, *args, **kwargs):
+        if module.split(".")[0] in absent:
+            raise ImportError(module)
+        return real(module, *args, **kwargs)
+
+    (tmp_path / name).write_bytes(b"anything")
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(DataFileError, match=re.escape(sentence)):
+        read(tmp_path / name)
+
+
+def test_jsonl_is_sparse_with_features_in_order_of_appearance(tmp_path):
+    lines = ['{"id": "p", "sea": 2, "fox": 1}', "{}", '{"fox": 0, "air": 3}']
+    (tmp_path / "v.jsonl").write_text("\n".join(line for line in lines[:1]) + "\n")
+    assert read(tmp_path / "v.jsonl").ids.tolist() == ["p"]
+    (tmp_path / "v.jsonl").write_text("\n".join(['{"sea": 2, "fox": 1}', *lines[1:]]))
+    X = read(tmp_path / "v.jsonl")
+    assert sparse.issparse(X["v"])
+    assert X.feature_names["v"].tolist() == ["sea", "fox", "air"]
+    assert X["v"].toarray().tolist() == [[2, 1, 0], [0, 0, 0], [0, 0, 3]]
+    assert X["v"].dtype == np.int64
+    assert X["v"].nnz == 3
+    assert X.present.all()
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('{"a": 1}\n{"a": ', "v.jsonl has no JSON object in line 2"),
+        ('{"a": 1}\n\n{"a": 2}\n', "v.jsonl has no JSON object in line 2"),
+        ("[1, 2]\n", "v.jsonl has no JSON object in line 1, but list."),
+        ('{"a": "x"}\n', "v.jsonl has 'x' for 'a' in line 1; a number is needed."),
+        ('{"a": null}\n', "v.jsonl has None for 'a' in line 1; a number is needed."),
+        ('{"id": 1, "a": 1}\n{"a": 1}\n', "v.jsonl has an id in 1 of 2 lines."),
+        ('{"id": 1, "a": 1}\n{"id": "b", "a": 1}\n', "ids must be all text or all integers"),
+        ('{"id": 1}\n', "v.jsonl has no feature that is not zero."),
+        ('{"a": NaN}\n', "View 'v' has NaN or infinity"),
+        ("<html>\n", "v.jsonl has no JSON object in line 1"),
+    ],
+)
+def test_bad_jsonl_is_refused(tmp_path, text, sentence):
+    (tmp_path / "v.jsonl").write_text(text)
+    with pytest.raises(CoviewError, match=re.escape(sentence)):
+        read(tmp_path / "v.jsonl")
+
+
+# -- modalities
+
+
+@pytest.fixture
+def h5mu(tmp_path):
+    def annotated(matrix, ids, names):
+        return anndata.AnnData(matrix, obs=pd.DataFrame(index=list(ids)), var=pd.DataFrame(index=list(names)))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        data = mudata.MuData(
+            {
+                "rna": annotated(sparse.csr_matrix(np.eye(3)), "pqr", "uvw"),
+                "protein": annotated(np.ones((2, 2)), "rs", "xy"),
+            }
+        )
+        data.write(tmp_path / "cells.h5mu")
+    return tmp_path / "cells.h5mu"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_h5mu_holds_its_modalities(h5mu):
+    X = read_views(h5mu)
+    assert set(X.names) == {"rna", "protein"}
+    assert sorted(X.ids) == list("pqrs")
+    assert X.feature_names["protein"].tolist() == ["x", "y"]
+    np.testing.assert_array_equal(X.present[:, X.names.index("protein")], np.isin(X.ids, ["r", "s"]))
+    assert X["rna"].sum() == 3
+
+
+# -- any format
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("extension", EXTENSIONS)
+@pytest.mark.parametrize(
+    "content", [b"", b"\x00\x01\x02 rubbish", b"<html><body>404</body></html>\n", b"PK\x03\x04 half"]
+)
+def test_rubbish_is_refused_in_one_sentence_that_names_the_file(tmp_path, extension, content):
+    path = tmp_path / f"bad{extension}"
+    path.write_bytes(content)
+    with pytest.raises(DataFileError) as caught:
+        read_views(path)
+    assert path.name in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("extension", [".npz", ".npy", ".parquet", ".mtx", ".h5mu"])
+def test_truncated_files_are_refused(tmp_path, extension, h5mu):
+    path, big = tmp_path / f"v{extension}", sparse.random(50, 20, 0.5, format="csr", random_state=0)
+    if extension == ".npz":
+        sparse.save_npz(path, big)
+    elif extension == ".npy":
+        np.save(path, big.toarray())
+    elif extension == ".parquet":
+        pl.DataFrame(big.toarray()).write_parquet(path)
+    elif extension == ".mtx":
+        io.mmwrite(path, big)
+    else:
+        path = h5mu
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises((DataFileError, ViewsError), match=path.name):
+        read_views(path)

@@ -1,0 +1,427 @@
+"""Model files: a loaded estimator equals the saved one, what is left out is named, and no file chooses other code."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sklearn
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.cluster import KMeans
+from sklearn.compose import ColumnTransformer
+from sklearn.decomposition import PCA, LatentDirichletAllocation
+from sklearn.ensemble import RandomForestClassifier, VotingClassifier
+from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from coview.exceptions import ModelFileError
+from coview.io.models import load, save
+from coview.utils.archive import write_archive
+
+TEXTS = ["red green blue", "green tea", "blue sea and red sky", "tea at sea"]
+MATRIX = np.random.default_rng(0).random((12, 4))
+LABELS = np.array(["a", "b", "c"] * 4)
+
+
+class Topics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A small estimator with the kinds of parameters and attributes that coview's have."""
+
+    _persist_extra = ("_seen",)
+
+    def __init__(
+        self, n_components=2, *, weights=None, init="random", engine="auto", random_state=None, callbacks=None
+    ):
+        self.n_components = n_components
+        self.weights = weights
+        self.init = init
+        self.engine = engine
+        self.random_state = random_state
+        self.callbacks = callbacks
+
+    def fit(self, X, y=None):
+        self.view_names_ = ("words", "links")
+        self.feature_names_ = {"words": np.array(["a", "b"]), "links": np.array(["c", None], dtype=object)}
+        self.topic_feature_ = {"words": np.asfortranarray(X[:2]), "links": sparse.csr_array(X > 0.5)}
+        self.history_ = {"objective": [float("-inf"), 1.5, np.float64(2.0)]}
+        self.n_features_in_ = X.shape[1]
+        self._n_features_out = self.n_components
+        self._seen = 12
+        self._cache = object()
+        return self
+
+    def transform(self, X):
+        return X @ self.topic_feature_["words"].T
+
+
+class Wrapper(BaseEstimator):
+    def __init__(self, estimator, others=None):
+        self.estimator = estimator
+        self.others = others
+
+    def fit(self, X, y=None):
+        self.estimator_ = clone(self.estimator).fit(X, y)
+        self.all_ = {"one": [self.estimator_], "two": (None, StandardScaler().fit(X))}
+        return self
+
+
+class Outsider(BaseEstimator):
+    pass
+
+
+@pytest.fixture(autouse=True)
+def catalog(monkeypatch):
+    """A catalog that holds the estimators of this file, under names of its own."""
+    classes = {"Topics": Topics, "Wrapper": Wrapper}
+    monkeypatch.setattr("coview.catalog.resolve", classes.__getitem__)
+    monkeypatch.setattr("coview.catalog.name_of", lambda cls: {known: name for name, known in classes.items()}[cls])
+    return classes
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.coview"
+
+
+def round_trip(model, path):
+    save(model, path)
+    return load(path)
+
+
+def assert_same(a, b):
+    assert type(a) is type(b)
+    if isinstance(a, BaseEstimator):
+        assert_same(a.get_params(deep=False), b.get_params(deep=False))
+        kept = {key: value for key, value in vars(a).items() if key != "_cache"}
+        assert_same(kept, vars(b))
+    elif isinstance(a, dict):
+        assert set(a) == set(b)
+        for key in a:
+            assert_same(a[key], b[key])
+    elif isinstance(a, (list, tuple)):
+        assert len(a) == len(b)
+        for one, other in zip(a, b):
+            assert_same(one, other)
+    elif sparse.issparse(a):
+        assert a.dtype == b.dtype
+        assert (a != b).nnz == 0
+    elif isinstance(a, np.ndarray):
+        assert a.dtype == b.dtype
+        np.testing.assert_array_equal(a, b)
+    elif isinstance(a, np.random.RandomState):
+        assert_same(a.get_state(legacy=False), b.get_state(legacy=False))
+    else:
+        assert a == b or (a != a and b != b)
+
+
+# -- estimators of coview
+
+
+def test_a_fitted_model_comes_back_equal(path):
+    model = Topics(3, weights={"words": 1.0, "links": np.float32(2)}, random_state=7).fit(MATRIX)
+    assert_same(model, round_trip(model, path))
+
+
+def test_a_loaded_model_is_fitted_and_transforms_alike(path):
+    model = Topics().fit(MATRIX)
+    again = round_trip(model, path)
+    check_is_fitted(again)
+    np.testing.assert_array_equal(again.transform(MATRIX), model.transform(MATRIX))
+    assert again.get_feature_names_out().tolist() == ["topics0", "topics1"]
+
+
+def test_an_unfitted_model_comes_back_unfitted(path):
+    again = round_trip(Topics(5, weights=[1, 2.0], init={"words": np.eye(2)}), path)
+    assert again.n_components == 5
+    assert_same(again.init, {"words": np.eye(2)})
+    with pytest.raises(NotFittedError):
+        check_is_fitted(again)
+
+
+def test_private_attributes_stay_behind_unless_they_are_listed(path):
+    again = round_trip(Topics().fit(MATRIX), path)
+    assert again._seen == 12
+    assert not hasattr(again, "_cache")
+
+
+def test_set_output_is_kept(path):
+    again = round_trip(Topics().set_output(transform="pandas").fit(MATRIX), path)
+    assert list(again.transform(MATRIX).columns) == ["topics0", "topics1"]
+
+
+def test_a_loaded_model_can_be_cloned_saved_and_loaded_again(path):
+    model = Topics(random_state=3).fit(MATRIX)
+    again = round_trip(round_trip(model, path), path)
+    assert_same(model, again)
+    assert_same(clone(model), clone(again))
+
+
+def test_saving_changes_nothing_and_gives_the_same_bytes(tmp_path):
+    model = Topics(random_state=np.random.RandomState(0)).fit(MATRIX)
+    before = pickle.loads(pickle.dumps({key: value for key, value in vars(model).items() if key != "_cache"}))
+    save(model, tmp_path / "a")
+    save(model, str(tmp_path / "b.any name"))
+    assert_same(before, {key: value for key, value in vars(model).items() if key != "_cache"})
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b.any name").read_bytes()
+
+
+def test_nested_estimators_come_back_wherever_they_are(path):
+    model = Wrapper(Topics(2), others=[Topics(3), {"nb": MultinomialNB(), 4: (Wrapper(None),)}]).fit(MATRIX)
+    again = round_trip(model, path)
+    assert_same(model, again)
+    check_is_fitted(again.estimator_)
+
+
+def test_an_estimator_that_is_shared_stays_equal(path):
+    again = round_trip(Wrapper(Topics()).fit(MATRIX), path)
+    assert again.all_["one"][0].topic_feature_["words"] is again.estimator_.topic_feature_["words"]
+
+
+# -- random states
+
+
+@pytest.mark.parametrize("bits", ["MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"])
+@pytest.mark.parametrize("wrap", [np.random.Generator, np.random.RandomState])
+def test_random_states_go_on_where_they_were(path, bits, wrap):
+    random = wrap(getattr(np.random, bits)(5))
+    random.standard_normal(3)
+    again = round_trip(Topics(random_state=random), path).random_state
+    assert type(again) is wrap
+    np.testing.assert_array_equal(again.standard_normal(50), random.standard_normal(50))
+
+
+def test_generators_spawn_what_they_would_have_spawned(path):
+    random = np.random.default_rng([3, 2**100])
+    random.spawn(2)
+    again = round_trip(Topics(random_state=random), path).random_state
+    assert again.spawn(1)[0].integers(1 << 60) == random.spawn(1)[0].integers(1 << 60)
+
+
+def test_an_unknown_bit_generator_is_refused(path):
+    class PCG65(np.random.PCG64):
+        pass
+
+    with pytest.raises(TypeError, match=r"\['random_state'\] \(numpy.random._generator.Generator\)"):
+        save(Topics(random_state=np.random.Generator(PCG65(1))), path)
+
+
+# -- what is not written
+
+
+class Engine:
+    """Neither callable nor plain, like an engine that holds a client."""
+
+
+@pytest.mark.parametrize(
+    ("params", "names"),
+    [
+        ({"callbacks": [Engine()]}, "Topics.callbacks"),
+        ({"callbacks": print}, "Topics.callbacks"),
+        ({"engine": Engine()}, "Topics.engine"),
+        ({"init": len}, "Topics.init"),
+        ({"init": {"words": [lambda X: X]}}, "Topics.init"),
+        ({"init": Outsider}, "Topics.init"),
+        ({"engine": Engine(), "callbacks": (print,)}, "Topics.callbacks, Topics.engine"),
+    ],
+    ids=["callback", "function", "engine", "init", "inside", "class", "two"],
+)
+def test_functions_callbacks_and_engines_go_back_to_defaults_with_a_warning(path, params, names):
+    with pytest.warns(UserWarning, match=f"save left out {names}:"):
+        save(Topics(4, **params), path)
+    assert_same(load(path), Topics(4))
+
+
+def test_callbacks_set_the_way_of_scikit_learn_are_named(path):
+    model = Topics(4).fit(MATRIX)
+    model._skl_callbacks = [Engine()]
+    with pytest.warns(UserWarning, match=r"save left out Topics\.set_callbacks"):
+        save(model, path)
+    assert not hasattr(load(path), "_skl_callbacks")
+
+
+@pytest.mark.parametrize("params", [{"callbacks": []}, {"callbacks": None}, {"engine": "cpu"}, {"init": Path("a/b")}])
+def test_plain_parameters_give_no_warning(path, params):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert_same(round_trip(Topics(**params), path), Topics(**params))
+
+
+def test_a_function_without_a_default_is_refused(path):
+    with pytest.raises(TypeError, match=r"Wrapper: its parameter 'estimator' is or holds .*no default"):
+        save(Wrapper(print), path)
+
+
+@pytest.mark.parametrize("value", [object(), {1, 2}, b"x"])
+def test_an_attribute_that_cannot_be_written_is_named(path, value):
+    model = Topics().fit(MATRIX)
+    model.history_["extra"] = [value]
+    with pytest.raises(TypeError, match=r"\['history_'\]\['extra'\]\[0\]"):
+        save(model, path)
+
+
+def test_estimators_of_others_are_refused(path):
+    with pytest.raises(TypeError, match="Outsider is neither in the catalog of coview nor"):
+        save(Outsider(), path)
+    with pytest.raises(TypeError, match="save needs an estimator, got dict"):
+        save({"a": 1}, path)
+
+
+def test_a_failed_save_leaves_the_old_file(path):
+    save(Topics(2), path)
+    before = path.read_bytes()
+    with pytest.raises(TypeError):
+        save(Topics(object()), path)
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+# -- estimators of scikit-learn
+
+
+@pytest.mark.parametrize(
+    ("model", "X", "method"),
+    [
+        (CountVectorizer(ngram_range=(1, 2), dtype=np.float32), TEXTS, "transform"),
+        (TfidfVectorizer(stop_words=["and"]), TEXTS, "transform"),
+        (LogisticRegression(class_weight={"a": 1.0, "b": 2.0, "c": 1}), MATRIX, "predict_proba"),
+        (MultinomialNB(), MATRIX, "predict"),
+        (StandardScaler(), MATRIX, "transform"),
+        (PCA(2, random_state=0), MATRIX, "transform"),
+        (KMeans(3, n_init=1, random_state=np.random.RandomState(0)), MATRIX, "predict"),
+        (LatentDirichletAllocation(2, max_iter=2, random_state=0), MATRIX, "transform"),
+        (OneHotEncoder(dtype=np.dtype("f4"), handle_unknown="ignore"), LABELS[:, None].astype(object), "transform"),
+        (make_pipeline(StandardScaler(), LogisticRegression()), MATRIX, "predict_proba"),
+        (make_pipeline(Topics(), Ridge()), MATRIX, "predict"),
+        (ColumnTransformer([("a", StandardScaler(), [0, 1]), ("b", "passthrough", slice(2, 3))]), MATRIX, "transform"),
+        (VotingClassifier([("lr", LogisticRegression()), ("nb", MultinomialNB())]), MATRIX, "predict"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_plain_estimators_of_scikit_learn_work_alike_after_loading(path, model, X, method):
+    y = np.arange(12.0) if isinstance(getattr(model, "_final_estimator", None), Ridge) else LABELS[: len(X)]
+    model = clone(model).fit(X, y)
+    again = round_trip(Wrapper(model), path).estimator
+    assert_same(model.get_params().keys(), again.get_params().keys())
+    assert_same(getattr(model, method)(X), getattr(again, method)(X))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        CountVectorizer(tokenizer=str.split),
+        FunctionTransformer(np.log1p),
+        RandomForestClassifier(2, random_state=0).fit(MATRIX, LABELS),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_other_estimators_of_scikit_learn_are_refused_with_their_place(path, model):
+    with pytest.raises(TypeError, match=r"Cannot store model\['estimator'\]\['params'\]\['estimator'\]"):
+        save(Wrapper(model), path)
+
+
+def test_a_class_that_only_claims_to_be_of_scikit_learn_is_refused(path):
+    fake = type("Ridge", (BaseEstimator,), {"__module__": "sklearn.linear_model"})
+    with pytest.raises(TypeError, match="Ridge is not a public estimator of scikit-learn"):
+        save(fake(), path)
+
+
+def test_another_version_of_scikit_learn_is_mentioned(path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(sklearn, "__version__", "1.5.0")
+        save(MultinomialNB(), path)
+    with pytest.warns(InconsistentVersionWarning, match=r"MultinomialNB from version 1\.5\.0"):
+        load(path)
+
+
+# -- files that are not read
+
+
+def write_model(path, tag, **tree):
+    """A file with correct checksums that `save` would not have written."""
+    write_archive(path, {"estimator": object()}, kind="model", version=1, extend=lambda value, where: (tag, tree))
+
+
+def test_a_class_that_this_coview_lacks_is_refused_with_advice(path, catalog, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("coview.utils.archive.__version__", "7.3")
+        save(Topics(), path)
+    del catalog["Topics"]
+    with pytest.raises(ModelFileError, match=r"model\.coview holds a Topics, .* it needs coview >= 7\.3"):
+        load(path)
+
+
+@pytest.mark.parametrize("name", ["Popen", "subprocess.Popen", "BaseEstimator", "_BaseRidge", "Topics"])
+def test_only_public_estimators_of_scikit_learn_are_made(path, name):
+    write_model(path, "sklearn", **{"class": name}, version=sklearn.__version__, params={}, attributes={})
+    with pytest.raises(ModelFileError, match=f"holds a {name}, which scikit-learn"):
+        load(path)
+
+
+def test_unknown_parameters_are_refused(path):
+    write_model(path, "estimator", **{"class": "Topics"}, params={"n_topics": 3}, attributes={})
+    with pytest.raises(ModelFileError, match=r"parameters that it does not have in coview .*'n_topics'"):
+        load(path)
+
+
+@pytest.mark.parametrize("name", ["transform", "_private", "__class__"])
+def test_attributes_that_are_not_fitted_ones_are_refused(path, name):
+    write_model(path, "estimator", **{"class": "Topics"}, params={}, attributes={name: 1})
+    with pytest.raises(ModelFileError, match=f"attributes of Topics .*'{name}'"):
+        load(path)
+
+
+@pytest.mark.parametrize("tag", ["generator", "random_state", "type", "dtype", "anything"])
+def test_objects_out_of_the_known_set_are_refused(path, tag):
+    state = {"bit_generator": "SystemRandom"}
+    write_model(path, tag, **state, state=state, seeds=None)
+    with pytest.raises(ModelFileError, match=r"model\.coview"):
+        load(path)
+
+
+def test_a_file_without_an_estimator_is_refused(path):
+    write_archive(path, {"estimator": 3}, kind="model", version=1)
+    with pytest.raises(ModelFileError, match="holds no estimator"):
+        load(path)
+
+
+def test_checkpoints_and_newer_files_are_refused(path):
+    write_archive(path, {}, kind="checkpoint", version=1)
+    with pytest.raises(ModelFileError, match="is a checkpoint file"):
+        load(path)
+    write_archive(path, {}, kind="model", version=2)
+    with pytest.raises(ModelFileError, match="reads up to version 1"):
+        load(path)
+
+
+class Bomb:
+    def __init__(self, target):
+        self.target = target
+
+    def __reduce__(self):
+        return os.mkdir, (self.target,)
+
+
+def test_a_pickle_is_refused_and_does_not_run(path, tmp_path):
+    path.write_bytes(pickle.dumps(Bomb(str(tmp_path / "ran"))))
+    with pytest.raises(ModelFileError, match="is not a model file of coview"):
+        load(path)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_truncated_and_altered_model_files_are_refused(path):
+    save(Topics(random_state=0).fit(MATRIX), path)
+    raw = path.read_bytes()
+    for position in range(0, len(raw), 31):
+        for altered in (raw[:position], raw[:position] + bytes([raw[position] ^ 0x04]) + raw[position + 1 :]):
+            path.write_bytes(altered)
+            with pytest.raises(ModelFileError, match=r"model\.coview"):
+                load(path)

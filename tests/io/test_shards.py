@@ -1,0 +1,622 @@
+"""Sharded folders: there and back in every format, mapped and not read, refused with one sentence when damaged."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from coview import Views, as_views, read_views
+from coview.exceptions import DataFileError, ViewsError
+from coview.io import shard_source
+from coview.io.manifest import read_manifest
+from coview.io.shards import open_shards, write_shards
+from coview.views.coerce import is_plain
+from coview.views.lazy import LazyViews
+
+FORMATS = ["npz", "parquet", "zarr"]
+N = 23
+
+
+def views(**options) -> Views:
+    rng = np.random.default_rng(0)
+    words = sparse.random_array((N, 7), density=0.4, format="csr", rng=rng, dtype=np.float32)
+    return Views(words=words, links=rng.random((N, 3)), **options)
+
+
+def need(format: str) -> None:
+    if format == "zarr":
+        pytest.importorskip("zarr", reason="zarr is not installed; Zarr shards are not tested")
+
+
+@pytest.fixture(params=FORMATS)
+def format(request):
+    need(request.param)
+    return request.param
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Three shards of 10, 10 and 3 rows."""
+    write_shards(views(ids=np.arange(N)), tmp_path / "s", rows_per_shard=10)
+    return tmp_path / "s"
+
+
+def edit(folder, change) -> None:
+    path = folder / "shards.json"
+    found = json.loads(path.read_text())
+    change(found)
+    path.write_text(json.dumps(found))
+
+
+def owner(array: np.ndarray) -> object:
+    """What an array's memory belongs to in the end."""
+    while isinstance(array, np.ndarray) and not isinstance(array, np.memmap) and array.base is not None:
+        array = array.base
+    return array
+
+
+# -- there and back
+
+
+def test_views_come_back(tmp_path, format):
+    X = views(feature_names={"words": list("abcdefg")})
+    write_shards(X, tmp_path / "s", rows_per_shard=10, format=format)
+    again = open_shards(tmp_path / "s")
+    assert again.lengths == (10, 10, 3)
+    assert again.collect() == X
+    assert again[7:22] == X[7:22] and again[[22, 0, 11]] == X[[22, 0, 11]]
+
+
+@pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix, sparse.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, bool])
+def test_class_and_dtype_come_back(tmp_path, format, make, dtype):
+    X = Views(words=make(np.arange(12).reshape(4, 3).astype(dtype)))
+    write_shards(X, tmp_path / "s", rows_per_shard=3, format=format)
+    again = open_shards(tmp_path / "s")
+    assert again.collect() == X
+    assert again.dtypes["words"] == again.part(0)["words"].dtype == dtype
+    assert type(again.part(0)["words"]) is type(X["words"])
+
+
+def test_half_precision_comes_back(tmp_path, format):
+    X = Views(x=np.linspace(0, 1, 12, dtype=np.float16).reshape(4, 3))
+    write_shards(X, tmp_path / "s", rows_per_shard=3, format=format)
+    again = open_shards(tmp_path / "s").collect()
+    assert again == X and again["x"].dtype == np.float16
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [["a", "ü\n"] * 2, [7, -3, 1, 2], np.arange(4, dtype=np.int32), np.array(["2020-01-01"] * 4, dtype="M8[ns]")],
+    ids=["text", "integers", "int32", "dates"],
+)
+def test_ids_come_back(tmp_path, format, ids):
+    X = Views(x=np.eye(4), ids=ids)
+    write_shards(X, tmp_path / "s", rows_per_shard=3, format=format)
+    again = open_shards(tmp_path / "s")
+    assert again.ids.tolist() == X.ids.tolist() and again.ids.dtype == X.ids.dtype
+    assert again[2:] == X[2:]
+
+
+def test_missing_rows_come_back(tmp_path, format):
+    present = np.ones((6, 2), dtype=bool)
+    present[[1, 2], [0, 1]] = False
+    X = Views(
+        {"w": sparse.csr_array(present[:, :1] * np.arange(1, 5)), "d": present[:, 1:] * np.ones((6, 2))},
+        present=present,
+    )
+    write_shards(X, tmp_path / "s", rows_per_shard=2, format=format)
+    again = open_shards(tmp_path / "s")
+    assert again.collect() == X
+    assert again.select("d").collect() == X.select("d")
+
+
+def test_empty_rows_and_an_empty_shard_of_a_sparse_view_come_back(tmp_path, format):
+    words = np.zeros((6, 4))
+    words[0, 3] = 2.0
+    X = Views(words=sparse.csr_array(words))
+    write_shards(X, tmp_path / "s", rows_per_shard=2, format=format)
+    assert open_shards(tmp_path / "s").collect() == X
+
+
+@pytest.mark.parametrize("names", [["id", "b", "c"], ["a", "a", "c"], ["row", "column", "value"], ["A", "ID", ""]])
+def test_any_feature_names_come_back(tmp_path, format, names):
+    X = Views(x=np.arange(6.0).reshape(2, 3), feature_names={"x": names})
+    write_shards(X, tmp_path / "s", format=format)
+    assert open_shards(tmp_path / "s").collect() == X
+
+
+def test_any_view_name_can_be_written(tmp_path, format):
+    X = Views({"../a b/ü": np.eye(2), "A": np.eye(2), "a": np.eye(2) * 2})
+    write_shards(X, tmp_path / "s", format=format)
+    assert open_shards(tmp_path / "s").collect() == X
+
+
+def test_others_read_the_files(tmp_path):
+    X = views()
+    write_shards(X, tmp_path / "n", format="npz")
+    write_shards(X, tmp_path / "p", format="parquet")
+    for make in (sparse.csr_matrix, sparse.csr_array):
+        write_shards(Views(w=make(np.eye(3))), tmp_path / "m", overwrite=True)
+        assert type(sparse.load_npz(tmp_path / "m" / "00000-00-w.npz")) is make
+    np.testing.assert_array_equal(
+        sparse.load_npz(tmp_path / "n" / "00000-00-words.npz").toarray(), X["words"].toarray()
+    )
+    np.testing.assert_array_equal(pl.read_parquet(tmp_path / "p" / "00000-01-links.parquet").to_numpy(), X["links"])
+    triples = pl.read_parquet(tmp_path / "p" / "00000-00-words.parquet")
+    assert triples.columns == ["row", "column", "value"] and triples.height == X["words"].nnz
+
+
+@given(st.integers(1, 30), st.integers(1, 30), st.data())
+@settings(deadline=None, max_examples=15)
+def test_any_cut_gives_the_same_rows(tmp_path_factory, rows, per_shard, data):
+    folder = tmp_path_factory.mktemp("cut") / "s"
+    X = Views(x=np.arange(rows * 2.0).reshape(rows, 2))
+    write_shards(X, folder, rows_per_shard=per_shard)
+    start, stop = data.draw(st.integers(0, rows)), data.draw(st.integers(0, rows))
+    assert open_shards(folder)[start:stop] == X[start:stop]
+
+
+# -- streams
+
+
+def test_a_stream_is_written_piece_by_piece(tmp_path):
+    X, most = views(ids=np.arange(N)), 0
+
+    def stream():
+        nonlocal most
+        for start in range(0, N, 4):
+            parts = list(tmp_path.glob(".s.*.part/*words.npz"))
+            most = max(most, len(parts))
+            yield X[start : start + 4]
+
+    write_shards(stream(), tmp_path / "s")
+    assert open_shards(tmp_path / "s").lengths == (4, 4, 4, 4, 4, 3)
+    assert open_shards(tmp_path / "s").collect() == X
+    assert most == 5  # all but the last were on disk before the last was made
+
+
+@pytest.mark.parametrize("per_shard", [1, 3, 4, 7, 8, 50])
+def test_a_stream_is_cut_anew(tmp_path, per_shard):
+    X = views()
+    write_shards((X[i : i + 4] for i in range(0, N, 4)), tmp_path / "s", rows_per_shard=per_shard)
+    again = open_shards(tmp_path / "s")
+    assert set(again.lengths[:-1]) <= {per_shard} and again.lengths[-1] <= per_shard
+    assert again.collect() == X
+
+
+def test_lazy_views_are_written_as_their_parts_or_cut_anew(tmp_path):
+    X = views()
+    lazy = LazyViews.from_views(X, 6)
+    write_shards(lazy, tmp_path / "a")
+    lazy.write(tmp_path / "b", rows_per_shard=9)
+    assert open_shards(tmp_path / "a").lengths == (6, 6, 6, 5)
+    assert open_shards(tmp_path / "b").lengths == (9, 9, 5)
+    assert open_shards(tmp_path / "a").collect() == open_shards(tmp_path / "b").collect() == X
+
+
+def test_a_folder_can_replace_itself(tmp_path):
+    X = views()
+    write_shards(X, tmp_path / "s", rows_per_shard=5)
+    write_shards(open_shards(tmp_path / "s"), tmp_path / "s", rows_per_shard=8, overwrite=True)
+    assert open_shards(tmp_path / "s").lengths == (8, 8, 7)
+    assert open_shards(tmp_path / "s").collect() == X
+
+
+def test_mappings_and_pieces_without_rows_are_taken(tmp_path):
+    write_shards({"x": np.eye(3)}, tmp_path / "a")
+    write_shards(iter([{"x": np.eye(3)}, views().select("links")[:0], {"x": np.ones((1, 3))}]), tmp_path / "b")
+    assert len(open_shards(tmp_path / "a")) == 3 and open_shards(tmp_path / "b").lengths == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("second", "text"),
+    [
+        (Views(y=np.eye(2)), "same views"),
+        (Views(x=np.eye(3)), "features 2 in the first, but 3 in shard 1"),
+        (Views(x=np.eye(2, dtype=np.float32)), "dtype <f8 in the first, but <f4"),
+        (Views(x=sparse.csr_array(np.eye(2))), "kind dense in the first, but csr_array"),
+        (Views(x=np.eye(2), ids=[1, 2]), "ids of the same kind, or none"),
+        (Views(x=np.eye(2), feature_names={"x": ["a", "b"]}), "other names in shard 1"),
+        (np.eye(2), "piece 1 is ndarray"),
+    ],
+)
+def test_a_stream_whose_pieces_differ_is_refused_and_leaves_nothing(tmp_path, second, text):
+    with pytest.raises(DataFileError, match=text):
+        write_shards([Views(x=np.eye(2)), second], tmp_path / "s")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_stream_that_fails_leaves_nothing(tmp_path):
+    def stream():
+        yield views()
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        write_shards(stream(), tmp_path / "s")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("what", "options", "text"),
+    [
+        ([], {}, "no rows"),
+        (7, {}, "iterable of Views, got int"),
+        ("abc", {}, "iterable of Views, got str"),
+        (Views(x=np.eye(2)), {"format": "csv"}, "one of 'npz', 'parquet', 'zarr', got 'csv'"),
+        (Views(x=np.eye(2)), {"rows_per_shard": 0}, "at least 1, got 0"),
+        (Views(x=np.eye(2), ids=np.array([1, "a"], dtype=object)), {}, "ids of type object"),
+    ],
+)
+def test_what_cannot_be_written_is_refused(tmp_path, what, options, text):
+    with pytest.raises(DataFileError, match=text):
+        write_shards(what, tmp_path / "s", **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_nothing_but_a_sharded_folder_is_replaced(tmp_path, folder):
+    X = Views(x=np.eye(2))
+    with pytest.raises(DataFileError, match="overwrite=True"):
+        write_shards(X, folder)
+    (folder / "notes.txt").write_text("mine")
+    with pytest.raises(DataFileError, match=r"'notes.txt'"):
+        write_shards(X, folder, overwrite=True)
+    (tmp_path / "other").mkdir()
+    with pytest.raises(DataFileError, match="not a sharded folder"):
+        write_shards(X, tmp_path / "other", overwrite=True)
+
+
+# -- lazily
+
+
+def test_opening_reads_the_manifest_only(folder, monkeypatch):
+    monkeypatch.setattr(shard_source, "read_rows", lambda *_: pytest.fail("a shard was read"))
+    monkeypatch.setattr(shard_source, "map_npy", lambda *_: pytest.fail("ids were read"))
+    X = open_shards(folder)
+    assert (len(X), X.shape, X.names) == (N, (N, 10), ("words", "links"))
+    assert X.nnz[0] > 0 and X.kinds == {"words": "sparse", "links": "dense"} and "23 rows" in repr(X)
+
+
+def test_the_bytes_told_are_those_read(tmp_path, format):
+    write_shards(views(), tmp_path / "s", rows_per_shard=10, format=format)
+    X = open_shards(tmp_path / "s")
+    for i, part in enumerate(X.parts()):
+        w = part["words"]
+        assert X.nbytes[i] == w.data.nbytes + w.indices.nbytes + w.indptr.nbytes + part["links"].nbytes
+        assert X.nnz[i] == w.nnz + part["links"].size
+
+
+def test_a_slice_of_a_shard_is_a_map_of_its_file(tmp_path):
+    X = views()
+    write_shards(X, tmp_path / "s")
+    part = open_shards(tmp_path / "s")[5:9]
+    for array in (part["words"].data, part["words"].indices, part["links"]):
+        assert isinstance(owner(array), np.memmap)
+        assert type(array) is np.ndarray and array.flags.aligned and not array.flags.writeable
+    assert part["words"].data.size == X["words"][5:9].nnz
+
+
+def test_selected_views_leave_the_files_of_others_unread(folder, monkeypatch):
+    read, seen = shard_source.read_rows, []
+    monkeypatch.setattr(shard_source, "read_rows", lambda path, *rest: seen.append(path.name) or read(path, *rest))
+    open_shards(folder).select("links")[:3]
+    assert seen == ["00000-01-links.npy"]
+
+
+def test_values_are_checked_once(folder, monkeypatch):
+    check, seen = shard_source.check_columns, []
+    monkeypatch.setattr(
+        shard_source, "check_columns", lambda path, matrix: seen.append(path.name) or check(path, matrix)
+    )
+    X = open_shards(folder)
+    assert X[2:5] == X[2:5]
+    assert len(seen) == 1
+
+
+def test_values_are_checked_again_when_the_file_has_changed(folder):
+    X = open_shards(folder)
+    X.part(0)
+    file = folder / "00000-01-links.npy"
+    np.save(file, np.where(np.load(file) > 0, np.nan, 0.0))
+    with pytest.raises(DataFileError, match=r"Shard 0 of .* cannot be used: View 'links' has NaN"):
+        X.part(0)
+
+
+def test_pickles_are_small_and_come_back(folder):
+    X = open_shards(folder)
+    text = pickle.dumps(X.select("links").rename(links="l"))
+    assert len(text) < 1000
+    again = pickle.loads(text)
+    assert again.names == ("l",) and again.collect() == views(ids=np.arange(N)).select("links").rename(links="l")
+
+
+def test_a_pickle_of_a_folder_that_was_replaced_or_removed_is_refused(folder):
+    text = pickle.dumps(open_shards(folder))
+    write_shards(views(), folder, rows_per_shard=4, overwrite=True)
+    with pytest.raises(DataFileError, match="written again"):
+        pickle.loads(text)
+    shutil.rmtree(folder)
+    with pytest.raises(DataFileError, match="cannot be opened here"):
+        pickle.loads(text)
+
+
+def test_hundreds_of_shards_pickle_as_small_as_three(tmp_path):
+    write_shards(Views(x=np.ones((200, 1))), tmp_path / "s", rows_per_shard=1)
+    X = open_shards(tmp_path / "s")
+    assert len(X.lengths) == 200 and len(pickle.dumps(X)) < 1000
+
+
+def test_some_rows_of_a_shard_leave_the_others_untouched(tmp_path):
+    X = Views(x=np.ones((10, 2)))
+    write_shards(X, tmp_path / "s")
+    file = next((tmp_path / "s").glob("*.npy"))
+    bad = np.load(file)
+    bad[4] = np.nan
+    np.save(file, bad)
+    lazy = open_shards(tmp_path / "s")
+    assert lazy[[9, 0]] == X[[9, 0]]
+    with pytest.raises(DataFileError, match="has NaN"):
+        lazy[[9, 4]]
+
+
+# -- manifests by hand
+
+
+def write_by_hand(folder, manifest) -> None:
+    (folder / "shards.json").write_text(json.dumps({"format": "coview shards", "version": 1, **manifest}))
+
+
+def test_a_minimal_manifest_takes_the_rest_from_the_files(tmp_path):
+    X = views()
+    for i, rows in enumerate([slice(0, 10), slice(10, N)]):
+        sparse.save_npz(tmp_path / f"w{i}.npz", X["words"][rows])  # compressed, as scipy does it
+        frame = pl.DataFrame(X["links"][rows], schema=["a", "b", "c"])
+        frame.insert_column(0, pl.Series("id", [f"r{j}" for j in range(frame.height)])).write_parquet(
+            tmp_path / f"l{i}.parquet"
+        )
+    names = [{"files": [f"w{i}.npz", f"l{i}.parquet"]} for i in range(2)]
+    write_by_hand(tmp_path, {"views": ["words", "links"], "shards": names})
+    again = open_shards(tmp_path)
+    assert again.lengths == (10, 13) and again.n_features == X.n_features and sum(again.nnz) == X["words"].nnz + 3 * N
+    assert again.feature_names["links"].tolist() == ["a", "b", "c"]
+    whole = again.collect()
+    assert Views(dict(whole.items())) == X
+    assert again.ids.tolist() == whole.ids.tolist() and whole.ids[10] == "r0"
+
+
+def test_files_by_view_in_folders_and_ids_beside_them(tmp_path):
+    for name in ("words", "links"):
+        (tmp_path / name).mkdir()
+        np.save(tmp_path / name / "0.npy", views()[name].toarray() if name == "words" else views()[name])
+    np.save(tmp_path / "ids.npy", np.arange(N))
+    shard = {"files": {"links": "links/0.npy", "words": "words/0.npy"}, "ids": "ids.npy"}
+    write_by_hand(tmp_path, {"views": ["words", {"name": "links", "dtype": "<f8"}], "shards": [shard]})
+    X = open_shards(tmp_path)
+    assert X.ids.tolist() == list(range(N)) and X.dtypes == {"words": np.float32, "links": np.float64}
+
+
+def test_lines_of_a_sparse_table_may_come_in_any_order_and_twice(tmp_path):
+    pl.DataFrame({"column": [4, 0, 0], "row": [2, 0, 0], "value": [1.0, 2.0, 3.0]}).write_parquet(
+        tmp_path / "a.parquet"
+    )
+    view = {"name": "w", "kind": "sparse", "features": 5}
+    write_by_hand(tmp_path, {"views": [view], "shards": [{"files": ["a.parquet"], "rows": 4}]})
+    X = open_shards(tmp_path)
+    np.testing.assert_array_equal(X.collect()["w"].toarray(), [[5, 0, 0, 0, 0], [0] * 5, [0, 0, 0, 0, 1], [0] * 5])
+
+
+def test_rows_of_a_table_without_any_value_lack_the_view(tmp_path):
+    pl.DataFrame({"a": [1, None, 3], "b": [4, None, 6]}).write_parquet(tmp_path / "a.parquet")
+    write_by_hand(tmp_path, {"views": ["x"], "shards": [{"files": ["a.parquet"]}]})
+    found = open_shards(tmp_path).collect()
+    assert found.present[:, 0].tolist() == [True, False, True] and found["x"].dtype == np.int64
+
+
+@pytest.mark.parametrize("make", [sparse.csc_array, sparse.coo_array])
+def test_other_sparse_formats_are_read_too(tmp_path, make):
+    sparse.save_npz(tmp_path / "a.npz", make(np.eye(4)))
+    write_by_hand(tmp_path, {"views": ["x"], "shards": [{"files": ["a.npz"]}]})
+    np.testing.assert_array_equal(open_shards(tmp_path)[1:3]["x"].toarray(), np.eye(4)[1:3])
+
+
+def test_big_endian_files_become_native(tmp_path):
+    np.save(tmp_path / "a.npy", np.arange(4, dtype=">f4").reshape(2, 2))
+    write_by_hand(tmp_path, {"views": ["x"], "shards": [{"files": ["a.npy"]}]})
+    found = open_shards(tmp_path)[:]["x"]
+    assert found.dtype.isnative and found.tolist() == [[0, 1], [2, 3]]
+
+
+@pytest.mark.parametrize(
+    ("frame", "view", "shard", "text"),
+    [
+        ({"a": [1, None], "b": [2, 3]}, "x", {}, "no value in 1 of 2 columns of row 1"),
+        ({"a": [1, 2], "b": ["p", "q"]}, "x", {}, "not numeric"),
+        ({"id": [1, 2]}, "x", {}, "no column of features"),
+        ({"a": [1, 2]}, {"name": "x", "kind": "sparse", "features": 3}, {}, "row, column and value"),
+        (
+            {"row": [0], "column": [1], "value": [1]},
+            {"name": "x", "kind": "sparse", "features": 3},
+            {},
+            "how many rows",
+        ),
+        ({"row": [0], "column": [1], "value": [1]}, {"name": "x", "kind": "sparse"}, {"rows": 2}, "how many features"),
+        ({"row": [0], "column": [9], "value": [1]}, {"name": "x", "kind": "sparse", "features": 3}, {"rows": 2}, "9"),
+    ],
+)
+def test_tables_that_do_not_fit_are_refused(tmp_path, frame, view, shard, text):
+    pl.DataFrame(frame).write_parquet(tmp_path / "a.parquet")
+    write_by_hand(tmp_path, {"views": [view], "shards": [{"files": ["a.parquet"], **shard}]})
+    with pytest.raises(DataFileError, match=text):
+        open_shards(tmp_path).collect()
+
+
+def test_tables_whose_ids_disagree_are_refused(tmp_path):
+    pl.DataFrame({"id": [1, 2], "a": [1, 2]}).write_parquet(tmp_path / "a.parquet")
+    pl.DataFrame({"id": [1, 3], "a": [1, 2]}).write_parquet(tmp_path / "b.parquet")
+    write_by_hand(tmp_path, {"views": ["x", "y"], "shards": [{"files": ["a.parquet", "b.parquet"]}]})
+    with pytest.raises(DataFileError, match=r"b.parquet has other ids"):
+        open_shards(tmp_path).collect()
+
+
+# -- damage
+
+
+def test_a_missing_shard_is_told_when_the_folder_is_opened(folder):
+    (folder / "00001-00-words.npz").unlink()
+    with pytest.raises(DataFileError, match=r"lacks the file '00001-00-words.npz' of shard 1"):
+        open_shards(folder)
+
+
+def test_a_shard_that_goes_missing_is_told_when_it_is_read(folder):
+    X = open_shards(folder)
+    (folder / "00001-00-words.npz").unlink()
+    assert len(X.part(0)) == 10
+    with pytest.raises(DataFileError, match=r"00001-00-words.npz of shard 1 is missing"):
+        X.part(1)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("keep", [0.0, 0.5, 0.95])
+def test_a_truncated_shard_is_told_when_it_is_read(tmp_path, format, keep):
+    need(format)
+    write_shards(views(), tmp_path / "s", rows_per_shard=10, format=format)
+    for file in (tmp_path / "s").rglob("00001-0*"):
+        for damaged in [file] if file.is_file() else [f for f in file.rglob("c/*") if f.is_file()]:
+            content = damaged.read_bytes()
+            damaged.write_bytes(content[: int(len(content) * keep)])
+    X = open_shards(tmp_path / "s")
+    assert X.part(0) == views()[:10]
+    with pytest.raises(DataFileError, match="00001-0"):
+        X.part(1)
+
+
+def test_a_shard_of_another_shape_or_type_is_told_when_it_is_read(folder):
+    good = np.load(folder / "00001-01-links.npy")
+    for bad, text in [
+        (good[:, :2], "is 10 x 2, but its shard has 10 rows and its view 3 features"),
+        (good[:4], "is 4 x 3"),
+        (good.astype(np.float32), "shard 1 is dense of float32, but view 'links' is dense of float64"),
+        (good[0], "is 3, but"),
+    ]:
+        np.save(folder / "00001-01-links.npy", bad)
+        with pytest.raises(DataFileError, match=text):
+            open_shards(folder).part(1)
+    assert len(open_shards(folder).part(0)) == 10
+
+
+def test_indices_out_of_range_never_reach_compiled_code(folder):
+    words = sparse.load_npz(folder / "00000-00-words.npz")
+    for change in ("indices", "indptr"):
+        bad = words.copy()
+        if change == "indices":
+            bad.indices[3] = 99
+        else:
+            bad.indptr[3] = bad.indptr[5]
+            bad.indptr[4] = 0
+        sparse.save_npz(folder / "00000-00-words.npz", bad, compressed=False)
+        with pytest.raises(DataFileError, match=r"00000-00-words.npz is damaged"):
+            open_shards(folder).part(0)
+
+
+def test_ids_and_missing_rows_of_another_length_are_told(folder):
+    np.save(folder / "00000-ids.npy", np.arange(4))
+    with pytest.raises(DataFileError, match=r"00000-ids.npy of shard 0 has shape \(4,\), but \(10,\)"):
+        open_shards(folder).part(0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda m: m.update(format="other"),
+        lambda m: m.update(version="1"),
+        lambda m: m.pop("views"),
+        lambda m: m.update(views=[]),
+        lambda m: m.update(shards={}),
+        lambda m: m["views"][0].update(name=""),
+        lambda m: m["views"][0].update(name="links"),
+        lambda m: m["views"][0].update(kind="object"),
+        lambda m: m["views"][0].update(dtype="O"),
+        lambda m: m["views"][0].update(dtype="no type"),
+        lambda m: m["views"][0].update(dtype=7),
+        lambda m: m["views"][0].update(features=-1),
+        lambda m: m["views"][0].update(features=True),
+        lambda m: m["views"][0].update(feature_names=["a"]),
+        lambda m: m["views"][0].update(feature_names=[1] * 7),
+        lambda m: m["views"].append(None),
+        lambda m: m["shards"].append(7),
+        lambda m: m["shards"][0].pop("files"),
+        lambda m: m["shards"][0].update(rows=0),
+        lambda m: m["shards"][0].update(rows="10"),
+        lambda m: m["shards"][0].update(nnz=[1]),
+        lambda m: m["shards"][0].update(nnz=[-1, 0]),
+        lambda m: m["shards"][0]["files"].pop(),
+        lambda m: m["shards"][0].update(files=["../x.npz", "00000-01-links.npy"]),
+        lambda m: m["shards"][0].update(files=["/etc/x.npz", "00000-01-links.npy"]),
+        lambda m: m["shards"][0].update(files=["shards.json", "00000-01-links.npy"]),
+        lambda m: m["shards"][0].update(files=[None, "00000-01-links.npy"]),
+        lambda m: m["shards"][0].update(ids="00000-00-words.npz"),
+    ],
+)
+def test_a_damaged_manifest_is_refused(folder, change):
+    edit(folder, change)
+    with pytest.raises(DataFileError, match=r"shards.json is damaged"):
+        open_shards(folder)
+
+
+@pytest.mark.parametrize("text", ["", "[1, 2", "7", "null", "[" * 100_000])
+def test_a_manifest_that_is_no_json_object_is_refused(folder, text):
+    (folder / "shards.json").write_text(text)
+    with pytest.raises(DataFileError, match=r"shards.json is damaged"):
+        open_shards(folder)
+
+
+def test_a_newer_format_asks_for_a_newer_coview(folder):
+    edit(folder, lambda m: m.update(version=2))
+    with pytest.raises(DataFileError, match=r"format 2, but this coview reads 1. Update coview"):
+        open_shards(folder)
+
+
+def test_rows_that_the_manifest_invents_are_told(folder):
+    edit(folder, lambda m: m["shards"][0].update(rows=1_000_000_000))
+    with pytest.raises(DataFileError, match="1000000000"):
+        open_shards(folder).part(0)
+
+
+def test_a_folder_without_a_manifest_is_refused(tmp_path):
+    with pytest.raises(DataFileError, match="cannot be read"):
+        read_manifest(tmp_path)
+
+
+# -- through the front door
+
+
+def test_views_write_shards_and_read_views_opens_them(tmp_path, format):
+    X = views(ids=np.arange(N))
+    X.write(tmp_path / "s", rows_per_shard=9, format=format)
+    again = read_views(tmp_path / "s")
+    assert isinstance(again, LazyViews) and again.lengths == (9, 9, 5)
+    assert again.collect() == X
+
+
+def test_one_of_the_two_options_is_enough_and_none_writes_plain_views(tmp_path):
+    X = views()
+    X.write(tmp_path / "a", format="parquet")
+    X.write(tmp_path / "b", rows_per_shard=20)
+    X.write(tmp_path / "c")
+    assert read_views(tmp_path / "a").lengths == (N,) and read_views(tmp_path / "b").lengths == (20, 3)
+    assert isinstance(read_views(tmp_path / "c"), Views)
+
+
+def test_lazy_views_pass_the_gate_as_they_are(folder):
+    X = read_views(folder)
+    assert as_views(X) is X and not is_plain(X)
+    with pytest.raises(ViewsError, match=r"X\.collect\(\)"):
+        Views(X)

@@ -1,0 +1,200 @@
+"""`select_clusters`: finds the number that the data were made with, by rules that are checked by hand."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.cluster import KMeans
+from sklearn.mixture import GaussianMixture
+
+from coview import (
+    PLSA,
+    ConcatenatedViews,
+    CoPLSA,
+    DualPLSA,
+    LinkPLSA,
+    MultiViewPLSA,
+    Views,
+    make_blobs_views,
+    make_topic_views,
+    select_clusters,
+)
+from coview.model_selection.choice import recommend
+from coview.model_selection.select import _agreement, _halves, held_out_likelihood
+
+HERE = {"n_jobs": 1, "verbose": 0}
+
+
+@pytest.fixture(scope="module")
+def topics():
+    data = make_topic_views(150, n_clusters=3, n_features=50, random_state=2)
+    model = MultiViewPLSA(n_components=6, init="random", n_init=2, max_iter=40)
+    return select_clusters(data.views, model, range(2, 6), n_repeats=2, **HERE)
+
+
+def test_the_number_of_topic_clusters_is_found(topics):
+    assert topics.best_ == {"n_clusters": 3}
+    assert topics.reason.startswith("n_clusters=3: held-out likelihood")
+    assert topics.best_estimator().n_clusters == 3
+
+
+def test_the_number_of_blobs_is_found():
+    data = make_blobs_views(150, n_clusters=4, std=0.7, random_state=1)
+    assert select_clusters(data.views, n_clusters=range(2, 7), n_repeats=3, **HERE).best_ == {"n_clusters": 4}
+
+
+def test_a_mixture_has_both_criteria():
+    data = make_blobs_views(120, n_clusters=3, std=0.7, random_state=1)
+    model = ConcatenatedViews(GaussianMixture(covariance_type="diag", reg_covar=1e-3))
+    choice = select_clusters(data.views, model, range(2, 6), n_repeats=2, **HERE)
+    assert list(choice.best_.values()) == [3]
+    assert choice.criteria == ["likelihood", "stability"]
+
+
+@pytest.mark.parametrize(("counts", "name"), [(True, "MultiViewPLSA"), (False, "CoRegularizedSpectralClustering")])
+def test_what_is_clustered_by_depends_on_the_values(counts, name):
+    rows = np.kron(np.eye(2), np.ones((10, 3))) + (0 if counts else 0.5)
+    choice = select_clusters(Views(a=rows, b=rows), n_clusters=[2], n_repeats=1, **HERE)
+    assert type(choice.best_estimator()).__name__ == name
+
+
+def test_k_means_is_chosen_by_stability_alone():
+    data = make_blobs_views(120, n_clusters=3, std=0.7, random_state=1)
+    choice = select_clusters(data.views, ConcatenatedViews(KMeans()), range(2, 6), n_repeats=3, **HERE)
+    assert choice.best_ == {"n_clusters": 3} and choice.criteria == ["stability"]
+    assert choice.reason.endswith("has no likelihood, so that stability alone decides.")
+    with pytest.raises(ValueError, match="has no likelihood; use criteria='stability'"):
+        select_clusters(data.views, ConcatenatedViews(KMeans()), criteria="likelihood", **HERE)
+
+
+def test_weights_are_tried_with_every_number():
+    data = make_topic_views(40, n_clusters=2, n_features=20, random_state=0)
+    choice = select_clusters(data.views, CoPLSA(max_iter=5), [2, 3], weight=[0.1, 10.0], n_repeats=1, **HERE)
+    assert [(row["n_clusters"], row["weight"]) for row in choice.rows] == [(2, 0.1), (2, 10.0), (3, 0.1), (3, 10.0)]
+    assert set(choice.best_) == {"n_clusters", "weight"} and choice.best_estimator().weight == choice.best_["weight"]
+
+
+@pytest.mark.parametrize("model", [PLSA, LinkPLSA, CoPLSA, DualPLSA, MultiViewPLSA], ids=lambda cls: cls.__name__)
+def test_completion_rewards_what_predicts_the_other_half(model):
+    data = make_topic_views(120, n_clusters=3, n_features=40, random_state=0)
+    size = "n_clusters" if "n_clusters" in model().get_params() else "n_components"
+    one, three = (
+        held_out_likelihood(model(**{size: k}, max_iter=40, random_state=0).fit(data.views[:90]), data.views[90:], 0)
+        for k in (1, 3)
+    )
+    uniform = -np.log(40)
+    assert uniform < one < three < 0
+
+
+def test_halves_add_up_and_deal_whole_tokens():
+    rng = np.random.default_rng(0)
+    counts = sparse.random_array((20, 30), density=0.3, rng=rng, data_sampler=lambda size: rng.integers(1, 9, size))
+    one, two = _halves(counts.astype(float), np.random.default_rng(1))
+    assert abs(one + two - counts).max() == 0 and (one.data % 1 == 0).all() and one.nnz and two.nnz
+    shares = counts * 0.37
+    one, two = _halves(shares, np.random.default_rng(1))
+    assert not (one * two).nnz and abs(one + two - shares).max() < 1e-12
+
+
+def row(k, **criteria):
+    found = {"n_clusters": k}
+    for name, (value, error) in criteria.items():
+        found |= {name: value, f"{name}_error": error}
+    return found
+
+
+def test_of_stable_numbers_the_largest():
+    rows = [row(2, stability=(1.0, 0.01)), row(3, stability=(0.99, 0.01)), row(4, stability=(0.8, 0.01))]
+    assert recommend(rows, ["stability"], ["n_clusters"])[0] == 1
+
+
+def test_information_takes_splits_that_come_back_where_stability_takes_few_large_clusters():
+    """Two far groups, each of three near ones that are found again but for a few objects."""
+    rng = np.random.default_rng(0)
+    far, near = rng.integers(0, 2, 240), rng.integers(0, 3, 240)
+    X = Views(a=np.column_stack([50 * far, 4 * np.eye(3)[near] + rng.normal(size=(240, 3))]))
+    for criterion, number in (("stability", 2), ("information", 6)):
+        choice = select_clusters(
+            X, ConcatenatedViews(KMeans(n_init=5)), [2, 6], criteria=criterion, n_repeats=3, **HERE
+        )
+        assert choice.best_ == {"n_clusters": number}
+    assert choice.reason.startswith("n_clusters=6: information that comes back (nats) is best there")
+
+
+def test_information_is_what_comes_back_less_what_does_not():
+    rng = np.random.default_rng(0)
+    four = np.repeat(np.arange(4), 250)
+    half = four * 2 + rng.integers(0, 2, 1000)  # every cluster cut at random
+    again = four * 2 + rng.integers(0, 2, 1000)
+    assert _agreement(four, four)["information"] == pytest.approx(np.log(4))
+    assert _agreement(half, again)["information"] == pytest.approx(np.log(4) - np.log(2), abs=0.03)
+    assert _agreement(four, np.zeros(1000, dtype=int)) == {"stability": 0.0, "information": 0.0}
+
+
+def test_of_likely_numbers_the_smallest():
+    rows = [row(2, likelihood=(-5.0, 0.1)), row(3, likelihood=(-4.05, 0.1)), row(4, likelihood=(-4.0, 0.1))]
+    assert recommend(rows, ["likelihood"], ["n_clusters"])[0] == 1
+
+
+def test_both_must_be_near_their_best():
+    both = ["likelihood", "stability"]
+    rows = [row(2, likelihood=(-5, 0.1), stability=(1, 0.0)), row(3, likelihood=(-4.05, 0.1), stability=(0.99, 0.0)),
+            row(4, likelihood=(-4, 0.1), stability=(0.5, 0.0))]  # fmt: skip
+    best, reason = recommend(rows, both, ["n_clusters"])
+    assert best == 1 and "no worse within its error" in reason
+
+
+def test_where_they_clash_the_mean_rank_decides():
+    both = ["likelihood", "stability"]
+    figures = {2: (-5, 1), 3: (-4.5, 0.9), 4: (-4.8, 0.2), 5: (-4, 0.3)}
+    rows = [row(k, likelihood=(a, 0.0), stability=(b, 0.0)) for k, (a, b) in figures.items()]
+    best, reason = recommend(rows, both, ["n_clusters"])
+    assert best == 1 and "do not agree" in reason
+
+
+def test_failures_are_left_out_and_all_failures_are_an_error():
+    rows = [row(2, stability=(0.5, 0.0)), {**row(3, stability=(np.nan, np.nan)), "note": "No."}]
+    assert recommend(rows, ["stability"], ["n_clusters"])[0] == 0
+    with pytest.raises(ValueError, match=r"No setting could be fitted\. No\."):
+        recommend(rows[1:], ["stability"], ["n_clusters"])
+
+
+def test_the_same_seed_gives_the_same_table():
+    X = make_topic_views(30, n_clusters=2, n_features=20, random_state=0).views
+    one, two = (select_clusters(X, LinkPLSA(max_iter=5), [2, 3], n_repeats=1, **HERE).rows for _ in range(2))
+    for a, b in zip(one, two):
+        assert a["likelihood_values"] == b["likelihood_values"] and a["stability_values"] == b["stability_values"]
+
+
+def test_the_table_is_shown_drawn_and_written(topics, tmp_path):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: figures are not checked")
+    text = str(topics)
+    assert "recommended" in text and "n_clusters=3: held-out" in text
+    assert [panel.get_title() for panel in topics.plot().axes] == [
+        "held-out likelihood",
+        "stability (adjusted Rand index)",
+    ]
+    topics.to_json(tmp_path / "c.json")
+    assert json.loads((tmp_path / "c.json").read_text())["best"] == {"n_clusters": 3}
+    assert topics.frame.shape[0] == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"n_clusters": []}, "n_clusters is empty"),
+        ({"n_clusters": [0]}, "at least 1"),
+        ({"n_clusters": [40]}, "too many for 30 objects"),
+        ({"criteria": "elbow"}, "criteria must be of likelihood, stability"),
+        ({"criteria": []}, "criteria is empty"),
+        ({"weight": [1.0]}, "has no parameter 'weight'"),
+        ({"n_repeats": 0}, "n_repeats must be a whole number"),
+    ],
+)
+def test_bad_input_is_refused_with_a_sentence(arguments, sentence):
+    X = Views(a=np.eye(30))
+    with pytest.raises(ValueError, match=sentence):
+        select_clusters(X, **{"n_clusters": [2], **HERE, **arguments})

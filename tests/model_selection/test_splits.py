@@ -1,0 +1,101 @@
+"""Splits: every labelled object is asked for, classes and groups stay where they must, the same seed gives the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.model_selection import KFold
+
+from coview.model_selection.splits import few_label_splits, folds, subsamples
+
+codes_of = st.lists(st.integers(2, 12), min_size=2, max_size=4).map(
+    lambda counts: np.repeat(np.arange(len(counts)), counts)
+)
+
+
+def test_folds_part_the_objects():
+    codes = np.arange(30) % 3
+    found = folds(codes, 5, None, 0)
+    assert sorted(np.concatenate([test for _, test in found])) == list(range(30))
+    for train, test in found:
+        assert not set(train) & set(test) and len(train) + len(test) == 30
+
+
+def test_groups_are_never_torn():
+    codes, groups = np.arange(40) % 2, np.arange(40) // 4
+    for train, test in folds(codes, 4, groups, 0):
+        assert not set(groups[train]) & set(groups[test])
+
+
+def test_a_splitter_is_taken_as_it_is():
+    codes = np.arange(20) % 2
+    expected = [test.tolist() for _, test in KFold(4).split(codes)]
+    assert [test.tolist() for _, test in folds(codes, KFold(4), None, 0)] == expected
+
+
+@pytest.mark.parametrize("cv", [1, 99])
+def test_a_wrong_number_of_folds_is_refused(cv):
+    with pytest.raises(ValueError, match="from 2 to 10"):
+        folds(np.arange(20) % 2, cv, None, 0)
+
+
+@settings(deadline=None, max_examples=40)
+@given(codes_of, st.integers(0, 9))
+def test_hidden_labels_leave_every_class_one(codes, seed):
+    rng = np.random.default_rng(seed)
+    codes = rng.permutation(np.concatenate([codes, np.full(5, -1)]))
+    for kept, asked in few_label_splits(codes, 3, None, None, seed):
+        assert set(kept) | set(asked) == set(np.flatnonzero(codes >= 0)) and not set(kept) & set(asked)
+        assert set(codes[kept]) == set(codes[codes >= 0]) and len(asked)
+
+
+def test_a_class_with_one_label_keeps_it():
+    codes = np.array([0, 1, 1, 1, 1])
+    for kept, asked in few_label_splits(codes, 5, None, None, 0):
+        assert 0 in kept and set(codes[asked]) == {1}
+
+
+def test_one_label_per_class_is_refused():
+    with pytest.raises(ValueError, match="none can be hidden"):
+        few_label_splits(np.array([0, 1, -1]), 2, None, None, 0)
+
+
+@settings(deadline=None, max_examples=40)
+@given(codes_of, st.sampled_from([0.01, 0.1, 0.5]))
+def test_a_share_of_each_class_is_kept(codes, share):
+    kept, asked = few_label_splits(codes, 1, None, share, 0)[0]
+    for k in np.unique(codes):
+        assert np.sum(codes[kept] == k) == int(np.ceil(share * np.sum(codes == k)))
+    assert len(kept) + len(asked) == len(codes)
+
+
+def test_a_share_with_groups_asks_the_test_groups_only():
+    codes, groups = np.arange(60) % 3, np.arange(60) // 6
+    for kept, asked in few_label_splits(codes, 5, groups, 0.2, 0):
+        assert not set(groups[kept]) & set(groups[asked]) and len(kept) <= 15
+
+
+@pytest.mark.parametrize("share", [0, 1, -0.1])
+def test_a_wrong_share_is_refused(share):
+    with pytest.raises(ValueError, match="label_share must lie between 0 and 1"):
+        few_label_splits(np.arange(20) % 2, 2, None, share, 0)
+
+
+def test_groups_of_another_length_are_refused():
+    with pytest.raises(ValueError, match="one value per object, 20"):
+        folds(np.arange(20) % 2, 2, [1, 2], 0)
+
+
+def test_the_seed_decides():
+    codes = np.arange(50) % 2
+    one, again, other = (few_label_splits(codes, 2, None, 0.2, seed)[0][0].tolist() for seed in (0, 0, 1))
+    assert one == again != other
+    first, second = subsamples(50, 2, 0)
+    assert first.tolist() != second.tolist() and len(set(first)) == 40
+
+
+def test_classes_of_one_object_have_nothing_to_hold_out():
+    with pytest.raises(ValueError, match="some class needs 2 labelled objects, got 1"):
+        folds(np.array([0, 1]), 5, None, 0)

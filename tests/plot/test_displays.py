@@ -1,0 +1,161 @@
+"""Figures: drawn for each kind of model, with the numbers that they should show."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from matplotlib import pyplot
+from numpy.testing import assert_allclose
+from sklearn.base import is_classifier, is_clusterer
+from sklearn.metrics import confusion_matrix
+
+from coview import (
+    ClusterTopicsDisplay,
+    CrossModalRetriever,
+    LinkPLSA,
+    MultiViewPassiveAggressiveClassifier,
+    ObjectiveDisplay,
+    ObjectMapDisplay,
+    Ontology,
+    OntologyDisplay,
+    RetrievalDisplay,
+    SphericalKMeansClassifier,
+    StreamDisplay,
+    TopicsDisplay,
+    ViewAgreementDisplay,
+    ViewConfusionDisplay,
+    evaluate_stream,
+)
+from coview import plot as figures
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    pyplot.switch_backend("Agg")
+    yield
+    pyplot.close("all")
+
+
+def drawn(display) -> None:
+    display.figure_.canvas.draw()
+    assert display.ax_.figure is display.figure_
+
+
+def test_maps_are_drawn_for_each_kind(model, data):
+    X, y = data
+    display = ObjectMapDisplay.from_estimator(model, X, y)
+    assert display.places.shape == (60, 2) and np.isfinite(display.places).all()
+
+
+def test_features_are_drawn_for_each_kind_with_groups(model, data):
+    groups = is_classifier(model) or is_clusterer(model) or hasattr(model, "topic_feature_")
+    if not groups:
+        with pytest.raises(ValueError, match="says nothing of the features"):
+            TopicsDisplay.from_estimator(model, data[0])
+        return
+    display = TopicsDisplay.from_estimator(model, data[0], groups=[0], n_features=4)
+    assert display.axes_.shape[0] == 1
+    assert all(len(panel.patches) <= 4 for panel in display.axes_.flat) and display.axes_[0, 0].patches
+
+
+def test_agreement_is_the_share_of_equal_groups(make, data):
+    X, _ = data
+    model = make("MultiViewPLSA")
+    display = ViewAgreementDisplay.from_estimator(model, X)
+    drawn(display)
+    alone = [model.predict(X.select(view)) for view in X.names]
+    assert display.names == ["words", "links", "all views"]
+    assert display.values[0][1] == pytest.approx(np.mean(alone[0] == alone[1]))
+    assert display.values[1][2] == pytest.approx(np.mean(alone[1] == model.predict(X)))
+
+
+def test_confusions_are_those_of_scikit_learn(make, data):
+    X, y = data
+    model = make("MultiViewNaiveBayes")
+    display = ViewConfusionDisplay.from_estimator(model, X, y)
+    drawn(display)
+    for name in ("words", "links"):
+        expected = confusion_matrix(y, model.predict(X.select(name)))
+        assert display.confusions[name]["counts"] == expected.tolist()
+    assert len(display.axes_) == 3
+
+
+def test_confusions_of_clusters_have_the_same_columns_in_all_panels(make, data):
+    X, y = data
+    parts = ViewConfusionDisplay.from_estimator(make("MultiViewPLSA"), X, y).confusions
+    assert len({tuple(part["columns"]) for part in parts.values()}) == 1
+
+
+def test_the_objective_is_the_history(make):
+    model = make("LinkPLSA")
+    display = ObjectiveDisplay.from_estimator(model)
+    drawn(display)
+    assert_allclose(display.line_.get_ydata(), model.history_["objective"])
+    with pytest.raises(ValueError, match="no curve 'flips'"):
+        ObjectiveDisplay.from_estimator(model, key="flips")
+
+
+def test_mixtures_of_topics_are_ordered_by_cluster(make):
+    display = ClusterTopicsDisplay.from_estimator(make("MultiViewPLSA"))
+    drawn(display)
+    for part in display.mixtures.values():
+        assert (np.diff(part.argmax(axis=0)) >= 0).all()
+        assert_allclose(part.sum(axis=1), 1)
+    with pytest.raises(ValueError, match="no clusters above topics"):
+        ClusterTopicsDisplay.from_estimator(make("PLSA"))
+
+
+def test_a_stream_is_drawn_and_the_model_is_left_alone(data):
+    X, y = data
+    model = MultiViewPassiveAggressiveClassifier()
+    display = StreamDisplay.from_estimator(model, X, y, every=20, measures=["accuracy", "loss"])
+    drawn(display)
+    assert not hasattr(model, "classes_") and len(display.axes_) == 2
+    result = evaluate_stream(MultiViewPassiveAggressiveClassifier(), X, y, every=20)
+    two = StreamDisplay.from_results({"one": result, "two": result}, measures=["accuracy"])
+    assert len(two.ax_.lines) == 2
+    assert_allclose(two.ax_.lines[0].get_ydata(), display.tables[type(model).__name__]["accuracy"])
+
+
+def test_hits_are_marked_right_and_wrong(data):
+    X, y = data
+    model = CrossModalRetriever(LinkPLSA(3, random_state=0)).fit(X)
+    display = RetrievalDisplay.from_estimator(model, X[:4], y[:4], source="words", target="links", k=3, item_labels=y)
+    drawn(display)
+    hits = model.search(X[:4].select("words"), "words", "links", 3)
+    assert display.right == [[y[key] == y[i] for key in hits.ids[i]] for i in range(4)]
+
+
+def test_pictures_take_the_place_of_ids(data):
+    X, _ = data
+    model = CrossModalRetriever(LinkPLSA(3, random_state=0)).fit(X)
+    images = {i: np.zeros((4, 4, 3)) for i in range(len(X))}
+    display = RetrievalDisplay.from_estimator(model, X[:2], source="words", target="links", k=2, images=images)
+    assert all(panel.images for panel in display.axes_[:, 1:].flat)
+
+
+def test_counts_stand_below_what_is_above_them(data):
+    X, y = data
+    tree = Ontology.from_tree({"animal": {"insect": ["ant", "bee"], "mammal": ["cat"]}})
+    display = OntologyDisplay.from_estimator(SphericalKMeansClassifier(ontology=tree).fit(X, y), X)
+    drawn(display)
+    counts = {line["label"]: line["count"] for line in display.lines}
+    assert counts["animal"] == 60 and counts["insect"] == counts["ant"] + counts["bee"]
+
+
+def test_they_draw_into_axes_that_are_given(make, data):
+    X, y = data
+    figure, axes = pyplot.subplots(2, 2)
+    assert ObjectiveDisplay.from_estimator(make("PLSA"), ax=axes[0, 0]).ax_ is axes[0, 0]
+    assert ObjectMapDisplay.from_estimator(make("PLSA"), X, y, ax=axes[0, 1]).figure_ is figure
+    assert TopicsDisplay.from_estimator(make("PLSA"), ax=axes[1, 0]).axes_.shape == (3, 2)
+    assert TopicsDisplay.from_estimator(make("PLSA"), views=["words"], ax=pyplot.subplots(3, 1)[1]).axes_.shape == (
+        3,
+        1,
+    )
+
+
+def test_displays_are_all_public():
+    import coview
+
+    assert all(getattr(coview, name) is getattr(figures, name) for name in figures.__all__)

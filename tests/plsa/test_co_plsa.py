@@ -1,0 +1,484 @@
+"""CoPLSA: its sweeps against a naive solver per object, its objective, its limits, missing views, and its edges."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import brentq, minimize
+from scipy.special import softmax, wrightomega
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+
+from coview import PLSA, CoPLSA, LinkPLSA, UnitRows, Views, load, load_webkb, make_topic_views, save
+from coview.datasets import data_home
+from coview.exceptions import InterruptedFitWarning, ViewsError
+from coview.plsa.divergence import disagreement
+from coview.views.lazy import LazyViews
+
+KINDS = ("skl", "l2", "l1")
+
+
+def corpus(n=24, views=2, seed=0, missing=0.0):
+    """Counts whose views know the same three groups, features of decreasing number."""
+    sizes = {f"view{v}": 20 - 4 * v for v in range(views)}
+    return make_topic_views(n, sizes, 3, length=25, mixing=0.5, missing=missing, random_state=seed).views
+
+
+def shares(X):
+    """Dense rows that sum to one, by view; rows without any feature stay zero."""
+    dense = {name: matrix.toarray() for name, matrix in X.items()}
+    return {name: part / np.maximum(part.sum(axis=1, keepdims=True), 1e-300) for name, part in dense.items()}
+
+
+def start(X, K, seed=0):
+    rng = np.random.default_rng(seed)
+    doc = {name: rng.dirichlet(np.ones(K), len(X)) for name in X.names}
+    return {"doc_topic": doc, "topic_feature": {n: rng.dirichlet(np.ones(m), K) for n, m in X.n_features.items()}}
+
+
+# -- the naive way: one root per object, entries of L1 by trying every candidate
+
+
+def naive_mixture(agreement, q, others, weights):
+    total = weights.sum()
+    if total == 0:
+        return q / q.sum() if q.sum() > 0 else np.mean(others, axis=0)
+    if agreement == "l1":
+        return naive_l1(q, others, weights)
+    mean, log_mean = weights @ others / total, weights @ np.log(others) / total
+    p = q / total
+
+    def entries(eta):
+        if agreement == "skl":
+            return (p + mean) / wrightomega(np.log(p + mean) - log_mean + 1 + eta)
+        return 0.5 * ((mean - eta) + np.sqrt((mean - eta) ** 2 + 4 * p))
+
+    return entries(brentq(lambda eta: entries(eta).sum() - 1, -40 - p.sum(), 40 + p.sum(), xtol=1e-15, rtol=1e-14))
+
+
+def naive_l1(q, others, weights):
+    def entries(eta):
+        values = np.empty(len(q))
+        for k in range(len(q)):
+            signs = [weights @ np.where(others[:, k] <= at, 1.0, -1.0) for at in [0.0, *others[:, k]]]
+            tried = np.array([1e-300, *others[:, k], *(q[k] / (eta + s) for s in signs if eta + s > 0 and q[k] > 0)])
+            gain = q[k] * np.log(tried) - eta * tried - weights @ np.abs(tried - others[:, k, None])
+            values[k] = tried[gain.argmax()]
+        return values
+
+    low, high = q.sum() - weights.sum() - 1e-9, q.sum() + weights.sum() + 1e-9
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if entries(middle).sum() > 1 else (low, middle)
+    upper, lower = entries(low), entries(high)
+    gap = upper.sum() - lower.sum()
+    return lower + (upper - lower) * (0.0 if gap <= 0 else (1 - lower.sum()) / gap)
+
+
+def naive_sweeps(X, have, init, agreement, pairs, sweeps):
+    names = sorted(X)
+    doc = {name: part.copy() for name, part in init["doc_topic"].items()}
+    topics = {name: part.copy() for name, part in init["topic_feature"].items()}
+
+    def pull(name):
+        return X[name] / np.maximum(doc[name] @ topics[name], 1e-300)
+
+    def mixture(name, i, q):
+        partners = [other for other in names if other != name and have[other][i]]
+        weights = np.array([pairs[tuple(sorted((name, other)))] for other in partners])
+        return naive_mixture(agreement, q, np.array([doc[other][i] for other in partners]), weights)
+
+    for _ in range(sweeps):
+        counts = {name: doc[name] * (pull(name) @ topics[name].T) for name in names}
+        before = {name: part.copy() for name, part in doc.items()}
+        for name in names:
+            doc[name] = np.array(
+                [mixture(name, i, counts[name][i]) if have[name][i] else doc[name][i] for i in range(len(doc[name]))]
+            )
+        for i in range(len(have[names[0]])) if agreement == "l1" else ():
+            mine = [name for name in names if have[name][i]]
+            at = doc[mine[0]][i]
+            if len(mine) > 1 and all(np.allclose(d[n][i], at, atol=1e-12) for d in (doc, before) for n in mine):
+                for name in mine:  # nobody moves alone: all move together
+                    doc[name][i] = sum(counts[n][i] for n in mine) / sum(counts[n][i].sum() for n in mine)
+        for name in names:
+            for i in np.flatnonzero(~have[name]):
+                doc[name][i] = mixture(name, i, np.zeros(doc[name].shape[1]))
+        for name in names:
+            topics[name] = topics[name] * (doc[name].T @ pull(name))
+            topics[name] /= topics[name].sum(axis=1, keepdims=True)
+    return doc, topics
+
+
+@pytest.mark.parametrize("engine", ["cpu", "reference"])
+@pytest.mark.parametrize("agreement", KINDS)
+def test_sweeps_equal_one_root_per_object(agreement, engine):
+    X = corpus(9, views=3, missing=0.2)
+    init, pairs = start(X, 4), {("view0", "view1"): 0.3, ("view0", "view2"): 0.7, ("view1", "view2"): 0.1}
+    have = {name: X.present[:, v] for v, name in enumerate(X.names)}
+    model = CoPLSA(4, agreement=agreement, weight=pairs, init=init, max_iter=4, tol=0, engine=engine).fit(X)
+    doc, topics = naive_sweeps(shares(X), have, init, agreement, pairs, 4)
+    for name in X.names:
+        assert_allclose(model.doc_topic_[name], doc[name], atol=1e-8)
+        assert_allclose(model.topic_feature_[name], topics[name], atol=1e-8)
+
+
+def test_the_engine_of_torch_agrees():
+    pytest.importorskip("torch", reason="torch is not installed: the CUDA engine's plain path is not checked")
+    from coview.engines.cuda import CudaEngine
+
+    X = corpus(views=3, missing=0.2)
+    for agreement in KINDS:
+        settings = {"agreement": agreement, "max_iter": 8, "tol": 0, "random_state": 0}
+        ours, right = CoPLSA(3, engine=CudaEngine("cpu"), **settings).fit(X), CoPLSA(3, **settings).fit(X)
+        assert_allclose(ours.history_["objective"], right.history_["objective"], rtol=1e-10)
+        assert_allclose(ours.transform(X), right.transform(X), atol=1e-8)
+
+
+# -- the objective
+
+
+def value_of(model, X, have, pairs):
+    """The objective of a fitted model, from its definition."""
+    total = 0.0
+    for name, part in shares(X).items():
+        explained = model.doc_topic_[name] @ model.topic_feature_[name]
+        total += (part[part > 0] * np.log(explained[part > 0])).sum()
+    return total - disagreement(model.agreement, model.doc_topic_, have, pairs).sum()
+
+
+@pytest.mark.parametrize("acceleration", [None, "squarem"])
+@pytest.mark.parametrize("agreement", KINDS)
+@pytest.mark.parametrize("views", [2, 3, 4])
+def test_the_objective_never_falls(agreement, views, acceleration):
+    for weight in (1e-3, 1.0, 1e3):
+        for missing in (0.0, 0.3):
+            X = corpus(views=views, missing=missing)
+            init = start(X, 5) if weight == 1.0 else "random"
+            model = CoPLSA(5, agreement=agreement, weight=weight, init=init, acceleration=acceleration, random_state=1)
+            history = np.array(model.set_params(max_iter=60, tol=0).fit(X).history_["objective"])
+            assert len(history) == 61
+            assert (np.diff(history) >= -1e-10 * np.abs(history[:-1])).all()
+            have = {name: X.present[:, v] for v, name in enumerate(X.names)}
+            pairs = dict.fromkeys(combinations(sorted(X.names), 2), weight)
+            assert history[-1] == pytest.approx(value_of(model, X, have, pairs), rel=1e-9)
+
+
+def test_the_objective_never_falls_on_unscaled_counts():
+    for agreement in KINDS:
+        history = (
+            CoPLSA(4, agreement=agreement, weight=5.0, scale_rows=False, random_state=0, tol=0, max_iter=60)
+            .fit(corpus())
+            .history_["objective"]
+        )
+        assert (np.diff(history) >= -1e-10 * np.abs(history[:-1])).all()
+
+
+# -- the limits: no weight, and weight without bound
+
+
+@pytest.mark.parametrize("agreement", KINDS)
+def test_without_weight_every_view_is_a_plsa_of_its_own(agreement):
+    X, K = corpus(), 3
+    init = start(X, K)
+    model = CoPLSA(K, agreement=agreement, weight=0.0, init=init, max_iter=15, tol=0).fit(X)
+    for name, part in shares(X).items():
+        alone = {key: value[name] for key, value in init.items()}
+        right = PLSA(K, init=alone, max_iter=15, tol=0).fit(part)
+        assert_allclose(model.topic_feature_[name], right.topic_feature_["x"], atol=1e-9)
+        assert_allclose(model.doc_topic_[name], right.doc_topic_, atol=1e-9)
+
+
+def test_l1_with_a_large_weight_is_link_plsa():
+    X, K = corpus(views=3), 3
+    init = start(X, K)
+    init["doc_topic"] = init["doc_topic"]["view0"]
+    model = CoPLSA(K, agreement="l1", weight=1e4, init=init, max_iter=20, tol=0).fit(X)
+    right = LinkPLSA(K, init=init, max_iter=20, tol=0).fit(Views(shares(X)))
+    assert_array_equal(model.doc_topic_["view0"], model.doc_topic_["view2"])
+    assert_allclose(model.doc_topic_["view1"], right.doc_topic_, atol=1e-9)
+    assert_allclose(model.topic_feature_["view1"], right.topic_feature_["view1"], atol=1e-9)
+
+
+@pytest.mark.parametrize("agreement", KINDS)
+def test_more_weight_means_closer_mixtures(agreement):
+    X, gaps = corpus(), []
+    for weight in (0.0, 0.1, 1.0, 10.0):
+        doc = CoPLSA(3, agreement=agreement, weight=weight, random_state=0, max_iter=100).fit(X).doc_topic_
+        gaps.append(np.abs(doc["view0"] - doc["view1"]).sum())
+    assert gaps == sorted(gaps, reverse=True) and gaps[0] > 2 * gaps[-1]
+
+
+# -- new objects
+
+
+def best_joint(agreement, x, topics, weight):
+    """Mixtures of two views that maximise the objective of one object, by a general optimiser."""
+    K = len(topics[0])
+
+    def loss(free):
+        doc = softmax(free.reshape(2, K), axis=1)
+        fit = sum((part * np.log(h @ t)).sum() for part, h, t in zip(x, doc, topics))
+        both = np.array([True])
+        return (
+            -fit
+            + disagreement(agreement, {"a": doc[:1], "b": doc[1:]}, {"a": both, "b": both}, {("a", "b"): weight}).sum()
+        )
+
+    return min(minimize(loss, s, method="BFGS").fun for s in np.random.default_rng(0).normal(size=(3, 2 * K)))
+
+
+@pytest.mark.parametrize("weight", [0.1, 1.0, 20.0])
+@pytest.mark.parametrize("agreement", ["skl", "l2"])
+def test_joint_fold_in_is_the_best_pair_of_mixtures(agreement, weight):
+    X = corpus(12)
+    model = CoPLSA(3, agreement=agreement, weight=weight, random_state=0).fit(X)
+    doc, data = model.transform_views(X), shares(X)
+    topics = [model.topic_feature_[name] for name in X.names]
+    both = np.array([True])
+    for i in range(4):
+        fit = sum((data[n][i] * np.log(doc[n][i] @ t)).sum() for n, t in zip(X.names, topics))
+        gap = disagreement(
+            agreement,
+            {n: doc[n][i : i + 1] for n in X.names},
+            dict.fromkeys(X.names, both),
+            {("view0", "view1"): weight},
+        ).sum()
+        best = -best_joint(agreement, [data[n][i] for n in X.names], topics, weight)
+        assert fit - gap == pytest.approx(best, abs=2e-4)
+
+
+def test_one_view_is_folded_in_as_plsa_does():
+    X = corpus()
+    model = CoPLSA(3, random_state=0).fit(X)
+    alone = PLSA(3, init={"topic_feature": model.topic_feature_["view1"]}, max_iter=1).fit(shares(X)["view1"])
+    alone.topic_feature_ = {"x": model.topic_feature_["view1"]}
+    assert_allclose(model.transform(X.select("view1")), alone.transform(shares(X)["view1"]), atol=1e-6)
+    assert_array_equal(model.transform_views(X.select("view1"))["view1"], model.transform(X.select("view1")))
+
+
+def test_transform_is_the_mean_over_the_views_that_an_object_has():
+    X = corpus(30, views=3, missing=0.4)
+    model = CoPLSA(3, random_state=0).fit(X)
+    parts = model.transform_views(X)
+    for i, row in enumerate(model.transform(X)):
+        mine = [parts[name][i] for v, name in enumerate(X.names) if X.present[i, v]]
+        assert_allclose(row, np.mean(mine, axis=0), atol=1e-12)
+
+
+@pytest.mark.parametrize("agreement", KINDS)
+def test_an_absent_view_is_imputed_from_the_others(agreement):
+    made = make_topic_views(300, {"words": 60, "image": 40}, 3, length=40, random_state=0)
+    X = made.views
+    model = CoPLSA(6, agreement=agreement, random_state=0, init="link").fit(X[:200])
+    expected = model.impute(X[200:].select("words"), "image")
+    assert expected.shape == (100, 40)
+    assert_allclose(expected.sum(axis=1), 1, atol=1e-9)
+    truth = shares(X[200:])["image"]
+    usual = shares(X[:200])["image"].mean(axis=0)
+    # cross entropy beside that of the usual features
+    assert (truth * np.log(expected)).sum() > (truth * np.log(usual.clip(1e-3))).sum()
+
+
+def test_with_one_partner_the_imputed_mixture_is_the_partners():
+    X = corpus(30, missing=0.4)
+    model = CoPLSA(3, random_state=0).fit(X)
+    lacks = ~X.present[:, 0]
+    assert_allclose(model.doc_topic_["view0"][lacks], model.doc_topic_["view1"][lacks], atol=1e-12)
+    topics = model.topic_feature_["view0"]
+    given = X.select("view1")
+    assert_allclose(model.impute(given, "view0"), model.transform(given) @ topics, atol=1e-4)
+
+
+def test_what_an_object_lacks_does_not_matter_to_it():
+    X = corpus(20, views=3)
+    present = np.ones((20, 3), dtype=bool)
+    present[:, 2] = False
+    part = Views({n: m if n != "view2" else 0 * m for n, m in X.items()}, present=present)
+    three, two = (CoPLSA(3, random_state=0, max_iter=20, tol=0).fit(V) for V in (part, X.select("view0", "view1")))
+    assert_allclose(three.history_["objective"], two.history_["objective"], rtol=1e-12)
+    assert_allclose(three.doc_topic_["view0"], two.doc_topic_["view0"], atol=1e-12)
+
+
+def test_an_object_without_any_feature_is_an_even_mixture():
+    X = corpus(10).map(lambda matrix: matrix.multiply(np.arange(10)[:, None] > 0).tocsr())
+    model = CoPLSA(3, random_state=0).fit(X)
+    assert_allclose(model.transform(X)[0], 1 / 3)
+    assert_allclose(model.doc_topic_["view0"][0], 1 / 3)
+
+
+# -- starts, scores, online learning, files
+
+
+def test_a_fit_goes_on_from_what_another_left():
+    X = corpus(views=3)
+    whole = CoPLSA(3, random_state=0, max_iter=10, tol=0).fit(X)
+    half = CoPLSA(3, random_state=0, max_iter=5, tol=0).fit(X)
+    rest = CoPLSA(3, init={"doc_topic": half.doc_topic_, "topic_feature": half.topic_feature_}, max_iter=5, tol=0).fit(
+        X
+    )
+    assert_allclose(rest.history_["objective"], whole.history_["objective"][5:], rtol=1e-12)
+
+
+def test_restarts_keep_the_best():
+    X = corpus()
+    ends = [CoPLSA(4, random_state=0, n_init=n, max_iter=30).fit(X).history_["objective"][-1] for n in (1, 6)]
+    assert ends[1] > ends[0]
+
+
+def test_the_start_from_link_plsa_begins_without_disagreement():
+    X = corpus()
+    model = CoPLSA(3, init="link", random_state=0, max_iter=1, tol=0).fit(X)
+    linked = LinkPLSA(3, max_iter=20, tol=0, random_state=0).fit(Views(shares(X)))
+    assert model.history_["objective"][0] > linked.history_["objective"][0]
+
+
+def test_scaling_makes_the_length_of_an_object_irrelevant():
+    X = corpus()
+    longer = X.map(lambda matrix: matrix.multiply(1.0 + np.arange(24)[:, None]).tocsr())
+    one, other = (CoPLSA(3, random_state=0, max_iter=20, tol=0).fit(V) for V in (X, longer))
+    assert_allclose(one.doc_topic_["view0"], other.doc_topic_["view0"], atol=1e-9)
+    raw = CoPLSA(3, random_state=0, max_iter=20, tol=0, scale_rows=False).fit(longer)
+    assert not np.allclose(raw.doc_topic_["view0"], one.doc_topic_["view0"], atol=1e-3)
+
+
+def test_score_is_the_likelihood_per_token():
+    X = corpus()
+    model = CoPLSA(3, random_state=0).fit(X)
+    doc = model.transform_views(X)
+    total = sum(matrix.multiply(np.log(doc[name] @ model.topic_feature_[name])).sum() for name, matrix in X.items())
+    tokens = sum(matrix.sum() for matrix in X.values())
+    assert model.score(X) == pytest.approx(total / tokens, rel=1e-9)
+    assert model.perplexity(X) == pytest.approx(np.exp(-total / tokens), rel=1e-9)
+
+
+def test_minibatches_teach():
+    made = make_topic_views(350, {"words": 60, "image": 40}, 3, length=40, random_state=0)
+    model = CoPLSA(4, random_state=0)
+    scores = []
+    for first in range(0, 300, 50):
+        model.partial_fit(made.views[first : first + 50])
+        scores.append(model.score(made.views[300:]))
+    assert scores[-1] > scores[0]
+    assert set(model.doc_topic_) == {"words", "image"} and model.doc_topic_["words"].shape == (50, 4)
+
+
+def test_rows_that_are_read_when_needed_give_the_same_model():
+    X = corpus(40, views=3, missing=0.2)
+    lazy = LazyViews.from_views(X, 13)
+    here, there = (CoPLSA(3, random_state=0, max_iter=8, tol=0).fit(V) for V in (X, lazy))
+    assert_allclose(there.history_["objective"], here.history_["objective"], rtol=1e-12)
+    assert_allclose(there.doc_topic_["view2"], here.doc_topic_["view2"], atol=1e-12)
+    assert_allclose(there.transform(lazy), here.transform(X), atol=1e-12)
+    assert_allclose(there.impute(lazy.select("view0"), "view1"), here.impute(X.select("view0"), "view1"), atol=1e-12)
+    assert there.score(lazy) == pytest.approx(here.score(X), rel=1e-9)
+
+
+def test_a_resumed_fit_is_the_same(tmp_path):
+    X = corpus(views=3)
+    settings = {"weight": {("view1", "view0"): 0.2}, "random_state": 3, "tol": 0, "checkpoint_every": 4}
+    whole = CoPLSA(3, max_iter=12, **settings).fit(X)
+
+    def interrupt(sweep):
+        if sweep.number == 9:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "fit"
+    with pytest.warns(InterruptedFitWarning):
+        CoPLSA(3, max_iter=12, checkpoint=path, callbacks=[interrupt], **settings).fit(X)
+    resumed = CoPLSA(3, max_iter=12, checkpoint=path, **settings).fit(X)
+    assert_array_equal(resumed.doc_topic_["view2"], whole.doc_topic_["view2"])
+
+
+def test_the_order_of_the_views_does_not_matter():
+    X = corpus(views=3)
+    for agreement in KINDS:
+        settings = {"agreement": agreement, "random_state": 0, "max_iter": 15, "tol": 0}
+        one, other = CoPLSA(3, **settings).fit(X), CoPLSA(3, **settings).fit(X.select("view2", "view0", "view1"))
+        assert_allclose(one.doc_topic_["view1"], other.doc_topic_["view1"], atol=1e-9)
+
+
+def test_threads_do_not_matter():
+    X = make_topic_views(9000, [30, 20], 3, length=10, random_state=0).views
+    one, two = (CoPLSA(3, random_state=0, max_iter=3, n_jobs=n).fit(X) for n in (1, 2))
+    assert_array_equal(one.doc_topic_["view0"], two.doc_topic_["view0"])
+
+
+@pytest.mark.parametrize("agreement", KINDS)
+def test_float32_follows_float64(agreement):
+    X = corpus()
+    settings = {"agreement": agreement, "max_iter": 30, "tol": 0, "init": start(X, 4)}
+    double, single = CoPLSA(4, **settings).fit(X), CoPLSA(4, **settings).fit(X.map(lambda m: m.astype(np.float32)))
+    assert single.doc_topic_["view0"].dtype == single.topic_feature_["view1"].dtype == np.float32
+    assert single.history_["objective"][-1] == pytest.approx(double.history_["objective"][-1], rel=1e-4)
+
+
+def test_a_model_comes_back_from_its_file(tmp_path):
+    X = corpus()
+    model = CoPLSA(3, random_state=0, agreement="l2").fit(X)
+    save(model, tmp_path / "model.coview")
+    again = load(tmp_path / "model.coview")
+    assert_array_equal(again.impute(X.select("view0"), "view1"), model.impute(X.select("view0"), "view1"))
+    assert again.top_features("view1", 2) == model.top_features("view1", 2)
+    assert again.get_feature_names_out().tolist() == ["coplsa0", "coplsa1", "coplsa2"]
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_weights_by_pair_come_back_from_a_file(tmp_path, piped):
+    X, weight = corpus(), {("view0", "view1"): 3.0}
+    model = CoPLSA(3, random_state=0, weight=weight, max_iter=5)
+    model = (make_pipeline(UnitRows("l1"), model) if piped else model).fit(X)
+    save(model, tmp_path / "model.coview")
+    again = load(tmp_path / "model.coview")
+    assert (again[-1] if piped else again).weight == weight
+    assert_array_equal(again.transform(X), model.transform(X))
+    assert_array_equal(clone(again).fit(X).transform(X), model.transform(X))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"agreement": "kl"}, "agreement must be one of 'skl', 'l2', 'l1', got 'kl'"),
+        ({"weight": -1}, "weight must be a number of at least 0, got -1"),
+        ({"weight": np.inf}, "weight must be a number of at least 0, got inf"),
+        ({"weight": {"view0": 1}}, "weight has the key 'view0', which is no pair of the views 'view0', 'view1'"),
+        ({"weight": {("view0", "image"): 1}}, "no pair of the views"),
+        ({"weight": {("view0", "view1"): 1, ("view1", "view0"): 2}}, "twice"),
+        ({"weight": {("view0", "view1"): None}}, "weight of .* must be a number"),
+        ({"init": "nndsvd"}, "init must be one of 'random', 'link'"),
+        ({"init": {"doc_topic": {"image": np.ones((24, 3))}}}, "names view 'image'"),
+        ({"init": {"doc_topic": np.ones((2, 3))}}, "shape"),
+        ({"n_components": 0}, "n_components must be a whole number"),
+    ],
+)
+def test_bad_parameters_are_refused_with_a_sentence(settings, message):
+    with pytest.raises(ValueError, match=message):
+        CoPLSA(**{"n_components": 3, **settings}).fit(corpus())
+
+
+def test_one_view_is_refused_with_a_sentence():
+    with pytest.raises(ViewsError, match=r"CoPLSA needs at least 2 views, got 1 \('view0'\). For one view use PLSA."):
+        CoPLSA(2).fit(corpus().select("view0"))
+    model = CoPLSA(2, random_state=0).fit(corpus())
+    with pytest.raises(ViewsError, match="no view 'image' to impute"):
+        model.impute(corpus(), "image")
+
+
+# -- a real corpus
+
+
+@pytest.mark.corpus
+@pytest.mark.skipif(
+    not (data_home() / "webkb_linqs").is_dir(),
+    reason="the data home has no folder 'webkb_linqs': the real corpus is not checked",
+)
+@pytest.mark.parametrize("agreement", KINDS)
+def test_the_objective_never_falls_on_web_pages(agreement):
+    X = load_webkb("cornell").views  # some pages have no link
+    history = np.array(
+        CoPLSA(10, agreement=agreement, weight=0.3, max_iter=200, tol=0, random_state=0).fit(X).history_["objective"]
+    )
+    assert (np.diff(history) >= -1e-10 * np.abs(history[:-1])).all()

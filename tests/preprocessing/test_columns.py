@@ -1,0 +1,217 @@
+"""Columns to views: numbers pass through, categories become indicators, gaps are a missing view or a sentence."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+
+from coview.exceptions import ViewsError
+from coview.preprocessing.columns import ColumnViews
+from coview.preprocessing.weighting import UnitRows
+
+COLUMNS = {
+    "age": [31.0, 7.0, 52.0],
+    "size": [1.5, 2.5, 3.5],
+    "job": ["cook", None, "smith"],
+    "member": [True, False, True],
+}
+FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "mapping": dict}
+
+
+@pytest.fixture(params=FRAMES)
+def make(request):
+    return FRAMES[request.param]
+
+
+def dense(array):
+    return array.toarray() if sparse.issparse(array) else array
+
+
+def test_numbers_and_categories_are_split_by_default(make):
+    X = ColumnViews().fit_transform(make(COLUMNS))
+    assert X.names == ("numeric", "categorical")
+    assert X["numeric"].tolist() == [[31.0, 1.5], [7.0, 2.5], [52.0, 3.5]]
+    assert sparse.issparse(X["categorical"])
+    assert X.feature_names["categorical"].tolist() == ["job_cook", "job_smith", "member_False", "member_True"]
+    assert dense(X["categorical"]).tolist() == [[1, 0, 0, 1], [0, 0, 1, 0], [0, 1, 0, 1]]
+
+
+def test_indicators_match_pandas(make):
+    columns = {"a": ["x", "y", "x", "z"], "b": ["u", "u", "v", "u"]}
+    X = ColumnViews({"both": ["a", "b"]}).fit_transform(make(columns))
+    expected = pd.get_dummies(pd.DataFrame(columns))
+    np.testing.assert_array_equal(dense(X["both"]), expected.to_numpy())
+    assert X.feature_names["both"].tolist() == list(expected.columns)
+
+
+def test_groups_mix_kinds_in_the_order_given(make):
+    X = ColumnViews({"person": ["job", "age"], "rest": "member"}).fit_transform(make(COLUMNS))
+    assert X.names == ("person", "rest")
+    assert X.feature_names["person"].tolist() == ["job_cook", "job_smith", "age"]
+    assert dense(X["person"]).tolist() == [[1, 0, 31], [0, 0, 7], [0, 1, 52]]
+    assert X.present.all()  # the second person has an age
+
+
+def test_numeric_codes_can_be_categories(make):
+    columns = {"code": [20, 10, None], "n": [1, 2, 3]}
+    X = ColumnViews(categorical=["code"]).fit_transform(make(columns))
+    assert X.feature_names["categorical"].tolist() == ["code_10", "code_20"]
+    assert dense(X["categorical"]).tolist() == [[0, 1], [1, 0], [0, 0]]
+    assert X.present[:, X.names.index("categorical")].tolist() == [True, True, False]
+
+
+def test_rows_without_any_value_lack_the_view(make):
+    columns = {"a": [1.0, None, 3.0], "b": [4.0, None, 6.0], "c": [1.0, 1.0, 1.0]}
+    X = ColumnViews({"v": ["a", "b"], "w": ["c"]}).fit_transform(make(columns))
+    assert X.present.tolist() == [[True, True], [False, True], [True, True]]
+    assert X["v"].tolist() == [[1, 4], [0, 0], [3, 6]]
+
+
+def test_a_row_with_some_numbers_is_refused(make):
+    columns = {"a": [1.0, None, 3.0], "b": [4.0, 5.0, 6.0]}
+    with pytest.raises(ViewsError, match=r"Column 'a' has no value in 1 rows \(the first is row 1\) .* view 'v'"):
+        ColumnViews({"v": ["a", "b"]}).fit_transform(make(columns))
+
+
+def test_unknown_categories_have_no_indicator(make):
+    model = ColumnViews({"v": ["job"]}).fit(make(COLUMNS))
+    X = model.transform(make({"job": ["smith", "miner", None]}))
+    assert dense(X["v"]).tolist() == [[0, 1], [0, 0], [0, 0]]
+    assert X.present[:, 0].tolist() == [True, True, False]
+
+
+def test_transform_takes_the_views_whose_columns_are_there(make):
+    model = ColumnViews({"person": ["age", "job"], "rest": ["member"]}).fit(make(COLUMNS))
+    assert model.transform(make({"member": [True]})).names == ("rest",)
+    with pytest.raises(ViewsError, match="ColumnViews needs the column 'job'; the columns are 'age'"):
+        model.transform(make({"age": [1.0]}))
+    with pytest.raises(ViewsError, match="ColumnViews needs the column 'age'; the columns are 'other'"):
+        model.transform(make({"other": [1.0]}))
+
+
+def test_transform_with_nothing_but_gaps(make):
+    model = ColumnViews({"v": ["job"]}).fit(make(COLUMNS))
+    X = model.transform(pd.DataFrame({"job": [None, None]}))
+    assert not X.present.any()
+    assert X["v"].shape == (2, 2)
+
+
+@pytest.mark.parametrize(("columns", "kind"), [(["a"], "dense"), (["a", "c"], "sparse")])
+def test_float32_stays_float32(columns, kind):
+    frame = pd.DataFrame({"a": np.array([1, 2], dtype=np.float32), "c": ["x", "y"]})
+    array = ColumnViews({"v": columns}).fit_transform(frame)["v"]
+    assert array.dtype == np.float32
+    assert sparse.issparse(array) == (kind == "sparse")
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series(["a", np.nan, "b"]),
+        pd.Series(["a", None, "b"], dtype="string"),
+        pd.Series(["a", None, "b"], dtype="category"),
+        pl.Series(["a", None, "b"]),
+        pl.Series(["a", None, "b"], dtype=pl.Categorical),
+        pl.Series(["a", None, "b"], dtype=pl.Enum(["a", "b"])),
+    ],
+    ids=["object", "string", "category", "polars", "polars categorical", "polars enum"],
+)
+def test_every_kind_of_category_column(column):
+    frame = pd.DataFrame({"c": column}) if isinstance(column, pd.Series) else pl.DataFrame({"c": column})
+    X = ColumnViews().fit_transform(frame)
+    assert dense(X["categorical"]).tolist() == [[1, 0], [0, 0], [0, 1]]
+    assert X.present[:, 0].tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series([True, None, False], dtype="boolean"),
+        pd.Series([True, None, False], dtype=object),
+        pl.Series([True, None, False]),
+        [True, None, False],
+        np.array([True, None, False], dtype=object),
+    ],
+    ids=["nullable", "object", "polars", "list", "array"],
+)
+def test_every_kind_of_boolean_column_with_gaps(column):
+    X = ColumnViews().fit_transform({"c": column})
+    assert X.feature_names["categorical"].tolist() == ["c_False", "c_True"]
+    assert dense(X["categorical"]).tolist() == [[0, 1], [0, 0], [1, 0]]
+
+
+def test_a_pandas_index_becomes_ids():
+    assert ColumnViews().fit_transform(pd.DataFrame({"a": [1, 2]}, index=["p", "q"])).ids.tolist() == ["p", "q"]
+
+
+def test_it_works_in_a_pipeline_and_clones(make):
+    pipeline = clone(make_pipeline(ColumnViews({"v": ["age", "size"]}), UnitRows()))
+    X = pipeline.fit_transform(make(COLUMNS))
+    np.testing.assert_allclose((X["v"] ** 2).sum(axis=1), 1)
+    assert pipeline.get_params()["columnviews__groups"] == {"v": ["age", "size"]}
+
+
+def test_it_must_be_fitted_first():
+    with pytest.raises(NotFittedError):
+        ColumnViews().transform(COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("model", "X", "sentence"),
+    [
+        (ColumnViews({"v": ["agee"]}), COLUMNS, "ColumnViews needs the column 'agee'; the columns are 'age', 'size'"),
+        (ColumnViews(categorical=["z"]), COLUMNS, "ColumnViews needs the column 'z'"),
+        (ColumnViews(categorical="all"), COLUMNS, "categorical must be 'auto' or a list of columns, got 'all'."),
+        (ColumnViews({}), COLUMNS, "ColumnViews needs groups as {view: columns} with at least one view."),
+        (ColumnViews({"v": []}), COLUMNS, "View 'v' has no columns."),
+        (ColumnViews(), {"c": [None, None]}, "Column 'c' of view 'categorical' has no value in any row."),
+        (ColumnViews(), {"c": ["a", 3]}, "Column 'c' holds int and str, but ColumnViews takes numbers"),
+        (ColumnViews(), pd.DataFrame({"d": pd.to_datetime(["2020", "2021"])}), "Column 'd' holds Datetime"),
+        (ColumnViews(), np.eye(2), "ColumnViews needs a data frame, a mapping of columns, got ndarray."),
+        (ColumnViews(), pd.DataFrame(), "ColumnViews got an empty table: 0 rows x 0 columns."),
+        (ColumnViews(), {"a": [np.inf, 1.0]}, "View 'numeric' has NaN or infinity"),
+    ],
+)
+def test_bad_input_is_refused_with_a_sentence(model, X, sentence):
+    with pytest.raises(ViewsError, match=re.escape(sentence)):
+        model.fit_transform(X)
+
+
+def test_a_column_that_changes_its_kind_is_refused():
+    model = ColumnViews().fit({"n": [1, 2], "c": ["x", "y"]})
+    with pytest.raises(ViewsError, match="Column 'n' was numeric in fit, but holds str now"):
+        model.transform({"n": ["1", "2"], "c": ["x", "y"]})
+    with pytest.raises(ViewsError, match="Column 'c' holds int now, but had other categories in fit"):
+        model.transform({"n": [1, 2], "c": [3, 4]})
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pl.Series(["1.5", None, "2.5"]).cast(pl.Decimal(10, 2)),
+        pd.Series([1.5, None, 2.5], dtype="Float64"),
+        np.array([1.5, np.nan, 2.5], dtype=np.float32),
+        [1.5, None, 2.5],
+    ],
+    ids=["decimal", "nullable", "array", "list"],
+)
+def test_every_kind_of_numeric_column_with_gaps(column):
+    frame = pl.DataFrame({"c": column}) if isinstance(column, pl.Series) else {"c": column}
+    frame = pd.DataFrame(frame) if isinstance(column, pd.Series) else frame
+    X = ColumnViews().fit_transform(frame)
+    assert X["numeric"].tolist() == [[1.5], [0.0], [2.5]]
+    assert X.present[:, 0].tolist() == [True, False, True]
+
+
+def test_a_column_of_text_is_warned_about():
+    texts = [f"text number {i}" for i in range(30)]
+    with pytest.warns(UserWarning, match="TextViews"):
+        ColumnViews({"words": ["body"]}).fit({"body": texts})

@@ -1,0 +1,229 @@
+"""Labels spread over links: against dense matrix powers; an object's own label is never seen in its row."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.pipeline import make_pipeline
+
+from coview import MultiViewNaiveBayes, load, save
+from coview.exceptions import ViewsError
+from coview.preprocessing.neighbor_labels import known_labels
+from coview.preprocessing.neighbors import NeighborViews
+from coview.views.views import Views
+
+
+def make(n=14, seed=0, ids=True, symmetric=True, dtype=np.float64) -> tuple[Views, np.ndarray]:
+    """Objects with words and links, a third of them labelled."""
+    rng = np.random.default_rng(seed)
+    links = (rng.random((n, n)) < 0.15) * rng.integers(1, 3, size=(n, n))
+    links = np.triu(links, 1) + np.triu(links, 1).T if symmetric else links
+    words = rng.poisson(1.0, size=(n, 4))
+    names = np.array([f"p{i}" for i in range(n)])
+    extra = {"ids": names, "feature_names": {"links": names}} if ids else {}
+    y = np.where(rng.random(n) < 0.35, rng.integers(0, 3, n), -1)
+    y[:3] = [0, 1, 2]
+    views = {"words": sparse.csr_array(words.astype(dtype)), "links": sparse.csr_array(links.astype(dtype))}
+    return Views(views, **extra), y
+
+
+def near(X: Views) -> np.ndarray:
+    return X["labels_near"].toarray()
+
+
+def formula(links, y, hops, restart, prior, normalize):
+    """Powers of the dense step and a weak link to everybody, own column set to 0, times the labels."""
+    both = links + np.eye(len(links))
+    degree = both.sum(axis=1)
+    step = both / np.sqrt(np.outer(degree, degree)) if normalize == "symmetric" else both / degree[:, None]
+    whole = (1 - restart) ** hops * np.linalg.matrix_power(step, hops)
+    for k in range(hops):
+        whole += restart * (1 - restart) ** k * np.linalg.matrix_power(step, k)
+    whole += prior / len(links)
+    np.fill_diagonal(whole, 0)
+    return whole @ (y[:, None] == np.arange(3))
+
+
+kinds = given(
+    st.integers(0, 1000),
+    st.integers(1, 5),
+    st.sampled_from([0, 0.1, 0.6]),
+    st.sampled_from([0, 0.3]),
+    st.sampled_from(["symmetric", "rows"]),
+    st.booleans(),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@kinds
+def test_labels_near_are_the_dense_powers_without_the_diagonal(seed, hops, restart, prior, normalize, symmetric):
+    X, y = make(seed=seed, symmetric=symmetric)
+    model = NeighborViews(hops=hops, restart=restart, normalize=normalize, labels=True, label_prior=prior)
+    found = model.fit_transform(X, y)
+    assert found.names == ("words", "links", "words_near", "labels_near")
+    expected = formula(X["links"].toarray(), y, hops, restart, prior, normalize)
+    assert_allclose(near(found), expected, atol=1e-12)
+    assert_array_equal(found.present[:, -1], expected.sum(axis=1) > 0)
+
+
+@settings(max_examples=20, deadline=None)
+@kinds
+def test_an_own_label_is_never_visible(seed, hops, restart, prior, normalize, symmetric):
+    X, y = make(seed=seed, symmetric=symmetric)
+    model = NeighborViews(hops=hops, restart=restart, normalize=normalize, labels=True, label_prior=prior)
+    given = model.fit_transform(X, y)
+    row = 3 + int(np.argmax(y[3:] >= 0)) if (y[3:] >= 0).any() else 0
+    for other in [k for k in (-1, 0, 1, 2) if k != y[row]]:
+        changed = y.copy()
+        changed[row] = other
+        if set(changed[changed >= 0]) != {0, 1, 2}:
+            continue  # the columns would be others
+        found = model.fit_transform(X, changed)
+        assert_allclose(near(found)[row], near(given)[row], atol=1e-12)
+        assert found.present[row, -1] == given.present[row, -1]
+        assert_allclose(near(model.transform(X[[row]]))[0], near(given)[row], atol=1e-12)
+
+
+def test_others_do_see_the_label():
+    X, y = make()
+    links = X["links"].toarray()
+    row = int(np.argmax((y >= 0) & (links.sum(axis=1) > 0)))
+    found = near(NeighborViews(hops=1, labels=True).fit_transform(X, y))
+    assert found[np.flatnonzero(links[:, row])[0], y[row]] > 0
+
+
+@pytest.mark.parametrize("ids", [True, False])
+def test_order_of_the_objects_only_reorders_the_rows(ids):
+    X, y = make(ids=ids)
+    order = np.random.default_rng(1).permutation(len(X))
+    moved = X[order] if ids else Views(words=X["words"][order], links=X["links"][order][:, order])
+    model = NeighborViews(hops=3, restart=0.1, labels=True)
+    assert_allclose(near(model.fit_transform(moved, y[order])), near(model.fit_transform(X, y))[order], atol=1e-12)
+
+
+@pytest.mark.parametrize("ids", [True, False])
+def test_fitted_objects_are_transformed_as_in_the_fit(ids):
+    X, y = make(ids=ids)
+    model = NeighborViews(hops=4, restart=0.2, labels=True)
+    first = model.fit_transform(X, y)
+    second = NeighborViews(hops=4, restart=0.2, labels=True).fit(X, y).transform(X)
+    assert_allclose(near(second), near(first), atol=1e-12)
+    assert_array_equal(second.present, first.present)
+    assert_array_equal(second.feature_names["labels_near"], ["0", "1", "2"])
+
+
+def test_a_fitted_object_known_by_its_id_does_not_depend_on_its_company():
+    X, y = make()
+    model = NeighborViews(hops=3, labels=True).fit(X[:9], y[:9])
+    expected = near(model.transform(X[:9]))
+    assert_allclose(near(model.transform(X))[:9], expected, atol=1e-12)
+    assert_allclose(near(model.transform(X[[5, 2]])), expected[[5, 2]], atol=1e-12)
+
+
+@pytest.mark.parametrize(("normalize", "prior"), [("symmetric", 0.0), ("rows", 0.2)])
+def test_an_unlabelled_object_is_what_a_new_one_with_its_links_is(normalize, prior):
+    X, y = make(ids=False)
+    model = NeighborViews(hops=4, restart=0.1, normalize=normalize, labels=True, label_prior=prior)
+    expected = near(model.fit_transform(X, y))
+    rows = np.flatnonzero(y < 0)
+    assert_allclose(near(model.transform(X[rows])), expected[rows], atol=1e-12)
+
+
+def test_new_objects_with_ids_see_labels_through_each_other():
+    links = np.zeros((3, 3))
+    links[0, 1] = links[1, 0] = links[1, 2] = links[2, 1] = 1  # 0 is fitted and labelled, 2 is two links away
+    names = np.array(["a", "b", "c"])
+    X = Views(words=np.ones((3, 1)), links=links, ids=names, feature_names={"links": names})
+    model = NeighborViews(hops=2, labels=True).fit(X[:1], ["x"])
+    assert near(model.transform(X[1:]))[1, 0] > 0
+    assert near(model.transform(X[2:]))[0, 0] == 0
+    assert_allclose(near(model.transform(X))[1:], near(model.transform(X[1:])), atol=1e-12)  # "a" given again or not
+
+
+def test_who_has_no_label_in_reach_lacks_the_view():
+    links = np.zeros((4, 4))
+    links[0, 1] = links[1, 0] = 1
+    X = Views(words=np.eye(4), links=links)
+    found = NeighborViews(labels=True).fit_transform(X, ["a", None, "b", None])
+    assert found.present[:, -1].tolist() == [False, True, False, False]
+    assert not near(found)[[0, 2, 3]].any()
+
+
+def test_without_being_asked_for_labels_are_not_added():
+    X, y = make()
+    plain, found = NeighborViews().fit_transform(X), NeighborViews().fit_transform(X, y)
+    assert found.names == plain.names
+    assert_array_equal(found["words_near"].toarray(), plain["words_near"].toarray())
+    again = NeighborViews(labels=True).fit(X, y).set_params(labels=False).fit(X)  # a second fit begins anew
+    assert again.transform(X).names == plain.names
+
+
+def test_labels_need_no_other_view_than_links():
+    X, y = make()
+    found = NeighborViews(labels=True, keep=False).fit_transform(X.select("links"), y)
+    assert found.names == ("labels_near",)
+    assert_array_equal(near(found), near(NeighborViews(labels=True).fit_transform(X, y)))
+
+
+def test_sparse_and_float32_stay():
+    X, y = make(dtype=np.float32)
+    found = NeighborViews(labels=True, suffix="~").fit_transform(X, y)["labels~"]
+    assert sparse.issparse(found) and found.dtype == np.float32
+
+
+def test_all_ways_to_say_unlabelled_are_the_same():
+    pd = pytest.importorskip("pandas")
+    for y in (
+        ["a", None, "b"],
+        np.array(["a", np.nan, "b"], dtype=object),
+        pd.Series(["a", pd.NA, "b"]),
+        ["a", -1, "b"],
+    ):
+        codes, classes = known_labels(y, 3)
+        assert (codes.tolist(), classes.tolist()) == ([0, -1, 1], ["a", "b"])
+    assert known_labels(np.array([2.0, np.nan, 7.0, -1.0]), 4)[0].tolist() == [0, -1, 1, -1]
+
+
+@pytest.mark.parametrize(
+    ("settings", "y", "sentence"),
+    [
+        ({}, [-1] * 14, "y has no label to spread: all 14 objects are unlabelled"),
+        ({}, [0, 1], "one label per object: 2 labels for 14 objects"),
+        ({}, [{"a"}] * 14, "all texts or all numbers, to be spread over links; got {'a'}"),
+        ({}, [1, "a"] * 7, "all texts or all numbers"),
+        ({"label_prior": -1}, [1, 0] * 7, "label_prior must be a number of at least 0, got -1"),
+        ({"labels": "yes"}, [1, 0] * 7, "labels must be True or False, got 'yes'"),
+    ],
+)
+def test_wrong_labels_are_refused_with_a_sentence(settings, y, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        NeighborViews(**{"labels": True, **settings}).fit(make()[0], y)
+
+
+def test_a_view_of_the_same_name_is_refused():
+    X, y = make()
+    with pytest.raises(ViewsError, match="already has a view 'labels_near'"):
+        NeighborViews(labels=True).fit(NeighborViews(labels=True).fit_transform(X, y).select("links", "labels_near"), y)
+
+
+def test_saved_with_labels_and_loaded(tmp_path):
+    X, y = make()
+    model = NeighborViews(labels=True).fit(X[:9], y[:9])
+    save(model, tmp_path / "near.coview")
+    assert_array_equal(near(load(tmp_path / "near.coview").transform(X)), near(model.transform(X)))
+
+
+def test_a_pipeline_hands_the_labels_over():
+    """Two chains of papers without words: only labels of neighbours can tell their classes."""
+    links = np.zeros((8, 8))
+    for i in (0, 1, 2, 4, 5, 6):
+        links[i, i + 1] = links[i + 1, i] = 1
+    X = Views(words=np.ones((8, 1)), links=links)
+    y = np.array([0, 0, -1, -1, 1, 1, -1, -1])
+    near_labels = NeighborViews(hops=3, labels=True, keep=False, views=[])
+    model = make_pipeline(near_labels, MultiViewNaiveBayes(0.1)).fit(X, y)
+    assert model.predict(X).tolist() == [0] * 4 + [1] * 4

@@ -1,0 +1,269 @@
+"""Views smoothed over links: against the dense formula, and new objects against the graph that they join."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+
+from coview import load, save
+from coview.exceptions import ViewsError
+from coview.preprocessing.neighbors import NeighborViews
+from coview.views.views import Views
+
+
+def make(n=12, seed=0, dtype=np.float64, ids=False, as_sparse=True) -> Views:
+    rng = np.random.default_rng(seed)
+    links = np.triu(rng.random((n, n)) < 0.25, 1).astype(dtype)
+    links = links + links.T
+    words = rng.poisson(1.0, size=(n, 6)).astype(dtype)
+    form = sparse.csr_array if as_sparse else np.asarray
+    names = np.array([f"p{i}" for i in range(n)])
+    extra = {"ids": names, "feature_names": {"links": names}} if ids else {}
+    return Views(words=form(words), links=form(links), **extra)
+
+
+def dense(matrix):
+    return matrix.toarray() if sparse.issparse(matrix) else matrix
+
+
+def formula(words, links, hops, normalize="symmetric", restart=0.0, tol=0.0):
+    """(1 - restart) S H + restart X, without what is next to nothing, again and again, with everything dense."""
+    both = links + np.eye(len(links))
+    degree = both.sum(axis=1)
+    if normalize == "symmetric":
+        step = both / np.sqrt(np.outer(degree, degree))
+    else:
+        step = both / degree[:, None]
+    found = words
+    for _ in range(hops):
+        found = (1 - restart) * step @ found + restart * words
+        found = np.where(found < tol * found.max(axis=1, keepdims=True), 0, found)
+    return found
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(0, 1000),
+    st.integers(1, 3),
+    st.sampled_from(["symmetric", "rows"]),
+    st.booleans(),
+    st.sampled_from([0, 0.1, 0.7]),
+)
+def test_smoothing_is_the_dense_formula(seed, hops, normalize, as_sparse, restart):
+    X = make(seed=seed, as_sparse=as_sparse)
+    found = NeighborViews(hops=hops, normalize=normalize, restart=restart).fit_transform(X)
+    assert found.names == ("words", "links", "words_near")
+    expected = formula(dense(X["words"]), dense(X["links"]), hops, normalize, restart)
+    assert_allclose(dense(found["words_near"]), expected, atol=1e-12)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 1000), st.sampled_from([0.0503, 0.3071, 0.9013]), st.sampled_from([0, 0.2]))
+def test_small_values_of_sparse_views_are_dropped_after_each_hop(seed, tol, restart):
+    X = make(seed=seed)
+    model = NeighborViews(hops=3, restart=restart, tol=tol)
+    found = model.fit_transform(X)["words_near"]
+    expected = formula(dense(X["words"]), dense(X["links"]), 3, restart=restart, tol=tol)
+    assert found.nnz == np.count_nonzero(expected)
+    assert_allclose(dense(found), expected, atol=1e-12)
+    assert_allclose(dense(model.transform(X)["words_near"]), expected, atol=1e-12)
+
+
+def test_views_without_any_value_are_smoothed_too():
+    X = make(5).map({"words": lambda matrix: matrix * 0})
+    assert not dense(NeighborViews(tol=0.1).fit_transform(X)["words_near"]).any()
+
+
+@pytest.mark.parametrize("restart", [0.0, 0.2])
+@pytest.mark.parametrize("ids", [False, True])
+def test_fitted_objects_are_transformed_as_in_the_fit(ids, restart):
+    X = make(ids=ids)
+    model = NeighborViews(hops=3, restart=restart)
+    assert_allclose(dense(model.fit_transform(X)["words_near"]), dense(model.transform(X)["words_near"]), atol=1e-12)
+
+
+def test_a_row_does_not_depend_on_its_company_without_ids():
+    X = make()
+    model = NeighborViews().fit(X)
+    whole = dense(model.transform(X)["words_near"])
+    assert_allclose(dense(model.transform(X[[4, 2]])["words_near"]), whole[[4, 2]], atol=1e-12)
+
+
+@pytest.mark.parametrize("restart", [0.0, 0.2])
+def test_new_objects_join_the_fitted_ones(restart):
+    """Links of a new object count from its side only: the fitted objects stay as they were."""
+    X = make(10)
+    model = NeighborViews(hops=2, restart=restart).fit(X)
+    words, links = np.array([[0.0, 5, 0, 0, 0, 1]]), np.zeros((1, 10))
+    links[0, [3, 7]] = 1
+    found = dense(model.transform(Views(words=words, links=links))["words_near"])[0]
+    A, H = dense(X["links"]), dense(X["words"])
+    scale = (1 + A.sum(axis=1)) ** -0.5
+    own, mine = 3**-0.5, words[0]
+    for _ in range(2):
+        new = own * (own * mine + scale[3] * H[3] + scale[7] * H[7])
+        H = scale[:, None] * (scale[:, None] * H + A @ (scale[:, None] * H))
+        H = (1 - restart) * H + restart * dense(X["words"])
+        mine = (1 - restart) * new + restart * words[0]
+    assert_allclose(found, mine, atol=1e-12)
+
+
+def test_new_objects_with_ids_may_link_to_each_other():
+    X = make(8, ids=True)
+    fit, rest = X[:5], X[5:]
+    model = NeighborViews(hops=1).fit(fit)
+    found = dense(model.transform(rest)["words_near"])
+    A, H = dense(X["links"]), dense(X["words"])
+    inner = (1 + A[:5, :5].sum(axis=1)) ** -0.5  # in the fit, links to the others were unknown
+    scale = np.concatenate([inner, (1 + A[5:].sum(axis=1)) ** -0.5])
+    expected = scale[5:, None] * ((np.eye(8) + A)[5:] @ (scale[:, None] * H))
+    assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_ids_that_are_numbers_name_columns_like_text(as_text):
+    X = make(8, ids=True)
+    keys = np.arange(8) * 10 + 5
+    ids = keys.astype(str) if as_text else keys
+    numbered = Views(dict(X.items()), ids=ids, feature_names={"links": keys})
+    model = NeighborViews(hops=2)
+    expected = NeighborViews(hops=2).fit(X[:6]).transform(X)
+    assert_array_equal(dense(model.fit(numbered[:6]).transform(numbered)["words_near"]), dense(expected["words_near"]))
+
+
+def test_frames_with_an_index_of_numbers_keep_their_links():
+    pd = pytest.importorskip("pandas", reason="pandas is not installed: its frames are not checked")
+    X, keys = make(8), np.arange(8)[::-1] + 3
+    words = pd.DataFrame(dense(X["words"]), index=keys)
+    links = pd.DataFrame(dense(X["links"]), index=keys, columns=keys)
+    found = NeighborViews().fit_transform(Views(words=words, links=links))
+    assert_allclose(dense(found["words_near"]), formula(dense(X["words"]), dense(X["links"]), 2), atol=1e-12)
+
+
+def test_names_that_match_no_object_are_refused():
+    X = make(8, ids=True)
+    strange = Views(dict(X.items()), ids=np.arange(8), feature_names={"links": X.ids})
+    with pytest.raises(ViewsError, match="No column of view 'links' is named like an object: the columns are 'p0'"):
+        NeighborViews().fit(strange)
+    model = NeighborViews().fit(X)
+    renamed = Views(dict(X.items()), ids=X.ids, feature_names={"links": [f"q{i}" for i in range(8)]})
+    with pytest.raises(ViewsError, match=r"the columns are 'q0', 'q1', 'q2' \.\.\., the ids 'p0'"):
+        model.transform(renamed)
+
+
+def test_an_object_without_the_view_gets_it_from_its_neighbours():
+    words, links = np.eye(4), np.zeros((4, 4))
+    words[[0, 3]] = 0
+    links[0, 1] = links[1, 0] = 1
+    X = Views(words=words, links=links, present={"words": [False, True, True, False], "links": [True] * 4})
+    found = NeighborViews(hops=1).fit_transform(X)
+    assert found.present[:, 2].tolist() == [True, True, True, False]
+    assert found["words_near"][0].any() and not found["words_near"][3].any()
+
+
+def test_two_hops_carry_presence_two_links_far():
+    words, links = np.zeros((3, 2)), np.zeros((3, 3))
+    words[2] = 1
+    links[0, 1] = links[1, 0] = links[1, 2] = links[2, 1] = 1
+    X = Views(words=words, links=links, present={"words": [False, False, True], "links": [True] * 3})
+    for hops, expected in ((1, [False, True, True]), (2, [True, True, True])):
+        assert NeighborViews(hops=hops).fit_transform(X).present[:, 2].tolist() == expected
+
+
+def test_sparse_stays_sparse_and_float32_stays_float32():
+    found = NeighborViews(restart=0.1).fit_transform(make(dtype=np.float32))["words_near"]
+    assert sparse.issparse(found) and found.dtype == np.float32
+
+
+def test_only_the_smoothed_views_may_be_kept():
+    X = make()
+    assert NeighborViews(keep=False, suffix="~").fit_transform(X).names == ("words~",)
+
+
+def test_feature_names_and_ids_come_along():
+    X = make(4, ids=True)
+    named = Views(dict(X.items()), ids=X.ids, feature_names={**X.feature_names, "words": list("abcdef")})
+    found = NeighborViews().fit_transform(named)
+    assert_array_equal(found.feature_names["words_near"], list("abcdef"))
+    assert_array_equal(found.ids, X.ids)
+
+
+def test_inputs_are_left_alone():
+    X = make()
+    kept = {name: dense(matrix).copy() for name, matrix in X.items()}
+    NeighborViews().fit(X).transform(X)
+    for name, matrix in X.items():
+        assert_array_equal(dense(matrix), kept[name])
+
+
+def test_clone_and_second_fit_begin_anew():
+    model = NeighborViews(hops=1).fit(make(6))
+    assert not [key for key in vars(clone(model)) if key.endswith("_")]
+    again = model.fit(make(9, seed=3)).transform(make(9, seed=3))
+    assert_allclose(
+        dense(again["words_near"]), dense(NeighborViews(hops=1).fit_transform(make(9, seed=3))["words_near"])
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "X", "sentence"),
+    [
+        (NeighborViews("cites"), make(), "no view of links 'cites'; the views are 'words', 'links'"),
+        (NeighborViews(hops=0), make(), "hops must be a whole number of at least 1, got 0"),
+        (NeighborViews(restart=1), make(), "restart must be a number of at least 0 and below 1, got 1"),
+        (NeighborViews(tol=-0.1), make(), "tol must be a number of at least 0 and below 1, got -0.1"),
+        (NeighborViews(normalize="l2"), make(), "normalize must be 'symmetric' or 'rows'"),
+        (NeighborViews(views="image"), make(), "cannot smooth 'image'"),
+        (NeighborViews(), make().select("links"), "nothing to smooth"),
+        (NeighborViews(), make()[:5], "has 12 columns for 5 objects"),
+        (NeighborViews(), make().map({"links": lambda m: -m}), "negative links"),
+    ],
+)
+def test_wrong_input_is_refused_with_a_sentence(model, X, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        model.fit(X)
+
+
+def test_transform_needs_the_links_and_a_view_to_smooth():
+    X = make()
+    model = NeighborViews().fit(X)
+    with pytest.raises(ViewsError, match="no view of links"):
+        model.transform(X.select("words"))
+    with pytest.raises(ViewsError, match="none of the views to smooth"):
+        model.transform(X.select("links"))
+    with pytest.raises(ViewsError, match="'words' has 5 features"):
+        model.transform(X.map({"words": lambda m: m[:, :5]}))
+
+
+def test_a_saved_transformer_joins_new_objects_as_before(tmp_path):
+    X = make(8, ids=True)
+    model = NeighborViews().fit(X[:6])
+    save(model, tmp_path / "near.coview")
+    back = load(tmp_path / "near.coview").transform(X)
+    assert_array_equal(dense(back["words_near"]), dense(model.transform(X)["words_near"]))
+
+
+def test_links_smoothed_say_who_is_near():
+    X = make(ids=True)
+    model = NeighborViews(views=["words", "links"], hops=2)
+    found = model.fit_transform(X)
+    assert found.names == ("words", "links", "words_near", "links_near")
+    expected = formula(np.eye(12), dense(X["links"]), 2)
+    assert_allclose(dense(found["links_near"]), expected, atol=1e-12)
+    assert_allclose(dense(model.transform(X[[3, 1]])["links_near"])[1], expected[1], atol=1e-12)
+
+
+def test_labels_without_y_and_repeated_ids_are_refused():
+    X = Views(words=np.eye(3), links=np.ones((3, 3)))
+    with pytest.raises(ViewsError, match="labels=True needs labels"):
+        NeighborViews(labels=True).fit(X)
+    twice = Views(words=np.eye(3), links=np.ones((3, 3)), ids=["a", "b", "a"])
+    with pytest.raises(ViewsError, match="ids that differ"):
+        NeighborViews(labels=True).fit(twice, [0, 1, 0])
+    with pytest.raises(ValueError, match="continuous"):
+        NeighborViews(labels=True).fit(X, [0.5, 1.5, 2.25])

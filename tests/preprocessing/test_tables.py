@@ -1,0 +1,111 @@
+"""Raw tables to views."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.pipeline import make_pipeline
+
+from coview import CrossModalRetriever, LinkPLSA, TableViews, TextViews, load, save
+from coview.exceptions import DataFileError, ViewsError
+from coview.io.tables import read_columns
+
+TABLE = {
+    "key": ["p1", "p2", "p3"],
+    "body": ["red fox", "blue sea", None],
+    "year": [1999, 2007, 2011],
+    "venue": ["here", None, "there"],
+}
+
+
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame])
+def test_text_and_columns_of_one_table(make):
+    X = TableViews({"words": "body"}, {"meta": ["year", "venue"]}, id="key").fit_transform(make(TABLE))
+    assert X.names == ("words", "meta") and X.ids.tolist() == ["p1", "p2", "p3"]
+    assert X.present.tolist() == [[True, True], [True, True], [False, True]]
+    assert X["meta"].toarray()[:, 0].tolist() == [1999, 2007, 2011]
+    alone = TextViews({"words": "body"}).fit_transform(make(TABLE))
+    assert (X["words"] != alone["words"]).nnz == 0
+
+
+def test_new_tables_may_lack_a_part():
+    front = TableViews({"words": "body"}, {"meta": ["year"]}).fit(TABLE)
+    assert front.transform({"body": ["fox"]}).names == ("words",)
+    assert front.transform({"year": [2000]}).names == ("meta",)
+    with pytest.raises(ViewsError, match="body"):
+        front.transform({"other": [1]})
+
+
+@pytest.mark.parametrize(
+    ("front", "sentence"),
+    [
+        (TableViews(), "got neither"),
+        (TableViews({"a": "body"}, {"a": ["year"]}), "another name"),
+        (TableViews({"a": "bodies"}), "bodies"),
+        (TableViews({"a": "body"}, id="venue"), "row 1 has no value"),
+    ],
+)
+def test_tables_that_do_not_fit_are_refused(front, sentence):
+    with pytest.raises(ViewsError, match=sentence):
+        front.fit(TABLE)
+
+
+def test_a_pipeline_from_the_table_on_is_saved_whole(tmp_path):
+    table = {"body": ["red fox", "blue sea"] * 6, "title": ["fox", "sea"] * 6}
+    model = make_pipeline(TableViews({"words": "body", "title": "title"}), LinkPLSA(2, random_state=0)).fit(table)
+    save(model, tmp_path / "m.coview")
+    assert np.array_equal(load(tmp_path / "m.coview").transform(table), model.transform(table))
+
+
+def test_a_retriever_takes_raw_text_through_it():
+    table = {"body": ["red fox", "blue sea"] * 6, "title": ["fox", "sea"] * 6}
+    model = make_pipeline(TableViews({"words": "body", "title": "title"}), LinkPLSA(2, random_state=0))
+    hits = CrossModalRetriever(model).fit(table).search("blue", source="words", target="title", k=6)
+    assert sorted(hits.ids[0].tolist()) == [1, 3, 5, 7, 9, 11]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("a.csv", "x,y\n1\n", "1 cells in line 2"),
+        ("a.csv", "x,x\n1,2\n", "more than once"),
+        ("a.csv", "", "no header row"),
+        ("a.csv", "x\n", "no rows below"),
+        ("a.csv", 'x\n"open\n', "broken"),
+        ("a.jsonl", '{"a": 1}\n{a}\n', "line 2"),
+        ("a.jsonl", "[1]\n", "row 0 is list"),
+        ("a.json", "{}", "must hold objects"),
+        ("a.xlsx", "", "tables are read from"),
+    ],
+)
+def test_broken_tables_are_refused_with_their_place(tmp_path, name, content, sentence):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(DataFileError, match=sentence):
+        read_columns(tmp_path / name)
+    with pytest.raises(DataFileError, match="absent"):
+        read_columns(tmp_path / "other.csv")
+
+
+def test_text_in_another_encoding_is_refused(tmp_path):
+    (tmp_path / "a.csv").write_bytes("x\nm\xfcll\n".encode("latin-1"))
+    with pytest.raises(DataFileError, match="UTF-8"):
+        read_columns(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize("cell", ["1234567890123456789", "2023_01", "nan", "inf", "007", "1e", "0x1f"])
+def test_what_only_looks_like_a_number_stays_text(tmp_path, cell):
+    (tmp_path / "a.csv").write_text(f"x\n{cell}\n12\n")
+    assert read_columns(tmp_path / "a.csv")["x"] == [cell, "12"]
+
+
+@pytest.mark.parametrize(("cell", "value"), [("1.5", 1.5), ("-3", -3), (".5", 0.5), ("1e3", 1000), ("0", 0), ("2.", 2)])
+def test_numbers_are_numbers(tmp_path, cell, value):
+    (tmp_path / "a.csv").write_text(f"x\n{cell}\n12\n")
+    assert read_columns(tmp_path / "a.csv")["x"].tolist() == [value, 12]
+
+
+def test_ids_name_one_object_each():
+    with pytest.raises(ViewsError, match="'a' is in 2 rows"):
+        TableViews({"words": "body"}, id="key").fit({"key": ["a", "b", "a"], "body": ["x y", "x z", "y z"]})

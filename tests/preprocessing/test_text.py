@@ -1,0 +1,161 @@
+"""Texts to views: each view is what its vectoriser makes of its column, and missing text is a missing view."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+
+from coview.exceptions import ViewsError
+from coview.preprocessing.text import TextViews
+from coview.preprocessing.weighting import TfidfViews
+
+TITLES = ["red fox", "blue sea", "red sea"]
+BODIES = ["a fox runs", None, "waves and waves"]
+FRAMES = {
+    "pandas": lambda columns: pd.DataFrame(columns),
+    "pandas string": lambda columns: pd.DataFrame(columns).astype("string"),
+    "polars": pl.DataFrame,
+    "mapping": dict,
+}
+
+
+@pytest.fixture(params=FRAMES)
+def table(request):
+    return FRAMES[request.param]({"title": TITLES, "body": BODIES})
+
+
+def test_each_view_is_what_the_vectoriser_makes(table):
+    X = TextViews({"t": "title", "b": "body"}).fit_transform(table)
+    expected = CountVectorizer().fit(TITLES)
+    np.testing.assert_array_equal(X["t"].toarray(), expected.transform(TITLES).toarray())
+    assert X.feature_names["t"].tolist() == expected.get_feature_names_out().tolist()
+    assert X.names == ("t", "b")
+    assert sparse.issparse(X["b"])
+
+
+def test_missing_text_is_a_missing_view(table):
+    X = TextViews().fit_transform(table)
+    assert X.names == ("title", "body")
+    assert X.present.tolist() == [[True, True], [True, False], [True, True]]
+    assert X["body"].toarray()[1].sum() == 0
+    np.testing.assert_array_equal(
+        X["body"].toarray()[2], CountVectorizer().fit(["a fox runs", BODIES[2]]).transform(BODIES[2:]).toarray()[0]
+    )
+
+
+def test_empty_text_is_a_view_without_words():
+    X = TextViews().fit_transform({"a": ["one two", ""]})
+    assert X.present.all()
+    assert X["a"].toarray()[1].sum() == 0
+
+
+@pytest.mark.parametrize("texts", [TITLES, tuple(TITLES), np.array(TITLES), pd.Series(TITLES), pl.Series(TITLES)])
+def test_a_list_of_texts_is_the_view_text(texts):
+    model = TextViews().fit(texts)
+    assert model.transform(texts).names == ("text",)
+    assert model.transform(["red"])["text"].sum() == 1
+    assert TextViews({"t": "title"}).fit_transform(texts).names == ("t",)
+
+
+def test_fit_then_transform_equals_fit_transform(table):
+    model = TextViews(vectorizer=TfidfVectorizer())
+    assert model.fit_transform(table) == clone(model).fit(table).transform(table)
+
+
+def test_transform_uses_the_vocabulary_of_fit(table):
+    model = TextViews().fit(table)
+    X = model.transform({"title": ["fox unseen fox", None]})
+    assert X.names == ("title",)
+    assert X.present[:, 0].tolist() == [True, False]
+    row = dict(zip(X.feature_names["title"].tolist(), X["title"].toarray()[0].tolist()))
+    assert row == {"blue": 0, "fox": 2, "red": 0, "sea": 0}
+
+
+def test_transform_where_all_text_is_missing(table):
+    X = TextViews().fit(table).transform({"title": [None, None]})
+    assert not X.present.any()
+    assert X["title"].shape == (2, 4)
+
+
+def test_a_vectoriser_for_each_view(table):
+    model = TextViews(vectorizer={"title": CountVectorizer(binary=True, dtype=np.float32)}).fit(table)
+    X = model.transform(table)
+    assert X["title"].dtype == np.float32
+    assert X["body"].dtype == np.int64
+    assert model.vectorizers_["title"].binary
+    assert not model.vectorizers_["body"].binary
+
+
+def test_a_vectoriser_without_vocabulary_has_no_feature_names(table):
+    X = TextViews({"t": "title"}, HashingVectorizer(n_features=16)).fit_transform(table)
+    assert X["t"].shape == (3, 16)
+    assert X.feature_names == {}
+
+
+def test_the_given_vectoriser_is_cloned(table):
+    mine = CountVectorizer()
+    TextViews(vectorizer=mine).fit(table)
+    assert not hasattr(mine, "vocabulary_")
+
+
+def test_a_pandas_index_becomes_ids():
+    frame = pd.DataFrame({"a": TITLES}, index=["p", "q", "r"])
+    assert TextViews().fit_transform(frame).ids.tolist() == ["p", "q", "r"]
+    assert TextViews().fit_transform(frame["a"]).ids.tolist() == ["p", "q", "r"]
+
+
+def test_columns_that_are_not_text_are_left_out_by_default():
+    frame = pd.DataFrame({"a": TITLES, "n": [1, 2, 3], "c": pd.Categorical(["x", "y", "x"])})
+    assert TextViews().fit_transform(frame).names == ("a",)
+    assert TextViews(["c"], CountVectorizer(token_pattern=".")).fit_transform(frame).names == ("c",)
+
+
+def test_it_works_in_a_pipeline_and_clones(table):
+    pipeline = make_pipeline(TextViews(columns={"t": "title"}), TfidfViews())
+    X = clone(pipeline).fit_transform(table)
+    np.testing.assert_allclose(X["t"].toarray(), TfidfVectorizer().fit_transform(TITLES).toarray())
+    assert pipeline.get_params()["textviews__columns"] == {"t": "title"}
+    assert pipeline.set_params(textviews__columns=None).fit_transform(table).names == ("title", "body")
+
+
+def test_it_must_be_fitted_first():
+    with pytest.raises(NotFittedError):
+        TextViews().transform(["a"])
+
+
+@pytest.mark.parametrize(
+    ("model", "X", "sentence"),
+    [
+        (TextViews({"t": "tilte"}), {"title": TITLES}, "TextViews needs the column 'tilte'; the columns are 'title'."),
+        (TextViews(), {"n": [1, 2]}, "TextViews found no column of text; the columns are 'n'."),
+        (TextViews({"t": "n"}), {"n": [1, 2]}, "TextViews needs text, but column 'n' holds int."),
+        (TextViews({"t": "n"}), {"n": ["a", 2]}, "TextViews needs text, but column 'n' holds int and str."),
+        (TextViews(), {"a": ["a", "of"], "b": [None, None]}, "View 'a' cannot be made from column 'a'"),
+        (TextViews({"b": "b"}), {"b": [None, None]}, "Column 'b' of view 'b' has no text in any row."),
+        (TextViews(vectorizer={"z": None}), {"a": TITLES}, "vectorizer names view 'z', but the views are 'a'."),
+        (TextViews({}), {"a": TITLES}, "TextViews needs at least one column, got none."),
+        (TextViews(), {"a": ["x"], "b": ["x", "y"]}, "Columns must have the same rows: 'a' has 1, 'b' has 2."),
+        (TextViews(), [], "TextViews got an empty table: 0 rows x 1 columns."),
+        (TextViews(), 3, "TextViews needs a data frame, a mapping of columns or a list of texts, got int."),
+        (TextViews(), np.eye(2), "TextViews needs a data frame, a mapping of columns or a list of texts, got ndarray."),
+    ],
+)
+def test_bad_input_is_refused_with_a_sentence(model, X, sentence):
+    if "cannot be made" in sentence:
+        model = TextViews(vectorizer=CountVectorizer(stop_words="english"))
+    with pytest.raises(ViewsError, match=re.escape(sentence)):
+        model.fit(X)
+
+
+def test_transform_needs_one_of_the_columns(table):
+    with pytest.raises(ViewsError, match="TextViews needs the column 'title'; the columns are 'other'"):
+        TextViews().fit(table).transform({"other": ["x"]})

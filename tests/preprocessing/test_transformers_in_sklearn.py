@@ -1,0 +1,63 @@
+"""Scikit-learn's own checks over the transformers of views.
+
+Those checks compare arrays, so each class is checked as it is but for the last step: the one view of a plain matrix is
+taken out of the `Views` that `transform` returns.
+"""
+
+from __future__ import annotations
+
+import pytest
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
+
+from coview import Views
+from coview.preprocessing.codebook import Codebook
+from coview.preprocessing.columns import ColumnViews
+from coview.preprocessing.text import TextViews
+from coview.preprocessing.weighting import LogCounts, MinDocumentFrequency, TfidfViews, UnitRows
+
+
+class Unwrapped:
+    def transform(self, X):
+        views = super().transform(X)
+        assert isinstance(views, Views)
+        return views["x"]
+
+
+class PlainTfidf(Unwrapped, TfidfViews):
+    pass
+
+
+class PlainUnitRows(Unwrapped, UnitRows):
+    pass
+
+
+class PlainLogCounts(Unwrapped, LogCounts):
+    pass
+
+
+class PlainMinDocumentFrequency(Unwrapped, MinDocumentFrequency):
+    pass
+
+
+class PlainCodebook(Unwrapped, Codebook):
+    pass
+
+
+@parametrize_with_checks(
+    [
+        PlainTfidf(),
+        PlainUnitRows(),
+        PlainLogCounts(),
+        PlainMinDocumentFrequency(min_df=1),
+        PlainCodebook(n_words=3, random_state=0),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("estimator", [TextViews(), ColumnViews()], ids=lambda e: type(e).__name__)
+@pytest.mark.filterwarnings("ignore:.*Can't test estimator")
+def test_those_that_take_tables_pass_the_checks_that_need_no_matrix(estimator):
+    results = check_estimator(estimator, on_fail=None)
+    assert [result["check_name"] for result in results if result["status"] == "failed"] == []

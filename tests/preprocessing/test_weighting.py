@@ -1,0 +1,221 @@
+"""Weights over views: equal to scikit-learn in each view, sparse and float32 kept, other views untouched."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import normalize
+
+from coview import Views
+from coview.exceptions import ViewsError
+from coview.preprocessing.weighting import LogCounts, MinDocumentFrequency, TfidfViews, UnitRows
+
+COUNTS = np.array([[2, 0, 1, 0], [1, 3, 0, 0], [0, 0, 5, 0], [1, 0, 0, 0]])
+ALL = [TfidfViews(), UnitRows(), LogCounts(), MinDocumentFrequency(min_df=1)]
+MAKERS = {"dense": np.asarray, "array": sparse.csr_array, "matrix": sparse.csr_matrix}
+counts = hnp.arrays(np.int64, st.tuples(st.integers(1, 6), st.integers(1, 5)), elements=st.integers(0, 4))
+
+
+def dense(array):
+    return array.toarray() if sparse.issparse(array) else array
+
+
+def with_gap(make=sparse.csr_array, dtype=float) -> Views:
+    """Two views; the last object lacks the first."""
+    words = np.vstack([COUNTS, np.zeros(4)]).astype(dtype)
+    present = np.ones((5, 2), dtype=bool)
+    present[4, 0] = False
+    return Views({"words": make(words), "image": -np.ones((5, 2))}, present=present, ids=list("abcde"))
+
+
+# -- one law for all
+
+
+@pytest.mark.parametrize("model", ALL, ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_kind_and_precision_are_kept(model, kind, dtype):
+    X = Views(words=MAKERS[kind](COUNTS.astype(dtype)))
+    before = dense(X["words"]).copy()
+    found = clone(model).fit_transform(X)["words"]
+    assert type(found) is type(X["words"])
+    if not isinstance(model, MinDocumentFrequency):
+        assert found.dtype == (np.float32 if dtype == np.float32 else np.float64)
+    else:
+        assert found.dtype == dtype
+    np.testing.assert_array_equal(dense(X["words"]), before)
+
+
+@pytest.mark.parametrize("model", ALL, ids=lambda m: type(m).__name__)
+def test_other_views_pass_through_untouched(model):
+    X = with_gap()
+    found = clone(model).set_params(views="words").fit_transform(X)
+    assert found.names == X.names
+    assert np.shares_memory(found["image"], X["image"])
+    np.testing.assert_array_equal(found.present, X.present)
+    np.testing.assert_array_equal(found.ids, X.ids)
+    assert dense(found["words"])[4].sum() == 0
+
+
+@pytest.mark.parametrize("model", ALL, ids=lambda m: type(m).__name__)
+def test_rows_that_lack_a_view_do_not_count(model):
+    X = with_gap()
+    chosen = clone(model).set_params(views=["words"])
+    whole, part = chosen.fit_transform(X), clone(chosen).fit_transform(X[:4])
+    np.testing.assert_array_equal(dense(whole["words"])[:4], dense(part["words"]))
+
+
+@pytest.mark.parametrize("model", ALL, ids=lambda m: type(m).__name__)
+def test_transform_takes_any_subset_of_the_fitted_views(model):
+    X = Views(a=COUNTS, b=COUNTS * 2)
+    fitted = clone(model).fit(X)
+    assert fitted.transform(X.select("b")) == fitted.transform(X).select("b")
+    assert fitted.view_names_ == ["a", "b"]
+
+
+@pytest.mark.parametrize("model", ALL, ids=lambda m: type(m).__name__)
+def test_all_that_as_views_takes_is_taken(model):
+    assert clone(model).fit_transform(COUNTS).names == ("x",)
+    assert clone(model).fit_transform([COUNTS, COUNTS]).names == ("view0", "view1")
+
+
+@pytest.mark.parametrize("model", ALL, ids=lambda m: type(m).__name__)
+def test_unknown_views_and_other_widths_are_refused(model):
+    name = type(model).__name__
+    fitted = clone(model).fit(Views(a=COUNTS))
+    with pytest.raises(ViewsError, match=f"{name} was not fitted with view 'b'; it knows 'a'"):
+        fitted.transform(Views(b=COUNTS))
+    with pytest.raises(ViewsError, match=f"View 'a' has 3 features, but {name} was fitted with 4"):
+        fitted.transform(Views(a=COUNTS[:, :3]))
+    with pytest.raises(ViewsError, match=f"{name} is to change view 'z', but the views are 'a'"):
+        clone(model).set_params(views=["z"]).fit(Views(a=COUNTS))
+
+
+@pytest.mark.parametrize("model", ALL, ids=lambda m: type(m).__name__)
+def test_they_must_be_fitted_first(model):
+    with pytest.raises(NotFittedError):
+        clone(model).transform(Views(a=COUNTS))
+
+
+def test_they_work_together_in_a_pipeline():
+    pipeline = clone(make_pipeline(MinDocumentFrequency(), LogCounts(), TfidfViews(), UnitRows("l1")))
+    X = pipeline.fit_transform(Views(words=sparse.csr_array(COUNTS), feature_names={"words": list("wxyz")}))
+    assert X.feature_names["words"].tolist() == ["w", "y"]
+    np.testing.assert_allclose(dense(X["words"]).sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("model", [TfidfViews(), LogCounts()], ids=lambda m: type(m).__name__)
+def test_negative_counts_are_refused(model):
+    sentence = (
+        "View 'image' has negative values (minimum -1). Negative values in data passed to "
+        f"{type(model).__name__} are no counts: turn the view into counts with Codebook(...)"
+    )
+    with pytest.raises(ViewsError, match=re.escape(sentence)):
+        clone(model).fit(with_gap())
+
+
+# -- each against its oracle
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    counts,
+    st.fixed_dictionaries(
+        {
+            "norm": st.sampled_from(["l1", "l2", None]),
+            "use_idf": st.booleans(),
+            "smooth_idf": st.booleans(),
+            "sublinear_tf": st.booleans(),
+        }
+    ),
+)
+def test_tfidf_equals_scikit_learn(matrix, options):
+    matrix[0] += 1  # scikit-learn divides by zero for a feature of no document
+    expected = TfidfTransformer(**options).fit_transform(matrix).toarray()
+    for make in MAKERS.values():
+        np.testing.assert_allclose(dense(TfidfViews(**options).fit_transform(make(matrix))["x"]), expected, atol=1e-12)
+
+
+def test_tfidf_of_a_feature_that_no_document_has_is_finite():
+    model = TfidfViews(smooth_idf=False).fit(COUNTS)
+    assert model.idf_["x"][3] == 1
+    assert np.isfinite(model.transform(COUNTS + 1)["x"]).all()
+
+
+def test_tfidf_weighs_new_rows_with_the_fitted_idf():
+    expected = TfidfTransformer().fit(COUNTS).transform(COUNTS[::-1] + 1).toarray()
+    np.testing.assert_allclose(TfidfViews().fit(COUNTS).transform(COUNTS[::-1] + 1)["x"], expected)
+
+
+@settings(max_examples=30, deadline=None)
+@given(counts, st.sampled_from(["l1", "l2", "max"]))
+def test_unit_rows_equal_scikit_learn(matrix, norm):
+    for make in MAKERS.values():
+        found = dense(UnitRows(norm).fit_transform(make(matrix - 1))["x"])
+        np.testing.assert_allclose(found, normalize(matrix - 1, norm=norm), atol=1e-12)
+
+
+@settings(max_examples=20, deadline=None)
+@given(counts)
+def test_log_counts_equal_log1p_and_keep_the_pattern(matrix):
+    for make in MAKERS.values():
+        found = LogCounts().fit_transform(make(matrix))["x"]
+        np.testing.assert_allclose(dense(found), np.log1p(matrix))
+    assert LogCounts().fit_transform(sparse.csr_array(matrix))["x"].nnz == np.count_nonzero(matrix)
+
+
+@pytest.mark.parametrize(("min_df", "max_df"), [(1, 1.0), (2, 1.0), (1, 2), (2, 0.75), (0.5, 1.0), (0.25, 0.5), (3, 3)])
+def test_document_frequency_keeps_what_the_vectoriser_keeps(min_df, max_df):
+    texts = ["fox sea", "fox fox", "fox sky sea", "sun"]
+    loose = CountVectorizer().fit(texts)
+    X = Views(words=loose.transform(texts), feature_names={"words": loose.get_feature_names_out()})
+    found = MinDocumentFrequency(min_df, max_df).fit_transform(X)
+    strict = CountVectorizer(min_df=min_df, max_df=max_df)
+    np.testing.assert_array_equal(dense(found["words"]), strict.fit_transform(texts).toarray())
+    assert found.feature_names["words"].tolist() == strict.get_feature_names_out().tolist()
+
+
+def test_stored_zeros_are_no_occurrence():
+    X = sparse.csr_array((np.array([0.0, 1.0, 1.0]), np.array([0, 1, 1]), np.array([0, 2, 3])), shape=(2, 2))
+    assert MinDocumentFrequency(1).fit(X).kept_features_["x"].tolist() == [1]
+
+
+def test_dropping_every_feature_is_refused():
+    with pytest.raises(
+        ViewsError, match=r"View 'x' has no feature in at least min_df=9 .* the most frequent one is in 3"
+    ):
+        MinDocumentFrequency(9).fit(COUNTS)
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        (TfidfViews(norm="l3"), "norm must be one of 'l1', 'l2', None, got 'l3'."),
+        (UnitRows(norm=None), "norm must be one of 'l1', 'l2', 'max', got None."),
+        (MinDocumentFrequency(min_df=1.5), "min_df must be a whole number of objects or a share"),
+        (MinDocumentFrequency(max_df=-1), "max_df must be a whole number of objects or a share"),
+        (MinDocumentFrequency(min_df="2"), "got '2'"),
+    ],
+)
+def test_bad_parameters_are_refused(model, sentence):
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        model.fit(COUNTS)
+
+
+def test_lazy_views_are_refused_with_a_way_out(tmp_path):
+    from coview import make_topic_views, read_views
+    from coview.exceptions import ViewsError
+
+    make_topic_views(20, random_state=0).views.write(tmp_path / "shards", rows_per_shard=5)
+    with pytest.raises(ViewsError, match=r"X\.collect\(\)"):
+        TfidfViews().fit(read_views(tmp_path / "shards"))

@@ -1,0 +1,523 @@
+"""Archives: what goes in comes out, equal in value and type; anything else is refused and nothing is executed."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import pickle
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from safetensors import safe_open
+from safetensors.numpy import save_file
+from scipy import sparse
+
+from coview.exceptions import ModelFileError
+from coview.utils.archive import read_archive, write_archive
+
+NUMERIC = ["?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16"]
+
+
+def write(path, tree, **options):
+    write_archive(path, tree, **{"kind": "model", "version": 1, **options})
+
+
+def read(path, **options):
+    return read_archive(path, **{"kind": "model", "newest": 1, **options})[0]
+
+
+def round_trip(path, tree):
+    write(path, tree)
+    return read(path)
+
+
+def same(a, b):
+    """Equal in type and value, all the way down; NaN equals NaN, and -0.0 is not 0.0."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, dict):
+        return len(a) == len(b) and all(same(p, q) for p, q in zip(a.items(), b.items()))
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(map(same, a, b))
+    if sparse.issparse(a):
+        return a.shape == b.shape and all(same(getattr(a, p), getattr(b, p)) for p in ("data", "indices", "indptr"))
+    if isinstance(a, np.ndarray):
+        if a.dtype != b.dtype or a.shape != b.shape:
+            return False
+        return same(a.ravel().tolist(), b.ravel().tolist()) if a.dtype == object else a.tobytes() == b.tobytes()
+    if isinstance(a, np.generic):
+        return a.dtype == b.dtype and same(a.item(), b.item())
+    return repr(a) == repr(b) if isinstance(a, (float, complex)) else a == b
+
+
+TREE = {
+    "view": "wörter",
+    "weights": np.arange(6, dtype=np.float32).reshape(2, 3),
+    "counts": sparse.csr_array(np.eye(3)),
+    "names": np.array(["a", "bc"]),
+    "history": [1.5, float("-inf"), {"n": (1, None)}],
+}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "file.coview"
+
+
+# -- round trips
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        True,
+        0,
+        -(2**63),
+        2**63,
+        -(2**200),
+        10**5000,
+        0.1,
+        -0.0,
+        float("nan"),
+        float("inf"),
+        float("-inf"),
+        1 - 2j,
+        complex(float("nan"), 1),
+        "",
+        "ß \x00 \U0001f600",
+        "\ud83d\ude00",
+        np.str_("a"),
+        np.bool_(True),
+        np.float32("nan"),
+        np.uint64(2**64 - 1),
+        np.complex64(1j),
+        [],
+        (),
+        {},
+        [[], ({},)],
+        {1: "int", "1": "str", np.int64(2): None, False: 0.5},
+    ],
+    ids=lambda value: type(value).__name__ + repr(value if not isinstance(value, int) else value.bit_length()),
+)
+def test_plain_values_keep_value_and_type(path, value):
+    assert same(round_trip(path, value), value)
+
+
+@pytest.mark.parametrize("dtype", NUMERIC)
+@pytest.mark.parametrize("shape", [(), (0,), (3, 0, 2), (1,), (2, 3), (2, 3, 2)])
+def test_numeric_arrays_keep_values_dtype_and_shape(path, dtype, shape):
+    array = np.arange(int(np.prod(shape))).reshape(shape).astype(dtype)
+    assert same(round_trip(path, array), array)
+
+
+@pytest.mark.parametrize("dtype", [">i4", ">f8", ">c16"])
+def test_big_endian_arrays_come_back_in_native_order(path, dtype):
+    array = np.arange(6).reshape(2, 3).astype(dtype)
+    again = round_trip(path, array)
+    assert again.dtype == array.dtype.newbyteorder("=")
+    np.testing.assert_array_equal(again, array)
+
+
+def test_fortran_arrays_come_back_in_fortran_order(path):
+    array = np.asfortranarray(np.arange(24.0).reshape(2, 3, 4))
+    again = round_trip(path, array)
+    assert again.flags.f_contiguous
+    np.testing.assert_array_equal(again, array)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "c16"])
+def test_strided_arrays_keep_their_values(path, dtype):
+    array = np.arange(60).astype(dtype).reshape(3, 4, 5).transpose(1, 0, 2)[::2, :, ::-1]
+    assert same(round_trip(path, array), array)
+
+
+def test_read_arrays_are_writable(path):
+    again = round_trip(path, {"a": np.zeros(2), "b": np.broadcast_to(1.0, (2, 2))})
+    again["a"][0] = 1
+    again["b"][0, 0] = 5
+    assert again["b"].sum() == 8
+
+
+def test_a_memory_map_comes_back_as_an_array(path, tmp_path):
+    mapped = np.memmap(tmp_path / "m", dtype="f4", mode="w+", shape=(2, 2))
+    assert same(round_trip(path, mapped), np.zeros((2, 2), "f4"))
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array(["a", "", "ccc", "\U0001f600"]),
+        np.array([["a", "b"]]).T,
+        np.array("x"),
+        np.empty((0, 2), dtype="<U3"),
+        np.array(["a"]).astype("<U9"),
+        np.array(["a", None, "b"], dtype=object),
+        np.array([["a", 1.5], [float("nan"), 2]], dtype=object),
+        np.array(None),
+        np.empty((2, 0), dtype=object),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_string_and_object_arrays_keep_everything(path, array):
+    assert same(round_trip(path, array), array)
+
+
+@pytest.mark.parametrize("cls", [sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix])
+@pytest.mark.parametrize("dtype", [bool, np.int32, np.float32, np.float64])
+def test_sparse_matrices_keep_class_and_parts(path, cls, dtype):
+    matrix = cls(np.array([[0, 1, 0], [2, 0, 3]]).astype(dtype))
+    assert same(round_trip(path, matrix), matrix)
+
+
+def test_sparse_matrices_keep_wide_indices_order_and_explicit_zeros(path):
+    matrix = sparse.csr_array((2, 4))
+    matrix.data, matrix.indices = np.array([1.0, 0.0, 2.0]), np.array([3, 1, 1], dtype=np.int64)
+    matrix.indptr = np.array([0, 2, 3], dtype=np.int64)
+    assert same(round_trip(path, matrix), matrix)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (4, 4)])
+def test_sparse_matrices_without_values_keep_their_shape(path, shape):
+    assert same(round_trip(path, sparse.csc_array(shape)), sparse.csc_array(shape))
+
+
+def test_one_array_in_two_places_is_stored_once_and_shared_again(path):
+    array = np.zeros(10_000)
+    again = round_trip(path, {"a": array, "b": [array], "c": array.copy()})
+    assert again["a"] is again["b"][0]
+    assert again["a"] is not again["c"]
+    assert path.stat().st_size < 2.2 * array.nbytes
+
+
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.complex_numbers()
+    | st.text(st.characters(), max_size=5)
+    | st.sampled_from(NUMERIC).flatmap(lambda dtype: hnp.from_dtype(np.dtype(dtype)))
+)
+arrays = hnp.arrays(st.sampled_from([*NUMERIC, "<U3"]), hnp.array_shapes(min_dims=0, min_side=0, max_side=3))
+matrices = hnp.arrays("f8", hnp.array_shapes(min_dims=2, max_dims=2, max_side=4), elements=st.integers(-1, 1)).map(
+    lambda array: sparse.csr_matrix(array)
+)
+plain_keys = st.text(max_size=3) | st.integers()
+keys = plain_keys | st.tuples(plain_keys, plain_keys) | st.tuples(st.tuples(plain_keys))
+trees = st.recursive(
+    scalars | arrays | matrices,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.lists(inner, max_size=4).map(tuple)
+        | st.dictionaries(keys, inner, max_size=4)
+        | inner.map(lambda value: value.T if isinstance(value, np.ndarray) else value)
+    ),
+    max_leaves=12,
+)
+
+
+@settings(deadline=None, max_examples=50)
+@given(tree=trees)
+def test_any_tree_round_trips(tmp_path_factory, tree):
+    path = tmp_path_factory.getbasetemp() / "any.coview"
+    assert same(round_trip(path, tree), tree)
+
+
+def test_the_same_tree_gives_the_same_bytes(tmp_path):
+    write(tmp_path / "a", TREE)
+    write(tmp_path / "b", TREE)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_the_input_is_not_changed(path):
+    array = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    array.flags.writeable = False
+    tree = {"a": array, "b": [1, (2,)]}
+    write(path, tree)
+    assert tree["a"] is array
+    assert same(tree, {"a": np.arange(6.0).reshape(2, 3), "b": [1, (2,)]})
+
+
+def test_extend_and_revive_carry_other_types(path):
+    tree = {"at": [Path("a/b"), 1]}
+    write(path, tree, extend=lambda value, where: ("path", str(value)))
+    seen = []
+    again = read(path, revive=lambda tag, value, header: seen.append((tag, header["kind"])) or Path(value))
+    assert again == tree
+    assert seen == [("path", "model")]
+
+
+def test_the_header_says_what_the_file_is(path):
+    from coview import __version__
+
+    write(path, TREE, kind="checkpoint", version=3)
+    _, header = read_archive(path, kind="checkpoint", newest=7)
+    assert {key: header[key] for key in ("format", "kind", "version", "coview")} == {
+        "format": "coview",
+        "kind": "checkpoint",
+        "version": 3,
+        "coview": __version__,
+    }
+
+
+def test_other_tools_can_read_the_file(path):
+    write(path, {"x": np.eye(2)})
+    with safe_open(path, framework="numpy") as stream:
+        assert json.loads(stream.metadata()["coview"])["format"] == "coview"
+        np.testing.assert_array_equal(stream.get_tensor("0"), np.eye(2))
+
+
+# -- what cannot be written
+
+
+class Number(int):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("value", "where"),
+    [
+        ({"a": [1, object()]}, r"model\['a'\]\[1\] \(builtins.object\)"),
+        ((print,), r"model\[0\]"),
+        ([np.array([object()])], r"model\[0\] \(object array"),
+        ({"t": np.array(["2020-01-01"], "M8[D]")}, r"model\['t'\] \(array of dtype datetime64"),
+        (np.longdouble(1), r"model \(numpy.longdouble"),
+        (b"bytes", r"model \(builtins.bytes"),
+        (Number(3), "Number"),
+        (np.ma.masked_array([1.0]), "MaskedArray"),
+        (sparse.coo_array(np.eye(2)), "coo_array"),
+        ({(1, b"2"): 0}, r"the key \(1, b'2'\) of model"),
+        (np.zeros(2, dtype=[("a", "f8")]), "array of dtype"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_other_types_are_refused_with_their_place(path, value, where):
+    with pytest.raises(TypeError, match=where):
+        write(path, value)
+    assert not list(path.parent.iterdir())
+
+
+def test_a_circle_is_refused(path):
+    circle: list = []
+    circle.append(circle)
+    with pytest.raises(TypeError, match="in a circle"):
+        write(path, circle)
+
+
+def test_a_failed_write_leaves_the_old_file(path, monkeypatch):
+    write(path, {"old": 1})
+    before = path.read_bytes()
+
+    def fail(tensors, name, metadata):
+        Path(name).write_bytes(b"half of it")
+        raise OSError("disk full")
+
+    monkeypatch.setattr("safetensors.numpy.save_file", fail)
+    with pytest.raises(OSError, match="disk full"):
+        write(path, {"new": np.ones(3)})
+    assert path.read_bytes() == before
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_new_file_replaces_the_old_one(path):
+    write(path, {"old": 1})
+    assert round_trip(str(path), {"new": 2}) == {"new": 2}
+    assert list(path.parent.iterdir()) == [path]
+
+
+# -- what is not read
+
+
+def test_every_shorter_file_is_refused(path):
+    write(path, TREE)
+    raw = path.read_bytes()
+    for length in [*range(0, len(raw), 7), len(raw) - 1]:
+        path.write_bytes(raw[:length])
+        with pytest.raises(ModelFileError, match=r"file\.coview"):
+            read(path)
+
+
+def test_a_longer_file_is_refused(path):
+    write(path, TREE)
+    path.write_bytes(path.read_bytes() + b" ")
+    with pytest.raises(ModelFileError, match="cut short or altered"):
+        read(path)
+
+
+@pytest.mark.parametrize("mask", [0x01, 0xFF])
+def test_every_flipped_byte_is_found(path, mask):
+    write(path, TREE)
+    raw = path.read_bytes()
+    header = 8 + int.from_bytes(raw[:8], "little")
+    padding = range(header - 8, header)  # blanks at its end may change without a trace, as long as the values do not
+    for position in range(len(raw)):
+        altered = bytearray(raw)
+        altered[position] ^= mask
+        path.write_bytes(altered)
+        if position in padding and raw[position] == ord(" "):
+            with suppress(ModelFileError):
+                assert same(read(path), TREE), position
+        else:
+            with pytest.raises(ModelFileError, match=r"file\.coview"):
+                read(path)
+
+
+def test_exchanged_arrays_are_found(path):
+    write(path, [np.zeros(2), np.ones(2)])
+    with safe_open(path, framework="numpy") as stream:
+        tensors = {key: stream.get_tensor(key) for key in stream.keys()}  # noqa: SIM118  (not a dict)
+        metadata = stream.metadata()
+    save_file({**tensors, "0": tensors["1"], "1": tensors["0"]}, path, metadata=metadata)
+    with pytest.raises(ModelFileError, match="array 0 does not match its checksum"):
+        read(path)
+
+
+@pytest.mark.parametrize("change", [{"0": np.zeros(2, "i8")}, {"0": np.zeros((1, 2))}, {"json": np.zeros(2, "u1")}])
+def test_arrays_of_another_type_or_shape_are_found(path, change):
+    write(path, [np.zeros(2)])
+    with safe_open(path, framework="numpy") as stream:
+        tensors = {key: stream.get_tensor(key) for key in stream.keys()}  # noqa: SIM118
+        metadata = stream.metadata()
+    save_file({**tensors, **change}, path, metadata=metadata)
+    with pytest.raises(ModelFileError, match="cut short or altered"):
+        read(path)
+
+
+def altered(path, old, new):
+    """Write other words in the description of a file, and a checksum that fits them."""
+    with safe_open(path, framework="numpy") as stream:
+        tensors = {key: stream.get_tensor(key) for key in stream.keys()}  # noqa: SIM118
+        header = json.loads(stream.metadata()["coview"])
+    text = tensors["json"].tobytes()
+    assert old in text
+    text = text.replace(old, new)
+    del header["sha256"]
+    plain = json.dumps(header, separators=(",", ":")).encode()
+    header["sha256"] = hashlib.sha256(plain + text).hexdigest()
+    metadata = {"coview": json.dumps(header, separators=(",", ":"))}
+    save_file({**tensors, "json": np.frombuffer(text, dtype=np.uint8)}, path, metadata=metadata)
+
+
+def test_an_altered_description_with_its_checksum_is_read(path):
+    write(path, ["ab"])
+    altered(path, b'"ab"', b'"cd"')
+    assert read(path) == ["cd"]
+
+
+@pytest.mark.parametrize(
+    ("value", "old", "new"),
+    [
+        (np.array(["ab"] * 2**18), b'"width":2', b'"width":%d' % (2**29 - 1)),
+        (np.array(["ab", "c"]), b'"width":2', b'"width":%d' % 2**50),
+        (np.array(["ab", "c"]), b'"width":2', b'"width":%d' % 2**80),
+        (np.array(["ab", "c"]), b'"shape":[2]', b'"shape":[%d]' % 2**50),
+        (np.array(["ab", 1], dtype=object), b'"shape":[2]', b'"shape":[%d]' % 2**80),
+        (sparse.csr_array(np.eye(3)), b'"shape":[3,3]', b'"shape":[%d,3]' % 2**58),
+        (sparse.csr_array(np.eye(3)), b'"shape":[3,3]', b'"shape":[%d,3]' % 2**80),
+        (np.array(["ab", "c"]), b'"width":2', b'"width":1e999'),
+    ],
+    ids=range(8),
+)
+def test_stated_sizes_that_no_memory_holds_are_refused(path, value, old, new):
+    write(path, value)
+    altered(path, old, new)
+    with pytest.raises(ModelFileError, match="cut short or altered"):
+        read(path)
+
+
+def test_sparse_indices_out_of_range_are_refused(path):
+    matrix = sparse.csr_array(np.eye(3))
+    matrix.indices = np.array([0, 1, 10**6], dtype=matrix.indices.dtype)
+    write(path, matrix)
+    with pytest.raises(ModelFileError, match="indices"):
+        read(path)
+
+
+def test_a_newer_version_is_refused_with_advice(path, monkeypatch):
+    monkeypatch.setattr("coview.utils.archive.__version__", "9.1")
+    write(path, TREE, version=2)
+    monkeypatch.undo()
+    with pytest.raises(ModelFileError, match=r"version 2 .* reads up to version 1\. .* needs coview >= 9\.1"):
+        read(path)
+
+
+def test_another_kind_is_refused(path):
+    write(path, TREE, kind="checkpoint")
+    with pytest.raises(ModelFileError, match="is a checkpoint file, but a model file is needed"):
+        read(path)
+
+
+def test_objects_without_revive_are_refused(path):
+    write(path, Path(), extend=lambda value, where: ("path", "."))
+    with pytest.raises(ModelFileError, match="unknown object 'path'"):
+        read(path)
+
+
+def test_an_absent_file_and_a_folder_are_refused(tmp_path):
+    with pytest.raises(ModelFileError, match="absent"):
+        read(tmp_path / "nothing.coview")
+    with pytest.raises(ModelFileError, match="no file"):
+        read(tmp_path)
+
+
+def foreign_text():
+    return b"id,words\n1,hello\n" * 20
+
+
+def foreign_zip():
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("a.txt", "hello")
+    return stream.getvalue()
+
+
+def foreign_npz():
+    stream = io.BytesIO()
+    np.savez(stream, x=np.eye(3))
+    return stream.getvalue()
+
+
+def foreign_short():
+    return b"\x01"
+
+
+@pytest.mark.parametrize("make", [bytes, foreign_short, foreign_text, foreign_zip, foreign_npz])
+def test_foreign_files_are_refused(path, make):
+    path.write_bytes(make())
+    with pytest.raises(ModelFileError, match=r"file\.coview is not a model file of coview"):
+        read(path)
+
+
+@pytest.mark.parametrize("metadata", [None, {"format": "pt"}])
+def test_safetensors_of_others_are_refused(path, metadata):
+    save_file({"x": np.eye(2)}, path, metadata=metadata)
+    with pytest.raises(ModelFileError, match="is not a model file of coview"):
+        read(path)
+
+
+class Bomb:
+    def __init__(self, target):
+        self.target = target
+
+    def __reduce__(self):
+        return os.mkdir, (self.target,)
+
+
+@pytest.mark.parametrize("protocol", [0, 2, 5])
+def test_a_pickle_is_refused_and_does_not_run(path, tmp_path, protocol):
+    target = str(tmp_path / "ran")
+    path.write_bytes(pickle.dumps(Bomb(target), protocol=protocol))
+    with pytest.raises(ModelFileError, match="is not a model file of coview"):
+        read(path)
+    assert not os.path.exists(target)
+    pickle.loads(path.read_bytes())  # the bomb was live
+    assert os.path.exists(target)

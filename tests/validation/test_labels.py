@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from sklearn.exceptions import DataConversionWarning
+from sklearn.preprocessing import LabelEncoder
+
+from coview.validation.labels import encode_labels
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("y", "codes", "classes"),
+    [
+        ([2, 0, -1, 2], [1, 0, -1, 1], [0, 2]),
+        (np.array([2.0, np.nan, 0.0, -1.0]), [1, -1, 0, -1], [0.0, 2.0]),
+        (["b", None, "a"], [1, -1, 0], ["a", "b"]),
+        (["b", NAN, "a"], [1, -1, 0], ["a", "b"]),
+        (["b", -1, "a", "-1"], [2, -1, 1, 0], ["-1", "a", "b"]),
+        ([1, None, 0], [1, -1, 0], [0, 1]),
+        ([True, False, True], [1, 0, 1], [False, True]),
+        ([True, None, False], [1, -1, 0], [False, True]),
+        (np.array(["x", None, NAN, "y"], dtype=object), [0, -1, -1, 1], ["x", "y"]),
+        (np.array([3, 5], dtype=np.uint8), [0, 1], [3, 5]),
+    ],
+)
+def test_labels_of_every_kind(y, codes, classes):
+    found, names = encode_labels(y)
+    assert_array_equal(found, codes)
+    assert found.dtype == np.int64
+    assert names.tolist() == classes
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        pd.Series(["b", None, "a"]),
+        pd.Series(["b", None, "a"], dtype="category"),
+        pd.Series(["b", pd.NA, "a"], dtype="string"),
+        pl.Series(["b", None, "a"]),
+    ],
+)
+def test_series_keep_their_gaps(y):
+    codes, classes = encode_labels(y)
+    assert codes.tolist() == [1, -1, 0]
+    assert classes.tolist() == ["a", "b"]
+
+
+def test_nullable_integers():
+    codes, classes = encode_labels(pd.Series([4, None, 2, -1], dtype="Int64"))
+    assert codes.tolist() == [1, -1, 0, -1]
+    assert classes.tolist() == [2, 4]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.one_of(st.none(), st.integers(0, 5)), min_size=1).filter(lambda y: any(v is not None for v in y)))
+def test_labelled_objects_are_coded_as_scikit_learn_does(y):
+    codes, classes = encode_labels(y)
+    labelled = [value for value in y if value is not None]
+    encoder = LabelEncoder().fit(labelled)
+    assert_array_equal(classes, encoder.classes_)
+    assert_array_equal(codes[codes >= 0], encoder.transform(labelled))
+    assert_array_equal(codes < 0, [value is None for value in y])
+
+
+def test_given_classes_are_the_code_book():
+    codes, classes = encode_labels(["c", None], classes=["c", "a", "b"])
+    assert codes.tolist() == [2, -1]
+    assert classes.tolist() == ["a", "b", "c"]
+
+
+def test_given_classes_longer_than_the_labels_are_not_cut():
+    codes, _ = encode_labels(np.array(["ab"]), classes=["ab", "abcdef"])
+    assert codes.tolist() == [0]
+
+
+def test_with_given_classes_a_batch_may_have_no_label():
+    assert encode_labels([-1, -1], classes=[0, 1])[0].tolist() == [-1, -1]
+
+
+def test_a_column_is_flattened_with_a_warning():
+    with pytest.warns(DataConversionWarning, match="column-vector"):
+        codes, _ = encode_labels(np.array([[0], [1]]))
+    assert codes.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("y", "sentence"),
+    [
+        ([-1, None, NAN], "all 3 objects are unlabelled"),
+        (np.full(4, np.nan), "all 4 objects are unlabelled"),
+        (None, "requires y to be passed, but the target y is None"),
+        ([], "empty"),
+        (np.zeros((3, 2)), r"shape \(3, 2\)"),
+        (["a", 1], "mixes labels"),
+        ([object()], "Unknown label type"),
+        (np.array([0.5, 1.5]), "Unknown label type"),
+        (np.array([1.0, np.inf]), "infinity"),
+        ([-1, 1, 1], "0 and 1"),
+    ],
+)
+def test_bad_targets_are_refused(y, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        encode_labels(y)
+
+
+def test_another_length_is_refused():
+    with pytest.raises(ValueError, match="2 labels for 3 objects"):
+        encode_labels([0, 1], n_rows=3)
+
+
+def test_a_label_outside_the_given_classes_is_refused():
+    with pytest.raises(ValueError, match="'d', which is not one of the classes"):
+        encode_labels(["d"], classes=["a", "b"])
+
+
+def test_the_target_is_left_alone():
+    y = np.array([1.0, np.nan, 2.0])
+    kept = y.copy()
+    encode_labels(y)
+    assert_array_equal(y, kept)

@@ -1,0 +1,69 @@
+"""What is done to one matrix: rows taken and scattered as NumPy does it, without copies where none are needed."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from scipy import sparse
+
+from coview.exceptions import ViewsError
+from coview.views.arrays import check_not_negative, density, is_frame, read_only, scatter_rows, take_rows
+
+matrices = hnp.arrays(np.int64, st.tuples(st.integers(1, 6), st.integers(1, 4)), elements=st.integers(-1, 2))
+
+
+@settings(max_examples=40, deadline=None)
+@given(matrices, st.data())
+def test_slices_of_csr_match_numpy(matrix, data):
+    rows = data.draw(st.slices(len(matrix)))
+    for make in (sparse.csr_array, sparse.csr_matrix):
+        taken = take_rows(make(matrix), rows)
+        assert type(taken) is make
+        np.testing.assert_array_equal(taken.toarray(), matrix[rows])
+        taken.check_format(full_check=True)
+
+
+@settings(max_examples=40, deadline=None)
+@given(matrices, st.data())
+def test_scattered_rows_match_a_loop(matrix, data):
+    positions = np.array(data.draw(st.lists(st.integers(-1, len(matrix) - 1), min_size=1, max_size=8)))
+    expected = [matrix[p] if p >= 0 else np.zeros(matrix.shape[1]) for p in positions]
+    np.testing.assert_array_equal(scatter_rows(matrix, positions), expected)
+    scattered = scatter_rows(sparse.csr_array(matrix), positions)
+    scattered.check_format(full_check=True)
+    np.testing.assert_array_equal(scattered.toarray(), expected)
+
+
+@settings(max_examples=20, deadline=None)
+@given(matrices)
+def test_density_counts_what_is_not_zero(matrix):
+    expected = np.count_nonzero(matrix) / matrix.size
+    assert density(matrix) == density(sparse.csr_array(matrix)) == expected
+
+
+def test_read_only_shares_memory_and_leaves_the_source_writable():
+    source = sparse.csr_array(np.eye(3, dtype=np.float32))
+    shared = read_only(source)
+    assert np.shares_memory(shared.data, source.data)
+    assert shared.dtype == np.float32
+    with pytest.raises(ValueError, match="read-only"):
+        shared.data[0] = 2
+    source.data[0] = 2
+    assert shared[0, 0] == 2
+
+
+def test_a_lazy_frame_is_known_without_resolving_it():
+    assert is_frame(pl.DataFrame({"a": [1]}).lazy())
+    assert not is_frame(np.eye(2))
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_negative_values_are_refused_where_counts_are_needed(make):
+    with pytest.raises(ViewsError, match=r"View 'image' has negative values \(minimum -0.31\). .* PLSA are no counts"):
+        check_not_negative("image", make(np.array([[0.0, -0.31], [2.0, 0.0]])), "PLSA")
+    check_not_negative("image", make(np.array([[0.0, 0.31]])), "PLSA")
+    check_not_negative("image", make(np.zeros((2, 2))), "PLSA")

@@ -1,0 +1,194 @@
+"""The explorer in a real browser: from opening the page to finding code with words, by mouse and by keys."""
+
+from __future__ import annotations
+
+import shutil
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+from coview import CrossModalRetriever, LinkPLSA, MultiViewCCA, Ontology, SphericalKMeansClassifier, Views
+from coview.web.api import make_app
+from coview.web.run import running
+from coview.web.service import Service
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+pytestmark = pytest.mark.skipif(
+    find_spec("playwright") is None or CHROMIUM is None,
+    reason="The explorer is tested in a browser where playwright and chromium are installed; here they are not.",
+)
+
+SUBJECTS = {
+    "io": ("read write file path open close", "fopen read write path handle close"),
+    "math": ("matrix eigenvalue sparse solve vector norm", "matvec eig csr solve dot norm"),
+    "net": ("server request socket send wait task", "sock request send await task loop"),
+}
+
+
+def library(n: int = 60) -> tuple[Views, list[str]]:
+    """Functions of three subjects by the words of their documentation and by the names in their code."""
+    rng = np.random.default_rng(0)
+    words, code = (sorted({word for pair in SUBJECTS.values() for word in pair[v].split()}) for v in (0, 1))
+    kinds = [list(SUBJECTS)[i % 3] for i in range(n)]
+    matrices = []
+    for v, names in enumerate((words, code)):
+        rates = np.array([[3.0 if name in SUBJECTS[kind][v].split() else 0.1 for name in names] for kind in kinds])
+        matrices.append(rng.poisson(rates).astype(float))
+    ids = [f"{kind}.function_{i}" for i, kind in enumerate(kinds)]
+    return Views(words=matrices[0], code=matrices[1], feature_names={"words": words, "code": code}, ids=ids), kinds
+
+
+@pytest.fixture(scope="module")
+def address():
+    X, kinds = library()
+    sorter = SphericalKMeansClassifier(ontology=Ontology.from_tree({"library": list(SUBJECTS)})).fit(X, kinds)
+    retriever = CrossModalRetriever(MultiViewCCA(4, random_state=0)).fit(X)
+    topics = LinkPLSA(3, random_state=0, max_iter=20).fit(X)
+    with running(make_app(Service(sorter, X, also=[topics, retriever], title="A small library"), page=True)) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def page(browser, address):
+    """A fresh page; what it says on its console, or asks of other hosts, fails the test."""
+    context = browser.new_context()
+    found = context.new_page()
+    wrong: list[str] = []
+    found.on("pageerror", lambda error: wrong.append(str(error)))
+    found.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    found.on("request", lambda request: wrong.append(request.url) if not request.url.startswith(address) else None)
+    found.set_default_timeout(20_000)
+    yield found
+    context.close()
+    assert wrong == []
+
+
+def test_a_person_finds_code_with_words(page, address):
+    page.goto(address)
+    page.get_by_role("heading", name="A small library").wait_for()
+    page.keyboard.press("/")
+    page.keyboard.type("eigenvalue of a sparse matrix")
+    page.keyboard.press("Enter")
+    first = page.locator(".hit").first
+    first.wait_for()
+    assert "math." in first.inner_text()
+    page.get_by_text("Why it matched").wait_for()
+    page.locator(".parts .name", has_text="eigenvalue").first.wait_for()
+    page.get_by_role("link", name="Look at it from all views").click()
+    page.get_by_role("heading", name="What the views say").wait_for()
+    assert page.locator(".card .view", has_text="code").count() > 0
+    assert "#/object/" in page.url
+
+
+def test_keys_move_through_hits_and_pages(page, address):
+    page.goto(f"{address}/#/search?q=socket+server&from=words&in=code")
+    page.locator(".hit").first.wait_for()
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.locator(".hit.on .rank", has_text="2").wait_for()
+    page.keyboard.press("k")
+    page.locator(".hit.on .rank", has_text="1").wait_for()
+    page.keyboard.press("?")
+    page.get_by_role("dialog").wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_role("dialog").wait_for(state="hidden")
+    page.keyboard.press("3")
+    page.get_by_role("heading", name="Classes").wait_for()
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.get_by_text("Most typical objects").wait_for()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Escape")
+    page.get_by_role("heading", name="Classes").wait_for()
+    assert page.url.endswith("#/groups/class")
+
+
+def test_every_page_of_the_menu_opens_by_its_link(page, address):
+    page.goto(address)
+    page.locator("nav a").first.wait_for()
+    links = page.locator("nav a").evaluate_all("all => all.map(a => a.getAttribute('href'))")
+    assert {"#/search", "#/groups/class", "#/groups/topic", "#/objects", "#/views", "#/labels", "#/try"} <= set(links)
+    for link in links:
+        page.goto(f"{address}/{link}")
+        page.reload()  # a deep link, as if it had been sent by mail
+        page.locator("main h1").wait_for()
+        page.locator(".spin").first.wait_for(state="detached")
+        assert page.locator(".state.error").count() == 0
+
+
+def test_a_label_set_is_tried(page, address):
+    page.goto(f"{address}/#/labels?row=0")
+    page.get_by_label("io").check()
+    page.get_by_text("This is consistent").wait_for()
+    page.get_by_label("net").check()
+    page.get_by_text("Nothing is both io and net.").wait_for()
+
+
+def test_a_slow_old_answer_does_not_replace_a_newer_one(page, address):
+    held = []
+    page.route("**/api/labels", lambda route: held.append(route) if not held else route.continue_())
+    page.goto(f"{address}/#/labels?row=0")
+    page.get_by_label("io").check()
+    page.get_by_text("This is consistent").wait_for()
+    with page.expect_response("**/api/labels"):
+        held[0].continue_()  # the answer for the empty set, asked first, comes last
+    page.evaluate("() => new Promise((done) => setTimeout(done, 50))")
+    assert page.get_by_text("This is consistent").is_visible()
+
+
+def test_something_new_is_tried(page, address):
+    page.goto(f"{address}/#/try")
+    page.get_by_label("words").fill("open the file and read")
+    page.get_by_role("button", name="Ask the model").click()
+    page.locator(".large", has_text="io").first.wait_for()
+    assert page.locator(".state.error").count() == 0
+    assert page.get_by_text("Nothing in it is known").count() == 0
+    page.get_by_label("words").fill("zebra")
+    page.get_by_role("button", name="Ask the model").click()
+    page.get_by_text("Nothing in it is known").first.wait_for()
+
+
+def test_nothing_found_says_so(browser, address):
+    page = browser.new_page()
+    page.goto(f"{address}/#/search?q=zebra&from=words&in=code")
+    page.get_by_text("Nothing in the query 'zebra' is known").wait_for()
+    page.goto(f"{address}/#/objects?q=zebra")
+    page.get_by_text("No such object").wait_for()
+    page.goto(f"{address}/#/no/such/page")
+    page.get_by_text("There is no such page").wait_for()
+    assert page.locator(".hit").count() == 0
+    page.close()
+
+
+def test_it_fits_a_phone_and_the_dark(browser, address):
+    context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme="dark", has_touch=True)
+    page = context.new_page()
+    for link in (
+        "",
+        "#/search?q=socket&from=words&in=code",
+        "#/groups/topic",
+        "#/object/1",
+        "#/views",
+        "#/labels?row=1",
+    ):
+        page.goto(f"{address}/{link}")
+        page.locator("main h1").wait_for()
+        page.locator(".spin").first.wait_for(state="detached")
+        assert page.locator("html").evaluate("root => root.scrollWidth") <= 390
+    assert page.locator("body").evaluate("body => getComputedStyle(body).backgroundColor") == "rgb(19, 19, 24)"
+    page.goto(f"{address}/#/search?q=socket&from=words&in=code")
+    page.locator(".hit").first.tap()
+    page.get_by_text("Why it matched").wait_for()
+    context.close()

@@ -1,0 +1,113 @@
+"""`coview serve` and `coview explore` as a process, and what they refuse before they start."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import httpx
+import pytest
+from sklearn.pipeline import make_pipeline
+
+from coview import LinkPLSA, MultiViewNaiveBayes, TextViews, save
+from coview.cli import serve as commands
+from coview.exceptions import ModelFileError, ViewsError
+
+RUN = "import typer; from coview.cli.serve import {0}; typer.run({0})"
+
+
+@contextmanager
+def started(name: str, *words: str, **env: str):
+    """Run a command on a free port; gives its address and what it printed so far."""
+    command = [sys.executable, "-c", RUN.format(name), *words, "--port", "0"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **env})
+    said = ""
+    try:
+        for line in process.stderr:
+            said += line
+            found = re.search(r"at (http://\S+)", line)
+            if found:
+                yield found[1], said
+                break
+        else:
+            raise AssertionError(f"The command ended: {said}")
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=20)
+        process.stderr.close()
+
+
+def ask(url: str, **given):
+    """GET, patiently: the address is printed just before the service listens."""
+    with httpx.Client(transport=httpx.HTTPTransport(retries=8)) as client:
+        return client.get(url, **given)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory, retriever, small):
+    folder = tmp_path_factory.mktemp("serve")
+    save(retriever, folder / "r.coview")
+    small[0].write(folder / "data")
+    return folder
+
+
+def test_serve_answers_until_it_is_stopped(saved):
+    with started("serve", str(saved / "r.coview"), str(saved / "data")) as (url, _):
+        found = ask(f"{url}search", params={"q": "wordaa", "source": "words", "k": 3}).json()
+        assert len(found["hits"]) == 3
+        assert ask(url).status_code == 404  # no page
+
+
+def test_explore_beyond_this_machine_prints_a_token(saved):
+    with started("explore", str(saved / "r.coview"), "--host", "0.0.0.0", "--no-browser") as (url, said):
+        token = re.search(r"Token .*: (\S+)", said)[1]
+        address = url.split("/#")[0].replace("0.0.0.0", "127.0.0.1")
+        assert url.endswith(f"#token={token}") and len(token) >= 32
+        assert "<title>coview explorer" in ask(f"{address}/").text
+        assert ask(f"{address}/info").status_code == 401
+        assert ask(f"{address}/info", headers={"Authorization": f"Bearer {token}"}).json()["objects"] == 60
+
+
+def test_what_cannot_be_served_is_refused(saved, tmp_path, small):
+    (tmp_path / "bad.coview").write_bytes(b"not a model")
+    with pytest.raises(ModelFileError):
+        commands.load_service(tmp_path / "bad.coview")
+    save(LinkPLSA(3), tmp_path / "new.coview")
+    with pytest.raises(ValueError, match="never fitted"):
+        commands.load_service(tmp_path / "new.coview")
+    small[0].rename(words="other", image="more").write(tmp_path / "others")
+    with pytest.raises(ViewsError, match="was fitted on"):
+        commands.load_service(saved / "r.coview", tmp_path / "others")
+    with pytest.raises(ValueError, match="either a model file or --demo"):
+        commands.explore()
+
+
+def test_a_missing_extra_is_named(monkeypatch):
+    monkeypatch.setattr(commands, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=r'pip install "coview\[web\]"'):
+        commands.serve(None)
+
+
+def test_a_raw_table_is_shown_with_its_texts(tmp_path):
+    table = {"title": ["red fox", "blue sea", "red fox runs", "sea"], "body": ["a fox", "sea is blue", "fox", "salt"]}
+    model = make_pipeline(TextViews(), MultiViewNaiveBayes()).fit(table, ["land", "sea", "land", "sea"])
+    save(model, tmp_path / "m.coview")
+    (tmp_path / "new.csv").write_text("title,body\nred sea,salt\na fox,\n")
+    service = commands.load_service(tmp_path / "m.coview", tmp_path / "new.csv")
+    assert len(service.data) == 2 and service.texts["title"][0] == "red sea"
+    from coview.web.browse import Browser
+
+    assert Browser(service).object(0)["views"][0]["text"] == "red sea"
+
+
+def test_ctrl_c_is_how_a_service_ends(saved, monkeypatch, capsys):
+    def interrupted(*given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("coview.web.run.serve_app", interrupted)
+    commands.serve(saved / "r.coview", port=0)
+    assert capsys.readouterr().err.endswith("Stopped.\n")

@@ -1,0 +1,184 @@
+"""The service over real HTTP: answers, refusals, limits, and many clients at once."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+
+import httpx
+import pytest
+
+from coview.web.api import make_app
+from coview.web.limits import Limits
+from coview.web.run import bound_socket, running
+from coview.web.service import Service
+
+
+def test_the_addresses_answer(client):
+    assert client.get("/health").json() == {"status": "ok"}
+    info = client.get("/info").json()
+    assert info["model"] == "CrossModalRetriever" and info["indexed"] == 60
+    paths = client.get("/openapi.json").json()["paths"]
+    assert {"/predict", "/transform", "/search", "/info", "/health"} <= set(paths)
+    rows = {"rows": {"words": {"wordaa": 1}}}
+    assert len(client.post("/predict", json=rows).json()["labels"]) == 1
+    assert len(client.post("/transform", json=rows).json()["places"][0]) == 3
+
+
+def test_search_by_text_names_and_numbers_is_the_same(client):
+    asked = ["wordaa wordba", {"wordaa": 1, "wordba": 1}, [1, 1] + [0] * 28]
+    # feature names run aa, ba, ca, ...
+    found = [client.post("/search", json={"query": query, "source": "words", "k": 5}).json() for query in asked]
+    assert found[0]["hits"] == found[1]["hits"] == found[2]["hits"] and found[0]["target"] == "image"
+    by_get = client.get("/search", params={"q": asked[0], "source": "words", "k": 5}).json()
+    assert by_get == found[0]
+    many = client.post("/search", json={"queries": asked[:1] * 2, "source": "words", "k": 5}).json()
+    assert many["hits"] == [found[0]["hits"]] * 2
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "sentence"),
+    [
+        ("/search", {"query": "zebra", "source": "words"}, 422, "Nothing in the query 'zebra'"),
+        ("/search", {"query": "wordaa"}, 422, "Say which view the query belongs to"),
+        ("/search", {"query": "wordaa", "source": "nope"}, 422, "knows no view 'nope'"),
+        ("/search", {"query": "wordaa", "source": "words", "k": 0}, 422, "The field 'k' is wrong"),
+        ("/search", {}, 422, "Send either query"),
+        ("/predict", {}, 422, "The field 'rows' is wrong"),
+        ("/predict", {"rows": {"words": [[1]]}}, 422, "has 30 features, got a row of 1"),
+        ("/predict", {"rows": {"words": [[-1] * 30]}}, 422, "negative"),
+        ("/predict", [1, 2], 422, "must be a JSON object"),
+        ("/nowhere", {}, 404, "no such address"),
+    ],
+)
+def test_wrong_input_is_one_sentence(client, path, body, status, sentence):
+    answer = client.post(path, json=body)
+    assert answer.status_code == status and list(answer.json()) == ["error"]
+    assert sentence in answer.json()["error"] and "\n" not in answer.json()["error"]
+
+
+@pytest.mark.parametrize("query", ["wordaa", "wordaa wordba"])
+def test_why_of_an_unknown_object_is_one_sentence(client, query):
+    answer = client.get("/api/why", params={"q": query, "source": "words", "id": "nobody"})
+    assert answer.status_code == 422
+    assert "No object 'nobody' is in the index" in answer.json()["error"]
+    assert client.get("/api/why", params={"q": query, "source": "words", "id": "object 3"}).status_code == 200
+
+
+def test_rows_and_queries_are_read_beside_the_event_loop(retriever):
+    seen = []
+
+    class Watched(Service):
+        def read(self, rows, unknown="refuse"):
+            seen.append(threading.current_thread().name)
+            return super().read(rows, unknown)
+
+        def read_query(self, query, source, target):
+            seen.append(threading.current_thread().name)
+            return super().read_query(query, source, target)
+
+    with running(make_app(Watched(retriever))) as url:
+        for path, body in [
+            ("predict", {"rows": {"words": "wordaa"}}),
+            ("transform", {"rows": {"words": "wordaa"}}),
+            ("search", {"query": "wordaa", "source": "words"}),
+        ]:
+            assert httpx.post(f"{url}/{path}", json=body).status_code == 200
+    assert len(seen) == 3 and all(name.startswith("coview-read") for name in seen)
+
+
+def test_a_body_that_is_no_json_is_refused(client):
+    for body in (b"{", b"\xff\xfe", b"[" * 200_000, b"", b'{"rows": NaN}'):
+        answer = client.post("/predict", content=body, headers={"content-type": "application/json"})
+        assert answer.status_code == 422 and "error" in answer.json()
+
+
+def test_browsers_are_told_what_they_may_do(client):
+    for path in ("/", "/info", "/nowhere"):
+        headers = client.get(path).headers
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_only_requests_to_this_machine_are_answered(client):
+    for host, status in (
+        ("evil.example", 403),
+        ("localhost:1", 200),
+        ("[::1]:80", 200),
+        ("127.0.0.1.evil.example", 403),
+    ):
+        assert client.get("/info", headers={"host": host}).status_code == status
+
+
+def test_a_token_is_needed_where_one_is_set(retriever):
+    app = make_app(Service(retriever), token="secret-token", local=False)
+    with running(app) as url:
+        assert httpx.get(f"{url}/health").status_code == 200
+        for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": "Basic secret-token"}):
+            answer = httpx.get(f"{url}/info", headers=headers)
+            assert answer.status_code == 401 and "token" in answer.json()["error"]
+        assert httpx.get(f"{url}/info", headers={"authorization": "Bearer secret-token"}).status_code == 200
+
+
+def test_large_and_slow_requests_are_refused(retriever):
+    class Slow(Service):
+        def answer(self, key, questions):
+            time.sleep(1)
+            return super().answer(key, questions)
+
+    app = make_app(Slow(retriever), limits=Limits(most_bytes=2000, seconds=0.3))
+    with running(app) as url:
+        assert httpx.post(f"{url}/predict", content=b"x" * 3000).status_code == 413
+        parts = httpx.post(f"{url}/predict", content=(b"x" * 500 for _ in range(10)))  # without a stated length
+        assert parts.status_code == 413 and "2000 bytes" in parts.json()["error"]
+        slow = httpx.post(f"{url}/search", json={"query": "wordaa", "source": "words"})
+        assert slow.status_code == 503 and "longer than 0.3 seconds" in slow.json()["error"]
+        assert httpx.get(f"{url}/health").status_code == 200
+
+
+def test_a_failure_inside_says_nothing_of_the_inside(retriever, caplog):
+    class Broken(Service):
+        def answer(self, key, questions):
+            raise KeyError("secret detail")
+
+    with running(make_app(Broken(retriever))) as url:
+        answer = httpx.post(f"{url}/search", json={"query": "wordaa", "source": "words"})
+    assert answer.status_code == 500 and "secret" not in answer.text and "Traceback" not in answer.text
+
+
+def test_64_clients_at_once_lose_nothing(retriever):
+    service = Service(retriever)
+    app = make_app(service)
+    asked = [" ".join(f"word{chr(97 + (i + j) % 26)}a" for j in range(3)) for i in range(64)]
+    alone = {}
+    for text in asked:
+        views, target = service.read_query(text, "words", "image")
+        alone[text] = service.search(views, target, 5)["hits"][0]
+
+    async def one(client, text):
+        found = []
+        for _ in range(2):
+            answer = await client.post("/search", json={"query": text, "source": "words", "k": 5})
+            found.append((answer.status_code, answer.json()["hits"]))
+        return text, found
+
+    async def main(url):
+        limits = httpx.Limits(max_connections=64)
+        async with httpx.AsyncClient(base_url=url, limits=limits, timeout=60) as client:
+            return await asyncio.gather(*(one(client, text) for text in asked))
+
+    with running(app) as url:
+        answers = asyncio.run(main(url))
+    batcher = app._app.state.batcher
+    assert batcher.questions == 128 and batcher.calls < 128
+    for text, found in answers:
+        for status, hits in found:
+            assert status == 200 and [hit["id"] for hit in hits] == [hit["id"] for hit in alone[text]]
+
+
+def test_a_port_that_is_taken_is_named():
+    with bound_socket("127.0.0.1", 0) as taken:
+        taken.listen()
+        with pytest.raises(OSError, match="Choose another with --port"):
+            bound_socket("127.0.0.1", taken.getsockname()[1])

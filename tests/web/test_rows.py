@@ -1,0 +1,143 @@
+"""JSON rows become views, in each of the forms that are taken; what does not fit is refused with a sentence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.feature_extraction.text import CountVectorizer
+
+from coview import Views
+from coview.exceptions import ViewsError
+from coview.online.hashing import hash_rows
+from coview.retrieval.encode import as_query
+from coview.web.rows import Gate, rows_to_views, stack_views
+
+WORDS = np.array(["fox", "red", "sea"])
+GATES = {"words": Gate("words", 3, WORDS), "links": Gate("links", 2)}
+
+
+def dense(matrix):
+    return matrix.toarray() if sparse.issparse(matrix) else matrix
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        {"words": [[1, 2, 0]]},
+        {"words": [1, 2, 0]},
+        {"words": {"fox": 1, "red": 2}},
+        {"words": [{"fox": 1, "red": 2}]},
+        {"words": "Red red FOX, whale"},
+        [{"words": "red red fox"}],
+        {"words": {"f0": 1, "red": 2}},
+    ],
+)
+def test_every_form_gives_the_same_row(rows):
+    named = GATES if "f0" not in str(rows) else {"words": Gate("words", 3, np.array(["f0", "red", "sea"]))}
+    assert dense(rows_to_views(rows, named)["words"]).tolist() == [[1, 2, 0]]
+
+
+def test_objects_may_lack_views_and_forms_may_be_mixed():
+    X = rows_to_views([{"words": "sea"}, {"links": [1, 0]}, {"words": [0, 0, 4], "links": {"f1": 3}}], GATES)
+    assert X.present.tolist() == [[True, False], [False, True], [True, True]]
+    assert dense(X["words"]).tolist() == [[0, 0, 1], [0, 0, 0], [0, 0, 4]]
+    assert dense(X["links"]).tolist() == [[0, 0], [1, 0], [0, 3]]
+
+
+def test_a_vectoriser_reads_text_as_in_fit():
+    made = CountVectorizer(ngram_range=(1, 2)).fit(["red fox", "the red sea"])
+    names = made.get_feature_names_out()
+    X = rows_to_views({"w": "the red fox"}, {"w": Gate("w", len(names), names, made)})
+    assert dense(X["w"]).tolist() == made.transform(["the red fox"]).toarray().tolist()
+
+
+def test_all_texts_of_a_view_are_one_call_of_its_vectoriser():
+    calls = []
+
+    class Counted(CountVectorizer):
+        def transform(self, raw_documents):
+            calls.append(len(raw_documents))
+            return super().transform(raw_documents)
+
+    texts = ["red fox", "", "sea sea red", "whale"]
+    made = Counted().fit(texts)
+    names = made.get_feature_names_out()
+    cells = [texts[0], None, texts[1], {"fox": 2}, texts[2], [0] * len(names), texts[3]]
+    gates = {"w": Gate("w", len(names), names, made), "links": GATES["links"]}
+    X = rows_to_views({"w": cells, "links": [[1, 0]] * len(cells)}, gates)
+    assert calls == [4]
+    expected = CountVectorizer(vocabulary=names).transform(texts).toarray().tolist()
+    assert [dense(X["w"]).tolist()[i] for i in (0, 2, 4, 6)] == expected
+    assert dense(X["w"])[3].tolist() == [2 * (name == "fox") for name in names]
+    assert not dense(X["w"])[[1, 5]].any()
+
+
+def test_text_is_read_as_the_retriever_reads_it():
+    names = np.array(["c++", "w6", "sea", "state", "red"])
+    text = "C++ (w6), sea_state; state6 red-sea whale"
+    expected = as_query(text, "w", None, ["w"], {"w": names})["w"].toarray()
+    assert dense(rows_to_views({"w": text}, {"w": Gate("w", 5, names)})["w"]).tolist() == expected.tolist()
+
+
+def test_names_are_hashed_as_in_a_stream():
+    rows = [{"price": 2.5, "colour": "red"}, {"colour": "blue"}]
+    X = rows_to_views({"x": rows}, {"x": Gate("x", 64, hashed=True)})
+    assert dense(X["x"]).tolist() == hash_rows(rows, 64).toarray().tolist()
+
+
+def test_categories_find_their_indicators():
+    gate = Gate("meta", 3, np.array(["year", "venue_icml", "kind_7"]))
+    X = rows_to_views({"meta": {"year": 1999, "venue": "icml", "kind": 7}}, {"meta": gate})
+    assert dense(X["meta"]).tolist() == [[1999, 1, 1]]
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        (None, "rows must be"),
+        ([], "at least one"),
+        ({}, "name no view"),
+        ({"nope": [[1]]}, "knows no view 'nope'"),
+        ({"words": [[1, 2]]}, "has 3 features, got a row of 2"),
+        ({"words": [[1, 2, "3"]]}, "must be a list of numbers"),
+        ({"words": [[1, 2, [3]]]}, "must be a list of numbers"),
+        ({"words": [[1, 2, float("nan")]]}, "no finite number"),
+        ({"words": {"fox": float("inf")}}, "finite number"),
+        ({"words": {"fox": 10**400}}, "finite number"),
+        ({"words": [[10**400, 1, 1]]}, "must be a list of numbers"),
+        ({"words": {"whale": 1}}, "no feature 'whale'"),
+        ({"words": {"fox": None}}, "finite number"),
+        ({"words": 3}, "must be a list of rows"),
+        ({"words": []}, "has no rows"),
+        ({"words": ["sea", 3, None]}, "must be numbers, features by name or text"),
+        ({"words": [[1, 2, 0]], "links": [[1, 0], [0, 1]]}, "same number of rows"),
+        ({"links": "text"}, "takes no text"),
+        ({"links": {"f2": 1}}, "no feature 'f2'"),
+        ([{"words": None}], "no view at all"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_a_sentence(rows, sentence):
+    with pytest.raises(ViewsError, match=sentence):
+        rows_to_views(rows, GATES)
+
+
+def test_unknown_names_are_left_out_where_asked():
+    assert dense(rows_to_views({"words": {"whale": 1, "sea": 2}}, GATES, unknown="ignore")["words"]).sum() == 2
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3), min_size=1, max_size=5))
+def test_dense_rows_and_names_are_one(rows):
+    named = [{str(WORDS[j]): value for j, value in enumerate(row) if value} for row in rows]
+    first, second = (dense(rows_to_views({"words": given}, GATES)["words"]) for given in (rows, named))
+    assert first.tolist() == second.tolist() == rows
+
+
+def test_stacked_views_keep_rows_and_gaps():
+    one = Views(a=np.eye(2), present={"a": [True, True]})
+    two = Views(a=sparse.csr_array(np.array([[0.0, 0.0]])), present={"a": [False]})
+    X = stack_views([one, two])
+    assert dense(X["a"]).tolist() == [[1, 0], [0, 1], [0, 0]] and X.present.ravel().tolist() == [True, True, False]

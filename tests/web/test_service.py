@@ -1,0 +1,207 @@
+"""Every kind of fitted model answers: info, predictions or places, and pages that apply."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import make_pipeline
+
+from coview import (
+    CrossModalRetriever,
+    LinkPLSA,
+    MultiViewCCA,
+    MultiViewNaiveBayes,
+    MultiViewPassiveAggressiveClassifier,
+    MultiViewPLSA,
+    TextViews,
+    TfidfViews,
+    Views,
+    load,
+    make_topic_views,
+    save,
+)
+from coview.catalog import ESTIMATORS, estimators
+from coview.exceptions import ViewsError
+from coview.online.hashing import hash_rows
+from coview.web.browse import Browser
+from coview.web.held import Held
+from coview.web.limits import json_bytes
+from coview.web.service import Service
+
+SMALL = {"n_components": 3, "n_clusters": 3, "max_iter": 10, "tol": 0, "random_state": 0, "n_init": 1}
+NEEDS = {"BestView": MultinomialNB(), "ConcatenatedViews": MultinomialNB()}
+
+
+def fitted(name):
+    data = make_topic_views(40, {"words": 12, "links": 8}, n_clusters=3, random_state=0)
+    cls = estimators()[name]
+    model = cls(NEEDS[name]) if name in NEEDS else cls()
+    model.set_params(**{key: value for key, value in SMALL.items() if key in model.get_params()})
+    return model.fit(data.views, data.target), data.views
+
+
+def pages(service, views):
+    """Everything that the explorer could show of a service."""
+    info = service.info()
+    rows = {"words": views["words"][:3].toarray().tolist(), "links": [None, [1] * 8, {"f2": 3}]}
+    asked = service.read(rows)
+    answer = service.predict(asked, by_view=True) if "predict" in info["can"] else service.transform(asked)
+    assert len(next(iter(answer.values()))) == 3
+    browser = Browser(service)
+    yield from (info, answer, browser.groups.all(), browser.objects())
+    if "objects" in info["can"]:
+        yield browser.object(5)
+    if "disagreement" in info["can"]:
+        yield browser.disagreement()
+
+
+@pytest.mark.parametrize("name", sorted(ESTIMATORS))
+def test_every_model_gives_info_and_predictions(name, tmp_path):
+    model, views = fitted(name)
+    save(model, tmp_path / "m.coview")
+    loaded = load(tmp_path / "m.coview")
+    for data in (views, None):
+        service = Service(loaded, data)
+        assert service.info()["model"] == name
+        assert {view["name"] for view in service.info()["views"]} == {"words", "links"}
+        assert {"predict", "transform"} & set(service.info()["can"])
+        for page in pages(service, views):  # all of it is JSON
+            assert json.loads(json_bytes(page)) is not None
+
+
+def test_predictions_are_those_of_the_model(small):
+    X, y = small
+    model = MultiViewNaiveBayes().fit(X, y)
+    service = Service(model)
+    asked = service.read({view: X[view][:5].toarray().tolist() for view in X.names})
+    found = service.predict(asked, by_view=True)
+    assert found["labels"] == model.predict(X[:5]).tolist()
+    np.testing.assert_allclose(found["probabilities"], model.predict_proba(X[:5]))
+    assert found["by_view"]["image"]["labels"] == model.predict(X[:5].select("image")).tolist()
+
+
+@pytest.mark.parametrize("name", ["CCAClustering", "SphericalKMeans"])
+def test_places_and_cosines_are_no_probabilities(name):
+    model, X = fitted(name)
+    found = Service(model).predict(X, by_view=True)
+    assert "probabilities" not in found and "probabilities" not in found["by_view"]["words"]
+    assert found["labels"] == model.predict(X).tolist()
+
+
+@pytest.mark.parametrize("name", ["CCAClustering", "SphericalKMeans", "ConsensusClustering", "MultiViewPLSA"])
+def test_the_explorer_shows_the_clusters_of_the_model(name):
+    model, X = fitted(name)
+    labels = model.predict(X)
+    groups = Browser(Service(model, X)).groups
+    for cluster in range(3):
+        rows = {row["row"] for row in groups.members("cluster", cluster, 0, 100)["members"]}
+        assert rows == set(np.flatnonzero(labels == cluster).tolist())
+
+
+@pytest.mark.parametrize("name", ["ConsensusClustering", "MultiViewPLSA"])
+def test_shares_of_clusters_are_probabilities(name):
+    model, X = fitted(name)
+    np.testing.assert_allclose(Service(model).predict(X)["probabilities"], model.transform(X))
+
+
+def test_shares_that_do_not_choose_as_the_model_does_are_not_used():
+    class Turned(MultiViewPLSA):
+        def predict(self, X):
+            return (super().predict(X) + 1) % 3
+
+    model, X = Turned(3, 4, random_state=0, max_iter=5), fitted("MultiViewPLSA")[1]
+    assert Held(model.fit(X)).shares(X) is None
+    assert Held(model).mixture(X).argmax(axis=1).tolist() == model.predict(X).tolist()
+
+
+def test_questions_answered_together_are_as_alone(small):
+    X, _ = small
+    service = Service(MultiViewPLSA(3, 4, random_state=0).fit(X))
+    asked = [X[[3]], X[5:9], X[[11]]]
+    together = service.answer(("predict", X.names, True), asked)
+    for views, found in zip(asked, together):
+        alone = service.predict(views, by_view=True)
+        assert found["labels"] == alone["labels"]
+        np.testing.assert_allclose(found["probabilities"], alone["probabilities"])
+
+
+def test_a_pipeline_takes_raw_text():
+    table = {
+        "title": ["red fox", "blue sea", "red fox runs", "sea"],
+        "body": ["a fox", "the sea is blue", "fox", "salt"],
+    }
+    model = make_pipeline(TextViews(), TfidfViews(), MultiViewNaiveBayes()).fit(table, ["land", "sea", "land", "sea"])
+    service = Service(model)
+    asked = service.read({"title": ["a red fox", "salt sea"], "body": [None, "blue"]})
+    assert service.predict(asked)["labels"] == ["land", "sea"]
+
+
+def test_a_plain_text_model_of_scikit_learn_is_served_too():
+    model = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(["red fox", "blue sea"] * 3, ["land", "sea"] * 3)
+    service = Service(model)
+    assert service.predict(service.read({"x": ["the fox", "a sea"]}))["labels"] == ["land", "sea"]
+
+
+def test_hits_are_those_of_the_retriever(retriever, small):
+    service = Service(retriever)
+    views, target = service.read_query({"wordaa": 2, "wordba": 1}, "words", None)
+    found = service.search(views, target, 4)["hits"][0]
+    expected = retriever.search("wordaa wordaa wordba", "words", "image", 4)[0]
+    assert [hit["id"] for hit in found] == [key for key, _ in expected]
+    why = service.why(views, target, [found[0]["id"]], most=100)[0]["parts"]
+    assert sum(part["adds"] for part in why) == pytest.approx(found[0]["score"], abs=1e-4)
+
+
+def test_a_query_may_have_values_of_both_signs():
+    rng = np.random.default_rng(0)
+    shared = rng.normal(size=(50, 2))
+    X = Views(a=shared @ rng.normal(size=(2, 5)), b=shared @ rng.normal(size=(2, 4)))
+    model = CrossModalRetriever(MultiViewCCA(2)).fit(X)
+    service = Service(model)
+    views, target = service.read_query({"f0": 1, "f3": -1}, "a", "b")
+    found = service.search(views, target, 3)["hits"][0]
+    expected = model.search(Views(a=np.array([[1.0, 0, 0, -1.0, 0]])), target="b", k=3)[0]
+    assert [hit["id"] for hit in found] == [key for key, _ in expected]
+    with pytest.raises(ViewsError, match="Nothing in the query"):
+        service.read_query({"f0": 0, "f9": 1}, "a", "b")
+
+
+def test_names_are_hashed_for_a_model_of_a_stream_only(small):
+    rows = [{"x": {"price": 3.0, "sale": 1.0}}, {"x": {"mail": 2.0}}] * 10
+    X = Views(x=hash_rows([row["x"] for row in rows], 4096))
+    service = Service(MultiViewPassiveAggressiveClassifier().fit(X, ["spam", "ham"] * 10))
+    assert service.predict(service.read(rows[:2]))["labels"] == ["spam", "ham"]
+    plain = Service(MultiViewPassiveAggressiveClassifier().fit(Views(image=small[0]["image"]), small[1]))
+    assert plain.read({"image": {"f3": 2}})["image"].toarray()[0, 3] == 2
+
+
+def test_what_a_model_cannot_do_is_refused(small):
+    service = Service(LinkPLSA(3, random_state=0, max_iter=5).fit(small[0]))
+    with pytest.raises(ViewsError, match="LinkPLSA cannot search"):
+        service.read_query("x", None, None)
+
+
+def test_an_object_without_a_known_word_is_marked():
+    texts = {"body": ["red fox", "blue sea", "red den", "blue salt"], "title": ["fox", "sea", "den", "salt"]}
+    model = make_pipeline(TextViews(), MultiViewNaiveBayes()).fit(texts, ["land", "water", "land", "water"])
+    service = Service(model)
+    asked = service.read({"body": ["a fox", "zebra", "zebra"], "title": ["zebra", "zebra", None]}, "ignore")
+    found = service.predict(asked, by_view=True)
+    assert found["known"] == [True, False, False]
+    assert found["by_view"]["title"]["known"] == [False, False, None]
+
+
+def test_components_say_what_they_are_about(small):
+    views, _ = small
+    service = Service(CrossModalRetriever(MultiViewCCA(3, random_state=0)).fit(views), views)
+    asked, target = service.read_query(views["image"][[0]].toarray()[0].tolist(), "image", "words")
+    parts = service.why(asked, target, ["object 0"])[0]["parts"]
+    assert all(part["name"].startswith("component") and len(part["about"]) == 4 for part in parts)
+    weights = service.searcher.last.model_.weights_["words"][:, int(parts[0]["name"].split()[1])]
+    strongest = views.feature_names["words"][np.argmax(parts[0]["side"] * weights)]
+    assert parts[0]["about"][0] == strongest
