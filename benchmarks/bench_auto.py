@@ -289,7 +289,7 @@ def table(names: list[str], folder: Path, result: str) -> None:
     head = ["data", "used for", "auto", "best member", "which", "gap", "most weight", "seconds"]
     write(
         result,
-        "ConsensusClustering(estimators='auto') beside the best of its members: normalised mutual information",
+        "ConsensusClustering(estimators='auto') beside the best of its members: normalized mutual information",
         head,
         rows,
         [

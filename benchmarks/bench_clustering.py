@@ -1,4 +1,4 @@
-"""Clustering: spherical k-means, co-regularised spectral clustering and co-regularised PLSA, beside their peers.
+"""Clustering: spherical k-means, co-regularized spectral clustering and co-regularized PLSA, beside their peers.
 
 python benchmarks/bench_clustering.py [--quick] [--peers=FOLDER]             everything, one after the other
 python benchmarks/bench_clustering.py STEP ... [--quick] [--peers=FOLDER]    some steps, see STEPS below, and table
@@ -52,7 +52,7 @@ def mvlearn(folder: str) -> Any:
 def spherecluster(folder: str) -> Any:
     """spherecluster's k-means, unchanged, with today's functions under the names by which it imports them.
 
-    The step that takes the time, nearest centres of sparse rows, is scikit-learn's own compiled loop as it was then.
+    The step that takes the time, nearest centers of sparse rows, is scikit-learn's own compiled loop as it was then.
     """
     import importlib
 
@@ -104,7 +104,7 @@ def texts(quick: bool) -> Any:
 
 
 def compared(fits: dict[str, Callable[[int], Any]], X: Any) -> dict[str, Any]:
-    """Seconds of each fit, in turn for each seed, and the mean cosine of objects and their centres at the end."""
+    """Seconds of each fit, in turn for each seed, and the mean cosine of objects and their centers at the end."""
     rows = normalize(X)
     found: dict[str, Any] = {name: {"seconds": [], "cosine": [], "sweeps": []} for name in fits}
     for seed in range(REPEATS):
@@ -112,8 +112,8 @@ def compared(fits: dict[str, Callable[[int], Any]], X: Any) -> dict[str, Any]:
             models: list[Any] = []
             found[name]["seconds"].append(processor_seconds(lambda s=seed, f=fit, out=models: out.append(f(s))))
             model = models[0]
-            centres = model.centroids_["x"] if name == "coview" else model.cluster_centers_
-            found[name]["cosine"].append(float((rows @ normalize(centres).T).max(axis=1).mean()))
+            centers = model.centroids_["x"] if name == "coview" else model.cluster_centers_
+            found[name]["cosine"].append(float((rows @ normalize(centers).T).max(axis=1).mean()))
             found[name]["sweeps"].append(int(model.n_iter_))
     return found
 
@@ -281,21 +281,21 @@ def table(quick: bool) -> None:
     if "whole" in got:
         notes.append(
             "Spherical k-means: 20 clusters of text-like counts, one start; quality is the mean cosine of an object "
-            "with its own centre. Same start: from the same centres for each seed, until nothing moves or for "
+            "with its own center. Same start: from the same centers for each seed, until nothing moves or for "
             f"{SWEEPS} sweeps. Whole fit: each with its own start and its own rule to stop. "
-            "scikit-learn's k-means is that of rows of length 1, whose centres stay inside the sphere."
+            "scikit-learn's k-means is that of rows of length 1, whose centers stay inside the sphere."
         )
     if "two_views" in got:
         rows += _two_view_rows(got["two_views"])
     if "spectral" in got:
         rows += _spectral_rows(got["spectral"])
         notes.append(
-            f"Co-regularised spectral clustering: {got['spectral']['data']}, six views; quality is the mutual "
-            "information with the classes, normalised; 'times faster' is the centroid form's."
+            f"Co-regularized spectral clustering: {got['spectral']['data']}, six views; quality is the mutual "
+            "information with the classes, normalized; 'times faster' is the centroid form's."
         )
     if "large" in got:
         many = got["large"]
-        rows.append(["co-regularised spectral, coview, centroid, two views", many["rows"], many["seconds"], "", ""])
+        rows.append(["co-regularized spectral, coview, centroid, two views", many["rows"], many["seconds"], "", ""])
         notes.append(
             f"The fit of {many['rows']:,} objects took {many['more_mib']:.0f} MiB more than the data; "
             f"one matrix of objects x objects would take {many['rows'] ** 2 * 8 / 2**20:,.0f} MiB."
@@ -333,7 +333,7 @@ def _two_view_rows(part: dict[str, Any]) -> list[list[Any]]:
 def _spectral_rows(part: dict[str, Any]) -> list[list[Any]]:
     ours = median(part["lines"][0][1])
     return [
-        [f"co-regularised spectral, {what}", part["rows"], median(times), f"{score:.3f}", f"{median(times) / ours:.1f}"]
+        [f"co-regularized spectral, {what}", part["rows"], median(times), f"{score:.3f}", f"{median(times) / ours:.1f}"]
         for what, times, score in part["lines"]
     ]
 

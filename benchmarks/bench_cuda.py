@@ -140,7 +140,7 @@ def main(quick: bool) -> None:
             "ratio to CPU", "gathered GB/s", "of copy"]  # fmt: skip
     notes = [
         f"{torch.cuda.get_device_name()}; device copy {copy:.0f} GB/s; CPU engine on {os.cpu_count()} cores beside it. "
-        "A sweep = both half-steps with their normalisation. Medians of 20."
+        "A sweep = both half-steps with their normalization. Medians of 20."
     ]
     if not quick:
         notes += whole_fits(X, 64)

@@ -1,4 +1,4 @@
-"""The pairwise regulariser of co-regularised PLSA against vectorised NumPy, how a sweep grows, and a large fit.
+"""The pairwise regularizer of co-regularized PLSA against vectorized NumPy, how a sweep grows, and a large fit.
 
 python benchmarks/bench_pairs.py [--quick]
 """
@@ -46,7 +46,7 @@ def compiled(partners: np.ndarray, P: list[np.ndarray], sigma: float) -> tuple[f
     return field.part(0), field.gradient(0, P[0])
 
 
-def vectorised(partners: np.ndarray, P: list[np.ndarray], sigma: float) -> tuple[float, np.ndarray]:
+def vectorized(partners: np.ndarray, P: list[np.ndarray], sigma: float) -> tuple[float, np.ndarray]:
     """The same in NumPy, over arrays of pairs; sums over the pairs of an object are products with a sparse matrix."""
     n, k = P[0].shape
     i, place = np.nonzero(partners >= 0)
@@ -75,8 +75,8 @@ def measure(n: int, pairs: int, k: int) -> dict[str, Any]:
     found: dict[str, Any] = {"ours": [], "numpy": []}
     for _ in range(REPEATS):
         found["ours"].append(cpu_seconds(lambda: compiled(partners, P, sigma)))
-        found["numpy"].append(cpu_seconds(lambda: vectorised(partners, P, sigma)))
-    (value, gradient), (expected, slope) = compiled(partners, P, sigma), vectorised(partners, P, sigma)
+        found["numpy"].append(cpu_seconds(lambda: vectorized(partners, P, sigma)))
+    (value, gradient), (expected, slope) = compiled(partners, P, sigma), vectorized(partners, P, sigma)
     found["apart"] = max(abs(value / expected - 1), float(np.abs(gradient - slope).max() / np.abs(slope).max()))
     return found
 
@@ -111,13 +111,13 @@ def main(quick: bool) -> None:
         print(rows[-1], flush=True)
     write(
         "pairs_quick" if quick else "pairs",
-        "Pairwise co-regularised PLSA: sampled pairs",
+        "Pairwise co-regularized PLSA: sampled pairs",
         ["what", "objects", "pairs", "topics", "coview, s", "NumPy, s", "NumPy / coview", "apart", "peak memory, GiB"],
         rows,
         [
             "Value and gradient: of one block and one view, similarities of both views included. Medians of three, in "
             "turn in one process, one thread, float64; seconds of the processor.",
-            f"NumPy: the same over arrays of pairs, {CHUNK:,} at a time, exp and einsum vectorised, sums over the "
+            f"NumPy: the same over arrays of pairs, {CHUNK:,} at a time, exp and einsum vectorized, sums over the "
             "pairs of an object by a sparse product.",
             "apart: relative difference of the values, or of the gradients relative to their largest entry.",
             f"Sweep: PairwiseCoPLSA of two views, {found['nonzeros']:,} non-zeros, one thread, float64; the difference "

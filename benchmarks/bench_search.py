@@ -31,7 +31,7 @@ TOPICS = 100
 
 
 def vectors(n: int, k: int, seed: int) -> np.ndarray:
-    """Centred topic mixtures of length 1, as a retriever indexes them: few topics each, some topics frequent."""
+    """Centered topic mixtures of length 1, as a retriever indexes them: few topics each, some topics frequent."""
     popular = 1.0 / np.arange(1, k + 1) ** 0.5
     rng = np.random.default_rng(seed)
     rows = np.empty((n, k), dtype=np.float32)

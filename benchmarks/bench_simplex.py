@@ -1,4 +1,4 @@
-"""The mixture step of co-regularised PLSA against vectorised NumPy and against one brentq per object.
+"""The mixture step of co-regularized PLSA against vectorized NumPy and against one brentq per object.
 
 python benchmarks/bench_simplex.py [--quick]
 """
@@ -64,7 +64,7 @@ def entries(agreement: str, q: Any, g: Any, weight: float, eta: Any) -> tuple[An
     return h, np.where(h == g, 0.0, np.where(h == above, above / (eta + 2), below / eta))
 
 
-def vectorised(agreement: str, q: np.ndarray, g: np.ndarray, weight: float, out: np.ndarray) -> np.ndarray:
+def vectorized(agreement: str, q: np.ndarray, g: np.ndarray, weight: float, out: np.ndarray) -> np.ndarray:
     """All objects at once: safeguarded Newton in NumPy from the same start; objects leave as they converge."""
     p = q / weight
     total = p.sum(axis=1, keepdims=True)
@@ -117,10 +117,10 @@ def measure(agreement: str, n: int, k: int, weight: float) -> dict[str, Any]:
     found: dict[str, Any] = {name: [] for name in ("ours", "numpy", "brentq")}
     for _ in range(REPEATS):
         found["ours"].append(cpu_seconds(lambda: compiled(agreement, q, table, weight)))
-        found["numpy"].append(cpu_seconds(lambda: vectorised(agreement, q, g, weight, out)))
+        found["numpy"].append(cpu_seconds(lambda: vectorized(agreement, q, g, weight, out)))
         found["brentq"].append(n / SAMPLE * cpu_seconds(lambda: one_by_one(agreement, *few)))
     ours = compiled(agreement, q, table, weight)
-    found["numpy_apart"] = float(np.abs(ours - vectorised(agreement, q, g, weight, out)).max())
+    found["numpy_apart"] = float(np.abs(ours - vectorized(agreement, q, g, weight, out)).max())
     found["brentq_apart"] = float(np.abs(ours[:SAMPLE] - one_by_one(agreement, *few)).max())
     return found
 
@@ -137,7 +137,7 @@ def main(quick: bool) -> None:
     head = ["agreement", "weight", "coview, s", "NumPy, s", "brentq, s", "NumPy / coview", "brentq / coview", "apart"]
     write(
         "simplex_quick" if quick else "simplex",
-        f"The mixture step of co-regularised PLSA: {n} objects, {k} topics, one other view",
+        f"The mixture step of co-regularized PLSA: {n} objects, {k} topics, one other view",
         head,
         rows,
         [

@@ -58,7 +58,7 @@ def columns(loader: Callable[..., Any], groups: dict[str, list[int]]) -> Any:
     return {name: X[:, which] for name, which in groups.items()}, y
 
 
-WINE = {"acids and ash": [1, 2, 3, 4], "phenols": [5, 6, 7, 8, 11], "alcohol and colour": [0, 9, 10, 12]}
+WINE = {"acids and ash": [1, 2, 3, 4], "phenols": [5, 6, 7, 8, 11], "alcohol and color": [0, 9, 10, 12]}
 CELLS = {"mean": [*range(10)], "error": [*range(10, 20)], "worst": [*range(20, 30)]}
 DATA: dict[str, Callable[[], Any]] = {
     "wine": partial(columns, datasets.load_wine, WINE),

@@ -31,7 +31,7 @@ K = len(corpus.target_names)
 model = MultiViewPLSA(K, n_components=32, max_iter=100, n_jobs=1, random_state=0).fit(X)
 
 # %%
-# How well do clusters match the subpackages (normalised mutual information), beside simpler ways?
+# How well do clusters match the subpackages (normalized mutual information), beside simpler ways?
 tfidf = TfidfViews().fit_transform(X)
 k_means = KMeans(K, n_init=3, random_state=0)
 found = {
@@ -50,7 +50,7 @@ bars = axis.barh(list(nmi), list(nmi.values()), color=["#3b6fb6"] + ["#c3c9d1"] 
 axis.bar_label(bars, fmt="%.2f", padding=3)
 axis.invert_yaxis()
 axis.set_xlim(0, 1)
-axis.set_xlabel("normalised mutual information with the subpackages")
+axis.set_xlabel("normalized mutual information with the subpackages")
 axis.spines[["top", "right"]].set_visible(False)
 
 # %%

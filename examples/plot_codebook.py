@@ -2,7 +2,7 @@
 Embeddings to counts with Codebook
 ==================================
 
-Models of counts need values that are not negative. Embeddings have negative values. `Codebook` learns centres and
+Models of counts need values that are not negative. Embeddings have negative values. `Codebook` learns centers and
 shares each object out among the nearest ones, as visual words do. The result is a sparse view of soft counts.
 """
 
@@ -46,13 +46,13 @@ for names in (("pixels",), ("embedding",), ("pixels", "embedding")):
     print(f"{' + '.join(names):20s} {accuracy(both.select(*names)):.3f}")
 
 # %%
-# ``softness`` says how far an object is shared out beyond its nearest centre. Topic models learn from what occurs
+# ``softness`` says how far an object is shared out beyond its nearest center. Topic models learn from what occurs
 # together: with a small softness an object has one word only, and there is little to learn.
 softness = [0.1, 0.3, 0.5, 1.0, 1.5, 3.0]
 found = [accuracy(codebook.set_params(softness=value).transform(X).select("embedding")) for value in softness]
 
 # %%
-# Left: centres, brought back to pixels, are prototypes of digits. Top right: one digit and the centres it is shared
+# Left: centers, brought back to pixels, are prototypes of digits. Top right: one digit and the centers it is shared
 # out among. Bottom right: what softness does.
 import matplotlib.pyplot as plt
 import numpy as np
@@ -63,7 +63,7 @@ strongest = np.argsort(-row.data)[:5]
 
 fig = plt.figure(figsize=(10, 4.6), layout="constrained")
 left, right = fig.subfigures(1, 2, width_ratios=[1, 1.15])
-left.suptitle("48 of the 100 learned centres", fontsize=11)
+left.suptitle("48 of the 100 learned centers", fontsize=11)
 for axis, center in zip(left.subplots(6, 8).flat, centers):
     axis.imshow(center, cmap="gray_r", vmin=0, vmax=16)
     axis.axis("off")

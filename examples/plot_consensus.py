@@ -2,7 +2,7 @@
 A clustering one can trust
 ==========================
 
-No way of clustering is good everywhere: graphs of neighbours win on images and are lost on some texts, topics the
+No way of clustering is good everywhere: graphs of neighbors win on images and are lost on some texts, topics the
 other way round, and one view may be noise. ``ConsensusClustering(estimators="auto")`` fits several ways and keeps those
 that the data speak for. It has no labels; here we have, and look over its shoulder.
 """
@@ -48,14 +48,14 @@ for name, (X, y) in data.items():
 fig, axes = plt.subplots(1, len(data), figsize=(11, 3.4), layout="constrained")
 for axis, (name, score) in zip(axes, scores.items()):
     weight = dict(zip(tables[name]["name"], tables[name]["weight"]))
-    colours = ["#b6503b"] + ["#3b6fb6" if weight[member] > 0 else "#c3c9d1" for member in list(score)[1:]]
-    bars = axis.barh(list(score), list(score.values()), color=colours)
+    colors = ["#b6503b"] + ["#3b6fb6" if weight[member] > 0 else "#c3c9d1" for member in list(score)[1:]]
+    bars = axis.barh(list(score), list(score.values()), color=colors)
     axis.bar_label(bars, fmt="%.2f", padding=3)
     axis.invert_yaxis()
     axis.set_xlim(0, 1.15)
     axis.set_title(name)
     axis.spines[["top", "right"]].set_visible(False)
-fig.supxlabel("normalised mutual information with the classes")
+fig.supxlabel("normalized mutual information with the classes")
 
 # %%
 # Why: `members_` says how well the clusters of each member are told from the views, whether they come back when a fifth

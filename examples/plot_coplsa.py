@@ -36,17 +36,17 @@ for kind, model in models.items():
 
 # %%
 # Each view of a new object is placed by itself, and objects are then found across views: how high does an image's own
-# text come among 300 texts, when they are ranked by the centred correlation of topic mixtures? Without weight the
+# text come among 300 texts, when they are ranked by the centered correlation of topic mixtures? Without weight the
 # topics of the two views have nothing in common, and the rank is that of a guess.
 
 
-def centred(mixtures):
+def centered(mixtures):
     rows = mixtures - mixtures.mean(axis=1, keepdims=True)
     return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
 
 
 def mean_rank(model):
-    image, words = (centred(model.transform(test.select(view))) for view in ("image", "words"))
+    image, words = (centered(model.transform(test.select(view))) for view in ("image", "words"))
     scores = image @ words.T
     return float((scores > np.diag(scores)[:, None]).sum(axis=1).mean() + 1)
 

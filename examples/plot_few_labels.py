@@ -2,7 +2,7 @@
 Few labels, several views
 =========================
 
-Labels cost work, objects do not. `MultiViewPLSAClassifier` learns from both: labelled objects hold their class, the
+Labels cost work, objects do not. `MultiViewPLSAClassifier` learns from both: labeled objects hold their class, the
 others find theirs, and the topics of every view are learned from all of them. Here: which subpackage does a Python
 function belong to, by the words of its docstring and by the names in its code, with one label in a hundred?
 """
@@ -51,7 +51,7 @@ def hide(rows, share, seed):
 
 
 # %%
-# Each method has a weighting that suits it, found by trying on this corpus. The last three ignore unlabelled objects.
+# Each method has a weighting that suits it, found by trying on this corpus. The last three ignore unlabeled objects.
 logistic = LogisticRegression(C=10)
 methods = {
     "MultiViewPLSAClassifier": (tfidf, lambda seed: MultiViewPLSAClassifier(max_iter=100, n_jobs=1, random_state=seed)),
@@ -75,7 +75,7 @@ for name, (X, make) in methods.items():
     print(f"{name:40s}", curves[name].round(2))
 
 # %%
-# The fewer labels, the more the unlabelled objects help: with 1 % of the labels the model is far ahead of naive Bayes,
+# The fewer labels, the more the unlabeled objects help: with 1 % of the labels the model is far ahead of naive Bayes,
 # from which it starts. With many labels the methods come together.
 import matplotlib.pyplot as plt
 
@@ -87,7 +87,7 @@ for name, curve in curves.items():
 axis.set_xscale("log")
 axis.set_xticks(shares, [f"{share:.0%}" for share in shares])
 axis.minorticks_off()
-axis.set(ylim=(0, 1), xlabel="share of the labelled files' objects that have a label", ylabel="accuracy, 22 classes")
+axis.set(ylim=(0, 1), xlabel="share of the labeled files' objects that have a label", ylabel="accuracy, 22 classes")
 axis.grid(axis="y", color="#e8eaed")
 axis.spines[["top", "right"]].set_visible(False)
 axis.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))

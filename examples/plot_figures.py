@@ -49,7 +49,7 @@ ViewAgreementDisplay.from_estimator(model, X)
 ViewConfusionDisplay.from_estimator(model, X, y)
 
 # %%
-# A map: objects that the model sees alike are near each other, coloured by their package.
+# A map: objects that the model sees alike are near each other, colored by their package.
 ObjectMapDisplay.from_estimator(model, X, y)
 
 # %%

@@ -81,7 +81,7 @@ for name, curve in curves.items():
 
 # %%
 # Accuracy falls slowly, without a cliff, as long as some objects have both views and tie them together. When none has
-# (100 %), only the labels do. Co-training, which also learns from unlabelled objects, is about as good here.
+# (100 %), only the labels do. Co-training, which also learns from unlabeled objects, is about as good here.
 import matplotlib.pyplot as plt
 
 colors = dict(zip(curves, ("#3b6fb6", "#d9822b", "#3a8f5c", "#8e6bb0")))

@@ -79,7 +79,7 @@ order = np.lexsort((~has_links, ~has_words))
 left.imshow(X.present[order].T, aspect="auto", interpolation="nearest", cmap=ListedColormap(["#e8eaed", "#3b6fb6"]))
 left.set_yticks([0, 1], X.names)
 left.set_xlabel("objects, sorted by what they have")
-left.set_title("present (blue) and missing (grey)", fontsize=11)
+left.set_title("present (blue) and missing (gray)", fontsize=11)
 
 places = np.arange(len(kinds))
 for shift, (way, right), color in zip((-0.2, 0.2), ways.items(), ("#9aa0a6", "#3a8f5c")):

@@ -3,7 +3,7 @@ Links that help, links that mislead
 ===================================
 
 `NeighborViews` adds every view smoothed over a view of links, and with ``labels=True`` the known labels of the
-neighbours, each object's own left out. That is right where linked objects are alike, as papers and what they cite. It
+neighbors, each object's own left out. That is right where linked objects are alike, as papers and what they cite. It
 is wrong where they are not, as pages of students and pages of their courses. Both kinds, side by side.
 """
 
@@ -65,7 +65,7 @@ for seed in range(5):
 # %%
 # Where linked objects are alike, smoothed words are far above the words themselves, and labels alone, without a single
 # word, are above them too. Where they are not alike, smoothing mixes the classes and falls below the plain words, and
-# labels that come from near by fall to chance. Nothing in the views says which of the two it is; labelled objects that
+# labels that come from near by fall to chance. Nothing in the views says which of the two it is; labeled objects that
 # are held out do: ``compare(X, y, links="links")``, or ``links={"links": "links", "labels": True}``.
 rows = list(scores["alike"][0])
 fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")
@@ -75,7 +75,7 @@ for offset, (name, runs) in zip((-0.2, 0.2), scores.items()):
     print(name, {row: round(float(mean), 2) for row, mean in zip(rows, means)})
 ax.set_yticks(range(len(rows)), rows)
 ax.invert_yaxis()
-ax.axvline(1 / n_classes, color="grey", linewidth=0.8)
-ax.set_xlabel("accuracy on unlabelled objects, 5 draws of 10 % labels (line: chance)")
+ax.axvline(1 / n_classes, color="gray", linewidth=0.8)
+ax.set_xlabel("accuracy on unlabeled objects, 5 draws of 10 % labels (line: chance)")
 ax.legend(loc="upper center", bbox_to_anchor=(0.3, 1.2), ncols=2, frameon=False)
 plt.show()

@@ -7,7 +7,7 @@ pipeline of `PLSA` and a linear classifier guesses the subpackage of a function.
 """
 
 # %%
-# ``groups`` is the source file of each object: folds keep files apart, since neighbours in one file are alike and
+# ``groups`` is the source file of each object: folds keep files apart, since neighbors in one file are alike and
 # would flatter every method.
 import numpy as np
 

@@ -3,7 +3,7 @@ Search one view with another
 ============================
 
 Which function does what I describe? The words of a question are one view of a function, its code is the other.
-`CrossModalRetriever` places both in one space and looks for neighbours.
+`CrossModalRetriever` places both in one space and looks for neighbors.
 """
 
 # %%

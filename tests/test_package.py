@@ -1,4 +1,4 @@
-"""The front of the package: lazy, complete, and consistent with the catalogue."""
+"""The front of the package: lazy, complete, and consistent with the catalog."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def test_an_unknown_name_is_an_attribute_error():
 
 
 @pytest.mark.parametrize("name", sorted(ESTIMATORS))
-def test_the_catalogue_resolves_both_ways(name):
+def test_the_catalog_resolves_both_ways(name):
     assert name_of(resolve(name)) == name
 
 
-def test_a_class_of_the_same_name_from_elsewhere_is_not_the_catalogues():
+def test_a_class_of_the_same_name_from_elsewhere_is_not_the_catalogs():
     with pytest.raises(KeyError):
         name_of(type("PLSA", (), {}))
 

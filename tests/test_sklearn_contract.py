@@ -1,4 +1,4 @@
-"""scikit-learn's own checks over every catalogued estimator; each expected failure is named with its reason.
+"""scikit-learn's own checks over every catalogd estimator; each expected failure is named with its reason.
 
 Its checks of array-API input skip themselves unless SCIPY_ARRAY_API=1 is set before Python starts.
 """
@@ -33,7 +33,7 @@ SETTINGS: dict[str, dict[str, object]] = {
 }
 
 NEGATIVE = "the check feeds negative values to clusterers whatever their positive_only tag says; counts are needed here"
-MINUS_ONE = "the check uses -1 as a class; here it marks an unlabelled object, as in sklearn.semi_supervised"
+MINUS_ONE = "the check uses -1 as a class; here it marks an unlabeled object, as in sklearn.semi_supervised"
 BY_VIEW = "the check wants coef_ to be one matrix; here it is a dict of one matrix per view"
 CLUSTERER = {"check_clustering": NEGATIVE}
 CLASSIFIER = {"check_classifiers_classes": MINUS_ONE}

@@ -36,7 +36,7 @@ PUBLISHED_CORRELATIONS = {
     ("MAXAGREE", "PRODSCORE"): (0.36, 0.14),
 }
 PAIRS = (("SUM", "Hier-SUM"), ("PROD", "Hier-PROD"), ("MAX", "Hier-MAX"))
-PUBLISHED_GAINS = {  # table 4, column "delta": macro F1 on NELL_mv with 5 % and 30 % labelled
+PUBLISHED_GAINS = {  # table 4, column "delta": macro F1 on NELL_mv with 5 % and 30 % labeled
     ("SUM", 0.05): 9.0,
     ("SUM", 0.3): 18.2,
     ("PROD", 0.05): 1.1,
@@ -109,7 +109,7 @@ def correlations() -> list[str]:
 
 def hierarchy() -> list[str]:
     """Table 4's last columns: what each method gains by the ontology, in percent of itself."""
-    lines = ["| | labelled | leaf macro F1 | leaf micro F1 | hierarchical F1 | paper, macro F1 (NELL_mv) |"]
+    lines = ["| | labeled | leaf macro F1 | leaf micro F1 | hierarchical F1 | paper, macro F1 (NELL_mv) |"]
     lines.append("|---|--:|--:|--:|--:|--:|")
     metrics = ("leaf macro F1", "leaf micro F1", "hierarchical F1")
     for flat, tree in PAIRS:
@@ -142,7 +142,7 @@ def _draw_flat(folder: Path) -> None:
                 y = [max(row["V1"], row["V2"]) if base.startswith("max") else row[base] for row in values.values()]
                 x = [row[method] for row in values.values()]
                 axis.plot(x, y, mark, color=f"C{i}", ms=4, alpha=0.7, label=f"{method} / {base}")
-        axis.plot([0, 100], [0, 100], ":", color="grey")
+        axis.plot([0, 100], [0, 100], ":", color="gray")
         axis.set(xlabel="proposed method", ylabel="baseline", title=f"{average} F1 (%), all objects")
     figure.axes[0].legend(fontsize=6, frameon=False)
     figure.savefig(folder / "figure6.png", dpi=110, metadata={"Software": None})
@@ -156,7 +156,7 @@ def _draw_flat(folder: Path) -> None:
     for axis, (what, x) in zip(figure.subplots(1, 2), places.items()):
         for i, method in enumerate(("PRODSCORE", "MAXAGREE")):
             axis.plot(x, gains(values, method, "V12"), "o", color=f"C{i}", label=f"{method} over V12")
-        axis.axhline(0, color="grey", lw=0.8)
+        axis.axhline(0, color="gray", lw=0.8)
         axis.set(xlabel=what, ylabel="gain in macro F1 (%)")
     figure.axes[0].legend(frameon=False, fontsize=8)
     figure.savefig(folder / "figures7_8.png", dpi=110, metadata={"Software": None})
@@ -173,14 +173,14 @@ def _draw_tree(folder: Path) -> None:
             x, y = [row[tree] for row in found], [row[flat] for row in found]
             axis.plot(x, y, mark, color=f"C{i}", label=f"{flat}, {metric.split()[1]}")
     low, high = axis.get_xlim()
-    axis.plot([low, high], [low, high], ":", color="grey")
+    axis.plot([low, high], [low, high], ":", color="gray")
     axis.set(xlabel="with the ontology", ylabel="flat", title="20 Newsgroups, F1 (%)")
     axis.legend(frameon=False, fontsize=7)
     figure.savefig(folder / "figure10.png", dpi=110, metadata={"Software": None})
 
 
 def _draw_trends(folder: Path) -> None:
-    """Figure 11b: bits of labels that change in each sweep, with 30 % labelled."""
+    """Figure 11b: bits of labels that change in each sweep, with 30 % labeled."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6, 3.6), layout="constrained")
@@ -194,7 +194,7 @@ def _draw_trends(folder: Path) -> None:
         if values:
             axis.plot(sweeps, values, label=name)
     axis.set_yscale("symlog", linthresh=10)
-    axis.set(xlabel="sweep", ylabel="bits flipped", title="20 Newsgroups, 30 % labelled")
+    axis.set(xlabel="sweep", ylabel="bits flipped", title="20 Newsgroups, 30 % labeled")
     axis.legend(frameon=False, fontsize=7)
     figure.savefig(folder / "figure11b.png", dpi=110, metadata={"Software": None})
 
@@ -209,13 +209,13 @@ def main() -> None:
         "## Average rank over data sets, shares of labels, macro and micro F1",
         "",
         *ranks("all objects"),
-        *ranks("unlabelled"),
+        *ranks("unlabeled"),
         "## Table 3: Pearson's correlation of gains in macro F1 (all objects)",
         "",
         *correlations(),
         "## Table 4: what the hierarchy adds",
         "",
-        "20 Newsgroups, unlabelled objects; equal weights of the views and at most 20 sweeps.",
+        "20 Newsgroups, unlabeled objects; equal weights of the views and at most 20 sweeps.",
         "",
         *hierarchy(),
         "![Figure 6](figures/figure6.png)",

@@ -1,6 +1,6 @@
 """The experiments of the 2016 paper on optimal assignment: one function per experiment, one run per call.
 
-A run returns ``{metric: {row: value}}`` in percent. All rows of a run see the same labelled objects. Settings come from
+A run returns ``{metric: {row: value}}`` in percent. All rows of a run see the same labeled objects. Settings come from
 the cell, options of the data set from `paper.toml`.
 """
 
@@ -139,7 +139,7 @@ def _flat_rows(views: Views, labels: np.ndarray, **options: Any) -> tuple[dict[s
 
 def _scores(found: dict[str, np.ndarray], target: np.ndarray, labels: np.ndarray) -> Values:
     hidden = labels == -1
-    kinds = {"all objects": np.ones_like(hidden), "unlabelled": hidden}
+    kinds = {"all objects": np.ones_like(hidden), "unlabeled": hidden}
     return {
         f"{average} F1, {kind}": {
             row: 100 * float(f1_score(target[rows], y[rows], average=average)) for row, y in found.items()
@@ -176,7 +176,7 @@ def _hierarchy(data: Bunch, cell: Any, options: dict[str, Any]) -> Values:
 
 
 def _weighed(data: Bunch, cell: Any, options: dict[str, Any]) -> Values:
-    """The same with views weighed and sweeps chosen by held-out labelled objects, beside single-level classifiers."""
+    """The same with views weighed and sweeps chosen by held-out labeled objects, beside single-level classifiers."""
     labels = draw_by_class(data.target, cell["rate"], cell.seed)
     names = data.target_names
     texts = np.array([*names, None], dtype=object)[labels]

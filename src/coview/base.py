@@ -138,7 +138,7 @@ class MultiViewEstimator(BaseEstimator):
             if found != expected:
                 raise ViewsError(
                     f"View {name!r} has {found} features, but {type(self).__name__} was fitted with {expected}. "
-                    "Make it with the same vectoriser or columns."
+                    "Make it with the same vectorizer or columns."
                 )
         check_feature_names(type(self).__name__, views, self.feature_names_by_view_)
         return self._numbers(views, plain).select(*(name for name in self.view_names_ if name in views))
@@ -218,7 +218,7 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
         """Return the engine that was asked for; "auto" follows the data."""
         return select_engine(self.engine, n_jobs=self.n_jobs, data=X)
 
-    def _travelling(self) -> Any:
+    def _traveling(self) -> Any:
         """Return a copy to send to the workers of a cluster: what it learned, but nothing of the training rows."""
         light = copy.copy(self)
         light.engine = getattr(self.engine, "worker_engine", "cpu" if self.engine in ("auto", "dask") else self.engine)

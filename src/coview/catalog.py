@@ -132,7 +132,7 @@ def _modules() -> dict[str, str]:
 
 
 def resolve(name: str) -> type[Any]:
-    """Return the class of a catalogued estimator or transformer; KeyError for other names.
+    """Return the class of a catalogd estimator or transformer; KeyError for other names.
 
     Examples
     --------
@@ -143,14 +143,14 @@ def resolve(name: str) -> type[Any]:
 
 
 def name_of(cls: type[Any]) -> str:
-    """Return the catalogue's name of a class; KeyError if it has none."""
+    """Return the catalog's name of a class; KeyError if it has none."""
     if _modules()[cls.__name__] != cls.__module__:
         raise KeyError(cls.__qualname__)
     return cls.__name__
 
 
 def estimators() -> dict[str, type[Any]]:
-    """Return every catalogued class by name."""
+    """Return every catalogd class by name."""
     return {name: resolve(name) for name in ESTIMATORS}
 
 

@@ -11,7 +11,7 @@ from coview.assignment.ontology import Ontology
 
 
 def highs_optimum(scores: np.ndarray, alpha: tuple[float, float, float], ontology: Ontology | None) -> np.ndarray:
-    """Optimum of each object (they share nothing, so that their sum is maximised where each is)."""
+    """Optimum of each object (they share nothing, so that their sum is maximized where each is)."""
     n, n_views, n_labels = scores.shape
     rows, upper, extra = [], [], []
     size = n_views * n_labels

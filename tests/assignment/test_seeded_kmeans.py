@@ -17,12 +17,12 @@ COMBINATIONS = ("sum", "product", "max_agree", "co_train")
 TREE = Ontology.from_tree({"left": ["a", "b"], "right": ["c", "d"]})
 
 
-def corpus(n=120, n_classes=4, labelled=16, seed=0, **options):
+def corpus(n=120, n_classes=4, labeled=16, seed=0, **options):
     data = make_topic_views(n, {"words": 60, "links": 30}, n_clusters=n_classes, random_state=seed, **options)
     y = np.full(n, -1)
     rng = np.random.default_rng(seed)
     for k in range(n_classes):
-        rows = rng.permutation(np.flatnonzero(data.target == k))[: labelled // n_classes]
+        rows = rng.permutation(np.flatnonzero(data.target == k))[: labeled // n_classes]
         y[rows] = k
     return data.views, y, data.target
 
@@ -78,7 +78,7 @@ def test_max_agree_with_costly_differences_is_sum():
 
 @pytest.mark.parametrize("combine", COMBINATIONS)
 @pytest.mark.parametrize("ontology", [None, TREE])
-def test_labelled_objects_keep_their_labels(combine, ontology):
+def test_labeled_objects_keep_their_labels(combine, ontology):
     X, y, _ = corpus(quality=0.1)
     names = np.array([*"abcd", None])[y]
     model = SphericalKMeansClassifier(combine, ontology).fit(X, names)
@@ -99,7 +99,7 @@ def test_sweeps_end_when_no_bit_flips_and_flips_are_counted():
     X, y, _ = corpus(quality=0.4)
     model = SphericalKMeansClassifier().fit(X, y)
     assert model.stopped_by_ == "still" and model.history_["flips"][-1] == 0
-    assert model.history_["flips"][0] == 2 * (y < 0).sum()  # one bit in each view of each unlabelled object
+    assert model.history_["flips"][0] == 2 * (y < 0).sum()  # one bit in each view of each unlabeled object
     assert len(model.history_["flips"]) == model.n_iter_ == len(model.history_["objective"]) - 1
 
 
@@ -242,7 +242,7 @@ def test_an_object_that_nothing_fits_has_no_label():
 
 def test_a_graph_that_is_no_tree_works():
     graph = Ontology.from_edges([("bat", "mammal"), ("bat", "flier"), ("bird", "flier"), ("dog", "mammal")])
-    X, y, target = corpus(n_classes=3, labelled=12)
+    X, y, target = corpus(n_classes=3, labeled=12)
     names = np.array(["bat", "bird", "dog", None])[y]
     for combine in ("sum", "max_agree"):
         model = SphericalKMeansClassifier(combine, graph).fit(X, names)
@@ -264,7 +264,7 @@ def test_a_model_with_an_ontology_is_saved_and_loaded(tmp_path):
 
 def test_early_stopping_takes_the_number_of_sweeps_that_held_out_labels_advise():
     """A poor view next to few labels: learning from it hurts, and held-out objects say so."""
-    X, y, target = corpus(400, labelled=80, quality=0.12, seed=1)
+    X, y, target = corpus(400, labeled=80, quality=0.12, seed=1)
     whole = SphericalKMeansClassifier().fit(X, y)
     early = SphericalKMeansClassifier(early_stopping=True, random_state=0).fit(X, y)
     curve = early.history_["held_out"]
@@ -273,7 +273,7 @@ def test_early_stopping_takes_the_number_of_sweeps_that_held_out_labels_advise()
 
 
 def test_without_any_sweep_labels_are_those_of_the_seeds():
-    X, y, _ = corpus(400, labelled=80, quality=0.12, seed=1)
+    X, y, _ = corpus(400, labeled=80, quality=0.12, seed=1)
     seeds, _ = by_hand(X, y, 0)
     found = SphericalKMeansClassifier(early_stopping=2, random_state=0).fit(X, y)
     if found.n_iter_ == 0:
@@ -282,8 +282,8 @@ def test_without_any_sweep_labels_are_those_of_the_seeds():
 
 
 def test_one_label_per_class_cannot_be_held_out():
-    X, y, _ = corpus(labelled=4)
-    with pytest.warns(UserWarning, match="two labelled objects"):
+    X, y, _ = corpus(labeled=4)
+    with pytest.warns(UserWarning, match="two labeled objects"):
         model = SphericalKMeansClassifier(early_stopping=True).fit(X, y)
     assert model.stopped_by_ == "still"
 
@@ -302,7 +302,7 @@ def test_callbacks_hear_of_every_sweep_and_may_stop():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_objects_of_classes_without_label_open_new_clusters(seed):
-    X, y, target = corpus(500, n_classes=5, labelled=100, seed=seed)
+    X, y, target = corpus(500, n_classes=5, labeled=100, seed=seed)
     hidden = (target == 2) | (target == 4)
     y[hidden] = -1
     model = SphericalKMeansClassifier(n_new_clusters="auto").fit(X, y)
@@ -318,13 +318,13 @@ def test_objects_of_classes_without_label_open_new_clusters(seed):
 def test_no_cluster_opens_where_every_class_has_labels():
     opened = [
         len(SphericalKMeansClassifier(n_new_clusters="auto").fit(X, y).new_classes_)
-        for X, y, _ in (corpus(300, labelled=60, seed=seed) for seed in range(12))
+        for X, y, _ in (corpus(300, labeled=60, seed=seed) for seed in range(12))
     ]
     assert sum(n > 0 for n in opened) <= 2  # one in twenty is expected
 
 
 def test_a_number_of_new_clusters_is_taken_at_its_word():
-    X, y, target = corpus(300, labelled=60)
+    X, y, target = corpus(300, labeled=60)
     y[target == 3] = -1
     model = SphericalKMeansClassifier(n_new_clusters=1).fit(X, np.array(["a", "b", "c", "d", None])[y])
     assert model.new_classes_.tolist() == ["new 1"]

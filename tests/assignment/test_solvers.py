@@ -145,7 +145,7 @@ def test_partitions_are_right_where_one_label_per_view_is_best(n_views):
 # -- what is known of the solutions
 
 
-def test_two_views_agree_unless_their_favourites_are_worth_it():
+def test_two_views_agree_unless_their_favorites_are_worth_it():
     scores = np.array([[[0.9, 0.5], [0.5, 0.9]], [[0.9, 0.75], [0.5, 0.9]]])
     labels, objective = solve_labels(scores)  # 1.8 - 1.4 = 0.4 is not more than 2 a2 / a1; 0.25 neither
     assert_array_equal(labels.argmax(axis=2), [[0, 0], [1, 1]])

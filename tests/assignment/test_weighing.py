@@ -97,7 +97,7 @@ def test_labels_that_cannot_be_held_out_leave_the_weights_equal():
     X, _, target = data_with_a_loud_view()
     y = np.full(len(target), -1)
     y[:3] = target[:3]
-    with pytest.warns(UserWarning, match="view_weights='held_out' needs a class with two labelled objects"):
+    with pytest.warns(UserWarning, match="view_weights='held_out' needs a class with two labeled objects"):
         model = SphericalKMeansClassifier(view_weights="held_out").fit(X, y)
     assert model.view_weights_ == {"words": 1.0, "loud": 1.0}
 

@@ -74,7 +74,7 @@ def rings(n: int = 240, seed: int = 0) -> tuple[Views, np.ndarray]:
     return Views(views), y
 
 
-def test_a_minority_that_the_neighbours_bear_out_wins():
+def test_a_minority_that_the_neighbors_bear_out_wins():
     X, y = rings()
     model = ConsensusClustering(2, estimators="auto", random_state=0).fit(X)
     truth = {name: normalized_mutual_info(y, labels) for name, labels in model.member_labels_.items()}

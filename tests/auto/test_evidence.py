@@ -17,7 +17,7 @@ from coview.auto.evidence import (
     agreements,
     centroid_scores,
     member_weights,
-    neighbour_scores,
+    neighbor_scores,
     telling,
     witnesses,
 )
@@ -46,7 +46,7 @@ def test_a_row_is_never_told_by_itself():
     labels = np.arange(60) % 2
     guess = centroid_scores(rows, labels, 2, np.arange(60)).argmax(axis=1)
     assert np.mean(guess == labels) < 0.7
-    assert (witnesses(Views(a=rows), 5)[0].neighbours != np.arange(60)[:, None]).all()
+    assert (witnesses(Views(a=rows), 5)[0].neighbors != np.arange(60)[:, None]).all()
 
 
 def test_a_view_of_noise_takes_nothing_away():
@@ -55,7 +55,7 @@ def test_a_view_of_noise_takes_nothing_away():
     assert told(Views(a=X, b=noise), y)[0] > 0.95
 
 
-def test_rings_are_told_by_neighbours():
+def test_rings_are_told_by_neighbors():
     rng = np.random.default_rng(0)
     y, angle = np.arange(200) % 2, rng.uniform(0, 2 * np.pi, 200)
     rows = (1 + 2 * y)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
@@ -91,26 +91,26 @@ def test_trust_is_the_likeliest_slope():
 
 
 @pytest.mark.parametrize("n_asked", [80, 30])
-def test_neighbours_are_the_nearest_other_objects(n_asked):
+def test_neighbors_are_the_nearest_other_objects(n_asked):
     rows = np.random.default_rng(0).normal(size=(80, 4))
     seen = witnesses(Views(a=rows), 6, n_asked)[0]
     expected = NearestNeighbors(n_neighbors=6).fit(seen.rows).kneighbors(return_distance=False)
     assert len(seen.asked) == n_asked
-    assert_array_equal(np.sort(seen.neighbours), np.sort(expected[seen.asked]))
+    assert_array_equal(np.sort(seen.neighbors), np.sort(expected[seen.asked]))
 
 
-def test_equal_rows_are_neighbours_and_not_themselves():
+def test_equal_rows_are_neighbors_and_not_themselves():
     seen = witnesses(Views(a=np.ones((12, 2))), 3)[0]
-    assert seen.neighbours.shape == (12, 3)
-    assert (seen.neighbours != np.arange(12)[:, None]).all()
+    assert seen.neighbors.shape == (12, 3)
+    assert (seen.neighbors != np.arange(12)[:, None]).all()
 
 
-def test_votes_are_shares_of_the_neighbours():
+def test_votes_are_shares_of_the_neighbors():
     labels = np.array([0, 0, 1, 1, 2, -1])
-    votes = np.exp(neighbour_scores(np.array([[1, 2, 3, 5], [-1, -1, -1, -1]]), labels, 3))
+    votes = np.exp(neighbor_scores(np.array([[1, 2, 3, 5], [-1, -1, -1, -1]]), labels, 3))
     sizes = np.array([2, 2, 1]) / 5
     assert_allclose(votes[0], (np.array([1, 2, 0]) / 3 + 0.1 * sizes) / 1.1)
-    assert_allclose(votes[1], sizes)  # no neighbour: the sizes of the clusters
+    assert_allclose(votes[1], sizes)  # no neighbor: the sizes of the clusters
 
 
 def test_sparse_and_dense_rows_are_told_alike():
@@ -158,10 +158,10 @@ def test_what_is_known_before_decides_between_equals():
 
 
 @pytest.mark.parametrize(("least", "count"), [(0.0, 10), (1.0, 25)])
-def test_of_measurements_few_neighbours_are_asked(least, count):
+def test_of_measurements_few_neighbors_are_asked(least, count):
     rows = np.abs(np.random.default_rng(0).normal(size=(60, 9)))
     X = Views(a=np.where(rows > least, rows, 0.0))  # mostly zeros: counts
-    assert witnesses(X, 25)[0].neighbours.shape == (60, count)
+    assert witnesses(X, 25)[0].neighbors.shape == (60, count)
 
 
 def test_without_any_evidence_all_count_alike():

@@ -55,13 +55,13 @@ def test_each_object_is_predicted_from_the_best_view_that_it_has():
     assert_allclose(found[5:], model.predict_proba(X)[5:])
 
 
-def test_unlabelled_objects_take_no_part():
+def test_unlabeled_objects_take_no_part():
     X, y = corpus()
     target = np.where(np.arange(90) < 45, y, -1)
     assert BestView().fit(X, target).view_scores_ == BestView().fit(X[:45], y[:45]).view_scores_
 
 
-def test_a_semi_supervised_estimator_is_chosen_by_its_labelled_objects():
+def test_a_semi_supervised_estimator_is_chosen_by_its_labeled_objects():
     X, y = corpus()
     target = np.where(np.arange(90) < 30, y, -1)
     model = BestView(SelfTrainingClassifier(MultinomialNB()), cv=2).fit(X, target)
@@ -69,7 +69,7 @@ def test_a_semi_supervised_estimator_is_chosen_by_its_labelled_objects():
     part = X["good"]
     folds = [np.arange(15), np.arange(15, 30)]
     expected = []
-    for held in folds:  # a fold without its labels; the unlabelled objects stay
+    for held in folds:  # a fold without its labels; the unlabeled objects stay
         train = np.setdiff1d(np.arange(90), held)
         fitted = SelfTrainingClassifier(MultinomialNB()).fit(part[train], target[train])
         expected.append(fitted.score(part[held], y[held]))

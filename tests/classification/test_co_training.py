@@ -56,7 +56,7 @@ def test_views_teach_each_other():
     assert taught > few + 0.02
 
 
-def test_all_labelled_is_naive_bayes():
+def test_all_labeled_is_naive_bayes():
     X, y, _ = corpus()
     assert_allclose(CoTrainingClassifier().fit(X, y).predict_proba(X), MultiViewNaiveBayes().fit(X, y).predict_proba(X))
 
@@ -66,20 +66,20 @@ def test_given_labels_never_change_and_rounds_are_recorded():
     model = CoTrainingClassifier(max_iter=4, random_state=0).fit(X, target)
     known = target >= 0
     assert_array_equal(model.transduction_[known], target[known])
-    assert_array_equal(model.labelled_iter_ == 0, known)
-    assert model.labelled_iter_.max() == 4 and model.n_iter_ == 5
-    assert_array_equal(model.labelled_iter_ < 0, model.transduction_ == -1)
-    per_round = np.bincount(model.labelled_iter_[model.labelled_iter_ > 0])[1:]
+    assert_array_equal(model.labeled_iter_ == 0, known)
+    assert model.labeled_iter_.max() == 4 and model.n_iter_ == 5
+    assert_array_equal(model.labeled_iter_ < 0, model.transduction_ == -1)
+    per_round = np.bincount(model.labeled_iter_[model.labeled_iter_ > 0])[1:]
     assert (per_round <= 2 * 3).all() and (per_round >= 1).all()
 
 
-def test_only_objects_of_the_pool_are_labelled_in_the_first_round():
+def test_only_objects_of_the_pool_are_labeled_in_the_first_round():
     X, _, target = corpus()
     model = CoTrainingClassifier(max_iter=1, pool_size=2, n_per_class=5, random_state=0).fit(X, target)
-    assert (model.labelled_iter_ == 1).sum() == 2
+    assert (model.labeled_iter_ == 1).sum() == 2
 
 
-def test_the_pool_is_filled_up_until_all_are_labelled():
+def test_the_pool_is_filled_up_until_all_are_labeled():
     X, _, target = corpus()
     model = CoTrainingClassifier(max_iter=1000, pool_size=10, random_state=0).fit(X, target)
     assert (model.transduction_ >= 0).all()
@@ -88,12 +88,12 @@ def test_the_pool_is_filled_up_until_all_are_labelled():
 def test_numbers_per_class():
     X, _, target = corpus()
     model = CoTrainingClassifier(max_iter=1, n_per_class={0: 4, 1: 0, 2: 1}, random_state=0).fit(X, target)
-    found = model.transduction_[model.labelled_iter_ == 1]
+    found = model.transduction_[model.labeled_iter_ == 1]
     assert not (found == 1).any() and (found == 2).sum() <= 2 and 4 <= (found == 0).sum() <= 8
     more = target.copy()
     more[6:18][corpus()[1][6:18] == 0] = 0  # class 0 has three times the labels of the others
     model = CoTrainingClassifier(max_iter=1, n_per_class="proportional", random_state=0).fit(X, more)
-    assert 3 <= (model.transduction_[model.labelled_iter_ == 1] == 0).sum() <= 6
+    assert 3 <= (model.transduction_[model.labeled_iter_ == 1] == 0).sum() <= 6
 
 
 def test_the_product_multiplies_the_posteriors():
@@ -106,7 +106,7 @@ def test_the_product_multiplies_the_posteriors():
 
 def test_any_classifier_any_number_of_views_and_string_classes():
     X, y, _ = corpus()
-    three = Views(words=X["words"], links=X["links"], centred=X["links"] - 1)
+    three = Views(words=X["words"], links=X["links"], centered=X["links"] - 1)
     names = np.array(["ant", "bee", "cat"], dtype=object)[y]
     names[30:] = None
     model = CoTrainingClassifier(LogisticRegression(), max_iter=3, random_state=0).fit(three, names)
@@ -127,7 +127,7 @@ def test_a_missing_view_is_left_out():
 
 def test_the_seed_decides_the_pool():
     X, _, target = corpus()
-    rounds = [CoTrainingClassifier(pool_size=5, random_state=s).fit(X, target).labelled_iter_ for s in (0, 0, 1)]
+    rounds = [CoTrainingClassifier(pool_size=5, random_state=s).fit(X, target).labeled_iter_ for s in (0, 0, 1)]
     assert_array_equal(rounds[0], rounds[1])
     assert (rounds[0] != rounds[2]).any()
 

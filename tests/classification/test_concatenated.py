@@ -80,7 +80,7 @@ def test_clusterers_regressors_and_transformers():
     assert ConcatenatedViews(TruncatedSVD(2)).fit_transform(X).shape == (60, 2)
 
 
-def test_a_supervised_classifier_sees_labelled_objects_only():
+def test_a_supervised_classifier_sees_labeled_objects_only():
     X, y = corpus()
     names = np.array(["a", "b", "c"], dtype=object)[y]
     names[30:] = None
@@ -101,9 +101,9 @@ def test_a_semi_supervised_classifier_sees_all_objects(strings):
 def test_passing_and_dropping_can_be_asked_for():
     X, y = corpus()
     target = np.where(np.arange(60) < 12, y, -1)
-    dropped = ConcatenatedViews(SelfTrainingClassifier(MultinomialNB()), unlabelled="drop").fit(X, target)
+    dropped = ConcatenatedViews(SelfTrainingClassifier(MultinomialNB()), unlabeled="drop").fit(X, target)
     assert len(dropped.estimator_.transduction_) == 12
-    passed = ConcatenatedViews(unlabelled="pass").fit(X, target)
+    passed = ConcatenatedViews(unlabeled="pass").fit(X, target)
     assert passed.estimator_.classes_.tolist() == [-1, 0, 1, 2]
 
 
@@ -118,7 +118,7 @@ def test_parameters_of_the_estimator_can_be_searched():
     [
         ({"normalize": "max"}, "normalize must be one of None, 'l2', got 'max'"),
         ({"weights": {"images": 1}}, "weights names view 'images'"),
-        ({"unlabelled": "keep"}, "unlabelled must be one of"),
+        ({"unlabeled": "keep"}, "unlabeled must be one of"),
     ],
 )
 def test_bad_parameters_are_refused(settings, sentence):

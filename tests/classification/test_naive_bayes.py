@@ -56,7 +56,7 @@ def test_smoothing_can_differ_between_views():
     assert_allclose(model.feature_log_prob_["links"], MultinomialNB().fit(X["links"], y).feature_log_prob_)
 
 
-def test_unlabelled_objects_are_ignored():
+def test_unlabeled_objects_are_ignored():
     X, y = corpus()
     known = np.arange(len(y)) % 2 == 0
     partly = np.where(known, y, None)

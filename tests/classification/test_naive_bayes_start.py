@@ -75,7 +75,7 @@ def test_class_counts_are_sums_of_rows_with_weights():
 
 
 def test_a_round_of_co_em_is_naive_bayes_on_objects_that_are_shared_out():
-    """Oracle: scikit-learn's; each unlabelled object is there once per class, weighted as the views say."""
+    """Oracle: scikit-learn's; each unlabeled object is there once per class, weighted as the views say."""
     X, y = corpus()
     codes = few_labels(y, 6)
     start = NaiveBayesStart.learned(X, codes, 3)

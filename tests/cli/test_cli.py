@@ -40,7 +40,7 @@ def test_the_demo_as_people_see_it():
         "clustering_nmi": {"words alone": 0.5, "both": 0.75},
         "clusters": [{"objects": 9, "package": "scipy.io", "share": 0.5, "words": ["file"], "code": ["read"]}],
         "few_labels_accuracy": {"words alone": 0.3, "both": 0.5},
-        "labelled_objects": 22,
+        "labeled_objects": 22,
         "queries": {"read a file": ["scipy.io.loadmat"]},
         "report": "coview-demo/report.html",
         "seconds": 9.0,
@@ -48,7 +48,7 @@ def test_the_demo_as_people_see_it():
     console = Console(record=True, width=120, file=io.StringIO())
     show_demo(found, console)
     text = " ".join(console.export_text().split())
-    for part in ("1,900 functions", "0.750", "scipy.io 50 %", "1.2 % labelled", "scipy.io.loadmat", "report.html"):
+    for part in ("1,900 functions", "0.750", "scipy.io 50 %", "1.2 % labeled", "scipy.io.loadmat", "report.html"):
         assert part in text
 
 

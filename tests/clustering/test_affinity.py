@@ -1,4 +1,4 @@
-"""Graphs of neighbours and their eigenvectors, against dense oracles."""
+"""Graphs of neighbors and their eigenvectors, against dense oracles."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from coview.clustering.affinity import (
     drawn_vectors,
     edges_to,
     leading_vectors,
-    neighbour_graph,
-    neighbours_by_default,
+    neighbor_graph,
+    neighbors_by_default,
 )
 
 
@@ -36,7 +36,7 @@ def dense_affinity(rows: np.ndarray, k: int) -> np.ndarray:
 @given(st.integers(0, 10_000), st.integers(1, 6))
 def test_the_graph_is_that_of_all_distances(seed, k):
     rows = np.random.default_rng(seed).normal(size=(30, 4))
-    found = neighbour_graph(rows, np.ones(30, dtype=bool), k)
+    found = neighbor_graph(rows, np.ones(30, dtype=bool), k)
     assert_allclose(found.toarray(), dense_affinity(rows, k), atol=1e-6)
 
 
@@ -46,7 +46,7 @@ def test_sparse_rows_have_the_same_graph():
     counts[9] = 0
     scaling, everyone = Scaling.learned(counts, "cosine"), np.ones(50, dtype=bool)
     dense, wide = (
-        neighbour_graph(rows, scaling.known(rows, everyone), 5)
+        neighbor_graph(rows, scaling.known(rows, everyone), 5)
         for rows in (scaling.rows(counts), scaling.rows(sparse.csr_array(counts)))
     )
     assert not dense.toarray()[9].any()
@@ -55,7 +55,7 @@ def test_sparse_rows_have_the_same_graph():
 
 def test_an_outlier_beside_a_pile_is_in_the_graph_but_hardly():
     rows = np.array([[0.0], [0.0], [0.0], [0.0], [100.0]])
-    graph = neighbour_graph(rows, np.ones(5, dtype=bool), 2).toarray()
+    graph = neighbor_graph(rows, np.ones(5, dtype=bool), 2).toarray()
     assert graph[:4, :4].max() == 1
     assert 0 < graph[4].max() <= 1e-6
     assert Graph.of(sparse.csr_array(graph)).lift[4] > 0  # it has a say
@@ -63,7 +63,7 @@ def test_an_outlier_beside_a_pile_is_in_the_graph_but_hardly():
 
 def test_a_pile_of_equal_rows_is_joined_fully_and_apart_from_others():
     rows = np.repeat([[0.0], [7.0]], 4, axis=0)
-    graph = neighbour_graph(rows, np.ones(8, dtype=bool), 3).toarray()
+    graph = neighbor_graph(rows, np.ones(8, dtype=bool), 3).toarray()
     assert_array_equal(graph, np.kron(np.eye(2), 1 - np.eye(4)))
 
 
@@ -74,7 +74,7 @@ def test_absent_and_empty_rows_have_no_edges():
     present[7] = False
     scaling = Scaling.learned(counts, "cosine")
     rows = scaling.rows(sparse.csr_array(counts))
-    graph = neighbour_graph(rows, scaling.known(rows, present), 4).toarray()
+    graph = neighbor_graph(rows, scaling.known(rows, present), 4).toarray()
     assert not graph[[3, 7]].any()
     assert graph[0].any()
 
@@ -83,7 +83,7 @@ def test_absent_and_empty_rows_have_no_edges():
 @pytest.mark.parametrize("n", [60, 700])
 def test_leading_vectors_are_those_of_the_dense_matrix(n, lift):
     rows = np.random.default_rng(0).normal(size=(n, 3)) + 4 * np.eye(3)[np.arange(n) % 3]
-    affinity = neighbour_graph(rows, np.ones(n, dtype=bool), 8)
+    affinity = neighbor_graph(rows, np.ones(n, dtype=bool), 8)
     graph = Graph.of(affinity, lift)
     degree = affinity.toarray().sum(axis=1)
     t = lift * degree.mean()
@@ -98,7 +98,7 @@ def test_leading_vectors_are_those_of_the_dense_matrix(n, lift):
 def test_drawn_vectors_never_get_worse_and_go_to_the_top():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(200, 3)) + 2 * np.eye(3)[np.arange(200) % 3]
-    graph = Graph.of(neighbour_graph(rows, np.ones(200, dtype=bool), 8))
+    graph = Graph.of(neighbor_graph(rows, np.ones(200, dtype=bool), 8))
     other = np.linalg.qr(rng.normal(size=(200, 3)))[0]
     whole = graph.weights.toarray() + np.outer(graph.lift, graph.lift) + 0.3 * other @ other.T
     vectors = np.linalg.qr(rng.normal(size=(200, 3)))[0]
@@ -114,7 +114,7 @@ def test_without_lift_an_island_is_a_cut_and_with_it_less_so():
     """Two groups and a pair far away: the pair is a component of its own, and its eigenvalue is 1 without the lift."""
     rng = np.random.default_rng(0)
     rows = np.vstack([rng.normal(size=(60, 2)), rng.normal(size=(60, 2)) + np.array([5, 0]), [[90.0, 90], [90.1, 90]]])
-    affinity = neighbour_graph(rows, np.ones(122, dtype=bool), 1)
+    affinity = neighbor_graph(rows, np.ones(122, dtype=bool), 1)
     plain, lifted = (leading_vectors(Graph.of(affinity, lift), 3, seed=0)[0] for lift in (0.0, 1.0))
     assert plain[1] > 1 - 1e-6
     assert lifted[1] < 0.9
@@ -147,20 +147,20 @@ def test_rows_with_nothing_in_common_have_no_edge():
     rows = Scaling.learned(np.eye(8)).rows(np.kron(np.eye(2), np.array([[3.0, 1, 1], [1, 2, 1], [1, 1, 4]])))
     everyone = np.ones(6, dtype=bool)
     apart = np.kron(np.eye(2), np.ones((3, 3))) == 0
-    assert neighbour_graph(rows, everyone, 5).toarray()[apart].min() > 0.01
-    assert neighbour_graph(rows, everyone, 5, cosine=True).toarray()[apart].max() == 0
+    assert neighbor_graph(rows, everyone, 5).toarray()[apart].min() > 0.01
+    assert neighbor_graph(rows, everyone, 5, cosine=True).toarray()[apart].max() == 0
     assert edges_to(rows[:1] * 0.9, everyone[:1], rows, 5, cosine=True).toarray()[0, 3:].max() < 1e-5
 
 
 def test_a_row_at_right_angles_to_all_keeps_a_faint_edge():
-    graph = neighbour_graph(np.eye(5), np.ones(5, dtype=bool), 2, cosine=True).toarray()
+    graph = neighbor_graph(np.eye(5), np.ones(5, dtype=bool), 2, cosine=True).toarray()
     assert graph.sum(axis=1).min() > 0
     assert graph.max() < 1e-5
 
 
 @pytest.mark.parametrize("n", [12, 100, 1000, 100_000])
-def test_texts_have_more_neighbours_but_not_everyone(n):
-    few, many = neighbours_by_default(False, n, 5), neighbours_by_default(True, n, 5)
+def test_texts_have_more_neighbors_but_not_everyone(n):
+    few, many = neighbors_by_default(False, n, 5), neighbors_by_default(True, n, 5)
     assert few == 10
     assert many == {12: 10, 100: 25, 1000: 90, 100_000: 90}[n]
 

@@ -15,10 +15,10 @@ def hidden(n: int = 300, seed: int = 0, n_views: int = 2) -> tuple[Views, np.nda
     """Clusters that every view shows a little, and a stronger pattern of each view's own."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 3
-    centres = 2.0 * np.eye(3)
+    centers = 2.0 * np.eye(3)
     return Views(
         {
-            f"v{v}": np.hstack([centres[y] + 0.5 * rng.normal(size=(n, 3)), 6 * np.eye(4)[rng.integers(0, 4, n)]])
+            f"v{v}": np.hstack([centers[y] + 0.5 * rng.normal(size=(n, 3)), 6 * np.eye(4)[rng.integers(0, 4, n)]])
             for v in range(n_views)
         }
     ), y

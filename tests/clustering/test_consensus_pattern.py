@@ -35,7 +35,7 @@ def corpus(n: int = 90, k: int = 3, seed: int = 0) -> tuple[Views, np.ndarray]:
 
 
 def divergence(parts, pattern, mappings) -> float:
-    """Generalised Kullback-Leibler divergence, entry by entry."""
+    """Generalized Kullback-Leibler divergence, entry by entry."""
     total = 0.0
     for part, mapping in zip(parts, mappings):
         model = pattern @ mapping
@@ -94,7 +94,7 @@ def test_no_start_of_a_general_solver_ends_below_the_consensus():
     assert ours <= theirs * (1 + 1e-3)
 
 
-def test_fold_in_minimises_the_divergence_of_one_object():
+def test_fold_in_minimizes_the_divergence_of_one_object():
     rng = np.random.default_rng(0)
     mappings = [rng.dirichlet(np.ones(3), size=2), rng.dirichlet(np.ones(2), size=2)]
     labels = [np.array([2]), np.array([0])]

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 
 from coview import clustering_accuracy
-from coview.clustering.part_means import kmeans_of_parts, nearest_centre
+from coview.clustering.part_means import kmeans_of_parts, nearest_center
 
 
 def parts(n: int = 120, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -18,29 +18,29 @@ def parts(n: int = 120, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 def test_where_nothing_is_lacking_it_is_k_means():
     rows, _ = parts()
-    centres, labels = kmeans_of_parts(rows, 2, 3, n_init=2, seed=0)
+    centers, labels = kmeans_of_parts(rows, 2, 3, n_init=2, seed=0)
     expected = KMeans(3, n_init=2, random_state=0).fit(rows)
     assert_array_equal(labels, expected.labels_)
-    assert_allclose(centres, expected.cluster_centers_)
+    assert_allclose(centers, expected.cluster_centers_)
 
 
-def test_centres_are_the_means_of_those_that_have_a_part():
+def test_centers_are_the_means_of_those_that_have_a_part():
     rows, y = parts()
     rows[::2, :3] = 0
     rows[1:40:2, 3:] = 0
-    centres, labels = kmeans_of_parts(rows, 2, 3, n_init=2, seed=0)
+    centers, labels = kmeans_of_parts(rows, 2, 3, n_init=2, seed=0)
     assert clustering_accuracy(y, labels) == 1
     for z in range(3):
         for part in (slice(0, 3), slice(3, 6)):
             own = rows[labels == z, part]
-            assert_allclose(centres[z, part], own[own.any(axis=1)].mean(axis=0))
+            assert_allclose(centers[z, part], own[own.any(axis=1)].mean(axis=0))
 
 
 def test_a_row_is_placed_by_the_parts_that_it_has():
-    centres = np.array([[1.0, 0.0, 9.0, 9.0], [0.0, 1.0, 0.1, 0.1]])
+    centers = np.array([[1.0, 0.0, 9.0, 9.0], [0.0, 1.0, 0.1, 0.1]])
     rows = np.array([[1.0, 0.2, 0.0, 0.0], [0.0, 0.0, 8.0, 8.0]])
-    assert_array_equal(nearest_centre(rows, centres, 2), [0, 0])
-    assert nearest_centre(rows, centres)[0] == 1  # as one part, the zeros count
+    assert_array_equal(nearest_center(rows, centers, 2), [0, 0])
+    assert nearest_center(rows, centers)[0] == 1  # as one part, the zeros count
 
 
 def test_a_part_that_nobody_has_counts_for_nothing():

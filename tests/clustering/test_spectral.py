@@ -1,4 +1,4 @@
-"""Co-regularised spectral clustering: its forms, new objects, missing views, and what the pull does."""
+"""Co-regularized spectral clustering: its forms, new objects, missing views, and what the pull does."""
 
 from __future__ import annotations
 

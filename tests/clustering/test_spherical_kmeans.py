@@ -24,12 +24,12 @@ def texts(n: int = 240, seed: int = 0, n_clusters: int = 4) -> tuple[sparse.csr_
     return sparse.csr_array(counts.astype(float)), y
 
 
-def plain(rows: np.ndarray, centres: np.ndarray, sweeps: int) -> tuple[np.ndarray, np.ndarray]:
+def plain(rows: np.ndarray, centers: np.ndarray, sweeps: int) -> tuple[np.ndarray, np.ndarray]:
     """The textbook's sweeps, with everything computed every time; no cluster may run empty."""
     for _ in range(sweeps):
-        labels = (rows @ centres.T).argmax(axis=1)
-        centres = normalize(np.vstack([rows[labels == k].sum(axis=0) for k in range(len(centres))]))
-    return (rows @ centres.T).argmax(axis=1), centres
+        labels = (rows @ centers.T).argmax(axis=1)
+        centers = normalize(np.vstack([rows[labels == k].sum(axis=0) for k in range(len(centers))]))
+    return (rows @ centers.T).argmax(axis=1), centers
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -37,11 +37,11 @@ def plain(rows: np.ndarray, centres: np.ndarray, sweeps: int) -> tuple[np.ndarra
 def test_bounds_change_nothing(dense, dtype):
     X, _ = texts()
     rows = normalize(X).toarray()
-    labels, centres = plain(rows, rows[:4], 12)
+    labels, centers = plain(rows, rows[:4], 12)
     given = (X.toarray() if dense else X).astype(dtype)
     model = SphericalKMeans(4, init=rows[:4], max_iter=12, tol=0).fit(given)
     assert_array_equal(model.labels_, labels)
-    assert_allclose(model.centroids_["x"], centres, atol=1e-5 if dtype == np.float32 else 1e-12)
+    assert_allclose(model.centroids_["x"], centers, atol=1e-5 if dtype == np.float32 else 1e-12)
     assert model.centroids_["x"].dtype == dtype
 
 

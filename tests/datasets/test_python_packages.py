@@ -379,7 +379,7 @@ def no_extraction(monkeypatch):
     monkeypatch.setattr(corpus_module, "build_corpus", refuse)
 
 
-def labelled(label: str, name: str) -> str:
+def labeled(label: str, name: str) -> str:
     """A function whose words and names are those of its label, and one of its own."""
     words, names = ([f"{label}{word}" for word in source] for source in (WORDS, CODE))
     return function(f"{label}_{name}", words=[*words, name], n_words=16, names=names)
@@ -389,7 +389,7 @@ def labelled(label: str, name: str) -> str:
 def small(monkeypatch, tmp_path):
     """Make a corpus of two small packages the subject; returns their root."""
     for label in ("one", "two"):
-        write(tmp_path, f"src/{label}/m.py", "".join(labelled(label, word) for word in CODE))
+        write(tmp_path, f"src/{label}/m.py", "".join(labeled(label, word) for word in CODE))
     monkeypatch.setattr(corpus_module, "SUBPACKAGES", {"one": ("one",), "two": ("two",)})
     monkeypatch.setattr(corpus_module, "package_root", lambda package: tmp_path / "src")
     return tmp_path / "src"
@@ -403,7 +403,7 @@ def test_cache_is_used_and_gives_the_same(first, no_extraction):
 def test_refresh_reads_the_sources_again(small, tmp_path):
     before = load_python_packages(tmp_path / "home")
     (small / "one" / "m.py").unlink()
-    write(small, "one/n.py", "".join(labelled("one", word) for word in CODE))
+    write(small, "one/n.py", "".join(labeled("one", word) for word in CODE))
     assert load_python_packages(tmp_path / "home").content_hash == before.content_hash
     after = load_python_packages(tmp_path / "home", refresh=True)
     assert set(after.groups) == {"one/n.py", "two/m.py"}

@@ -250,7 +250,7 @@ def test_large_sparse_views_take_memory_of_their_tokens():
     assert matrix.sum() / 50_000 == pytest.approx(5, abs=0.1)
 
 
-def test_blobs_have_the_reported_centres_and_spread():
+def test_blobs_have_the_reported_centers_and_spread():
     data = make_blobs_views(6000, 2, 3, n_features=4, std={"view0": 0.5, "view1": 3.0}, random_state=0)
     for name, std in (("view0", 0.5), ("view1", 3.0)):
         values = data.views[name]
@@ -261,7 +261,7 @@ def test_blobs_have_the_reported_centres_and_spread():
             np.testing.assert_allclose(blob.std(axis=0), std, rtol=0.1)
 
 
-def test_centres_lie_in_the_box():
+def test_centers_lie_in_the_box():
     centers = make_blobs_views(10, 2, 50, center_box=(2.0, 3.0), random_state=0).centers
     assert all(values.min() >= 2 and values.max() <= 3 for values in centers.values())
 

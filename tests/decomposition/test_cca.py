@@ -1,4 +1,4 @@
-"""Canonical correlations against dense oracles, sparse centring, missing views, and the randomised decomposition."""
+"""Canonical correlations against dense oracles, sparse centering, missing views, and the randomised decomposition."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scipy import linalg, sparse
 
 from coview import Views
 from coview.decomposition.cca import MultiViewCCA
-from coview.decomposition.common_space import centred, truncated_svd
+from coview.decomposition.common_space import centered, truncated_svd
 
 
 def related(n: int = 300, seed: int = 0, n_views: int = 2) -> Views:
@@ -24,7 +24,7 @@ def related(n: int = 300, seed: int = 0, n_views: int = 2) -> Views:
 
 
 def whitened(matrix: np.ndarray, ridge: float) -> np.ndarray:
-    """Left part of the regularised projector's square root."""
+    """Left part of the regularized projector's square root."""
     left, values, _ = np.linalg.svd(matrix - matrix.mean(axis=0), full_matrices=False)
     return left * (values / np.sqrt(values**2 + ridge * (values**2).sum()))
 
@@ -66,11 +66,11 @@ def test_sparse_views_give_what_dense_ones_give():
     np.testing.assert_allclose(thin.transform(X), dense.transform(X), atol=1e-9)
 
 
-def test_the_centred_operator_is_the_centred_matrix_on_the_rows_that_are_there():
+def test_the_centered_operator_is_the_centered_matrix_on_the_rows_that_are_there():
     matrix = np.random.default_rng(0).random((7, 4))
     present = np.array([1, 1, 0, 1, 0, 1, 1], dtype=bool)
     matrix[~present] = 0
-    operator, mean = centred(sparse.csr_array(matrix), present)
+    operator, mean = centered(sparse.csr_array(matrix), present)
     expected = np.where(present[:, None], matrix - matrix[present].mean(axis=0), 0)
     np.testing.assert_allclose(mean, matrix[present].mean(axis=0))
     np.testing.assert_allclose(operator @ np.eye(4), expected, atol=1e-15)
@@ -81,7 +81,7 @@ def test_the_centred_operator_is_the_centred_matrix_on_the_rows_that_are_there()
 def test_the_truncated_decomposition_is_the_best_of_its_rank(shape, rank):
     rng = np.random.default_rng(0)
     matrix = rng.normal(size=shape) * 0.7 ** np.arange(shape[1])
-    operator, mean = centred(matrix, np.ones(shape[0], dtype=bool))
+    operator, mean = centered(matrix, np.ones(shape[0], dtype=bool))
     left, values, right = truncated_svd(operator, rank, 6, np.random.default_rng(1))
     expected = np.linalg.svd(matrix - mean, compute_uv=False)[:rank]
     np.testing.assert_allclose(values, expected[: len(values)], rtol=1e-6)

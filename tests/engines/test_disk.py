@@ -83,8 +83,8 @@ def test_every_part_of_lazy_rows_is_a_minibatch():
     assert whole.n_batches_ == 2
     for view, topics in one_by_one.topic_feature_.items():
         assert_allclose(whole.topic_feature_[view], topics)
-    labelled = MultiViewPLSAClassifier(5, random_state=0).partial_fit(lazy, Y, classes=[0, 1, 2])
-    assert np.mean(labelled.predict(DATA.views) == DATA.target) > 0.9
+    labeled = MultiViewPLSAClassifier(5, random_state=0).partial_fit(lazy, Y, classes=[0, 1, 2])
+    assert np.mean(labeled.predict(DATA.views) == DATA.target) > 0.9
 
 
 def test_a_saved_model_holds_what_was_on_disk(tmp_path, small_blocks):

@@ -1,4 +1,4 @@
-"""What people ship: transformers and whole pipelines, saved and loaded with the real catalogue."""
+"""What people ship: transformers and whole pipelines, saved and loaded with the real catalog."""
 
 from __future__ import annotations
 

@@ -48,4 +48,4 @@ def test_a_later_pass_starts_from_the_rows_not_from_the_order_before():
     rows = np.arange(20_480)
     first = shuffled_rows(rows, rows, np.random.default_rng(0))
     second = shuffled_rows(rows, first, np.random.default_rng(1))
-    assert len(np.unique(second[:512] // 16)) < 80  # runs of neighbours stay near: memory can follow
+    assert len(np.unique(second[:512] // 16)) < 80  # runs of neighbors stay near: memory can follow

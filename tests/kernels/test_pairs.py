@@ -1,4 +1,4 @@
-"""The pairwise regulariser over sampled pairs, against whole similarity matrices and finite differences."""
+"""The pairwise regularizer over sampled pairs, against whole similarity matrices and finite differences."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def test_a_general_solver_of_box_problems_finds_the_same(views):
 
 
 def test_no_nearby_weights_are_better():
-    """Minimise the primal itself, in the weights, without the dual: Nelder-Mead from the solution finds nothing."""
+    """Minimize the primal itself, in the weights, without the dual: Nelder-Mead from the solution finds nothing."""
     rng = np.random.default_rng(7)
     for _ in range(10):
         a, b, weights = rng.normal(size=2), rng.normal(size=2), rng.normal(size=4)

@@ -25,18 +25,18 @@ def sphere(seed: int = 0) -> tuple[sparse.csr_array, np.ndarray]:
     return sparse.csr_array(X), np.ascontiguousarray(normalize(rng.random((5, 12))).T)
 
 
-def assign(X, centres, turned, labels, own, others):
+def assign(X, centers, turned, labels, own, others):
     order = np.sort(turned)
-    rough = fixed(centres.astype(np.float32))
-    parts = (fixed(X.indptr), fixed(X.indices), fixed(X.data), fixed(centres), rough, fixed(turned))
+    rough = fixed(centers.astype(np.float32))
+    parts = (fixed(X.indptr), fixed(X.indices), fixed(X.data), fixed(centers), rough, fixed(turned))
     return assign_rows(*parts, order[-1], order[-2], 1e-7, LOSS, labels, own, others, 0, X.shape[0])
 
 
-def test_rows_go_to_the_nearest_centre_with_close_bounds():
-    X, centres = sphere()
+def test_rows_go_to_the_nearest_center_with_close_bounds():
+    X, centers = sphere()
     labels, own, others = np.full(40, -1), np.zeros(40), np.zeros(40)
-    changed = assign(X, centres, np.zeros(5), labels, own, others)
-    scores = X @ centres
+    changed = assign(X, centers, np.zeros(5), labels, own, others)
+    scores = X @ centers
     assert changed == 40
     assert_array_equal(labels, scores.argmax(axis=1))
     best, second = np.sort(scores, axis=1)[:, -1], np.sort(scores, axis=1)[:, -2]
@@ -46,23 +46,23 @@ def test_rows_go_to_the_nearest_centre_with_close_bounds():
 
 
 def test_what_single_precision_cannot_tell_is_told_in_double():
-    X, centres = sphere()
-    one = centres[:, 0].astype(np.float32).astype(np.float64)
+    X, centers = sphere()
+    one = centers[:, 0].astype(np.float32).astype(np.float64)
     two = one + 1e-11 * np.random.default_rng(1).standard_normal(12)
     assert_array_equal(two.astype(np.float32), one)
-    centres = np.column_stack([one, two])
+    centers = np.column_stack([one, two])
     labels, own, others = np.full(40, -1), np.zeros(40), np.zeros(40)
-    assign(X, centres, np.zeros(2), labels, own, others)
-    assert_array_equal(labels, (X @ centres).argmax(axis=1))
+    assign(X, centers, np.zeros(2), labels, own, others)
+    assert_array_equal(labels, (X @ centers).argmax(axis=1))
     assert set(labels) == {0, 1}
 
 
-def test_bounds_hold_after_centres_have_turned():
-    X, centres = sphere()
+def test_bounds_hold_after_centers_have_turned():
+    X, centers = sphere()
     labels, own, others = np.full(40, -1), np.zeros(40), np.zeros(40)
-    assign(X, centres, np.zeros(5), labels, own, others)
-    turned_to = np.ascontiguousarray(normalize((centres + 0.1 * np.random.default_rng(1).random((12, 5))).T).T)
-    turned = np.arccos(np.clip((centres * turned_to).sum(axis=0), -1, 1))
+    assign(X, centers, np.zeros(5), labels, own, others)
+    turned_to = np.ascontiguousarray(normalize((centers + 0.1 * np.random.default_rng(1).random((12, 5))).T).T)
+    turned = np.arccos(np.clip((centers * turned_to).sum(axis=0), -1, 1))
     assign(X, turned_to, turned, labels, own, others)
     scores = X @ turned_to
     assert_array_equal(labels, scores.argmax(axis=1))
@@ -84,23 +84,23 @@ def test_moved_rows_leave_one_sum_and_enter_another():
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_products_are_those_of_scipy(dtype):
-    X, centres = sphere()
-    X, centres = X.astype(dtype), centres.astype(dtype)
+    X, centers = sphere()
+    X, centers = X.astype(dtype), centers.astype(dtype)
     out = np.full((40, 5), np.nan, dtype=dtype)
-    project_rows(fixed(X.indptr), fixed(X.indices), fixed(X.data), fixed(centres), out, 0, 40)
-    assert_allclose(out, X @ centres, rtol=1e-5 if dtype == np.float32 else 1e-13)
+    project_rows(fixed(X.indptr), fixed(X.indices), fixed(X.data), fixed(centers), out, 0, 40)
+    assert_allclose(out, X @ centers, rtol=1e-5 if dtype == np.float32 else 1e-13)
 
 
 def test_columns_turn_to_the_sums_and_empty_ones_stay():
-    _, centres = sphere()
+    _, centers = sphere()
     sums = np.random.default_rng(2).random((12, 5))
     sums[:, 2] = 0
     lengths = np.sqrt(column_squares(fixed(sums), 0, 12))
     assert_allclose(lengths, np.linalg.norm(sums, axis=0))
-    expected = np.where(lengths > 0, sums / np.where(lengths > 0, lengths, 1), centres)
-    now, rough = centres.copy(), np.zeros((12, 5), dtype=np.float32)
+    expected = np.where(lengths > 0, sums / np.where(lengths > 0, lengths, 1), centers)
+    now, rough = centers.copy(), np.zeros((12, 5), dtype=np.float32)
     scale = np.divide(1, lengths, out=np.zeros(5), where=lengths > 0)
     parts = [turn_columns(fixed(sums), scale, now, rough, i, j) for i, j in ((0, 7), (7, 12))]
     assert_allclose(now, expected, atol=1e-15)
     assert_array_equal(rough, now.astype(np.float32))
-    assert_allclose(sum(parts), ((expected - centres) ** 2).sum(axis=0), atol=1e-15)
+    assert_allclose(sum(parts), ((expected - centers) ** 2).sum(axis=0), atol=1e-15)

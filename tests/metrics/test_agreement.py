@@ -115,7 +115,7 @@ def test_equal_scores_are_balanced():
         (lambda: view_agreement({"words": [0, 1]}), ViewsError, "at least 2 views, got 1"),
         (lambda: view_agreement(), ViewsError, "at least 2 views, got 0"),
         (lambda: view_agreement([0, 1], [0]), ViewsError, "0 has 2, 1 has 1"),
-        (lambda: view_agreement([0, 1], [0, None]), ValueError, "view 1 has 1 unlabelled"),
+        (lambda: view_agreement([0, 1], [0, None]), ValueError, "view 1 has 1 unlabeled"),
         (lambda: view_agreement(np.zeros(3)), ValueError, "shape \\(n_objects, n_views\\)"),
         (lambda: view_agreement(np.zeros((2, 2, 2))), ValueError, "must be boolean"),
         (lambda: view_agreement([0], [0], present=[[True]]), ViewsError, "present must be boolean of shape"),

@@ -144,9 +144,9 @@ def test_minus_one_is_a_label_like_any_other():
         ([0, 1], [0], "one length, got 2 and 1"),
         ([], [], "y_true is empty"),
         ([[0, 1]], [0, 1], "one dimension"),
-        ([0, None], [0, 1], "y_true has 1 unlabelled"),
-        ([0, 1], [0, np.nan], "y_pred has 1 unlabelled"),
-        (["a", np.nan], [0, 1], "y_true has 1 unlabelled"),
+        ([0, None], [0, 1], "y_true has 1 unlabeled"),
+        ([0, 1], [0, np.nan], "y_pred has 1 unlabeled"),
+        (["a", np.nan], [0, 1], "y_true has 1 unlabeled"),
     ],
 )
 def test_bad_labels_are_refused(truth, found, sentence):

@@ -35,5 +35,5 @@ def test_series_of_strings(series):
 
 @pytest.mark.parametrize("labels", [pd.Series([1, pd.NA], dtype="Int64"), ["a", None], [1.0, float("nan")]])
 def test_gaps_are_refused(labels):
-    with pytest.raises(ValueError, match="y has 1 unlabelled objects"):
+    with pytest.raises(ValueError, match="y has 1 unlabeled objects"):
         as_labels("y", labels)

@@ -78,7 +78,7 @@ def test_the_task_follows_the_labels():
     for y, task in ((DATA.target, "classification"), (some, "few_labels"), (texts, "few_labels")):
         result = compare(DATA.views, y, methods=FEW, cv=2, **HERE)
         assert result.task == task and {row["status"] for row in result.rows} == {"done"}
-    assert result.about["labelled"] == 24
+    assert result.about["labeled"] == 24
 
 
 def test_few_labels_of_many():

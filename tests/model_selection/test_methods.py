@@ -61,7 +61,7 @@ def test_one_view_has_no_best_view():
     assert "LogisticRegression" in found and not [name for name in found if name.startswith("best")]
 
 
-def test_links_put_every_method_behind_neighbours():
+def test_links_put_every_method_behind_neighbors():
     found = candidates(True, X, 3, {"links": "links", "hops": 1})
     near = [c for c in found if c.group == "links"]
     assert len(near) == 1 + sum(c.group == "method" for c in found)

@@ -81,7 +81,7 @@ def test_scorers_of_scikit_learn_are_taken():
     assert_allclose([part["neg_log_loss"] for part in run(task, MultiViewNaiveBayes())], expected)
 
 
-def test_clusters_are_scored_against_the_labelled_objects_only():
+def test_clusters_are_scored_against_the_labeled_objects_only():
     known = np.arange(60) < 40
     labels = np.where(known, Y, 0)
     task = Task("clustering", Y, known, splits=[(known, known)] * 2)

@@ -1,4 +1,4 @@
-"""Splits: every labelled object is asked for, classes and groups stay where they must, the same seed gives the same."""
+"""Splits: every labeled object is asked for, classes and groups stay where they must, the same seed gives the same."""
 
 from __future__ import annotations
 
@@ -97,5 +97,5 @@ def test_the_seed_decides():
 
 
 def test_classes_of_one_object_have_nothing_to_hold_out():
-    with pytest.raises(ValueError, match="some class needs 2 labelled objects, got 1"):
+    with pytest.raises(ValueError, match="some class needs 2 labeled objects, got 1"):
         folds(np.array([0, 1]), 5, None, 0)

@@ -20,7 +20,7 @@ def sample(slope, n, n_classes, seed=0):
 
 @pytest.mark.parametrize("slope", [0.2, 1.0, 4.0])
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_one_batch_is_the_regularised_optimum(slope, n_classes):
+def test_one_batch_is_the_regularized_optimum(slope, n_classes):
     scores, codes = sample(slope, 400, n_classes)
     given = scores[:, 1] - scores[:, 0] if n_classes == 2 else scores
     found = update_calibration({"slope": 1.0, "precision": 1.0}, given, codes)

@@ -26,7 +26,7 @@ def test_one_row_has_the_columns_of_scikit_learn(features, width):
 
 def test_text_and_words_and_names_with_text():
     width = 2**14
-    given = ["win win now", {"win": 2, "now": 1}, {"colour": "red"}, {"colour=red": 1}, None, {"size": "2"}, {7: 1}, {}]
+    given = ["win win now", {"win": 2, "now": 1}, {"color": "red"}, {"color=red": 1}, None, {"size": "2"}, {7: 1}, {}]
     rows = hash_rows(given, width).toarray()
     np.testing.assert_array_equal(rows[0], rows[1])
     np.testing.assert_array_equal(rows[2], rows[3])

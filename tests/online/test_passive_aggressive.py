@@ -134,7 +134,7 @@ def test_labels_of_another_kind_are_refused():
         model.partial_fit(X[[0]], ["cat"])
 
 
-def test_unlabelled_objects_are_passed_over():
+def test_unlabeled_objects_are_passed_over():
     X, y = corpus(3)
     hidden = y.copy()
     hidden[::2] = -1

@@ -105,10 +105,10 @@ def test_csv_and_parquet_name_views_before_a_colon(tmp_path):
 
 
 def test_csv_text_is_a_category():
-    text = "label,colour\nyes,red\nno,blue\n"
+    text = "label,color\nyes,red\nno,blue\n"
     (batch,) = read_stream(io.StringIO(text), format="csv", n_features=64)
     np.testing.assert_array_equal(
-        batch.views["x"].toarray(), hash_rows([{"colour=red": 1}, {"colour=blue": 1}], 64).toarray()
+        batch.views["x"].toarray(), hash_rows([{"color=red": 1}, {"color=blue": 1}], 64).toarray()
     )
 
 

@@ -216,7 +216,7 @@ def test_more_weight_means_closer_mixtures(agreement):
 
 
 def best_joint(agreement, x, topics, weight):
-    """Mixtures of two views that maximise the objective of one object, by a general optimiser."""
+    """Mixtures of two views that maximize the objective of one object, by a general optimizer."""
     K = len(topics[0])
 
     def loss(free):

@@ -166,7 +166,7 @@ def test_a_view_that_all_rows_lack_but_one_says_nothing_about_the_others():
 @pytest.mark.parametrize(
     "mark", [lambda y: y, lambda y: np.where(y < 0, np.nan, y), lambda y: [None if c < 0 else f"class {c}" for c in y]]
 )
-def test_unlabelled_marks_of_every_kind(cls, mark):
+def test_unlabeled_marks_of_every_kind(cls, mark):
     made = make_topic_views(n_objects=120, n_clusters=3, random_state=0)
     y = np.where(np.arange(120) < 9, made.target, -1)
     model = cls(6, random_state=0).fit(made.views, mark(y))
@@ -176,7 +176,7 @@ def test_unlabelled_marks_of_every_kind(cls, mark):
     assert_array_equal(plain.labels_[:9], made.target[:9])
 
 
-def test_all_labelled_and_one_label_per_class_work():
+def test_all_labeled_and_one_label_per_class_work():
     made = make_topic_views(n_objects=150, n_clusters=3, random_state=1)
     train, test = made.views[:100], made.views[100:]
     full = MultiViewPLSAClassifier(6, random_state=0).fit(train, made.target[:100])
@@ -305,7 +305,7 @@ def test_a_checkpoint_of_another_start_is_refused(tmp_path):
         MultiViewPLSA(3, topics, init=other, **settings).fit(views)
 
 
-def test_score_counts_labelled_objects_only():
+def test_score_counts_labeled_objects_only():
     from sklearn.model_selection import cross_val_score
 
     made = make_topic_views(n_objects=90, n_clusters=3, random_state=0)

@@ -117,7 +117,7 @@ def test_the_objective_never_falls_at_any_weight(seed, weight, sigma, views, sch
     assert (np.diff(history) >= -1e-11 * np.abs(history[:-1])).all()
 
 
-def test_the_objective_is_the_likelihood_less_the_regulariser():
+def test_the_objective_is_the_likelihood_less_the_regularizer():
     X = corpus(views=3)
     weights = {("view0", "view1"): 0.4, ("view2", "view0"): 2.0, ("view1", "view2"): 0.0}
     shares = {"view0": 0.5, "view1": 2.0, "view2": 1.0}

@@ -75,7 +75,7 @@ def test_reaches_the_divergence_of_scikit_learns_nmf_from_the_same_start():
     model = PLSA(5, max_iter=10, tol=0, init={"doc_topic": doc, "topic_feature": topics}).fit(X)
     WH = W @ H
     coo = X.tocoo()
-    # generalised KL at the best scale of each row is the likelihood of its shares
+    # generalized KL at the best scale of each row is the likelihood of its shares
     right = (coo.data * np.log(WH[coo.row, coo.col] / WH.sum(axis=1)[coo.row])).sum()
     assert model.history_["objective"][-1] == pytest.approx(right, rel=1e-4)
 

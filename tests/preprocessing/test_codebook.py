@@ -1,4 +1,4 @@
-"""Soft assignment: rows are distributions over the nearest centres, missing stays missing, seeds repeat."""
+"""Soft assignment: rows are distributions over the nearest centers, missing stays missing, seeds repeat."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_weights_follow_the_formula_by_brute_force(points):
     np.testing.assert_allclose(model.transform(points)["x"].toarray(), expected, atol=1e-9)
 
 
-def test_softness_zero_gives_each_object_to_its_nearest_centre(points):
+def test_softness_zero_gives_each_object_to_its_nearest_center(points):
     model = Codebook(6, softness=0, random_state=0).fit(points)
     words = model.transform(points)["x"].toarray()
     nearest = ((points[:, None] - model.centers_["x"]) ** 2).sum(axis=2).argmin(axis=1)
@@ -64,7 +64,7 @@ def test_more_softness_spreads_more(points):
     assert top[0] > top[-1]
 
 
-def test_centres_are_about_as_good_as_those_of_k_means(points):
+def test_centers_are_about_as_good_as_those_of_k_means(points):
     model = Codebook(6, random_state=0).fit(points)
     found = ((points[:, None] - model.centers_["x"]) ** 2).sum(axis=2).min(axis=1).sum()
     assert found <= 1.2 * KMeans(6, random_state=0, n_init=10).fit(points).inertia_
@@ -154,7 +154,7 @@ def test_it_must_be_fitted_first(points):
         (
             Codebook(500),
             ViewsError,
-            "Codebook cannot find n_words=500 centres in view 'image', which only n_samples=120 objects have.",
+            "Codebook cannot find n_words=500 centers in view 'image', which only n_samples=120 objects have.",
         ),
         (Codebook({"b": 3}), ViewsError, "n_words says nothing of view 'image'; it names 'b'."),
         (Codebook(0), ValueError, "n_words must be a whole number of at least 1, got 0."),

@@ -1,4 +1,4 @@
-"""Counts of images that the tests draw: colours, patterns, visual words."""
+"""Counts of images that the tests draw: colors, patterns, visual words."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def blobs(seed: int, side: int = 96) -> np.ndarray:
     return image
 
 
-# -- colours
+# -- colors
 
 
-def test_every_pixel_counts_in_the_bin_of_its_colour():
+def test_every_pixel_counts_in_the_bin_of_its_color():
     image = plain((255, 0, 0))
     image[:3] = (10, 250, 130)
     counts = ColorHistogram().fit_transform([image]).toarray()[0]
@@ -60,8 +60,8 @@ def test_bytes_and_shares_grey_and_transparent_images_count_alike():
     forms = [red, red / 255.0, np.dstack([red, np.full((12, 10), 255, dtype=np.uint8)])]
     counts = ColorHistogram().fit_transform(forms).toarray()
     assert (counts == counts[0]).all()
-    grey = ColorHistogram().fit_transform([np.full((4, 4), 0.5), np.full((4, 4, 3), 0.5)]).toarray()
-    assert (grey[0] == grey[1]).all()
+    gray = ColorHistogram().fit_transform([np.full((4, 4), 0.5), np.full((4, 4, 3), 0.5)]).toarray()
+    assert (gray[0] == gray[1]).all()
 
 
 def test_large_images_are_made_smaller(skimage):
@@ -76,13 +76,13 @@ def test_patterns_do_not_change_when_the_image_is_turned(skimage):
     image = blobs(0)
     counts = LocalBinaryPatterns().fit_transform([image, np.rot90(image)]).toarray()
     inner = np.abs(counts[0] - counts[1]).sum() / counts[0].sum()
-    assert counts.shape == (2, 10) and inner < 0.02  # the border differs, where neighbours are missing
+    assert counts.shape == (2, 10) and inner < 0.02  # the border differs, where neighbors are missing
 
 
 def test_a_flat_image_has_one_pattern_inside_and_stripes_have_others(skimage):
     counts = LocalBinaryPatterns().fit_transform([np.full((32, 32), 0.4), stripes(True)]).toarray()
     assert counts.sum(axis=1).tolist() == [1024, 1024]
-    assert counts[0, 8] >= 30 * 30  # all neighbours as bright as the pixel
+    assert counts[0, 8] >= 30 * 30  # all neighbors as bright as the pixel
     assert np.abs(counts[0] - counts[1]).sum() > 500
 
 
@@ -128,7 +128,7 @@ def test_too_few_descriptors_are_refused(skimage):
         SiftWords(n_words=500).fit([blobs(0)])
 
 
-# -- files, and use as a vectoriser
+# -- files, and use as a vectorizer
 
 
 def test_files_count_like_arrays(skimage, tmp_path):
@@ -141,16 +141,16 @@ def test_files_count_like_arrays(skimage, tmp_path):
     assert (counts == counts[0]).all()
 
 
-def test_they_are_vectorisers_of_text_views_that_hold_paths(skimage, tmp_path):
+def test_they_are_vectorizers_of_text_views_that_hold_paths(skimage, tmp_path):
     from skimage.io import imsave
 
     for name, color in (("r", (255, 0, 0)), ("b", (0, 0, 255))):
         imsave(tmp_path / f"{name}.png", plain(color), check_contrast=False)
     table = {"caption": ["a red wall", "a blue sea"], "file": [str(tmp_path / f"{name}.png") for name in "rb"]}
-    columns = {"words": "caption", "colours": "file"}
-    views = TextViews(columns, {"colours": ColorHistogram(bins=2)}).fit_transform(table)
-    assert views.n_features["colours"] == 8 and sparse.issparse(views["colours"])
-    assert views.feature_names["colours"][views["colours"].toarray().argmax(axis=1)].tolist() == ["r1g0b0", "r0g0b1"]
+    columns = {"words": "caption", "colors": "file"}
+    views = TextViews(columns, {"colors": ColorHistogram(bins=2)}).fit_transform(table)
+    assert views.n_features["colors"] == 8 and sparse.issparse(views["colors"])
+    assert views.feature_names["colors"][views["colors"].toarray().argmax(axis=1)].tolist() == ["r1g0b0", "r0g0b1"]
 
 
 def test_what_is_no_image_is_refused(skimage, tmp_path):

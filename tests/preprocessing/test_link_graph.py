@@ -1,4 +1,4 @@
-"""One hop over links, with and without neighbours outside, against dense matrices."""
+"""One hop over links, with and without neighbors outside, against dense matrices."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from coview.views.views import Views
 
 
 def make(n=14, seed=0, ids=True, symmetric=True, dtype=np.float64) -> tuple[Views, np.ndarray]:
-    """Objects with words and links, a third of them labelled."""
+    """Objects with words and links, a third of them labeled."""
     rng = np.random.default_rng(seed)
     links = (rng.random((n, n)) < 0.15) * rng.integers(1, 3, size=(n, n))
     links = np.triu(links, 1) + np.triu(links, 1).T if symmetric else links
@@ -125,7 +125,7 @@ def test_a_fitted_object_known_by_its_id_does_not_depend_on_its_company():
 
 
 @pytest.mark.parametrize(("normalize", "prior"), [("symmetric", 0.0), ("rows", 0.2)])
-def test_an_unlabelled_object_is_what_a_new_one_with_its_links_is(normalize, prior):
+def test_an_unlabeled_object_is_what_a_new_one_with_its_links_is(normalize, prior):
     X, y = make(ids=False)
     model = NeighborViews(hops=4, restart=0.1, normalize=normalize, labels=True, label_prior=prior)
     expected = near(model.fit_transform(X, y))
@@ -135,7 +135,7 @@ def test_an_unlabelled_object_is_what_a_new_one_with_its_links_is(normalize, pri
 
 def test_new_objects_with_ids_see_labels_through_each_other():
     links = np.zeros((3, 3))
-    links[0, 1] = links[1, 0] = links[1, 2] = links[2, 1] = 1  # 0 is fitted and labelled, 2 is two links away
+    links[0, 1] = links[1, 0] = links[1, 2] = links[2, 1] = 1  # 0 is fitted and labeled, 2 is two links away
     names = np.array(["a", "b", "c"])
     X = Views(words=np.ones((3, 1)), links=links, ids=names, feature_names={"links": names})
     model = NeighborViews(hops=2, labels=True).fit(X[:1], ["x"])
@@ -175,7 +175,7 @@ def test_sparse_and_float32_stay():
     assert sparse.issparse(found) and found.dtype == np.float32
 
 
-def test_all_ways_to_say_unlabelled_are_the_same():
+def test_all_ways_to_say_unlabeled_are_the_same():
     pd = pytest.importorskip("pandas")
     for y in (
         ["a", None, "b"],
@@ -191,7 +191,7 @@ def test_all_ways_to_say_unlabelled_are_the_same():
 @pytest.mark.parametrize(
     ("settings", "y", "sentence"),
     [
-        ({}, [-1] * 14, "y has no label to spread: all 14 objects are unlabelled"),
+        ({}, [-1] * 14, "y has no label to spread: all 14 objects are unlabeled"),
         ({}, [0, 1], "one label per object: 2 labels for 14 objects"),
         ({}, [{"a"}] * 14, "all texts or all numbers, to be spread over links; got {'a'}"),
         ({}, [1, "a"] * 7, "all texts or all numbers"),
@@ -218,7 +218,7 @@ def test_saved_with_labels_and_loaded(tmp_path):
 
 
 def test_a_pipeline_hands_the_labels_over():
-    """Two chains of papers without words: only labels of neighbours can tell their classes."""
+    """Two chains of papers without words: only labels of neighbors can tell their classes."""
     links = np.zeros((8, 8))
     for i in (0, 1, 2, 4, 5, 6):
         links[i, i + 1] = links[i + 1, i] = 1

@@ -156,7 +156,7 @@ def test_names_that_match_no_object_are_refused():
         model.transform(renamed)
 
 
-def test_an_object_without_the_view_gets_it_from_its_neighbours():
+def test_an_object_without_the_view_gets_it_from_its_neighbors():
     words, links = np.eye(4), np.zeros((4, 4))
     words[[0, 3]] = 0
     links[0, 1] = links[1, 0] = 1

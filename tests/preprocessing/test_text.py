@@ -1,4 +1,4 @@
-"""Texts to views: each view is what its vectoriser makes of its column, and missing text is a missing view."""
+"""Texts to views: each view is what its vectorizer makes of its column, and missing text is a missing view."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def table(request):
     return FRAMES[request.param]({"title": TITLES, "body": BODIES})
 
 
-def test_each_view_is_what_the_vectoriser_makes(table):
+def test_each_view_is_what_the_vectorizer_makes(table):
     X = TextViews({"t": "title", "b": "body"}).fit_transform(table)
     expected = CountVectorizer().fit(TITLES)
     np.testing.assert_array_equal(X["t"].toarray(), expected.transform(TITLES).toarray())
@@ -86,7 +86,7 @@ def test_transform_where_all_text_is_missing(table):
     assert X["title"].shape == (2, 4)
 
 
-def test_a_vectoriser_for_each_view(table):
+def test_a_vectorizer_for_each_view(table):
     model = TextViews(vectorizer={"title": CountVectorizer(binary=True, dtype=np.float32)}).fit(table)
     X = model.transform(table)
     assert X["title"].dtype == np.float32
@@ -95,13 +95,13 @@ def test_a_vectoriser_for_each_view(table):
     assert not model.vectorizers_["body"].binary
 
 
-def test_a_vectoriser_without_vocabulary_has_no_feature_names(table):
+def test_a_vectorizer_without_vocabulary_has_no_feature_names(table):
     X = TextViews({"t": "title"}, HashingVectorizer(n_features=16)).fit_transform(table)
     assert X["t"].shape == (3, 16)
     assert X.feature_names == {}
 
 
-def test_the_given_vectoriser_is_cloned(table):
+def test_the_given_vectorizer_is_cloned(table):
     mine = CountVectorizer()
     TextViews(vectorizer=mine).fit(table)
     assert not hasattr(mine, "vocabulary_")

@@ -175,7 +175,7 @@ def test_log_counts_equal_log1p_and_keep_the_pattern(matrix):
 
 
 @pytest.mark.parametrize(("min_df", "max_df"), [(1, 1.0), (2, 1.0), (1, 2), (2, 0.75), (0.5, 1.0), (0.25, 0.5), (3, 3)])
-def test_document_frequency_keeps_what_the_vectoriser_keeps(min_df, max_df):
+def test_document_frequency_keeps_what_the_vectorizer_keeps(min_df, max_df):
     texts = ["fox sea", "fox fox", "fox sky sea", "sun"]
     loose = CountVectorizer().fit(texts)
     X = Views(words=loose.transform(texts), feature_names={"words": loose.get_feature_names_out()})

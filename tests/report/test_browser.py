@@ -82,9 +82,9 @@ def test_a_legend_hides_and_shows_its_points(page):
     assert circles.first.is_visible()
 
 
-def test_the_map_is_coloured_by_label_when_asked(page):
+def test_the_map_is_colored_by_label_when_asked(page):
     fill = "element => getComputedStyle(element).fill"
-    page.get_by_role("button", name="Colour by label").click()
+    page.get_by_role("button", name="Color by label").click()
     assert page.locator("svg.map.by-l").count() == 1
     assert page.locator("svg.map circle.l1").first.evaluate(fill) != page.locator("svg.map circle.l0").first.evaluate(
         fill

@@ -7,17 +7,17 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.spatial.distance import cdist
 
-from coview.report.measures import confusion, fit_curves, neighbour_share
+from coview.report.measures import confusion, fit_curves, neighbor_share
 from coview.report.reader import Reader
 
 
-def test_neighbours_are_the_nearest_by_cosine():
+def test_neighbors_are_the_nearest_by_cosine():
     rng = np.random.default_rng(0)
     places, y = rng.normal(size=(40, 5)), rng.integers(3, size=40)
     apart = cdist(places, places, "cosine")
     np.fill_diagonal(apart, np.inf)
     near = np.argsort(apart, axis=1)[:, :10]
-    assert neighbour_share(places, y) == pytest.approx(np.mean(y[near] == y[:, None]))
+    assert neighbor_share(places, y) == pytest.approx(np.mean(y[near] == y[:, None]))
 
 
 def test_clusters_stand_where_they_match_the_labels(make):

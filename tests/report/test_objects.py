@@ -36,12 +36,12 @@ def umap(monkeypatch):
     asked.clear()
 
 
-@pytest.mark.parametrize(("n", "neighbours"), [(5, 4), (16, 15), (60, 15)])
+@pytest.mark.parametrize(("n", "neighbors"), [(5, 4), (16, 15), (60, 15)])
 @pytest.mark.parametrize("method", ["umap", "auto"])
-def test_umap_is_asked_for_what_it_can_do_without_a_warning(umap, method, n, neighbours):
+def test_umap_is_asked_for_what_it_can_do_without_a_warning(umap, method, n, neighbors):
     places, said = place_objects(reading(n), method=method, seed=3)
     assert places.shape == (n, 2) and places.dtype == np.float64 and said.startswith("UMAP")
-    assert asked == [{"n_neighbors": neighbours, "n_jobs": 1, "random_state": 3}]
+    assert asked == [{"n_neighbors": neighbors, "n_jobs": 1, "random_state": 3}]
 
 
 def test_too_few_objects_for_umap_are_placed_by_principal_components(umap):

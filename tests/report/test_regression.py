@@ -46,7 +46,7 @@ def test_objects_without_a_true_number_are_left_out(data):
     model = BestView(LinearRegression()).fit(X, y)
     some = [value if i % 3 else None for i, value in enumerate(y.tolist())]
     found = make_report(model, X, some).summary["scores"]
-    assert (found["n_labelled"], found["n_objects"]) == (60, 90)
+    assert (found["n_labeled"], found["n_objects"]) == (60, 90)
     here = np.arange(90) % 3 > 0
     assert found["measures"][0]["value"] == pytest.approx(r2_score(y[here], model.predict(X[here])))
 

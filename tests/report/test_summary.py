@@ -58,7 +58,7 @@ def test_measures_are_those_of_scikit_learn(make, data):
 def test_objects_without_label_are_not_counted(make, data):
     X, y = data
     part = np.where(np.arange(len(y)) < 30, y, None)
-    assert summarize(make("MultiViewPLSA"), X, part)["scores"]["n_labelled"] == 30
+    assert summarize(make("MultiViewPLSA"), X, part)["scores"]["n_labeled"] == 30
 
 
 def test_held_out_labels_are_hidden_from_the_copy(data, monkeypatch):
@@ -180,4 +180,4 @@ def test_a_single_matrix_is_one_view(data):
     X, y = data
     found = summarize(PLSA(3, max_iter=5, random_state=0).fit(X["words"]), X["words"], y)
     assert [view["name"] for view in found["data"]["views"]] == ["x"] and "views" not in found
-    assert found["scores"]["n_labelled"] == 60
+    assert found["scores"]["n_labeled"] == 60

@@ -33,7 +33,7 @@ def test_features_sum_to_the_score(data, center, views):
 
 
 def test_a_feature_adds_what_the_score_loses_along_the_object(data):
-    """Without centring and length, leaving a feature out takes off exactly its part."""
+    """Without centering and length, leaving a feature out takes off exactly its part."""
     model = MultiViewCCA(4, random_state=0)
     retriever = CrossModalRetriever(model).fit(data.views)
     query = data.views[[3]].select("words")

@@ -53,7 +53,7 @@ def correlation(a: np.ndarray, b: np.ndarray, mean_a: np.ndarray, mean_b: np.nda
 # -- scores
 
 
-def test_topic_space_is_the_centred_correlation_of_topic_proportions(data, linked):
+def test_topic_space_is_the_centered_correlation_of_topic_proportions(data, linked):
     model, train, new = linked.model_, data.views[:140], data.views[140:]
     words, image = (model.transform(train.select(name)) for name in ("words", "image"))
     query = model.transform(new.select("words"))
@@ -61,7 +61,7 @@ def test_topic_space_is_the_centred_correlation_of_topic_proportions(data, linke
     np.testing.assert_allclose(linked.similarities(new, "words", "image"), expected, atol=1e-5)
 
 
-def test_rows_can_be_centred_by_their_own_mean(data):
+def test_rows_can_be_centered_by_their_own_mean(data):
     retriever = CrossModalRetriever(LinkPLSA(4, random_state=0), center="row").fit(data.views[:140])
     places = {name: retriever.model_.transform(data.views[:140].select(name)) for name in ("words", "image")}
     expected = np.corrcoef(places["words"][:3], places["image"])[:3, 3:]
@@ -69,7 +69,7 @@ def test_rows_can_be_centred_by_their_own_mean(data):
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
-def test_semantic_space_is_the_centred_correlation_of_class_probabilities(data):
+def test_semantic_space_is_the_centered_correlation_of_class_probabilities(data):
     train, new, y = data.views[:140], data.views[140:], data.target[:140]
     retriever = CrossModalRetriever(LinkPLSA(4, random_state=0), "semantic", C=2.0).fit(train, y)
     found = {}
@@ -88,7 +88,7 @@ def test_a_model_with_classes_of_its_own_needs_no_others(data):
     retriever = CrossModalRetriever(model, "semantic").fit(data.views[:140], data.target[:140])
     assert retriever.heads_ == {"words": [None], "image": [None]} and retriever.means_["words"][0].shape == (4,)
     topic = CrossModalRetriever(model, "topic").fit(data.views[:140], data.target[:140])
-    np.testing.assert_allclose(topic.means_["words"][0], 0, atol=1e-8)  # canonical variates, which are centred
+    np.testing.assert_allclose(topic.means_["words"][0], 0, atol=1e-8)  # canonical variates, which are centered
 
 
 @pytest.mark.parametrize("space", ["topic", "semantic"])
@@ -224,7 +224,7 @@ def test_several_texts_are_several_queries(texts):
     assert hits.ids.shape == (2, 3) and set((hits.ids[1] % 4).tolist()) <= {1, 3}
 
 
-def test_raw_text_is_counted_over_named_features_where_there_is_no_vectoriser():
+def test_raw_text_is_counted_over_named_features_where_there_is_no_vectorizer():
     views = TextViews().fit_transform(TABLE)
     retriever = CrossModalRetriever(LinkPLSA(2, random_state=0)).fit(views)
     by_text = retriever.similarities("Red FOX, unknown!", "title", "body")
@@ -240,7 +240,7 @@ def test_a_query_of_unknown_words_is_refused(texts):
 def test_raw_text_needs_a_source_and_a_view_that_text_can_become(data, linked, texts):
     with pytest.raises(ValueError, match="source= one of 'title', 'body'"):
         texts.search("red fox")
-    with pytest.raises(ValueError, match="no vectoriser"):
+    with pytest.raises(ValueError, match="no vectorizer"):
         linked.search("red fox", source="words")
 
 

@@ -32,7 +32,7 @@ def test_a_loaded_retriever_finds_the_same_and_goes_on(index, space, tmp_path):
     assert back.explain(query[:1], 7).contributions == model.explain(query[:1], 7).contributions
 
 
-def test_a_retriever_of_raw_texts_is_saved_with_its_vectorisers_and_words(tmp_path):
+def test_a_retriever_of_raw_texts_is_saved_with_its_vectorizers_and_words(tmp_path):
     table = {"title": ["red fox", "blue sea", "red den"] * 5, "body": ["fox red", "sea wave", "den fox"] * 5}
     model = make_pipeline(TextViews(), TfidfViews(), LinkPLSA(2, random_state=0))
     retriever = CrossModalRetriever(model, lexical=0.4).fit(table)

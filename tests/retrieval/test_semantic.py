@@ -41,7 +41,7 @@ def test_probabilities_of_several_views_are_the_mean_over_those_an_object_has(da
     np.testing.assert_allclose(model.predict_proba(partial)[0], each[1][0])
 
 
-def test_unlabelled_objects_teach_the_space_but_not_the_classes(data):
+def test_unlabeled_objects_teach_the_space_but_not_the_classes(data):
     y = data.target[:150].astype(object)
     y[30:] = None
     model = SemanticCorrelationMatching(6, random_state=0).fit(data.views[:150], y)
@@ -71,5 +71,5 @@ def test_a_view_without_labels_and_a_single_class_are_refused(data):
     words = data.views["words"].toarray()
     words[:20] = 0
     y = np.where(np.arange(200) < 20, data.target, -1)
-    with pytest.raises(ValueError, match="No labelled object has view 'words'"):
+    with pytest.raises(ValueError, match="No labeled object has view 'words'"):
         SemanticCorrelationMatching().fit(Views(words=words, links=data.views["links"], present=present), y)

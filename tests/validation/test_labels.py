@@ -60,12 +60,12 @@ def test_nullable_integers():
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.one_of(st.none(), st.integers(0, 5)), min_size=1).filter(lambda y: any(v is not None for v in y)))
-def test_labelled_objects_are_coded_as_scikit_learn_does(y):
+def test_labeled_objects_are_coded_as_scikit_learn_does(y):
     codes, classes = encode_labels(y)
-    labelled = [value for value in y if value is not None]
-    encoder = LabelEncoder().fit(labelled)
+    labeled = [value for value in y if value is not None]
+    encoder = LabelEncoder().fit(labeled)
     assert_array_equal(classes, encoder.classes_)
-    assert_array_equal(codes[codes >= 0], encoder.transform(labelled))
+    assert_array_equal(codes[codes >= 0], encoder.transform(labeled))
     assert_array_equal(codes < 0, [value is None for value in y])
 
 
@@ -93,8 +93,8 @@ def test_a_column_is_flattened_with_a_warning():
 @pytest.mark.parametrize(
     ("y", "sentence"),
     [
-        ([-1, None, NAN], "all 3 objects are unlabelled"),
-        (np.full(4, np.nan), "all 4 objects are unlabelled"),
+        ([-1, None, NAN], "all 3 objects are unlabeled"),
+        (np.full(4, np.nan), "all 4 objects are unlabeled"),
         (None, "requires y to be passed, but the target y is None"),
         ([], "empty"),
         (np.zeros((3, 2)), r"shape \(3, 2\)"),

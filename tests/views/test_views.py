@@ -548,7 +548,7 @@ def test_frames_whose_rows_are_counted_otherwise_are_refused(rows):
 
 
 @pytest.mark.parametrize("texts", [["red fox", "blue sea"], np.array(["red fox", "blue sea"])])
-def test_texts_are_sent_to_their_vectoriser(texts):
+def test_texts_are_sent_to_their_vectorizer(texts):
     with pytest.raises(ViewsError, match="TextViews"):
         Views(text=texts)
 

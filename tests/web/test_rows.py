@@ -47,14 +47,14 @@ def test_objects_may_lack_views_and_forms_may_be_mixed():
     assert dense(X["links"]).tolist() == [[0, 0], [1, 0], [0, 3]]
 
 
-def test_a_vectoriser_reads_text_as_in_fit():
+def test_a_vectorizer_reads_text_as_in_fit():
     made = CountVectorizer(ngram_range=(1, 2)).fit(["red fox", "the red sea"])
     names = made.get_feature_names_out()
     X = rows_to_views({"w": "the red fox"}, {"w": Gate("w", len(names), names, made)})
     assert dense(X["w"]).tolist() == made.transform(["the red fox"]).toarray().tolist()
 
 
-def test_all_texts_of_a_view_are_one_call_of_its_vectoriser():
+def test_all_texts_of_a_view_are_one_call_of_its_vectorizer():
     calls = []
 
     class Counted(CountVectorizer):
@@ -83,7 +83,7 @@ def test_text_is_read_as_the_retriever_reads_it():
 
 
 def test_names_are_hashed_as_in_a_stream():
-    rows = [{"price": 2.5, "colour": "red"}, {"colour": "blue"}]
+    rows = [{"price": 2.5, "color": "red"}, {"color": "blue"}]
     X = rows_to_views({"x": rows}, {"x": Gate("x", 64, hashed=True)})
     assert dense(X["x"]).tolist() == hash_rows(rows, 64).toarray().tolist()
 

@@ -1,11 +1,11 @@
 """New clusters for objects that fit no class: when to open one, and around which objects.
 
-An object's fit is its best score, the largest sum over the views of its cosine with a class's centroid. Labelled
+An object's fit is its best score, the largest sum over the views of its cosine with a class's centroid. Labeled
 objects say what to expect: m of them, each judged by centroids that do not contain it, have fits c_1 <= ... <= c_m. If
-the unlabelled objects are of the same classes, the share of them with a fit below c_k has the distribution
+the unlabeled objects are of the same classes, the share of them with a fit below c_k has the distribution
 Beta(k, m - k + 1), whatever the classes look like. With k about 5 % of m:
 
-    open a cluster   while so many unlabelled objects fit worse than c_k that the chance of it is below 5 %
+    open a cluster   while so many unlabeled objects fit worse than c_k that the chance of it is below 5 %
     around           the densest spot among those objects: as many of them as a class has labels (the median), taken
                      by their cosine with each other
     unless           these do not fit each other as well as c_k: then there is no class to be seen
@@ -27,12 +27,12 @@ from coview.engines.steps import Tree
 from coview.views.arrays import take_rows
 from coview.views.views import Views
 
-__all__ = ["SHARE", "SURE", "new_centres", "open_clusters"]
+__all__ = ["SHARE", "SURE", "new_centers", "open_clusters"]
 
-SHARE = 0.05  # of the labelled objects fit worse than the threshold
+SHARE = 0.05  # of the labeled objects fit worse than the threshold
 SURE = 0.05  # chance that nothing new looks as new
 _MOST = 50  # clusters that "auto" opens
-_ROUNDS = 10  # of moving a new centre
+_ROUNDS = 10  # of moving a new center
 
 
 def open_clusters(
@@ -47,30 +47,30 @@ def open_clusters(
     """Centroids with a further column for each new cluster; `most` None opens as many as there are signs of."""
     old = {name: engine.to_numpy(part) for name, part in shared["centroids"].items()}
     scale = np.array([weights.get(name, 1.0) for name in views.names])
-    found = new_centres(views, codes, list(old.values()), scale, most)
+    found = new_centers(views, codes, list(old.values()), scale, most)
     if not found:
         return shared
     return {
         "centroids": {
-            name: engine.asarray(np.column_stack([part, *(centre[v] for centre in found)]).astype(part.dtype))
+            name: engine.asarray(np.column_stack([part, *(center[v] for center in found)]).astype(part.dtype))
             for v, (name, part) in enumerate(old.items())
         }
     }
 
 
-def new_centres(
+def new_centers(
     views: Views, codes: np.ndarray, centroids: list[np.ndarray], weights: np.ndarray, most: int | None
 ) -> list[list[np.ndarray]]:
-    """Centres of new clusters, a vector per view each. Rows of the views have length 1 or 0."""
+    """Centers of new clusters, a vector per view each. Rows of the views have length 1 or 0."""
     matrices = list(views.values())
     scores: Any = sum(w * np.asarray(X @ C) for w, X, C in zip(weights, matrices, centroids))
-    labelled, free = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
-    expected = _expected_fits(matrices, weights, scores, codes, labelled)
+    labeled, free = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
+    expected = _expected_fits(matrices, weights, scores, codes, labeled)
     if not len(expected) or not len(free):
         return []
     k = max(1, int(SHARE * (len(expected) + 1)))
     least = expected[k - 1]
-    sizes = np.bincount(codes[labelled])
+    sizes = np.bincount(codes[labeled])
     size = max(2, int(np.median(sizes[sizes > 0])))
     parts = [take_rows(X, free) for X in matrices]
     fit = scores[free].max(axis=1)
@@ -80,11 +80,11 @@ def new_centres(
         chance = betabinom.sf(len(poor) - 1, len(free), k, len(expected) - k + 1)
         if len(poor) < size or (most is None and chance >= SURE):
             break
-        members, centre = _densest(parts, weights, poor, size)
-        own = _others_fit(parts, weights, members, centre)
+        members, center = _densest(parts, weights, poor, size)
+        own = _others_fit(parts, weights, members, center)
         if most is None and np.median(own) < least:
             break
-        found.append([_unit(total) for total in centre])
+        found.append([_unit(total) for total in center])
         fresh: Any = sum(w * np.asarray(X @ c).ravel() for w, X, c in zip(weights, parts, found[-1]))
         fresh[members] = np.maximum(own, least)  # they are what the cluster is made of
         fit = np.maximum(fit, fresh)
@@ -92,18 +92,18 @@ def new_centres(
 
 
 def _expected_fits(
-    matrices: list[Any], weights: np.ndarray, scores: np.ndarray, codes: np.ndarray, labelled: np.ndarray
+    matrices: list[Any], weights: np.ndarray, scores: np.ndarray, codes: np.ndarray, labeled: np.ndarray
 ) -> np.ndarray:
-    """Sorted fits of the labelled objects, each by centroids without it; those alone in their class tell nothing."""
-    sizes = np.bincount(codes[labelled])
-    rows = labelled[sizes[codes[labelled]] > 1]
+    """Sorted fits of the labeled objects, each by centroids without it; those alone in their class tell nothing."""
+    sizes = np.bincount(codes[labeled])
+    rows = labeled[sizes[codes[labeled]] > 1]
     fits = scores[rows].copy()
     own = np.zeros(len(rows))
     for w, X in zip(weights, matrices):
         one_hot = sparse.csr_array(
-            (np.ones(len(labelled)), (codes[labelled], np.arange(len(labelled)))), shape=(len(sizes), len(labelled))
+            (np.ones(len(labeled)), (codes[labeled], np.arange(len(labeled)))), shape=(len(sizes), len(labeled))
         )
-        total = one_hot @ take_rows(X, labelled)
+        total = one_hot @ take_rows(X, labeled)
         total = total.toarray() if sparse.issparse(total) else np.asarray(total)
         part = take_rows(X, rows)
         own += w * _without_self(
@@ -116,22 +116,22 @@ def _expected_fits(
 def _densest(parts: list[Any], weights: np.ndarray, poor: np.ndarray, size: int) -> tuple[np.ndarray, list[np.ndarray]]:
     """Objects around the densest spot: the one nearest to the mean of all, then the `size` nearest, until they stay."""
     mine = [take_rows(X, poor) for X in parts]
-    centre = [_sum_rows(X) for X in mine]
+    center = [_sum_rows(X) for X in mine]
     members = poor[:0]
     for turn in range(_ROUNDS):
-        near: Any = sum(w * np.asarray(X @ _unit(c)).ravel() for w, X, c in zip(weights, mine, centre))
+        near: Any = sum(w * np.asarray(X @ _unit(c)).ravel() for w, X, c in zip(weights, mine, center))
         chosen = np.sort(np.argsort(-near, kind="stable")[: 1 if turn == 0 else size])
         if np.array_equal(chosen, members):
             break
         members = chosen
-        centre = [_sum_rows(take_rows(X, members)) for X in mine]
-    return poor[members], centre
+        center = [_sum_rows(take_rows(X, members)) for X in mine]
+    return poor[members], center
 
 
-def _others_fit(parts: list[Any], weights: np.ndarray, members: np.ndarray, centre: list[np.ndarray]) -> np.ndarray:
+def _others_fit(parts: list[Any], weights: np.ndarray, members: np.ndarray, center: list[np.ndarray]) -> np.ndarray:
     """Fit of each member with the others."""
     found = np.zeros(len(members))
-    for w, X, total in zip(weights, parts, centre):
+    for w, X, total in zip(weights, parts, center):
         part = take_rows(X, members)
         dots = np.asarray(part @ total).ravel()
         found += w * _without_self(dots, np.full(len(members), float(total @ total)), _lengths(part))

@@ -51,7 +51,7 @@ def read_labels(y: Any, n_rows: int, ontology: Ontology | None) -> LabelBook:
     if len(given) != n_rows:
         raise ValueError(f"y must hold one label or set per object: {len(given)} for {n_rows} objects.")
     if not given.any():
-        raise ValueError(f"y has no label: all {n_rows} objects are unlabelled. Label some objects of each class.")
+        raise ValueError(f"y has no label: all {n_rows} objects are unlabeled. Label some objects of each class.")
     specific = ontology.most_specific(given)
     codes = np.where(given.any(axis=1), specific.argmax(axis=1), -1)
     return LabelBook(label_array(ontology), given, codes)

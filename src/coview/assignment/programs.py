@@ -1,6 +1,6 @@
 """The same program as a mixed integer program for HiGHS: the general case, and the yardstick for all other solvers.
 
-maximise   a1 sum s y - a2 sum d - a3 sum (z + e)
+maximize   a1 sum s y - a2 sum d - a3 sum (z + e)
 subject to d >= |y_v - y_w|;   with an ontology  z >= y_child - y_parent,  e >= y_a + y_b - 1  in each view;
            without  sum_i y_i <= 1 + e,  sum_i y_i >= 1 - z  in each view;   y in {0, 1}, the others >= 0
 """

@@ -29,17 +29,17 @@ from coview.engines.holders import InMemory
 from coview.engines.loop import Fit
 from coview.engines.protocol import Block, Engine
 from coview.engines.steps import State, Tree
-from coview.validation.labels import LabelledScoreMixin
+from coview.validation.labels import LabeledScoreMixin
 from coview.validation.parameters import per_view
 from coview.views.views import Views
 
 __all__ = ["SphericalKMeansClassifier"]
 
 
-class SphericalKMeansClassifier(LabelledScoreMixin, ClassifierMixin, BatchEstimator):
+class SphericalKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator):
     """Spherical k-means on several views, seeded with few labels, with or without an ontology.
 
-    Labelled objects keep their labels; the others get theirs from the centroids of all views, and the centroids of
+    Labeled objects keep their labels; the others get theirs from the centroids of all views, and the centroids of
     every view learn from them. One view, or several side by side (``X.hstack()``), are the same class.
 
     Parameters
@@ -57,14 +57,14 @@ class SphericalKMeansClassifier(LabelledScoreMixin, ClassifierMixin, BatchEstima
         For "product": where all products are equal, as where no class has features in common with an object in
         every view, the first class wins, or the sum decides.
     view_weights : None, float, {view: float} or "held_out", default=None
-        Factor of each view's scores; 1 by default. "held_out" chooses them: labelled objects are left out in folds,
+        Factor of each view's scores; 1 by default. "held_out" chooses them: labeled objects are left out in folds,
         and a view counts more or less where that clearly gives more of them their label back.
     early_stopping : bool or int, default=False
-        Choose the number of sweeps by held-out agreement: labelled objects are left out in so many folds (True is 5),
-        and the number of sweeps that finds most of their labels is taken. Learning from unlabelled objects often hurts
+        Choose the number of sweeps by held-out agreement: labeled objects are left out in so many folds (True is 5),
+        and the number of sweeps that finds most of their labels is taken. Learning from unlabeled objects often hurts
         where a view is poor.
     n_new_clusters : int or "auto", default=0
-        Clusters for unlabelled objects that fit no class, most at a time; "auto" opens as many as there are signs of
+        Clusters for unlabeled objects that fit no class, most at a time; "auto" opens as many as there are signs of
         (see `coview.assignment.explore`). They follow the classes in `classes_`. Not with an ontology.
     max_iter : int, default=100
         Most sweeps over the data.
@@ -92,7 +92,7 @@ class SphericalKMeansClassifier(LabelledScoreMixin, ClassifierMixin, BatchEstima
     violations_ : dict of ndarray
         Constraints that `label_sets_` breaks, as columns "object", "view", "kind", "first", "second".
     n_ties_ : int
-        Number of unlabelled objects whose best label was tied with another; the first of them won.
+        Number of unlabeled objects whose best label was tied with another; the first of them won.
     new_classes_ : ndarray
         Classes that were opened for objects that fit no other.
     history_ : dict of lists
@@ -160,14 +160,14 @@ class SphericalKMeansClassifier(LabelledScoreMixin, ClassifierMixin, BatchEstima
         self.callbacks = callbacks
 
     def fit(self, X: Any, y: Any) -> SphericalKMeansClassifier:
-        """Learn from labelled and unlabelled objects.
+        """Learn from labeled and unlabeled objects.
 
         Parameters
         ----------
         X : Views or what becomes Views
-            The objects, labelled or not.
+            The objects, labeled or not.
         y : array-like (n_objects,)
-            Labels; -1, None or NaN for the unlabelled. With an ontology the most specific label, a set of labels, or
+            Labels; -1, None or NaN for the unlabeled. With an ontology the most specific label, a set of labels, or
             indicators (n_objects, n_labels).
         """
         self._check_parameters()
@@ -183,7 +183,7 @@ class SphericalKMeansClassifier(LabelledScoreMixin, ClassifierMixin, BatchEstima
         with engine.limits():
             self.classes_, self.new_classes_ = book.classes, book.classes[:0]
             steps = self._steps(len(book.classes))
-            blocks = self._labelled_blocks(views, engine, book)
+            blocks = self._labeled_blocks(views, engine, book)
             shared = seed_centroids(blocks, engine, steps.n_labels, next(views.values()).dtype)
             if self._weighs():
                 steps = self._weigh(steps, blocks, shared, book, engine)
@@ -263,7 +263,7 @@ class SphericalKMeansClassifier(LabelledScoreMixin, ClassifierMixin, BatchEstima
         rule = Rule(self.combine, check_alpha(self.alpha), self.ontology, self.fallback, team_of(self.n_jobs))
         return AssignmentSteps(rule, n_labels, self.view_weights_)
 
-    def _labelled_blocks(self, views: Views, engine: Engine, book: LabelBook) -> list[Block]:
+    def _labeled_blocks(self, views: Views, engine: Engine, book: LabelBook) -> list[Block]:
         carried = {"given": book.given, "code": book.codes}
         return list(self._each_block(views, engine, book.given.shape[1], carried))
 
@@ -278,7 +278,7 @@ class SphericalKMeansClassifier(LabelledScoreMixin, ClassifierMixin, BatchEstima
         self.new_classes_ = new_names(book.classes, n_new)
         self.classes_ = np.concatenate([book.classes, self.new_classes_]) if n_new else book.classes
         wide = LabelBook(self.classes_, np.pad(book.given, ((0, 0), (0, n_new))), book.codes)
-        return self._steps(len(self.classes_)), self._labelled_blocks(views, engine, wide), shared
+        return self._steps(len(self.classes_)), self._labeled_blocks(views, engine, wide), shared
 
     def _choose_sweeps(
         self, watch: Watch, steps: AssignmentSteps, blocks: list[Block], shared: Tree, book: LabelBook, engine: Engine

@@ -1,4 +1,4 @@
-"""Where sweeps begin: views of unit length, centroids of the labelled objects, names for classes to come."""
+"""Where sweeps begin: views of unit length, centroids of the labeled objects, names for classes to come."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["by_class", "new_names", "seed_beside", "seed_centroids", "unit_views
 
 
 def seed_centroids(blocks: list[Block], engine: Engine, n_labels: int, dtype: Any) -> Tree:
-    """Centroids of the labelled objects alone: {view: features x labels}, zero where a class has no features."""
+    """Centroids of the labeled objects alone: {view: features x labels}, zero where a class has no features."""
     sums: dict[str, Any] = {}
     for block in blocks:
         given = engine.to_numpy(block.extra["given"])[:, :n_labels].copy()
@@ -38,14 +38,14 @@ def unit_views(views: Views) -> Views:
 
 
 def seed_beside(blocks: list[Block], shared: Tree, engine: Engine, n_labels: int) -> Tree:
-    """Centroids of the labelled objects of blocks, beside those of `shared` for classes that no label names."""
+    """Centroids of the labeled objects of blocks, beside those of `shared` for classes that no label names."""
     whole = shared["centroids"]
     seeded = seed_centroids(blocks, engine, n_labels, next(iter(whole.values())).dtype)
     return {"centroids": {name: _beside(part, whole[name]) for name, part in seeded["centroids"].items()}}
 
 
 def _beside(seeded: Any, whole: Any) -> Any:
-    """Centroids of some classes beside the others of `whole`, which no labelled object has."""
+    """Centroids of some classes beside the others of `whole`, which no labeled object has."""
     if seeded.shape[1] == whole.shape[1]:
         return seeded
     wide = whole + 0

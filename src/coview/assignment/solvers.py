@@ -2,7 +2,7 @@
 
 For one object with scores s (views x labels), over y in {0, 1}:
 
-    maximise  a1 sum_v sum_i y_vi s_vi  -  a2 sum_{v<w} sum_i |y_vi - y_wi|  -  a3 sum_v broken(y_v)
+    maximize  a1 sum_v sum_i y_vi s_vi  -  a2 sum_{v<w} sum_i |y_vi - y_wi|  -  a3 sum_v broken(y_v)
 
 Without an ontology broken(y_v) = |n_v - 1|, n_v the number of labels of view v: one label each, but softly. With an
 ontology it is the number of subset and mutex pairs that y_v breaks, and nothing asks for a label.

@@ -1,6 +1,6 @@
 """Seeded spherical k-means on several views as the loop's functions.
 
-Rows of every view have length 1; labelled objects keep their labels. A sweep, with one centroid per label and view:
+Rows of every view have length 1; labeled objects keep their labels. A sweep, with one centroid per label and view:
 
     scores   s_vi = <x_v, mu_vi>
     labels   y by the rule (sum, product, max_agree, co_train; see `combine.py`)
@@ -27,7 +27,7 @@ __all__ = ["AssignmentSteps"]
 class AssignmentSteps:
     """Rows: labels (n x views x labels), codes, flips, ties, assigned; shared: centroids {view: features x labels}.
 
-    A block carries "given" (labels of labelled objects) and "code" (-1 is free).
+    A block carries "given" (labels of labeled objects) and "code" (-1 is free).
     """
 
     rule: Rule
@@ -35,7 +35,7 @@ class AssignmentSteps:
     weights: dict[str, float]
 
     def start(self, block: Block, shared: Tree, seed: int, ops: Engine) -> Tree:
-        """Labelled objects have their labels, the others none yet."""
+        """Labeled objects have their labels, the others none yet."""
         given, codes = ops.to_numpy(block.extra["given"]), ops.to_numpy(block.extra["code"])
         labels = given[:, None, :] & self.present(block)[:, :, None]
         n = len(block)
@@ -100,7 +100,7 @@ class AssignmentSteps:
         return np.column_stack(list(block.present.values()))
 
     def assign(self, block: Block, scores: np.ndarray, ops: Engine) -> Tree:
-        """Row state by given scores; labelled objects keep their labels."""
+        """Row state by given scores; labeled objects keep their labels."""
         present = self.present(block)
         labels = self.rule.assign(scores, present)
         codes, ties = self.rule.decide(scores, labels, present)

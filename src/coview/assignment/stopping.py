@@ -1,6 +1,6 @@
-"""When to stop: no label changes any more, or labelled objects that were held out say that more sweeps would hurt.
+"""When to stop: no label changes any more, or labeled objects that were held out say that more sweeps would hurt.
 
-Held-out agreement: in each fold some labelled objects are treated as unlabelled. After 0, 1, 2, ... sweeps it is known
+Held-out agreement: in each fold some labeled objects are treated as unlabeled. After 0, 1, 2, ... sweeps it is known
 how many of them get their own label back; the number of sweeps with the best mean over the folds is taken, and of
 equals the smallest.
 """
@@ -41,7 +41,7 @@ class Watch:
 
 
 def make_folds(codes: np.ndarray, n_folds: int, seed: int) -> np.ndarray:
-    """Fold of each labelled object, class by class at random; -1 for the unlabelled and for the only one of its class.
+    """Fold of each labeled object, class by class at random; -1 for the unlabeled and for the only one of its class.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def best_sweeps(
             curves.append(_agreement(steps, part, begin(part), codes, held, engine, max_iter))
     if not curves:
         warnings.warn(
-            "early_stopping needs a class with two labelled objects or more; none has, so it sweeps to the end.",
+            "early_stopping needs a class with two labeled objects or more; none has, so it sweeps to the end.",
             UserWarning,
             stacklevel=4,
         )

@@ -1,7 +1,7 @@
-"""How much each view counts: weights that give labelled objects their labels back when they are held out.
+"""How much each view counts: weights that give labeled objects their labels back when they are held out.
 
 Cosines of a short text are larger than those of a long one, whatever they are worth, so a poor view can drown a good
-one. In each fold some labelled objects are treated as unlabelled and scored by the centroids of the others. From equal
+one. In each fold some labeled objects are treated as unlabeled and scored by the centroids of the others. From equal
 weights on, the weight of one view is doubled or halved, the one that helps most,
 
     as long as   mean gain > 2 standard errors of it      (gain of an object: label right now minus right before)
@@ -39,9 +39,9 @@ def weigh_views(
     n_folds: int,
     seed: int,
 ) -> np.ndarray:
-    """Weight of each view by held-out labelled objects; all 1 with a warning where none can be held out.
+    """Weight of each view by held-out labeled objects; all 1 with a warning where none can be held out.
 
-    `steps` score without weights; `begin` makes centroids from the labelled objects of blocks.
+    `steps` score without weights; `begin` makes centroids from the labeled objects of blocks.
     """
     folds = make_folds(codes, n_folds, seed)
     scores, present, truth = [], [], []
@@ -58,7 +58,7 @@ def weigh_views(
                 truth.append(codes[block.start : block.stop][rows])
     if not truth:
         warnings.warn(
-            "view_weights='held_out' needs a class with two labelled objects or more; none has, so all views count "
+            "view_weights='held_out' needs a class with two labeled objects or more; none has, so all views count "
             "the same.",
             UserWarning,
             stacklevel=4,

@@ -2,7 +2,7 @@
 
 | member | idea |
 |---|---|
-| graphs | spectral clustering by neighbours: of each view alone, of all views side by side, and of the views' sum |
+| graphs | spectral clustering by neighbors: of each view alone, of all views side by side, and of the views' sum |
 | sphere | spherical k-means: angles between rows |
 | correlation | k-means where the views correlate |
 | topics | clusters as distributions over features, for counts only |

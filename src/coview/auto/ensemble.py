@@ -24,7 +24,7 @@ __all__ = ["Ensemble", "as_members", "fit_ensemble"]
 
 SHARE = 0.8  # of the objects that another fit sees
 AGAIN = 2  # other fits
-FEWEST, MOST = 10, 30  # neighbours that are asked about an object's cluster
+FEWEST, MOST = 10, 30  # neighbors that are asked about an object's cluster
 MANY = 2000  # objects above which there is one other fit, and most that it sees
 
 

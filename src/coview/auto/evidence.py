@@ -1,12 +1,12 @@
 """Which clusterings to trust, without labels: how well an object's cluster is told from its views, and comes back.
 
 A view has two opinions about an object. One is by centroids: minus half the squared distance to each cluster's mean,
-of the objects in other folds. One is by neighbours: the logarithm of the clusters' shares among the nearest other
+of the objects in other folds. One is by neighbors: the logarithm of the clusters' shares among the nearest other
 objects, so that a cluster may have any shape. Opinions s_e(i, z) are added up, each as far as it is trusted:
 
     p(z | i) ~ p(z) exp(sum_e t_e s_e(i, z)),       t >= 0, the likeliest for the clusters as they are
 
-The likeliest z is the guess, and its normalised mutual information with the clusters says how well they are told.
+The likeliest z is the guess, and its normalized mutual information with the clusters says how well they are told.
 
 | evidence | what is asked |
 |---|---|
@@ -39,12 +39,12 @@ from coview.views.arrays import take_rows
 from coview.views.matrices import for_sklearn
 from coview.views.views import Views
 
-__all__ = ["Witness", "agreements", "centroid_scores", "member_weights", "neighbour_scores", "telling", "witnesses"]
+__all__ = ["Witness", "agreements", "centroid_scores", "member_weights", "neighbor_scores", "telling", "witnesses"]
 
 FOLDS = 5
 MOST_ASKED = 2000  # objects whose clusters are guessed
 MOST_SCORES = 20_000_000  # numbers that all opinions together may have
-FAINT = 0.1  # share of the clusters' sizes in the votes of neighbours: none of them is no proof
+FAINT = 0.1  # share of the clusters' sizes in the votes of neighbors: none of them is no proof
 STEPS = 30  # of the search for trust
 RIDGE = 1e-4  # trust has an end, also where clusters are told without fault
 SHARPNESS = 24.0  # power of a member's worth that is its weight: members within 6 % of the best are kept
@@ -59,19 +59,19 @@ class Witness:
     rows: Any  # as nearest centroids should see them
     known: np.ndarray  # who has the view, and something in it
     asked: np.ndarray  # objects whose clusters will be guessed
-    neighbours: np.ndarray  # asked x k positions; -1 where an object is not known
+    neighbors: np.ndarray  # asked x k positions; -1 where an object is not known
 
 
 def witnesses(views: Views, n_neighbors: int, n_asked: int = MOST_ASKED, seed: int = 0) -> list[Witness]:
     """Prepare all views; the same objects are asked about in each.
 
-    Of measurements at most 10 neighbours are asked, since short distances say more there.
+    Of measurements at most 10 neighbors are asked, since short distances say more there.
 
     Examples
     --------
     >>> import numpy as np
     >>> seen = witnesses(Views(a=np.array([[0.0], [1.0], [5.0], [6.1]])), n_neighbors=1)
-    >>> seen[0].neighbours.ravel()
+    >>> seen[0].neighbors.ravel()
     array([1, 0, 3, 2])
     """
     n = len(views)
@@ -84,7 +84,7 @@ def witnesses(views: Views, n_neighbors: int, n_asked: int = MOST_ASKED, seed: i
         rows = scaling.rows(matrix)
         known = scaling.known(rows, views.present[:, v])
         count = n_neighbors if scaling.metric == "cosine" else min(n_neighbors, FEW)
-        found.append(Witness(rows, known, asked, _neighbours(rows, known, asked, count)))
+        found.append(Witness(rows, known, asked, _neighbors(rows, known, asked, count)))
     return found
 
 
@@ -121,26 +121,26 @@ def centroid_scores(rows: Any, labels: np.ndarray, n_clusters: int, asked: np.nd
     scores = np.zeros((len(asked), n_clusters))
     for f in range(FOLDS):
         count = sum(counts) - counts[f]
-        centres = (sum(sums) - sums[f]) / np.maximum(count, 1)[:, None]
+        centers = (sum(sums) - sums[f]) / np.maximum(count, 1)[:, None]
         here = np.flatnonzero(fold[asked] == f)
-        part = np.asarray(rows[asked[here]] @ centres.T) - 0.5 * (centres**2).sum(axis=1)
+        part = np.asarray(rows[asked[here]] @ centers.T) - 0.5 * (centers**2).sum(axis=1)
         part[:, count == 0] = part.min(axis=1, initial=0.0)[:, None]  # nothing is known of it: as the farthest
         scores[here] = part
     scores -= scores.max(axis=1, keepdims=True)
     return scores / max(-float(scores.sum()) / max(scores.size, 1), np.finfo(float).tiny)
 
 
-def neighbour_scores(neighbours: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Logarithm of each cluster's share among the neighbours, mixed with a little of the clusters' sizes.
+def neighbor_scores(neighbors: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Logarithm of each cluster's share among the neighbors, mixed with a little of the clusters' sizes.
 
     Examples
     --------
     >>> import numpy as np
-    >>> np.exp(neighbour_scores(np.array([[1, 2]]), np.array([0, 0, 0, 1]), 2)).round(3)
+    >>> np.exp(neighbor_scores(np.array([[1, 2]]), np.array([0, 0, 0, 1]), 2)).round(3)
     array([[0.977, 0.023]])
     """
     sizes = np.bincount(labels[labels >= 0], minlength=n_clusters) / max(int((labels >= 0).sum()), 1)
-    near = np.where(neighbours >= 0, labels[neighbours], -1)
+    near = np.where(neighbors >= 0, labels[neighbors], -1)
     of, place = np.nonzero(near >= 0)
     votes = np.zeros((len(near), n_clusters))
     np.add.at(votes, (of, near[of, place]), 1.0)
@@ -206,10 +206,10 @@ class _Case:
         for witness in seen:
             had = np.flatnonzero(witness.known[asked[here]])
             known = np.where(witness.known, labels, -1)
-            by_centre, by_near = np.zeros((2, len(here), count), dtype=np.float32)  # no view, no opinion
-            by_centre[had] = centroid_scores(witness.rows, known, count, asked[here[had]])
-            by_near[had] = neighbour_scores(witness.neighbours[here[had]], labels, count)
-            opinions += [by_centre, by_near]
+            by_center, by_near = np.zeros((2, len(here), count), dtype=np.float32)  # no view, no opinion
+            by_center[had] = centroid_scores(witness.rows, known, count, asked[here[had]])
+            by_near[had] = neighbor_scores(witness.neighbors[here[had]], labels, count)
+            opinions += [by_center, by_near]
         shares = np.bincount(labels[asked[here]], minlength=count) / max(len(here), 1)
         sizes = np.log(np.maximum(shares, 1e-12))
         doubt = float(-(shares * sizes).sum())
@@ -249,7 +249,7 @@ def _trust(cases: Sequence[_Case]) -> np.ndarray:
     return minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"maxiter": STEPS}).x
 
 
-def _neighbours(rows: Any, known: np.ndarray, asked: np.ndarray, n_neighbors: int) -> np.ndarray:
+def _neighbors(rows: Any, known: np.ndarray, asked: np.ndarray, n_neighbors: int) -> np.ndarray:
     """Positions of the nearest other objects of each that is asked about."""
     have, here = np.flatnonzero(known), np.flatnonzero(known[asked])
     k = min(n_neighbors, len(have) - 1)
@@ -259,7 +259,7 @@ def _neighbours(rows: Any, known: np.ndarray, asked: np.ndarray, n_neighbors: in
     among = for_sklearn(take_rows(rows, have))
     _, places = nearest(for_sklearn(take_rows(rows, asked[here])), k + 1, among)
     near = have[places]
-    # an object is its own neighbour; in a pile of equal rows it may be named later or not at all
+    # an object is its own neighbor; in a pile of equal rows it may be named later or not at all
     own = near == asked[here][:, None]
     own[~own.any(axis=1), -1] = True
     found[here] = near[~own].reshape(len(here), k)

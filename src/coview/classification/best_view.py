@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from coview.base import base_seed
 from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_has
 from coview.exceptions import ViewsError
-from coview.validation.labels import UNLABELLED
+from coview.validation.labels import UNLABELED
 from coview.views.arrays import take_rows
 from coview.views.matrices import for_sklearn
 from coview.views.views import Views
@@ -32,16 +32,16 @@ class BestView(SingleViewWrapper):
     estimator : estimator or None, default=None
         A classifier, regressor, clusterer or transformer of one matrix; None is `MultinomialNB`.
     cv : int or splitter, default=3
-        Cross-validation that compares the views for classifiers and regressors. With fewer labelled objects of every
+        Cross-validation that compares the views for classifiers and regressors. With fewer labeled objects of every
         class than folds, there are fewer folds; with one per class, the training objects themselves are scored.
     scoring : str, callable or None, default=None
         What to compare in cross-validation; None is the estimator's own score.
     index : {"silhouette", "score"} or callable, default="silhouette"
         What to compare where there are no labels: the mean silhouette of the clusters (on at most 2000 objects), the
         estimator's own score of the training objects, or a function of (matrix, fitted estimator). Higher is better.
-    unlabelled : {"auto", "drop", "pass"}, default="auto"
+    unlabeled : {"auto", "drop", "pass"}, default="auto"
         What a classifier sees of objects without label: "drop" leaves them out, "pass" hands them over with label -1,
-        "auto" passes them to semi-supervised estimators only. The folds are of labelled objects.
+        "auto" passes them to semi-supervised estimators only. The folds are of labeled objects.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the sample for the silhouette.
 
@@ -83,14 +83,14 @@ class BestView(SingleViewWrapper):
         cv: Any = 3,
         scoring: Any = None,
         index: Any = "silhouette",
-        unlabelled: str = "auto",
+        unlabeled: str = "auto",
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
         self.cv = cv
         self.scoring = scoring
         self.index = index
-        self.unlabelled = unlabelled
+        self.unlabeled = unlabeled
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> BestView:
@@ -113,7 +113,7 @@ class BestView(SingleViewWrapper):
             one = len(views.names) == 1
             self.view_scores_[name] = np.nan if one else self._judge(name, matrix, labels)
         if not self.estimators_:
-            raise ViewsError("No object to learn from has any view. Give labelled objects with at least one view.")
+            raise ViewsError("No object to learn from has any view. Give labeled objects with at least one view.")
         self.best_view_ = max(self.view_scores_, key=lambda name: np.nan_to_num(self.view_scores_[name], nan=-np.inf))
         self._describe(views, usable)
         return self
@@ -140,16 +140,16 @@ class BestView(SingleViewWrapper):
             return self._internal(model, matrix)
         folds = self._folds(labels, model)
         if folds is None:
-            known = np.flatnonzero(_labelled(labels))
+            known = np.flatnonzero(_labeled(labels))
             return float(check_scoring(model, self.scoring)(model, take_rows(matrix, known), labels[known]))
         return float(np.mean(cross_val_score(clone(model), matrix, labels, cv=folds, scoring=self.scoring)))
 
     def _folds(self, labels: np.ndarray, model: Any) -> list[tuple[np.ndarray, np.ndarray]] | None:
-        """Folds of the labelled objects, the unlabelled being in every training set; None where there are too few."""
+        """Folds of the labeled objects, the unlabeled being in every training set; None where there are too few."""
         rows = np.arange(len(labels))
         if not is_classifier(model):
             return list(check_cv(self.cv).split(rows))
-        known, others = rows[_labelled(labels)], rows[~_labelled(labels)]
+        known, others = rows[_labeled(labels)], rows[~_labeled(labels)]
         _, codes, counts = np.unique(labels[known].astype(str), return_inverse=True, return_counts=True)
         cv = min(self.cv, int(counts.max())) if isinstance(self.cv, int) else self.cv
         if cv == 1 or len(counts) == 1:
@@ -234,5 +234,5 @@ class BestView(SingleViewWrapper):
         return whole
 
 
-def _labelled(labels: np.ndarray) -> np.ndarray:
-    return np.array([label != UNLABELLED for label in labels.tolist()])
+def _labeled(labels: np.ndarray) -> np.ndarray:
+    return np.array([label != UNLABELED for label in labels.tolist()])

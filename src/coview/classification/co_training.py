@@ -1,7 +1,7 @@
-"""Co-training: one classifier per view, each labelling objects for the others.
+"""Co-training: one classifier per view, each labeling objects for the others.
 
 Blum and Mitchell (1998) for any number of views and classes: in each round every view's classifier names, for each
-class, the objects of a small random pool that it is surest of; they join the labelled objects of all views.
+class, the objects of a small random pool that it is surest of; they join the labeled objects of all views.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator, base_seed, check_count, check_option
 from coview.classification.naive_bayes_start import mean_posterior
-from coview.classification.wrapper import in_type_of, unlabelled_as_minus_one
+from coview.classification.wrapper import in_type_of, unlabeled_as_minus_one
 from coview.exceptions import ViewsError
-from coview.validation.labels import LabelledScoreMixin, encode_labels
+from coview.validation.labels import LabeledScoreMixin, encode_labels
 from coview.validation.parameters import per_view
 from coview.views.arrays import take_rows
 from coview.views.matrices import for_sklearn
@@ -30,7 +30,7 @@ from coview.views.views import Views
 __all__ = ["CoTrainingClassifier"]
 
 
-class CoTrainingClassifier(LabelledScoreMixin, ClassifierMixin, MultiViewEstimator):
+class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     """Classifiers of several views that label objects for each other.
 
     Parameters
@@ -38,11 +38,11 @@ class CoTrainingClassifier(LabelledScoreMixin, ClassifierMixin, MultiViewEstimat
     estimator : classifier or None, default=None
         Classifier of one view with `predict_proba`, one copy per view; None is `MultinomialNB`.
     pool_size : int or None, default=75
-        Number of unlabelled objects, drawn at random, that the classifiers choose from; it is filled up after each
+        Number of unlabeled objects, drawn at random, that the classifiers choose from; it is filled up after each
         round. None is all of them.
     n_per_class : int, dict or "proportional", default=1
         Most objects that each view labels in each class and round: one number, ``{class: number}``, or in proportion
-        to the classes among the labelled objects (1 for the rarest).
+        to the classes among the labeled objects (1 for the rarest).
     max_iter : int, default=30
         Most rounds.
     combine : {"mean", "product"}, default="mean"
@@ -60,8 +60,8 @@ class CoTrainingClassifier(LabelledScoreMixin, ClassifierMixin, MultiViewEstimat
         Classifier of each view, fitted on the codes 0, 1, ... of the classes.
     transduction_ : ndarray (n_objects,)
         Labels of the training objects, given or found; -1 where none was found.
-    labelled_iter_ : ndarray (n_objects,)
-        Round in which an object was labelled; 0 where the label was given, -1 where it never was.
+    labeled_iter_ : ndarray (n_objects,)
+        Round in which an object was labeled; 0 where the label was given, -1 where it never was.
     n_iter_ : int
         Number of times that the classifiers were trained.
 
@@ -119,7 +119,7 @@ class CoTrainingClassifier(LabelledScoreMixin, ClassifierMixin, MultiViewEstimat
         return tags
 
     def fit(self, X: Any, y: Any) -> CoTrainingClassifier:
-        """Learn from the labelled objects, and from the others as they get labels (-1, None or NaN in y)."""
+        """Learn from the labeled objects, and from the others as they get labels (-1, None or NaN in y)."""
         self._check_parameters()
         views = self._fit_views(X)
         given, self.classes_ = encode_labels(y, len(views))
@@ -127,7 +127,7 @@ class CoTrainingClassifier(LabelledScoreMixin, ClassifierMixin, MultiViewEstimat
         quotas = self._quotas(given)
         seed = base_seed(self.random_state)
         codes = given.copy()
-        self.labelled_iter_ = np.where(codes >= 0, 0, -1)
+        self.labeled_iter_ = np.where(codes >= 0, 0, -1)
         waiting = np.random.default_rng(seed).permutation(np.flatnonzero((codes < 0) & views.present.any(axis=1)))
         size = len(waiting) if self.pool_size is None else self.pool_size
         self.n_iter_ = 1
@@ -137,13 +137,13 @@ class CoTrainingClassifier(LabelledScoreMixin, ClassifierMixin, MultiViewEstimat
             if not chosen:
                 break
             for row, code in chosen.items():
-                codes[row], self.labelled_iter_[row] = code, self.n_iter_
+                codes[row], self.labeled_iter_[row] = code, self.n_iter_
             waiting = waiting[codes[waiting] < 0]
             self.n_iter_ += 1
         self.estimators_ = self._train(views, codes, seed)
         if not self.estimators_:
-            raise ViewsError("No view has labelled objects of two classes. Label more objects, or give more views.")
-        self.transduction_ = unlabelled_as_minus_one(codes, self.classes_)
+            raise ViewsError("No view has labeled objects of two classes. Label more objects, or give more views.")
+        self.transduction_ = unlabeled_as_minus_one(codes, self.classes_)
         self.class_prior_ = np.bincount(given[given >= 0], minlength=len(self.classes_)) / (given >= 0).sum()
         return self
 
@@ -210,7 +210,7 @@ class CoTrainingClassifier(LabelledScoreMixin, ClassifierMixin, MultiViewEstimat
         return np.full(n_classes, check_count("n_per_class", asked))
 
     def _train(self, views: Views, codes: np.ndarray, seed: int) -> dict[str, Any]:
-        """One classifier per view on the labelled objects that have it; views that know one class of many are left."""
+        """One classifier per view on the labeled objects that have it; views that know one class of many are left."""
         needed = min(2, len(self.classes_))
         models = {}
         for v, (name, matrix) in enumerate(views.items()):

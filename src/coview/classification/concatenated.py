@@ -31,7 +31,7 @@ class ConcatenatedViews(SingleViewWrapper):
         Factor of each view's values; 1 for views that are not named.
     normalize : {None, "l2"}, default=None
         "l2" scales each object to length one in each view first, so that no view drowns the others.
-    unlabelled : {"auto", "drop", "pass"}, default="auto"
+    unlabeled : {"auto", "drop", "pass"}, default="auto"
         What a classifier sees of objects without label: "drop" leaves them out, "pass" hands them over with label -1,
         "auto" passes them to semi-supervised estimators only.
 
@@ -66,15 +66,15 @@ class ConcatenatedViews(SingleViewWrapper):
         *,
         weights: Any = None,
         normalize: str | None = None,
-        unlabelled: str = "auto",
+        unlabeled: str = "auto",
     ) -> None:
         self.estimator = estimator
         self.weights = weights
         self.normalize = normalize
-        self.unlabelled = unlabelled
+        self.unlabeled = unlabeled
 
     def fit(self, X: Any, y: Any = None) -> ConcatenatedViews:
-        """Fit the estimator on the views side by side; unlabelled objects (-1, None, NaN) as `unlabelled` says."""
+        """Fit the estimator on the views side by side; unlabeled objects (-1, None, NaN) as `unlabeled` says."""
         check_option("normalize", self.normalize, (None, "l2"))
         views = self._fit_views(X)
         rows, target = self._target(y, len(views))

@@ -19,14 +19,14 @@ from coview.classification.naive_bayes_start import (
     mean_posterior,
     view_posterior,
 )
-from coview.validation.labels import LabelledScoreMixin, encode_labels
+from coview.validation.labels import LabeledScoreMixin, encode_labels
 from coview.validation.parameters import check_sample_weight, per_view
 from coview.views.views import Views
 
 __all__ = ["MultiViewNaiveBayes"]
 
 
-class MultiViewNaiveBayes(LabelledScoreMixin, ClassifierMixin, MultiViewEstimator):
+class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     """Multinomial naive Bayes per view; the posterior of an object is the mean over the views that it has.
 
     Parameters
@@ -43,7 +43,7 @@ class MultiViewNaiveBayes(LabelledScoreMixin, ClassifierMixin, MultiViewEstimato
     classes_ : ndarray (n_classes,)
         The classes, sorted.
     class_count_ : ndarray (n_classes,)
-        Number (weight) of labelled objects of each class.
+        Number (weight) of labeled objects of each class.
     class_log_prior_ : ndarray (n_classes,)
         Logarithm of the share of each class.
     feature_count_ : dict of ndarray (n_classes, n_features of the view)
@@ -82,14 +82,14 @@ class MultiViewNaiveBayes(LabelledScoreMixin, ClassifierMixin, MultiViewEstimato
         return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MultiViewNaiveBayes:
-        """Count the features of each class over the labelled objects.
+        """Count the features of each class over the labeled objects.
 
         Parameters
         ----------
         X : Views or what becomes Views
             Non-negative views.
         y : array-like (n_objects,)
-            Labels; -1, None or NaN for the unlabelled.
+            Labels; -1, None or NaN for the unlabeled.
         sample_weight : array-like (n_objects,), optional
             Weight of each object.
         """

@@ -2,7 +2,7 @@
 
     p(z|x, v) ~ p(z) prod_f p(f|z, v)^x_f,     p(f|z, v) = (counts + alpha) / (their sum over f)
 
-Learned from the labelled objects, the mean over the views that an object has is the paper's start. In a round of co-EM
+Learned from the labeled objects, the mean over the views that an object has is the paper's start. In a round of co-EM
 (Nigam and Ghani, 2000) each view counts all objects, those without label shared out as that mean says, which all views
 made together. With one label in a class the first model knows the words of one object; then those that go with them.
 """
@@ -37,7 +37,7 @@ ROUNDS = 2  # of co-EM
 
 
 def naive_bayes_posterior(views: Views, codes: np.ndarray, n_classes: int, alpha: float = 1.0) -> np.ndarray:
-    """Mean of the posteriors of one multinomial naive Bayes per view, trained on the labelled objects.
+    """Mean of the posteriors of one multinomial naive Bayes per view, trained on the labeled objects.
 
     Parameters
     ----------
@@ -100,12 +100,12 @@ class NaiveBayesStart:
     def learned(
         cls, views: Any, codes: np.ndarray, n_classes: int, alpha: float = 1.0, *, scaled: bool = False
     ) -> NaiveBayesStart:
-        """Learn from the labelled rows (code not -1) of views in memory or lazy.
+        """Learn from the labeled rows (code not -1) of views in memory or lazy.
 
         With `scaled`, a view whose typical entry is below 1 is scaled to have it at 1, so that Laplace's one more is
         small. EM itself does not see the scale of a view.
         """
-        tallies = over_rows(views, partial(_labelled_tally, codes=codes, n_classes=n_classes))
+        tallies = over_rows(views, partial(_labeled_tally, codes=codes, n_classes=n_classes))
         scales = _count_scales(tallies) if scaled else dict.fromkeys(views.names, 1.0)
         return cls._counted(tallies, scales, alpha)
 
@@ -137,7 +137,7 @@ class _Tally:
     entries: dict[str, tuple[float, int]]
 
 
-def _labelled_tally(views: Views, first: int, *, codes: np.ndarray, n_classes: int) -> _Tally:
+def _labeled_tally(views: Views, first: int, *, codes: np.ndarray, n_classes: int) -> _Tally:
     here = codes[first : first + len(views)]
     entries = {}
     for name, matrix in views.items():
@@ -168,10 +168,10 @@ def class_feature_counts(
     matrix: Any, codes: np.ndarray, n_classes: int, weights: np.ndarray | None = None
 ) -> np.ndarray:
     """Sum of the rows of each class (classes x features): one product with the sparse one-hot labels."""
-    labelled = np.flatnonzero(codes >= 0)
-    values = np.ones(len(labelled)) if weights is None else weights[labelled].astype(np.float64)
-    if len(labelled) < len(codes):
-        matrix, codes = take_rows(matrix, labelled), codes[labelled]
+    labeled = np.flatnonzero(codes >= 0)
+    values = np.ones(len(labeled)) if weights is None else weights[labeled].astype(np.float64)
+    if len(labeled) < len(codes):
+        matrix, codes = take_rows(matrix, labeled), codes[labeled]
     one_hot = sparse.csr_array((values, (codes, np.arange(len(codes)))), shape=(n_classes, len(codes)))
     counts = one_hot @ matrix
     return counts.toarray() if sparse.issparse(counts) else np.asarray(counts)

@@ -13,9 +13,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from coview.base import MultiViewEstimator, check_option
-from coview.validation.labels import UNLABELLED, encode_labels
+from coview.validation.labels import UNLABELED, encode_labels
 
-__all__ = ["SingleViewWrapper", "in_type_of", "inner_has", "unlabelled_as_minus_one"]
+__all__ = ["SingleViewWrapper", "in_type_of", "inner_has", "unlabeled_as_minus_one"]
 
 
 def inner_has(*methods: str) -> Callable[[Any], bool]:
@@ -32,7 +32,7 @@ class SingleViewWrapper(MultiViewEstimator):
 
     _models_counts = False  # the estimator inside refuses what it cannot take
     estimator: Any
-    unlabelled: str
+    unlabeled: str
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -89,7 +89,7 @@ class SingleViewWrapper(MultiViewEstimator):
 
     def _target(self, y: Any, n_rows: int) -> tuple[np.ndarray | None, Any]:
         """Rows to learn from (None for all), and their targets as the estimator inside wants them."""
-        check_option("unlabelled", self.unlabelled, ("auto", "drop", "pass"))
+        check_option("unlabeled", self.unlabeled, ("auto", "drop", "pass"))
         inner = self._inner()
         if not is_classifier(inner):
             target = None if y is None else np.asarray(y)
@@ -97,8 +97,8 @@ class SingleViewWrapper(MultiViewEstimator):
                 raise ValueError(f"y must hold one value per object, {n_rows} of them, got shape {target.shape}.")
             return None, target
         codes, classes = encode_labels(y, n_rows)
-        if self.unlabelled == "pass" or (self.unlabelled == "auto" and _learns_from_unlabelled(inner)):
-            return None, unlabelled_as_minus_one(codes, classes)
+        if self.unlabeled == "pass" or (self.unlabeled == "auto" and _learns_from_unlabeled(inner)):
+            return None, unlabeled_as_minus_one(codes, classes)
         known = np.flatnonzero(codes >= 0)
         return (None if len(known) == n_rows else known), classes[codes[known]]
 
@@ -111,28 +111,28 @@ def in_type_of(views: Any, values: Any) -> Any:
     return values
 
 
-def unlabelled_as_minus_one(codes: np.ndarray, classes: np.ndarray) -> np.ndarray:
+def unlabeled_as_minus_one(codes: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Targets in which only -1 means no label, as scikit-learn's semi-supervised estimators want them.
 
     Examples
     --------
     >>> import numpy as np
-    >>> unlabelled_as_minus_one(np.array([1, -1]), np.array(["a", "b"]))
+    >>> unlabeled_as_minus_one(np.array([1, -1]), np.array(["a", "b"]))
     array(['b', -1], dtype=object)
     """
     targets = classes[codes]
     unknown = codes < 0
     if not unknown.any() or classes.dtype.kind in "if":
-        targets[unknown] = UNLABELLED
+        targets[unknown] = UNLABELED
         return targets
     targets = targets.astype(np.int64 if classes.dtype.kind == "u" else object)
-    targets[unknown] = UNLABELLED
+    targets[unknown] = UNLABELED
     return targets
 
 
-def _learns_from_unlabelled(estimator: Any) -> bool:
+def _learns_from_unlabeled(estimator: Any) -> bool:
     """Tell whether an estimator, or the last step of a pipeline, knows what -1 in y means."""
     steps = getattr(estimator, "steps", None)
     if steps:
-        return _learns_from_unlabelled(steps[-1][1])
+        return _learns_from_unlabeled(steps[-1][1])
     return type(estimator).__module__.startswith(("sklearn.semi_supervised", "coview."))

@@ -81,7 +81,7 @@ def compare(
     elif sys.stdout.isatty():
         from rich.console import Console
 
-        Console().print(result)  # as wide as the terminal, in colour
+        Console().print(result)  # as wide as the terminal, in color
     else:
         print(result)
     if not any(row["status"] == "done" for row in result.rows):

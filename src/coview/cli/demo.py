@@ -54,7 +54,7 @@ def run_demo(out: Path, seed: int = 0, say: Say | None = None) -> dict[str, Any]
         "clustering_nmi": clustering,
         "clusters": _described(corpus, model),
         "few_labels_accuracy": few,
-        "labelled_objects": labels,
+        "labeled_objects": labels,
         "draws": _DRAWS,
         "queries": queries,
         "report": str(out / "report.html"),
@@ -84,7 +84,7 @@ def _weighted(views: Any) -> Any:
 
 
 def _clusters(corpus: Any, seed: int) -> tuple[dict[str, float], Any]:
-    """Normalised mutual information of clusters and packages, by method; and the model of both views."""
+    """Normalized mutual information of clusters and packages, by method; and the model of both views."""
     from sklearn.cluster import KMeans
 
     from coview import MultiViewPLSA, normalized_mutual_info
@@ -104,7 +104,7 @@ def _clusters(corpus: Any, seed: int) -> tuple[dict[str, float], Any]:
 
 
 def _few_labels(corpus: Any, seed: int) -> tuple[dict[str, float], int]:
-    """Accuracy from one label a package, over the objects of files without a labelled one; mean of some draws."""
+    """Accuracy from one label a package, over the objects of files without a labeled one; mean of some draws."""
     from sklearn.linear_model import LogisticRegression
 
     from coview import MultiViewPLSAClassifier, SphericalKMeansClassifier

@@ -26,8 +26,8 @@ def show_demo(found: dict[str, Any], console: Any) -> None:
         mostly = f"{row['package']} {100 * row['share']:.0f} %"
         table.add_row(str(row["objects"]), mostly, " ".join(row["words"]), " ".join(row["code"]))
     console.print(table)
-    share = 100 * found["labelled_objects"] / found["objects"]
-    title = f"Packages from one label each ({share:.1f} % labelled): accuracy in files without a label"
+    share = 100 * found["labeled_objects"] / found["objects"]
+    title = f"Packages from one label each ({share:.1f} % labeled): accuracy in files without a label"
     _bars(console, title, found["few_labels_accuracy"])
     table = Table(title="Code found with plain words", title_justify="left", show_header=False)
     table.add_column(ratio=2)

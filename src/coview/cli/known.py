@@ -1,7 +1,7 @@
 """Which objects a model knows anything of: one without a known word in any view gets what the model says of nothing.
 
 An object is unknown where all values of all its views are 0, as they come in or after a step before the model: a
-vectoriser leaves out words that it has not seen, a weighting those that are too rare. Only sparse matrices and whole
+vectorizer leaves out words that it has not seen, a weighting those that are too rare. Only sparse matrices and whole
 numbers are judged: 0 in a column of measurements is a value like others.
 """
 

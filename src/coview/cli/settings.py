@@ -14,7 +14,7 @@ _WORDS = {"true": True, "false": False, "none": None}
 
 
 def find_class(name: str) -> type[Any]:
-    """Return the class of a catalogued estimator or transformer; capitals do not matter.
+    """Return the class of a catalogd estimator or transformer; capitals do not matter.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def _value(text: str) -> Any:
 
 
 def _call(node: ast.Call, text: str) -> Any:
-    """Make an estimator of ``Name(10, option="x")``: a catalogued name and plain values, nothing else."""
+    """Make an estimator of ``Name(10, option="x")``: a catalogd name and plain values, nothing else."""
     if not isinstance(node.func, ast.Name):
         raise ValueError(f"{text!r} is neither a value nor an estimator with its settings.")
     cls = find_class(node.func.id)

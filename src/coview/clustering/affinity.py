@@ -1,7 +1,7 @@
-"""Who is near whom: sparse graphs of nearest neighbours, one per view, and the eigenvectors that cut them.
+"""Who is near whom: sparse graphs of nearest neighbors, one per view, and the eigenvectors that cut them.
 
 An edge joins two objects if one is among the k nearest of the other, with the weight exp(-d^2 / (s_i s_j)), s_i the
-distance of i to its k-th neighbour (Zelnik-Manor and Perona 2004), halved where only one of the two names the other.
+distance of i to its k-th neighbor (Zelnik-Manor and Perona 2004), halved where only one of the two names the other.
 Where s_i s_j is 0, in a pile of equal rows, equal rows have weight 1 and others none. Of cosines, rows that have
 nothing in common have no edge, whatever their rank: all such rows are equally far.
 The graph enters as
@@ -36,13 +36,13 @@ __all__ = [
     "looks_counted",
     "metric_by_default",
     "nearest",
-    "neighbour_graph",
-    "neighbours_by_default",
+    "neighbor_graph",
+    "neighbors_by_default",
     "unit_length",
 ]
 
-FEW = 10  # neighbours in a view of measurements
-SOME, MANY = 40, 90  # fewest and most neighbours by cosines
+FEW = 10  # neighbors in a view of measurements
+SOME, MANY = 40, 90  # fewest and most neighbors by cosines
 _ZERO = 1e-6  # distances below this share of the k-th are none
 _SMALL = 400  # objects up to which a dense decomposition is as quick, and surer
 _FAINT = 1e-6  # weight that keeps an object beside a pile in the graph, far below any that counts
@@ -152,15 +152,15 @@ def metric_by_default(matrix: Any) -> str:
     return "cosine" if looks_counted(matrix) or (sparse.issparse(matrix) and _thin(matrix)) else "standard"
 
 
-def neighbours_by_default(cosine: bool, n_objects: int, n_clusters: int) -> int:
-    """Neighbours where their number is not given: 10 of measurements; by cosines half of the mean size of a cluster.
+def neighbors_by_default(cosine: bool, n_objects: int, n_clusters: int) -> int:
+    """Neighbors where their number is not given: 10 of measurements; by cosines half of the mean size of a cluster.
 
     Short distances between measurements say much. Two texts on one matter share few words by chance, and with few
-    neighbours their graph falls into islands of near copies; hence 40 to 90 of them, but no more than a fourth of all.
+    neighbors their graph falls into islands of near copies; hence 40 to 90 of them, but no more than a fourth of all.
 
     Examples
     --------
-    >>> neighbours_by_default(False, 1000, 5), neighbours_by_default(True, 1000, 8), neighbours_by_default(True, 100, 3)
+    >>> neighbors_by_default(False, 1000, 5), neighbors_by_default(True, 1000, 8), neighbors_by_default(True, 100, 3)
     (10, 62, 25)
     """
     if not cosine:
@@ -177,7 +177,7 @@ def nearest(rows: Any, k: int, among: Any = None) -> tuple[np.ndarray, np.ndarra
         return index.fit(among).kneighbors(rows)
 
 
-def neighbour_graph(rows: Any, known: np.ndarray, n_neighbors: int, *, cosine: bool = False) -> Any:
+def neighbor_graph(rows: Any, known: np.ndarray, n_neighbors: int, *, cosine: bool = False) -> Any:
     """Affinity (objects x objects, CSR, symmetric) of each object and its nearest; rows not known have no edges.
 
     Parameters
@@ -187,7 +187,7 @@ def neighbour_graph(rows: Any, known: np.ndarray, n_neighbors: int, *, cosine: b
     known : ndarray of bool
         Which rows say anything, see `Scaling.known`.
     n_neighbors : int
-        Neighbours of each object; fewer where there are fewer objects.
+        Neighbors of each object; fewer where there are fewer objects.
     cosine : bool, default=False
         Rows at right angles have nothing in common, and no edge.
 
@@ -195,7 +195,7 @@ def neighbour_graph(rows: Any, known: np.ndarray, n_neighbors: int, *, cosine: b
     --------
     >>> import numpy as np
     >>> rows = np.array([[0.0], [1.0], [5.0], [6.0]])
-    >>> neighbour_graph(rows, np.ones(4, dtype=bool), 1).toarray().round(2)[0]
+    >>> neighbor_graph(rows, np.ones(4, dtype=bool), 1).toarray().round(2)[0]
     array([0.  , 0.37, 0.  , 0.  ])
     """
     n = rows.shape[0]
@@ -247,7 +247,7 @@ def leading_vectors(graph: Graph, count: int, seed: int) -> tuple[np.ndarray, np
     --------
     >>> import numpy as np
     >>> rows = np.array([[0.0], [1.0], [2.0], [50.0], [51.0], [52.0]])
-    >>> graph = Graph.of(neighbour_graph(rows, np.ones(6, dtype=bool), 2))
+    >>> graph = Graph.of(neighbor_graph(rows, np.ones(6, dtype=bool), 2))
     >>> values, vectors = leading_vectors(graph, 2, seed=0)
     >>> (np.abs(np.sign(vectors[:, 1]).sum()), np.round(values[0], 3))
     (np.float64(0.0), np.float64(1.0))
@@ -310,7 +310,7 @@ def _squares(rows: Any) -> np.ndarray:
 
 
 def _apart(distances: np.ndarray, squares: np.ndarray, of_near: np.ndarray) -> np.ndarray:
-    """Which neighbours stand at right angles to a row, or farther: the squared distance is the sum of the squares."""
+    """Which neighbors stand at right angles to a row, or farther: the squared distance is the sum of the squares."""
     return distances**2 >= (1 - _ZERO) * (squares[:, None] + of_near)
 
 

@@ -2,7 +2,7 @@
 
 What two views have in common, given that they are independent otherwise, is the cluster: so the directions in which
 they correlate most, about as many as clusters, tell the clusters apart, and what only one view sees is left out. The
-space is that of `coview.decomposition.common_space`: regularised, any number of views, sparse matrices stay sparse.
+space is that of `coview.decomposition.common_space`: regularized, any number of views, sparse matrices stay sparse.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RANK_PER_COMPONENT, LEAST_RANK = 3, 100  # directions of each view that are kept
 
 
 class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MultiViewEstimator):
-    """k-means in the space of regularised canonical correlation analysis of all views.
+    """k-means in the space of regularized canonical correlation analysis of all views.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     labels_ : ndarray (n_objects,)
         Cluster of each training object.
     cluster_centers_ : ndarray (n_clusters, n_components)
-        Centres in the common space.
+        Centers in the common space.
     weights_, offsets_ : dict of ndarray
         What each feature of a view adds to each component, and what is taken off.
     correlations_ : ndarray (n_components,)

@@ -34,7 +34,7 @@ def _can_predict(self: ConsensusClustering) -> bool:
 
 
 class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MultiViewEstimator):
-    """One clustering out of several, one per view or one per method, by generalised Kullback-Leibler divergence.
+    """One clustering out of several, one per view or one per method, by generalized Kullback-Leibler divergence.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     estimators : None, "auto" or list of (name, clusterer), default=None
         What is agreed on: None is one clusterer per view, see `estimator`. "auto" fits different methods to all views
         (graphs, angles, correlations, topics) and weighs or drops each by how well its clusters are told from the
-        views, by centroids and by neighbours, and by their stability; no labels are used. A list names clusterers of
+        views, by centroids and by neighbors, and by their stability; no labels are used. A list names clusterers of
         all views, weighed likewise.
     max_iter : int, default=300
         Most updates of the consensus.

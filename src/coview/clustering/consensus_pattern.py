@@ -3,7 +3,7 @@
 Consensus (Long, Yu and Zhang 2008): the softened clusters of every view, A_v (objects x its clusters), are explained by
 one pattern B (objects x clusters) and a mapping P_v (clusters x its clusters) per view:
 
-    minimise sum_v D(A_v || B P_v),     D(A || C) = sum A log(A / C) - A + C
+    minimize sum_v D(A_v || B P_v),     D(A || C) = sum A log(A / C) - A + C
 
 Rows of A_v, B and P_v sum to one, so B is read as memberships and a view that an object lacks just drops its term.
 With R_v = A_v / (B P_v), the updates B <- rows(B * sum_v R_v P_v^T) and P_v <- rows(P_v * B^T R_v) never raise it.

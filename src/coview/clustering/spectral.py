@@ -1,12 +1,12 @@
-"""Co-regularised spectral clustering (Kumar, Rai and Daume 2011): eigenvectors of each view's graph that agree.
+"""Co-regularized spectral clustering (Kumar, Rai and Daume 2011): eigenvectors of each view's graph that agree.
 
-With S_v the normalised graph of view v (`affinity.py`) and U_v its leading eigenvectors (objects x clusters):
+With S_v the normalized graph of view v (`affinity.py`) and U_v its leading eigenvectors (objects x clusters):
 
-    pairwise   maximise sum_v a_v tr(U_v' S_v U_v) + weight sum_(v < w) a_v a_w tr(U_v U_v' U_w U_w')
-    centroid   maximise sum_v a_v (tr(U_v' S_v U_v) + weight tr(U_v U_v' U* U*'))
-    sum        maximise tr(U' S U): S of one graph, all views' graphs added with weights a_v
-    joined     maximise tr(U' S U): S of one graph of neighbours by all views side by side
-    stacked    maximise each tr(U' S U): of every view's graph, of their sum and of the joined one
+    pairwise   maximize sum_v a_v tr(U_v' S_v U_v) + weight sum_(v < w) a_v a_w tr(U_v U_v' U_w U_w')
+    centroid   maximize sum_v a_v (tr(U_v' S_v U_v) + weight tr(U_v U_v' U* U*'))
+    sum        maximize tr(U' S U): S of one graph, all views' graphs added with weights a_v
+    joined     maximize tr(U' S U): S of one graph of neighbors by all views side by side
+    stacked    maximize each tr(U' S U): of every view's graph, of their sum and of the joined one
 
 In the first two each U_v in turn is the leading eigenvectors of S_v plus the pulls of the others, a sparse matrix and a
 low rank; then k-means on the rows, scaled to length 1. "stacked" puts all those U side by side, each column times its
@@ -31,11 +31,11 @@ from coview.clustering.affinity import (
     Scaling,
     edges_to,
     leading_vectors,
-    neighbour_graph,
-    neighbours_by_default,
+    neighbor_graph,
+    neighbors_by_default,
     unit_length,
 )
-from coview.clustering.part_means import kmeans_of_parts, nearest_centre
+from coview.clustering.part_means import kmeans_of_parts, nearest_center
 from coview.clustering.spectral_rounds import Rounds
 from coview.validation.parameters import per_view
 from coview.views.arrays import take_rows
@@ -56,13 +56,13 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
         Number of clusters, and of eigenvectors of each view.
     form : {"pairwise", "centroid", "sum", "joined", "stacked"}, default="centroid"
         What the eigenvectors of a view are drawn to: those of each other view, or a common set. With "sum" there is
-        one graph, those of the views added up; with "joined" one graph of neighbours by all views side by side, each
+        one graph, those of the views added up; with "joined" one graph of neighbors by all views side by side, each
         of the same mean length. "stacked" takes the eigenvectors of all these graphs together: the safest where it is
         not known which views matter.
     weight : float, default=0.1
         How strongly; 0 leaves the views alone until k-means.
     n_neighbors : int or None, default=None
-        Neighbours of each object in a graph. None is 10 where distances are Euclidean, and half of the mean size of a
+        Neighbors of each object in a graph. None is 10 where distances are Euclidean, and half of the mean size of a
         cluster by cosines, 40 to 90 but at most a fourth of the objects: of texts fewer make islands of near copies.
     metric : {"auto", "cosine", "standard", "euclidean"} or {view: metric}, default="auto"
         What near means: cosine, Euclidean distance of columns scaled to variance 1, or of the values as they are.
@@ -93,18 +93,18 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
         Leading eigenvalues of the graphs as they are drawn, by view ("sum" and "joined" have one entry, "all";
         "stacked" has those of the graphs by themselves).
     cluster_centers_ : ndarray (n_clusters, columns of the embedding)
-        Centres of k-means.
+        Centers of k-means.
     part_weights_ : ndarray
         Squared length of each part of a row of the embedding.
     form_, weights_ : str, dict
         Form, and weight of each view, as fitted.
     n_neighbors_ : dict
-        Number of neighbours by view.
+        Number of neighbors by view.
     joint_neighbors_ : int
-        Number of neighbours by all views side by side.
+        Number of neighbors by all views side by side.
     scalings_ : dict
         How each view's rows are scaled: metric, mean and deviation.
-    neighbours_ : dict of matrices
+    neighbors_ : dict of matrices
         The training objects of each view that new ones are compared with.
     history_ : dict of lists
         "objective" after each round; entry 0 is that of the views alone. It never falls,
@@ -115,9 +115,9 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
     Notes
     -----
     An object that lacks a view has no edges there, and the others place it. A new object stands at the weighted mean of
-    its nearest training objects in the views that are given, and then goes to the nearest centre; one that was fitted
+    its nearest training objects in the views that are given, and then goes to the nearest center; one that was fitted
     mostly gets its label back, but in a view where several are equal it stands at their mean. Time goes into
-    neighbours, objects^2 x features, in pieces.
+    neighbors, objects^2 x features, in pieces.
 
     References
     ----------
@@ -209,10 +209,10 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
             known[name] = scaling.known(rows[name], views.present[:, v])
         if form == "stacked":
             placed = self._stacked_place(rows, known, weights)
-            return nearest_centre(placed, self.cluster_centers_, len(self.part_weights_))
+            return nearest_center(placed, self.cluster_centers_, len(self.part_weights_))
         joined = form == "joined"
         placed = self._by_all(rows, known) @ self.embedding_ if joined else self._by_each(rows, known, weights)
-        return nearest_centre(unit_length(placed), self.cluster_centers_)
+        return nearest_center(unit_length(placed), self.cluster_centers_)
 
     # -- pieces
 
@@ -233,27 +233,27 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
     def _scale(self, views: Views, weights: np.ndarray) -> None:
         """Rows of each view made comparable; remembers how, and what new objects are compared with."""
         self.scalings_: dict[str, dict[str, Any]] = {}
-        self.neighbours_: dict[str, Any] = {}
-        self.neighbour_rows_: dict[str, np.ndarray] = {}
+        self.neighbors_: dict[str, Any] = {}
+        self.neighbor_rows_: dict[str, np.ndarray] = {}
         self.joint_scales_: dict[str, float] = {}
         for v, (name, matrix) in enumerate(views.items()):
             have = np.flatnonzero(views.present[:, v])
             some = matrix if len(have) == len(views) else take_rows(matrix, have)
             scaling = Scaling.learned(some, self._metric(name))
             self.scalings_[name] = vars(scaling)
-            self.neighbours_[name] = scaling.absent(scaling.rows(matrix), views.present[:, v])
-            self.neighbour_rows_[name] = have
-            self.joint_scales_[name] = _joint_scale(self.neighbours_[name], weights[v])
+            self.neighbors_[name] = scaling.absent(scaling.rows(matrix), views.present[:, v])
+            self.neighbor_rows_[name] = have
+            self.joint_scales_[name] = _joint_scale(self.neighbors_[name], weights[v])
 
     def _cosine(self, names: Iterable[str]) -> bool:
         """Whether near means a large cosine in all of these views."""
         return all(self.scalings_[name]["metric"] == "cosine" for name in names)
 
     def _count(self, names: Iterable[str], n_objects: int) -> int:
-        return self.n_neighbors or neighbours_by_default(self._cosine(names), n_objects, self.n_clusters)
+        return self.n_neighbors or neighbors_by_default(self._cosine(names), n_objects, self.n_clusters)
 
     def _near(self, name: str | None = None) -> dict[str, Any]:
-        """What `neighbour_graph` and `edges_to` have to know of a view, or of all side by side."""
+        """What `neighbor_graph` and `edges_to` have to know of a view, or of all side by side."""
         counts: Any = self.n_neighbors_
         if isinstance(counts, dict):
             count = self.joint_neighbors_ if name is None else counts[name]
@@ -263,19 +263,19 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
 
     def _known(self, name: str, views: Views) -> np.ndarray:
         present = views.present[:, views.names.index(name)]
-        return Scaling(**self.scalings_[name]).known(self.neighbours_[name], present)
+        return Scaling(**self.scalings_[name]).known(self.neighbors_[name], present)
 
     def _graphs(self, views: Views) -> list[Any]:
         return [
-            neighbour_graph(self.neighbours_[name], self._known(name, views), **self._near(name))
+            neighbor_graph(self.neighbors_[name], self._known(name, views), **self._near(name))
             for name in views.names
         ]
 
     def _joined(self, views: Views) -> Any:
         """Affinity of the rows side by side."""
         known = np.any([self._known(name, views) for name in views.names], axis=0)
-        rows = self._side_by_side(self.neighbours_)
-        return neighbour_graph(rows, known & self._says(rows), **self._near())
+        rows = self._side_by_side(self.neighbors_)
+        return neighbor_graph(rows, known & self._says(rows), **self._near())
 
     def _sum(self, graphs: list[Any], weights: np.ndarray) -> Any:
         """Sum of the views' affinities, each of the same mean degree."""
@@ -300,7 +300,7 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
 
     def _by_all(self, rows: dict[str, Any], known: dict[str, np.ndarray]) -> Any:
         """Edges of new objects to fitted ones, by the given views side by side."""
-        among = self._side_by_side({name: self.neighbours_[name] for name in rows})
+        among = self._side_by_side({name: self.neighbors_[name] for name in rows})
         new = self._side_by_side(rows)
         anyone = np.any(list(known.values()), axis=0) & self._says(new)
         near = np.flatnonzero(self._says(among))
@@ -325,8 +325,8 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
         vectors = self.embedding_ if vectors is None else vectors
         placed = np.zeros((next(iter(rows.values())).shape[0], vectors.shape[1]))
         for name, part in rows.items():
-            near = self.neighbour_rows_[name]
-            among = for_sklearn(take_rows(self.neighbours_[name], near))
+            near = self.neighbor_rows_[name]
+            among = for_sklearn(take_rows(self.neighbors_[name], near))
             edges = edges_to(part, known[name], among, **self._near(name))
             placed += weights[name] * (edges @ vectors[near])
         return placed

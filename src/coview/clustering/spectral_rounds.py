@@ -1,4 +1,4 @@
-"""The rounds of co-regularised spectral clustering: eigenvectors of each view's graph, drawn to each other in turn.
+"""The rounds of co-regularized spectral clustering: eigenvectors of each view's graph, drawn to each other in turn.
 
 Each U_v is the leading eigenvectors of S_v plus the pulls of the others, a sparse matrix and a low rank; the formulas
 are in `coreg_spectral.py`.

@@ -1,11 +1,11 @@
 """Rows of length 1 and the sweeps of spherical k-means over them, sparse or dense.
 
     labels    c_i = argmax_k <x_i, mu_k>
-    centres   mu_k = s_k / |s_k|,   s_k = sum of the x_i with label k
+    centers   mu_k = s_k / |s_k|,   s_k = sum of the x_i with label k
     objective sum_i <x_i, mu_c_i> = sum_k |s_k|, which never falls but for rounding
 
 Sums are kept and only what moved is added and taken, and bounds on angles spare the products of rows that cannot move
-(`coview.kernels.spherical`), so that late sweeps cost next to nothing. The first centres are drawn as in k-means++:
+(`coview.kernels.spherical`), so that late sweeps cost next to nothing. The first centers are drawn as in k-means++:
 each with probability 1 - the largest cosine to those already drawn, the best of a few candidates.
 """
 
@@ -21,7 +21,7 @@ from scipy import sparse
 from coview.engines.threads import Team, balanced_chunks
 from coview.kernels import spherical
 
-__all__ = ["Centres", "DenseRows", "SparseRows", "SphereFit", "as_rows", "sphere_sweeps", "spread_rows", "unit_columns"]
+__all__ = ["Centers", "DenseRows", "SparseRows", "SphereFit", "as_rows", "sphere_sweeps", "spread_rows", "unit_columns"]
 
 _SLACK = {"f": 1e-3, "d": 1e-7}  # how far the bounds must be apart: the arc cosine doubles the digits that are lost
 _EMPTY = 1e-12  # length below which a sum has no direction
@@ -65,13 +65,13 @@ class SparseRows:
         np.add.at(out, (some.indices, np.repeat(np.arange(len(rows)), np.diff(some.indptr))), some.data)
         return out
 
-    def assign(self, centres: Centres, turned: np.ndarray, state: _State) -> int:
-        """Put rows to their nearest centre; returns how many changed."""
+    def assign(self, centers: Centers, turned: np.ndarray, state: _State) -> int:
+        """Put rows to their nearest center; returns how many changed."""
         values, indices, indptr = self.parts
         far, farthest = _two_largest(turned)
-        columns, rough, turned = _fixed(centres.exact), _fixed(centres.rough), _fixed(turned)
-        slack = _SLACK[centres.exact.dtype.char]
-        loss = 0.0 if centres.rough is centres.exact else 2.0**-24
+        columns, rough, turned = _fixed(centers.exact), _fixed(centers.rough), _fixed(turned)
+        slack = _SLACK[centers.exact.dtype.char]
+        loss = 0.0 if centers.rough is centers.exact else 2.0**-24
 
         def work(i: int, j: int) -> int:
             return spherical.assign_rows(
@@ -102,17 +102,17 @@ class DenseRows:
         """Some rows as columns (features x rows)."""
         return np.ascontiguousarray(self.matrix[rows].T)
 
-    def assign(self, centres: Centres, turned: np.ndarray, state: _State) -> int:
-        """Put rows to their nearest centre; returns how many changed."""
+    def assign(self, centers: Centers, turned: np.ndarray, state: _State) -> int:
+        """Put rows to their nearest center; returns how many changed."""
         known = state.labels >= 0
         own = np.maximum(state.labels, 0)
         far, farthest = _two_largest(turned)
         state.own += np.where(known, turned[own], 0)
         state.others -= np.where(known, np.where(turned[own] == far, farthest, far), 0)
-        rows = np.flatnonzero(~(known & (state.own + _SLACK[centres.exact.dtype.char] < state.others)))
+        rows = np.flatnonzero(~(known & (state.own + _SLACK[centers.exact.dtype.char] < state.others)))
         if not rows.size:
             return 0
-        scores = (self.matrix if len(rows) == len(self.matrix) else self.matrix[rows]) @ centres.exact
+        scores = (self.matrix if len(rows) == len(self.matrix) else self.matrix[rows]) @ centers.exact
         labels = scores.argmax(axis=1)
         best = np.take_along_axis(scores, labels[:, None], axis=1)[:, 0].astype(np.float64)
         np.put_along_axis(scores, labels[:, None], -2.0, axis=1)
@@ -131,7 +131,7 @@ class DenseRows:
             sums += (sparse.csr_array(onto, shape=(sums.shape[1], len(rows))) @ some).T
 
 
-class Centres:
+class Centers:
     """Columns of length 1 (features x clusters), in the type of the rows and in the one that products start with."""
 
     def __init__(self, columns: np.ndarray, rough: np.dtype[Any], team: Team) -> None:
@@ -158,7 +158,7 @@ class Centres:
 @dataclass
 class _State:
     labels: np.ndarray
-    own: np.ndarray  # upper bound of the angle to the own centre
+    own: np.ndarray  # upper bound of the angle to the own center
     others: np.ndarray  # lower bound of the angle to any other
 
 
@@ -198,14 +198,14 @@ def spread_rows(rows: Any, n_clusters: int, rng: np.random.Generator) -> np.ndar
     return np.array(chosen)
 
 
-def sphere_sweeps(rows: Any, centres: np.ndarray, max_iter: int, tol: float) -> SphereFit:
+def sphere_sweeps(rows: Any, centers: np.ndarray, max_iter: int, tol: float) -> SphereFit:
     """Sweep until no label changes or the objective hardly does; `tol` = 0 makes exactly `max_iter` sweeps.
 
     Parameters
     ----------
     rows : SparseRows or DenseRows
         The objects.
-    centres : ndarray (n_features, n_clusters)
+    centers : ndarray (n_features, n_clusters)
         Where to start, columns of length 1, in the type of the rows.
     max_iter, tol : int, float
         When to stop.
@@ -218,10 +218,10 @@ def sphere_sweeps(rows: Any, centres: np.ndarray, max_iter: int, tol: float) -> 
     >>> fit.labels.tolist(), np.round(fit.objective, 3).tolist()
     ([0, 0, 1], [2.8, 2.897])
     """
-    n, n_clusters = rows.matrix.shape[0], centres.shape[1]
+    n, n_clusters = rows.matrix.shape[0], centers.shape[1]
     state = _State(np.full(n, -1, dtype=np.int64), np.zeros(n), np.full(n, np.pi))
-    sums, labels = np.zeros(centres.shape), np.full(n, -1, dtype=np.int64)
-    columns = Centres(centres, rows.rough, rows.team)
+    sums, labels = np.zeros(centers.shape), np.full(n, -1, dtype=np.int64)
+    columns = Centers(centers, rows.rough, rows.team)
     rows.assign(columns, np.zeros(n_clusters), state)
     objective: list[float] = []
     for _ in range(max_iter):
@@ -230,7 +230,7 @@ def sphere_sweeps(rows: Any, centres: np.ndarray, max_iter: int, tol: float) -> 
             rows.move(moved, labels[moved], state.labels[moved], sums)
             labels = state.labels.copy()
         if not objective:
-            objective.append(float(np.vdot(sums, centres)))
+            objective.append(float(np.vdot(sums, centers)))
         _fill_empty(rows, state, labels, sums)
         lengths, turned = columns.turn(sums)
         objective.append(float(lengths.sum()))

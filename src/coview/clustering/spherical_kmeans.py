@@ -112,12 +112,12 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         seed = base_seed(self.random_state)
         best: SphereFit | None = None
         for restart in range(self.n_init if isinstance(self.init, str) else 1):
-            centres = self._start(rows, views, np.random.default_rng([seed, restart]))
-            found = sphere_sweeps(rows, centres, self.max_iter, float(self.tol))
+            centers = self._start(rows, views, np.random.default_rng([seed, restart]))
+            found = sphere_sweeps(rows, centers, self.max_iter, float(self.tol))
             if best is None or found.objective[-1] > best.objective[-1]:
                 best = found
         assert best is not None
-        self._remember(best.sums, centres.dtype)
+        self._remember(best.sums, centers.dtype)
         self.labels_ = best.labels
         self.history_ = {"objective": best.objective}
         self.n_iter_ = best.n_iter
@@ -135,16 +135,16 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             )
         rows = as_rows(unit_side_by_side(views), Team(thread_count(self.n_jobs)))
         if fresh:
-            centres = self._start(rows, views, np.random.default_rng(base_seed(self.random_state)))
-            sums = np.zeros(centres.shape)
+            centers = self._start(rows, views, np.random.default_rng(base_seed(self.random_state)))
+            sums = np.zeros(centers.shape)
         else:
-            centres = _beside(self.centroids_).T.astype(rows.matrix.dtype)
+            centers = _beside(self.centroids_).T.astype(rows.matrix.dtype)
             sums = _beside(self.centroid_sums_).T.astype(np.float64)
-        labels = rows.cosines(np.ascontiguousarray(centres)).argmax(axis=1)
+        labels = rows.cosines(np.ascontiguousarray(centers)).argmax(axis=1)
         everyone = np.arange(len(views))
         sums = np.ascontiguousarray(sums)
         rows.move(everyone, np.full(len(views), -1), labels, sums)
-        self._remember(sums, centres.dtype, centres)
+        self._remember(sums, centers.dtype, centers)
         self.labels_ = labels
         self.n_iter_ = getattr(self, "n_iter_", 0) + 1
         return self
@@ -211,8 +211,8 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         return unit_columns(columns, columns)
 
     def _remember(self, sums: np.ndarray, dtype: Any, before: np.ndarray | None = None) -> None:
-        centres = unit_columns(sums, np.zeros(sums.shape, dtype=dtype) if before is None else before)
-        self.centroids_ = self._by_view(centres)
+        centers = unit_columns(sums, np.zeros(sums.shape, dtype=dtype) if before is None else before)
+        self.centroids_ = self._by_view(centers)
         self.centroid_sums_ = self._by_view(sums)
 
     def _by_view(self, columns: np.ndarray) -> dict[str, np.ndarray]:

@@ -23,7 +23,7 @@ _SHORT = "Acer Campestre"  # its 15 textures are those of the second to the sixt
 
 _DESCR = """One-hundred plant species leaves (UCI): {n} leaves of {k} species, in three views of 64 numbers.
 
-  shape      distance of the contour from the centre, all around
+  shape      distance of the contour from the center, all around
   texture    histogram of the texture
   margin     histogram of the margin
 

@@ -79,7 +79,7 @@ doctests. The view "code" counts the parts of the names in the code, without the
 dropped; a label keeps at most {per_label} objects, chosen by a hash of the name. Features are in at least {min_df}
 objects and in at most {max_df:.0%} of them.
 
-The target is the subpackage. Split by `groups` (the source file): random splits put neighbours of one file on both
+The target is the subpackage. Split by `groups` (the source file): random splits put neighbors of one file on both
 sides and flatter every method.
 """
 

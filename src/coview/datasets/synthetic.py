@@ -162,7 +162,7 @@ def make_blobs_views(
     std : float or per view, default=1.0
         Standard deviation of the blobs.
     center_box : pair of floats, default=(-10.0, 10.0)
-        Range from which each coordinate of a centre is drawn.
+        Range from which each coordinate of a center is drawn.
     agreement, missing : as in `make_topic_views`
         Share of the objects with one cluster in all views; share of the objects that lack a view (zeros there).
     dtype : numpy type, default=float64

@@ -45,7 +45,7 @@ is given: a histogram of {n_bins} visual words (SIFT descriptors); image="counts
 again exactly from the shares. The images themselves are not part of the corpus.
 
 `split` is the published one, by sections. Articles have several sections: {n_shared} of the {n_test} test sections are
-of an article that has training sections too (`groups` names the article), so a test text often has a near neighbour
+of an article that has training sections too (`groups` names the article), so a test text often has a near neighbor
 among the training texts.
 
 Reference: Rasiwasia et al., A new approach to cross-modal multimedia retrieval, ACM Multimedia 2010.

@@ -23,7 +23,7 @@ RANK_PER_COMPONENT, LEAST_RANK = 3, 100  # directions of each view that are kept
 
 
 class MultiViewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewEstimator):
-    """A common space of several views by regularised canonical correlation analysis.
+    """A common space of several views by regularized canonical correlation analysis.
 
     Parameters
     ----------

@@ -1,12 +1,12 @@
-"""The common space of regularised canonical correlation analysis: any number of views, sparse ones included.
+"""The common space of regularized canonical correlation analysis: any number of views, sparse ones included.
 
 Weights w_v of the features of each view make the views agree, pair by pair:
 
-    maximise  sum_(v != u) w_v' C_vu w_u      subject to  sum_v w_v' (C_vv + r_v I) w_v = 1      C = covariances
+    maximize  sum_(v != u) w_v' C_vu w_u      subject to  sum_v w_v' (C_vv + r_v I) w_v = 1      C = covariances
 
-For two views this is regularised CCA, and the eigenvalues are the canonical correlations. Each view is given by a
+For two views this is regularized CCA, and the eigenvalues are the canonical correlations. Each view is given by a
 randomised truncated SVD, X_v ~ U_v S_v V_v', so that w_v = V_v (S_v^2 + r_v)^-1/2 a_v, where a are eigenvectors of a
-small matrix with blocks T_v U_v' U_u T_u, T = S / sqrt(S^2 + r). Centring is part of the operator: a sparse matrix
+small matrix with blocks T_v U_v' U_u T_u, T = S / sqrt(S^2 + r). Centering is part of the operator: a sparse matrix
 stays sparse. The covariance of two views is taken over the objects that have both.
 """
 
@@ -22,7 +22,7 @@ from scipy.sparse.linalg import LinearOperator
 from coview.exceptions import ViewsError
 from coview.views.views import Matrix, Views
 
-__all__ = ["CommonSpace", "centred", "common_space", "total_variance", "truncated_svd"]
+__all__ = ["CommonSpace", "centered", "common_space", "total_variance", "truncated_svd"]
 
 OVERSAMPLE = 10  # columns of the random sketch beyond the rank asked for
 
@@ -96,7 +96,7 @@ def common_space(
         raise ViewsError("X has 1 sample, but correlations need at least 2 objects.")
     parts, means = [], {}
     for v, name in enumerate(views.names):
-        operator, means[name] = centred(views[name], views.present[:, v])
+        operator, means[name] = centered(views[name], views.present[:, v])
         # one seed for all views: their order changes nothing
         parts.append(truncated_svd(operator, rank, power_iter, np.random.default_rng(seed)))
     if not any(len(values) for _, values, _ in parts):
@@ -117,13 +117,13 @@ def common_space(
     return CommonSpace(weights, offsets, correlations)
 
 
-def centred(matrix: Matrix, present: np.ndarray) -> tuple[LinearOperator, np.ndarray]:
+def centered(matrix: Matrix, present: np.ndarray) -> tuple[LinearOperator, np.ndarray]:
     """Return a view less its mean as an operator that never builds it, and the mean; absent rows stay zero.
 
     Examples
     --------
     >>> import numpy as np
-    >>> operator, mean = centred(np.array([[1.0, 2.0], [3.0, 2.0]]), np.ones(2, dtype=bool))
+    >>> operator, mean = centered(np.array([[1.0, 2.0], [3.0, 2.0]]), np.ones(2, dtype=bool))
     >>> operator @ np.eye(2), mean
     (array([[-1.,  0.],
            [ 1.,  0.]]), array([2., 2.]))
@@ -170,7 +170,7 @@ def truncated_svd(
     --------
     >>> import numpy as np
     >>> matrix = np.diag([3.0, 2.0, 1.0])
-    >>> operator, _ = centred(matrix - matrix.mean(axis=0), np.ones(3, dtype=bool))
+    >>> operator, _ = centered(matrix - matrix.mean(axis=0), np.ones(3, dtype=bool))
     >>> values = truncated_svd(operator, 2, 4, np.random.default_rng(0))[1]
     >>> np.allclose(values, np.linalg.svd(matrix - matrix.mean(axis=0))[1][:2])
     True

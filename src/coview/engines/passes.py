@@ -24,7 +24,7 @@ _PIECES = 32
 def blockwise(method: Callable[..., Any]) -> Callable[..., Any]:
     """Let a method that answers row by row take lazy views: dask's give a lazy dask array, others an array.
 
-    Some rows are in memory at a time. The model's `_travelling()` is what goes to the workers.
+    Some rows are in memory at a time. The model's `_traveling()` is what goes to the workers.
     """
 
     @wraps(method)
@@ -33,7 +33,7 @@ def blockwise(method: Callable[..., Any]) -> Callable[..., Any]:
         if not isinstance(views, LazyViews):
             return method(self, X, *args, **kwargs)
         check_is_fitted(self)
-        call = partial(_answer, self._travelling() if views.is_dask else self, method.__name__, args, kwargs)
+        call = partial(_answer, self._traveling() if views.is_dask else self, method.__name__, args, kwargs)
         if not views.is_dask:
             return np.concatenate(over_rows(views, call))
         import dask

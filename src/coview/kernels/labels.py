@@ -1,6 +1,6 @@
 """Best label sets, one object at a time: arrays in, arrays out.
 
-For scores s (views x labels) and weights a1, a2, a3, every kernel maximises
+For scores s (views x labels) and weights a1, a2, a3, every kernel maximizes
 
     a1 sum y s  -  a2 sum_{v<w} sum_i |y_vi - y_wi|  -  a3 (what the labels of a view break)
 
@@ -30,7 +30,7 @@ def _ones(p):
 
 @njit(nogil=True, cache=True)
 def two_views(scores, a1, a2, a3, labels, objective, solved, start, stop):
-    """Two views: the best common label, unless the views' own favourites win by more than 2 a2.
+    """Two views: the best common label, unless the views' own favorites win by more than 2 a2.
 
     Right where a second label or none never pays: a3 >= a1 max s + a2 and a3 >= a2 - a1 max_i s_i of each view.
     """

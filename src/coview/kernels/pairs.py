@@ -1,4 +1,4 @@
-"""The pairwise regulariser over sampled pairs: similarities, value and gradient, in pairs x topics.
+"""The pairwise regularizer over sampled pairs: similarities, value and gradient, in pairs x topics.
 
 A block has n objects; `partners` (n x most pairs of a row) holds, for each object, those it is paired with, each pair
 once, with -1 in empty places. For a view with mixtures P (n x K), its pairs and another view w:

@@ -184,7 +184,7 @@ def learn_classes(
 
 @njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
 def _round(state, groups, base, heft, cost, options):
-    """Steps of one labelled row; return its loss and tau, or NaN where nothing moves. Adapts the shares.
+    """Steps of one labeled row; return its loss and tau, or NaN where nothing moves. Adapts the shares.
 
     `base` and `heft` are the margin and the n of the intercept, `cost` is C, and options =
     (loss, update, gate, average, n_b or 0, agreement, rate, mix); see `LOSSES` and `UPDATES`.

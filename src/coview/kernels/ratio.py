@@ -26,21 +26,21 @@ _MATH = {"reassoc", "contract", "nsz", "arcp"}
 _LINE = 64  # bytes that one hint brings
 
 _TABLE = 128
-_CENTRE = 1.0 + (np.arange(_TABLE) + 0.5) / _TABLE
-_INVERSE = 1.0 / _CENTRE
-_LOG_CENTRE = -np.log(_INVERSE)
+_CENTER = 1.0 + (np.arange(_TABLE) + 0.5) / _TABLE
+_INVERSE = 1.0 / _CENTER
+_LOG_CENTER = -np.log(_INVERSE)
 _LOG2 = math.log(2.0)
 
 
 @njit(inline="always", fastmath=_MATH)
 def fast_log(x):
-    """Logarithm of a positive normal number to 2e-13: table of 128 centres and a polynomial, no division."""
+    """Logarithm of a positive normal number to 2e-13: table of 128 centers and a polynomial, no division."""
     bits = np.float64(x).view(np.int64)
     cell = (bits >> 45) & 127
     mantissa = np.int64((bits & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000).view(np.float64)
     r = mantissa * _INVERSE[cell] - 1.0
     series = r * (1.0 + r * (-0.5 + r * (1.0 / 3.0 + r * (-0.25 + r * 0.2))))
-    return ((bits >> 52) - 1023) * _LOG2 + _LOG_CENTRE[cell] + series
+    return ((bits >> 52) - 1023) * _LOG2 + _LOG_CENTER[cell] + series
 
 
 @njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")

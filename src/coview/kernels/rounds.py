@@ -1,7 +1,7 @@
 """One passive-aggressive round over several views, solved exactly.
 
 A round has a margin m_v and a squared norm n_v per view, shares q_v of the views in the vote (they sum to one), and
-the margin m_0 of the intercept. It minimises over the new weights
+the margin m_0 of the intercept. It minimizes over the new weights
 
     sum_v |w_v - w_v'|^2 / 2 + (b - b')^2 / 2 + agreement * sum_{v<w} |z_v - z_w| + C * hinge(1 - z_0 - sum_v q_v z_v)
 

@@ -2,7 +2,7 @@
 
 For each object, with q the view's expected counts and g_j, lambda_j the columns and weights of its partners:
 
-    maximise  sum_k q_k log h_k - sum_j lambda_j D(h, g_j)     over h >= 0, sum_k h_k = 1
+    maximize  sum_k q_k log h_k - sum_j lambda_j D(h, g_j)     over h >= 0, sum_k h_k = 1
 
 With Lambda = sum lambda_j, g the weighted arithmetic and g~ the weighted geometric mean of the partners, p = q / Lambda
 and a multiplier (s, eta) found by Newton's or Halley's method so that the h_k sum to one:
@@ -324,7 +324,7 @@ def _write(h, scale, table, at, floor, i):
 def _largest(h):
     """Place of the largest entry; none is below zero, and the bits of such numbers are in their order."""
     top = np.int64(0)
-    for k in range(len(h)):  # integers: a maximum of floats would not be vectorised
+    for k in range(len(h)):  # integers: a maximum of floats would not be vectorized
         bits = np.float64(h[k]).view(np.int64)
         top = bits if bits > top else top
     for k in range(len(h)):

@@ -1,4 +1,4 @@
-"""The L1 problem of one object, exactly: maximise sum_k q_k log h_k - sum_j lambda_j |h - g_j|_1 on the simplex.
+"""The L1 problem of one object, exactly: maximize sum_k q_k log h_k - sum_j lambda_j |h - g_j|_1 on the simplex.
 
 For one entry let the partners' values be sorted, G_1 <= ... <= G_r, and let A_i be the weight of the partners above
 G_i (A_r = 0, A_0 = Lambda). With the multiplier written as x = eta + Lambda, the stationary point is
@@ -90,7 +90,7 @@ def _sides(q, g, e, twice):
         over, under = x > y * top, x < y * e
         above += x if over else 0.0
         below += x if under else 0.0
-        y = 0.0 if over else y  # two plain choices are vectorised, one by `over or under` is not
+        y = 0.0 if over else y  # two plain choices are vectorized, one by `over or under` is not
         rest += 0.0 if under else y
     return above, rest, below
 

@@ -1,4 +1,4 @@
-"""The L2 problem of one object: maximise sum_k q_k log h_k - Lambda |h - g|^2 / 2 on the simplex.
+"""The L2 problem of one object: maximize sum_k q_k log h_k - Lambda |h - g|^2 / 2 on the simplex.
 
 With p = q / Lambda, t = g - eta and r = sqrt(t^2 + 4 p), each entry is
 
@@ -88,7 +88,7 @@ def _sums(p, g, eta, inverse, h):
         total += value
         slope += value * y
         curve += p[k] * y * (y * y)
-        steep += (y * y) * (y * y)  # a maximum would not be vectorised
+        steep += (y * y) * (y * y)  # a maximum would not be vectorized
     return total, slope, 2.0 * curve, steep
 
 

@@ -1,12 +1,12 @@
-"""Spherical k-means on compressed rows: the nearest centre by angle, what moves between centres, and how they turn.
+"""Spherical k-means on compressed rows: the nearest center by angle, what moves between centers, and how they turn.
 
-Angles on the sphere are a metric. With a_i an upper bound of row i's angle to its own centre, b_i a lower bound of its
-angle to every other one, and t_k how far centre k has turned, one update of the centres gives
+Angles on the sphere are a metric. With a_i an upper bound of row i's angle to its own center, b_i a lower bound of its
+angle to every other one, and t_k how far center k has turned, one update of the centers gives
 
     a_i <- a_i + t_own(i)         b_i <- b_i - max_(k != own(i)) t_k
 
 and a row with a_i < b_i stays where it is without one product being taken. Where products are taken, memory is what is
-waited for: they are taken with centres in single precision first. A sum of n products of a row and a centre of length
+waited for: they are taken with centers in single precision first. A sum of n products of a row and a center of length
 1 is then wrong by at most e = (n + 3) 2^-24, in whatever order it is added. So a row whose two best cosines are more
 than 2 e apart is where it belongs, and only the others are computed again in double precision.
 """
@@ -23,16 +23,16 @@ from coview.kernels.prefetch import prefetch_row
 __all__ = ["assign_rows", "column_squares", "move_rows", "project_rows", "turn_columns"]
 
 _MATH = {"reassoc", "contract", "nsz", "arcp"}
-_AHEAD = 16  # non-zeros between asking for a row of centres and reading it
+_AHEAD = 16  # non-zeros between asking for a row of centers and reading it
 _LINE = 64  # bytes
 
 
 @njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
-def _row_scores(indices, values, centres, first, last, end, scores):
-    """Write the products of the row in first..last with all columns of centres; non-zeros up to `end` may follow."""
-    K = centres.shape[1]
+def _row_scores(indices, values, centers, first, last, end, scores):
+    """Write the products of the row in first..last with all columns of centers; non-zeros up to `end` may follow."""
+    K = centers.shape[1]
     kind = scores.dtype.type
-    step = _LINE // centres.itemsize
+    step = _LINE // centers.itemsize
     for k in range(K):
         scores[k] = 0
     j = first
@@ -41,8 +41,8 @@ def _row_scores(indices, values, centres, first, last, end, scores):
             for ahead in range(j + _AHEAD, j + _AHEAD + 4):
                 c = np.int64(indices[ahead])
                 for k in range(0, K, step):
-                    prefetch_row(centres, c, k)  # type: ignore[call-arg]
-                prefetch_row(centres, c, K - 1)  # type: ignore[call-arg]
+                    prefetch_row(centers, c, k)  # type: ignore[call-arg]
+                prefetch_row(centers, c, K - 1)  # type: ignore[call-arg]
         c0 = np.int64(indices[j])
         c1 = np.int64(indices[j + 1])
         c2 = np.int64(indices[j + 2])
@@ -52,13 +52,13 @@ def _row_scores(indices, values, centres, first, last, end, scores):
         x2 = kind(values[j + 2])
         x3 = kind(values[j + 3])
         for k in range(K):
-            scores[k] += x0 * centres[c0, k] + x1 * centres[c1, k] + x2 * centres[c2, k] + x3 * centres[c3, k]
+            scores[k] += x0 * centers[c0, k] + x1 * centers[c1, k] + x2 * centers[c2, k] + x3 * centers[c3, k]
         j += 4
     while j < last:
         c0 = np.int64(indices[j])
         x0 = kind(values[j])
         for k in range(K):
-            scores[k] += x0 * centres[c0, k]
+            scores[k] += x0 * centers[c0, k]
         j += 1
 
 
@@ -78,17 +78,17 @@ def _two_best(scores):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def assign_rows(
-    indptr, indices, values, centres, rough, turned, far, farthest, slack, loss, labels, own, others, start, stop
+    indptr, indices, values, centers, rough, turned, far, farthest, slack, loss, labels, own, others, start, stop
 ):
-    """Put rows start..stop to their nearest centre (columns of `centres`); the first of equal ones wins.
+    """Put rows start..stop to their nearest center (columns of `centers`); the first of equal ones wins.
 
-    `rough` are the centres in single precision and `loss` what one product with them may lose, 0 where they are all
-    there is. `turned` says how far each centre has turned, `far` and `farthest` are the two largest of these. Labels
+    `rough` are the centers in single precision and `loss` what one product with them may lose, 0 where they are all
+    there is. `turned` says how far each center has turned, `far` and `farthest` are the two largest of these. Labels
     below 0 are unknown. Writes labels and the bounds; returns the number of rows that changed their label.
     """
-    K = centres.shape[1]
+    K = centers.shape[1]
     quick = np.empty(K, dtype=rough.dtype)
-    exact = np.empty(K, dtype=centres.dtype)
+    exact = np.empty(K, dtype=centers.dtype)
     end = np.int64(indptr[stop])
     changed = 0
     for i in range(start, stop):
@@ -105,7 +105,7 @@ def assign_rows(
         best, highest, second = _two_best(quick)
         if loss > 0 and highest - second <= 2 * error:
             error = 0.0
-            _row_scores(indices, values, centres, first, last, end, exact)
+            _row_scores(indices, values, centers, first, last, end, exact)
             best, highest, second = _two_best(exact)
         labels[i] = best
         own[i] = math.acos(min(1.0, max(-1.0, highest - error)))
@@ -124,7 +124,7 @@ def project_rows(indptr, indices, values, columns, out, start, stop):
 
 @njit(nogil=True, cache=True)
 def move_rows(indptr, indices, values, rows, before, after, sums):
-    """Take rows from the columns `before` of `sums` (features x centres) and add them to the columns `after`.
+    """Take rows from the columns `before` of `sums` (features x centers) and add them to the columns `after`.
 
     A column below 0 is none. Sums are double, so that what is added and taken again leaves next to nothing.
     """
@@ -153,19 +153,19 @@ def column_squares(sums, start, stop):
 
 
 @njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
-def turn_columns(sums, scale, centres, rough, start, stop):
-    """Set centres and rough to sums * scale for the features start..stop; a column whose scale is 0 stays.
+def turn_columns(sums, scale, centers, rough, start, stop):
+    """Set centers and rough to sums * scale for the features start..stop; a column whose scale is 0 stays.
 
     Returns the sum of squares of what has changed in each column.
     """
     K = sums.shape[1]
-    kind = centres.dtype.type
+    kind = centers.dtype.type
     out = np.zeros(K)
     for c in range(start, stop):
         for k in range(K):
-            now = kind(sums[c, k] * scale[k]) if scale[k] > 0 else centres[c, k]
-            gap = np.float64(now) - np.float64(centres[c, k])
+            now = kind(sums[c, k] * scale[k]) if scale[k] > 0 else centers[c, k]
+            gap = np.float64(now) - np.float64(centers[c, k])
             out[k] += gap * gap
-            centres[c, k] = now
+            centers[c, k] = now
             rough[c, k] = now
     return out

@@ -30,7 +30,7 @@ def as_labels(name: str, labels: Any) -> np.ndarray:
     elif array.dtype == object:
         gaps = sum(is_gap(label) for label in array)
     if gaps:
-        raise ValueError(f"{name} has {gaps} unlabelled objects (None or NaN). Score the labelled objects only.")
+        raise ValueError(f"{name} has {gaps} unlabeled objects (None or NaN). Score the labeled objects only.")
     return array
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from coview.base import base_seed, check_count, check_option
-from coview.classification.wrapper import unlabelled_as_minus_one
+from coview.classification.wrapper import unlabeled_as_minus_one
 from coview.exceptions import InterruptedFitWarning, ViewsError
 from coview.model_selection.methods import Candidate, candidates, chosen
 from coview.model_selection.progress import JobLines
@@ -44,7 +44,7 @@ def compare(
 ) -> Comparison:
     """Try every applicable method and every baseline on your own data, and return a table.
 
-    With all objects labelled, methods are cross-validated. With some of them labelled, all objects are given, a part of
+    With all objects labeled, methods are cross-validated. With some of them labeled, all objects are given, a part of
     the known labels is hidden, and the methods are asked for it. With ``task="clustering"`` the clusters are found
     without y and held against it. Without y there are only internal indices, which say less.
 
@@ -130,7 +130,7 @@ def compare(
     about = {
         "objects": len(views),
         "views": views.n_features,
-        "labelled": None if plan.known is None else int(plan.known.sum()),
+        "labeled": None if plan.known is None else int(plan.known.sum()),
         "classes" if classify else "clusters": n_groups,
         "splits": plan.n_parts,
         "label_share": label_share,
@@ -181,7 +181,7 @@ def _task(
     check_option("task", task, (None, "classification", "few_labels", "clustering"))
     if y is None:
         if task in ("classification", "few_labels"):
-            raise ValueError(f"task={task!r} needs y, one label per object, with -1, None or NaN for the unlabelled.")
+            raise ValueError(f"task={task!r} needs y, one label per object, with -1, None or NaN for the unlabeled.")
         if n_clusters is None:
             raise ValueError(
                 "Without labels, compare must know the number of clusters: n_clusters=7, or --clusters 7. "
@@ -208,12 +208,12 @@ def _task(
         splits = [(rows_known[a], rows_known[b]) for a, b in folds(codes[rows_known], cv, here, seed)]
     else:
         splits = few_label_splits(codes, cv, groups, share, seed)
-    hidden = unlabelled_as_minus_one(codes, classes)
+    hidden = unlabeled_as_minus_one(codes, classes)
     return Task(kind, classes[codes], known, hidden, splits, check_scoring(scoring, False), seed), len(classes)
 
 
 def _identified(views: Views, links: Any) -> Views:
-    """Views whose links are named by the objects' ids, so that parts of the objects know their neighbours."""
+    """Views whose links are named by the objects' ids, so that parts of the objects know their neighbors."""
     name = links if isinstance(links, str) else links.get("links") if isinstance(links, dict) else None
     if name not in views or (views.ids is not None and name in views.feature_names):
         return views

@@ -67,7 +67,7 @@ def candidates(classify: bool, views: Views, n_clusters: int, links: Any = None)
     ['words LogisticRegression', 'tags LogisticRegression']
     """
     counts = len(counted_views(views)) == len(views.names)
-    methods = list(_catalogued(classify, n_clusters))
+    methods = list(_catalogd(classify, n_clusters))
     found = methods + list(_baselines(classify, views, n_clusters, counts))
     if links is not None:
         found += list(_with_links(methods, classify, n_clusters, counts, _link_settings(links, views)))
@@ -145,7 +145,7 @@ def only_views(X: Any, names: tuple[str, ...]) -> Views:
 # -- the catalog
 
 
-def _catalogued(classify: bool, n_clusters: int) -> Iterator[Candidate]:
+def _catalogd(classify: bool, n_clusters: int) -> Iterator[Candidate]:
     kind = "classifier" if classify else "clusterer"
     for name, entry in ESTIMATORS.items():
         if entry.kind == kind:
@@ -162,7 +162,7 @@ def _catalogued(classify: bool, n_clusters: int) -> Iterator[Candidate]:
                 continue
             size = max(20, 2 * n_clusters) if classify else n_clusters
             model.set_params(**{"n_components" if "n_components" in params else "n_clusters": size})
-            # ConcatenatedViews takes one matrix too, and leaves unlabelled objects out
+            # ConcatenatedViews takes one matrix too, and leaves unlabeled objects out
             head = ConcatenatedViews(_logistic()) if classify else _kmeans(n_clusters)
             ending = "LogisticRegression" if classify else "KMeans"
             yield Candidate(f"{name} + {ending}", make_pipeline(model, head), "method")

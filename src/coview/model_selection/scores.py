@@ -5,7 +5,7 @@
                 objects, place the other half; the adjusted Rand index of that with the clusters, of each pair of views
                 the lesser one, and of these the mean
 
-These two and the silhouettes are internal: they know no classes, and each favours what it measures.
+These two and the silhouettes are internal: they know no classes, and each favors what it measures.
 """
 
 from __future__ import annotations

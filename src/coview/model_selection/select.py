@@ -61,7 +61,7 @@ def select_clusters(
     random_state: Any = 0,
     verbose: int = 1,
 ) -> ClusterChoice:
-    """Choose the number of clusters, and the weight of a co-regularised model, without labels.
+    """Choose the number of clusters, and the weight of a co-regularized model, without labels.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def select_clusters(
 
     Likelihood grows with every topic that describes objects better, also within a cluster, so that it may ask for more
     clusters than a person would. Stability asks only what is found again, and that is easiest for a few large
-    clusters: of ten handwritten digits k-means may take 4, where graphs of neighbours find 10. Information counts every
+    clusters: of ten handwritten digits k-means may take 4, where graphs of neighbors find 10. Information counts every
     split that is found again, and that is easy where features are few: of three kinds of iris it may take 8. Where you
     expect many clusters, look at both.
 

@@ -22,7 +22,7 @@ Split = tuple[np.ndarray, np.ndarray]
 
 
 def folds(codes: np.ndarray, cv: Any, groups: Any, seed: int) -> list[Split]:
-    """Return (training rows, test rows) of labelled objects.
+    """Return (training rows, test rows) of labeled objects.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def folds(codes: np.ndarray, cv: Any, groups: Any, seed: int) -> list[Split]:
         most = int(np.bincount(codes).max()) if groups is None else len(np.unique(groups))
         what = "objects of the largest class" if groups is None else "groups"
         if most < 2:
-            need = "some class needs 2 labelled objects" if groups is None else "2 groups are needed"
+            need = "some class needs 2 labeled objects" if groups is None else "2 groups are needed"
             raise ValueError(f"There is nothing to hold out: {need}, got {most}. Give more.")
         if not 2 <= cv <= most:
             raise ValueError(f"cv must be a number of folds from 2 to {most} (the {what}), or a splitter, got {cv}.")
@@ -53,7 +53,7 @@ def folds(codes: np.ndarray, cv: Any, groups: Any, seed: int) -> list[Split]:
 
 
 def few_label_splits(codes: np.ndarray, cv: Any, groups: Any, share: float | None, seed: int) -> list[Split]:
-    """Return (rows that keep their label, rows to be asked for); all others are unlabelled.
+    """Return (rows that keep their label, rows to be asked for); all others are unlabeled.
 
     A fifth of the known labels of every class is hidden, `cv` times at random; with groups or a splitter, those of its
     test folds. With `share`, only that share of the labels of each class is kept, one at least, and all others are

@@ -121,7 +121,7 @@ class Comparison:
         return as_frame(self.rows)
 
     def plot(self, metric: str | None = None, axis: Any = None) -> Any:
-        """Draw one bar per method with its standard deviation; baselines are grey.
+        """Draw one bar per method with its standard deviation; baselines are gray.
 
         Parameters
         ----------

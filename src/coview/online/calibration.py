@@ -37,10 +37,10 @@ def update_calibration(known: dict[str, float], scores: np.ndarray, codes: np.nd
     >>> after["slope"] > 1.0
     True
     """
-    labelled = codes >= 0
-    if not labelled.any():
+    labeled = codes >= 0
+    if not labeled.any():
         return known
-    logits, codes = _logits(scores[labelled]), codes[labelled]
+    logits, codes = _logits(scores[labeled]), codes[labeled]
     own = logits[np.arange(len(codes)), codes]
     precision = known["precision"] * 0.5 ** (len(codes) / _HALF_LIFE)
     slope, curvature = known["slope"], 0.0

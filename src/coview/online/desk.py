@@ -15,7 +15,7 @@ from coview.kernels import passive_aggressive as kernels
 from coview.kernels.memory import addresses
 from coview.kernels.rounds import ROWS
 from coview.online.weights import Memory
-from coview.validation.labels import UNLABELLED
+from coview.validation.labels import UNLABELED
 
 __all__ = ["Desk"]
 
@@ -75,7 +75,7 @@ class Desk:
 
     def score(self, rows: Sequence[tuple[np.ndarray, np.ndarray] | None]) -> np.ndarray:
         """Return the scores of one object by the weights as they are (until the next call)."""
-        self.code[0] = UNLABELLED
+        self.code[0] = UNLABELED
         return self._round(rows)
 
     def _round(self, rows: Sequence[tuple[np.ndarray, np.ndarray] | None]) -> np.ndarray:

@@ -2,7 +2,7 @@
 
     column = |h| mod width,  sign = sign of h,  h = MurmurHash3 of the name (32 bits)
 
-A feature whose value is text, ``{"colour": "red"}``, counts as the feature ``colour=red`` with value 1. The columns are
+A feature whose value is text, ``{"color": "red"}``, counts as the feature ``color=red`` with value 1. The columns are
 those of scikit-learn's FeatureHasher.
 """
 
@@ -51,7 +51,7 @@ def hash_row(features: Mapping[str, Any] | Iterable[str] | str, width: int = WID
 
     Examples
     --------
-    >>> columns, values = hash_row({"price": 2.0, "colour": "red"}, 1024)
+    >>> columns, values = hash_row({"price": 2.0, "color": "red"}, 1024)
     >>> len(columns), sorted(abs(values).tolist())
     (2, [1.0, 2.0])
     """

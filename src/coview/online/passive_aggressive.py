@@ -1,11 +1,11 @@
 """Online classification from several views: as little change as possible, a right vote, views that agree.
 
-Each round minimises
+Each round minimizes
 
     sum_v |w_v - w_v'|^2 / 2 + agreement * sum_{v<w} |z_v - z_w| + C * max(0, 1 - mean_v z_v),     z_v = y w_v . x_v
 
 Nguyen, Chang and Hui, Two-view online learning (2012), here solved exactly, for any number of views and classes. Their
-Algorithm 1 is not the minimiser of the problem they state: update="paper" keeps it.
+Algorithm 1 is not the minimizer of the problem they state: update="paper" keeps it.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from coview.online.weights import (
     tables,
     unfold_memory,
 )
-from coview.validation.labels import LabelledScoreMixin
+from coview.validation.labels import LabeledScoreMixin
 from coview.views.views import Views
 
 __all__ = ["MultiViewPassiveAggressiveClassifier"]
 
 
-class MultiViewPassiveAggressiveClassifier(LabelledScoreMixin, ClassifierMixin, MultiViewEstimator):
+class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     """Learn from objects one at a time, each with several views: passive-aggressive, exact.
 
     Parameters
@@ -53,7 +53,7 @@ class MultiViewPassiveAggressiveClassifier(LabelledScoreMixin, ClassifierMixin, 
     agreement : float, default=0.5
         Price of a difference between the views' margins (gamma in the paper); 0 lets them differ.
     update : {"exact", "paper"}, default="exact"
-        Minimise the round's problem exactly, or take the printed step of the two-view paper (two views, loss "pa1").
+        Minimize the round's problem exactly, or take the printed step of the two-view paper (two views, loss "pa1").
     loss : {"pa1", "pa", "pa2"}, default="pa1"
         Hinge loss at price C, hard margin (no C), or squared hinge loss. With one view: PA-I, PA and PA-II.
     gate : bool, default=True
@@ -71,7 +71,7 @@ class MultiViewPassiveAggressiveClassifier(LabelledScoreMixin, ClassifierMixin, 
         Learn an intercept too, as a feature that is 1 for all objects; the paper has none.
     shuffle : bool, default=True
         Go over the objects in random order in `fit`; `partial_fit` takes them as they come. From 16,384 objects on,
-        random runs of 16 neighbours are mixed within windows of 512, which the memory follows a third faster.
+        random runs of 16 neighbors are mixed within windows of 512, which the memory follows a third faster.
     max_iter : int, default=1
         Passes over the data in `fit`; it ends sooner after a pass that changed nothing.
     early_stopping : bool, default=False

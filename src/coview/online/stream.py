@@ -129,7 +129,7 @@ class StreamResult:
     model : classifier
         The model, which has learned the stream.
     unpredicted : int
-        Labelled objects of the first batch of a model that could not predict yet; they are not in the table.
+        Labeled objects of the first batch of a model that could not predict yet; they are not in the table.
 
     Examples
     --------
@@ -255,7 +255,7 @@ def _check_model(model: Any) -> None:
 
 
 def _round(model: Any, views: Any, labels: Any, classes: Any) -> tuple[np.ndarray, Any, np.ndarray, np.ndarray]:
-    """Labels, predictions, losses and differences of the labelled objects of a batch, which the model then learns.
+    """Labels, predictions, losses and differences of the labeled objects of a batch, which the model then learns.
 
     Predictions are None where the model cannot predict yet.
     """

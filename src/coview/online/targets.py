@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
-from coview.validation.labels import UNLABELLED, encode_labels
+from coview.validation.labels import UNLABELED, encode_labels
 
 __all__ = ["class_costs", "first_classes", "known_classes", "split_rows"]
 
@@ -26,14 +26,14 @@ def first_classes(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     ([1, -1, 0, 1], [0, 5])
     """
     plain = isinstance(y, np.ndarray) and y.dtype.kind == "i" and y.shape == (n_rows,) and n_rows > 0
-    if not plain or y.min() < UNLABELLED or y.max() >= _FEW:
+    if not plain or y.min() < UNLABELED or y.max() >= _FEW:
         return encode_labels(y, n_rows)
     shifted = y.astype(np.int64) + 1  # small types have no room for one more
     counts = np.bincount(shifted, minlength=2)
     present = counts[1:] > 0
     if present.sum() < 2:  # what is wrong with one class, or none, is told there
         return encode_labels(y, n_rows)
-    places = np.concatenate([[UNLABELLED], np.cumsum(present) - 1])
+    places = np.concatenate([[UNLABELED], np.cumsum(present) - 1])
     return places[shifted], np.flatnonzero(present).astype(y.dtype)
 
 
@@ -45,7 +45,7 @@ def known_classes(
     Parameters
     ----------
     y : array-like (n_rows,)
-        Labels; -1, None or NaN for the unlabelled.
+        Labels; -1, None or NaN for the unlabeled.
     n_rows : int
         Number of objects.
     known : ndarray or None
@@ -140,7 +140,7 @@ def split_rows(
     if not held.any():
         raise ValueError(
             f"early_stopping holds out {fraction:g} of each class, which is no object of these {len(rows)}. Raise "
-            "validation_fraction, or give more labelled objects."
+            "validation_fraction, or give more labeled objects."
         )
     return rows[~held[rows]], rows[held[rows]]
 
@@ -149,18 +149,18 @@ def _quick_codes(y: Any, n_rows: int, known: np.ndarray) -> np.ndarray | None:
     """Codes of whole numbers in an array, all known or -1, or of known texts in a list, as streams bring; else None."""
     if isinstance(y, list) and known.dtype.kind == "U" and len(y) == n_rows > 0 and set(map(type, y)) == {str}:
         places = {label: code for code, label in enumerate(known.tolist())}
-        found = [places.get(label, UNLABELLED) for label in y]
-        return None if UNLABELLED in found else np.array(found, dtype=np.int64)
+        found = [places.get(label, UNLABELED) for label in y]
+        return None if UNLABELED in found else np.array(found, dtype=np.int64)
     if not isinstance(y, np.ndarray) or y.dtype.kind != "i" or known.dtype.kind != "i" or y.shape != (n_rows,):
         return None
     if known[0] == 0 and known[-1] == len(known) - 1:  # 0, 1, 2, ... are their own codes
-        fits = n_rows > 0 and np.minimum.reduce(y) >= UNLABELLED and np.maximum.reduce(y) < len(known)
+        fits = n_rows > 0 and np.minimum.reduce(y) >= UNLABELED and np.maximum.reduce(y) < len(known)
         return y.astype(np.int64) if fits else None
     codes = np.minimum(np.searchsorted(known, y), len(known) - 1)
-    none = y == UNLABELLED
+    none = y == UNLABELED
     if not ((known[codes] == y) | none).all():
         return None
-    codes[none] = UNLABELLED
+    codes[none] = UNLABELED
     return codes
 
 

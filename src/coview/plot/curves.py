@@ -154,8 +154,8 @@ class StreamDisplay:
         for panel, key in zip(self.axes_, shown):
             for k, (name, table) in enumerate(self.tables.items()):
                 if key in table:
-                    colour = ACCENT if k == 0 else PALETTE[k % len(PALETTE)]
-                    panel.plot(table["rounds"], table[key], lw=1.8, label=name, color=colour)
+                    color = ACCENT if k == 0 else PALETTE[k % len(PALETTE)]
+                    panel.plot(table["rounds"], table[key], lw=1.8, label=name, color=color)
             panel.set(title=key.replace("_", " "), xlabel="rounds")
             panel.grid(alpha=0.25)
             bare(panel)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from coview.plot.style import ACCENT, bare, colours, one_panel, panels
+from coview.plot.style import ACCENT, bare, colors, one_panel, panels
 from coview.report.contributions import read_by_view
 from coview.report.groups import about_ontology
 from coview.report.objects import place_objects
@@ -72,7 +72,7 @@ class ObjectMapDisplay:
         X : Views or what becomes Views, optional
             The objects; by default those that the model remembers of its fit.
         y : array-like, optional
-            Labels to colour by; by default the model's own groups.
+            Labels to color by; by default the model's own groups.
         method : {"pca", "umap", "auto"}, default="pca"
             Principal components, or UMAP (the package umap-learn); "auto" is UMAP where it is installed.
         n_objects : int, default=5000
@@ -114,7 +114,7 @@ class ObjectMapDisplay:
         for code in np.unique(self.codes):
             some = self.codes == code
             name = self.names[code] if code >= 0 else "no label"
-            self.ax_.scatter(*self.places[some].T, s=size, alpha=0.75, lw=0, color=colours([code])[0], label=name)
+            self.ax_.scatter(*self.places[some].T, s=size, alpha=0.75, lw=0, color=colors([code])[0], label=name)
         if 1 < len(np.unique(self.codes)) <= MOST_KEYS:
             self.ax_.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5), markerscale=1.8)
         self.ax_.set(xticks=[], yticks=[], title="Map of objects", xlabel=self.method)

@@ -1,4 +1,4 @@
-"""What the figures share: colours, one panel or a grid of them, a heat map with its numbers."""
+"""What the figures share: colors, one panel or a grid of them, a heat map with its numbers."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["ACCENT", "PALETTE", "bare", "colours", "heat", "one_panel", "panels"]
+__all__ = ["ACCENT", "PALETTE", "bare", "colors", "heat", "one_panel", "panels"]
 
 ACCENT = "#3b5bdb"
 PALETTE = (
     *("#3b5bdb", "#e8590c", "#2b8a3e", "#c2255c", "#0b8fa3", "#7048e8"),
     *("#a9730a", "#5c677d", "#5c940d", "#9c36b5", "#c92a2a", "#1971c2"),
-)  # the colours of the report's page, in its order
+)  # the colors of the report's page, in its order
 
 
-def colours(codes: Any) -> list[str]:
-    """Return a colour for each code; grey for -1.
+def colors(codes: Any) -> list[str]:
+    """Return a color for each code; gray for -1.
 
     Examples
     --------
-    >>> colours([0, 12, -1])
+    >>> colors([0, 12, -1])
     ['#3b5bdb', '#3b5bdb', '#adb5bd']
     """
     return ["#adb5bd" if code < 0 else PALETTE[code % len(PALETTE)] for code in np.asarray(codes).tolist()]

@@ -1,7 +1,7 @@
 """Which topic of one view is which of another: the one-to-one matching under which mixtures agree most.
 
 For views u, v with mixtures P_u, P_v (objects x topics), O_uv = P_u^T P_v says how much of topic k of u lies with topic
-l of v. The orders maximise sum_(u<v) sum_k O_uv[order_u[k], order_v[k]]: exactly for two views (one assignment
+l of v. The orders maximize sum_(u<v) sum_k O_uv[order_u[k], order_v[k]]: exactly for two views (one assignment
 problem), for more of them one view at a time against all others, as long as that helps.
 """
 

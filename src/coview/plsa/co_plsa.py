@@ -1,6 +1,6 @@
-"""Co-regularised PLSA: every view has its own topic mixture per object, and the mixtures of an object are kept close.
+"""Co-regularized PLSA: every view has its own topic mixture per object, and the mixtures of an object are kept close.
 
-    maximise  sum_v sum_df x_vdf log sum_y p(y|d,v) p(f|y,v)  -  sum_(v<u) weight_vu sum_d D(p(.|d,v), p(.|d,u))
+    maximize  sum_v sum_df x_vdf log sum_y p(y|d,v) p(f|y,v)  -  sum_(v<u) weight_vu sum_d D(p(.|d,v), p(.|d,u))
 
 Wang, Chang, Ying and Lyu (2016). D is the symmetric KL divergence, half the squared distance, or the sum of absolute
 differences. Weight 0 is one PLSA per view; a weight without bound is link-PLSA. See `coregularized_steps.py`.

@@ -1,4 +1,4 @@
-"""The steps of co-regularised PLSA: every view has a topic mixture of its own, and mixtures pull at each other.
+"""The steps of co-regularized PLSA: every view has a topic mixture of its own, and mixtures pull at each other.
 
     objective = sum_v sum_df x_vdf log (H_v F_v^T)_df - sum_(v<u) w_vu sum_d D(h_vd, h_ud)
 
@@ -10,7 +10,7 @@ current H_v, so that
     F_v                 columns(F_v * R_v^T H_v), as in PLSA, with the fresh H_v
 
 never lower the objective. L1 can hold all mixtures of an object at one point, each for the sake of the others, though
-all would gain by moving: where no view moved, they move together, to the shares of the summed q, which maximises the
+all would gain by moving: where no view moved, they move together, to the shares of the summed q, which maximizes the
 same lower bound over all h_v = h.
 
 The rows of a block are one table, the columns of its views side by side. A view that an object lacks takes no part in

@@ -1,4 +1,4 @@
-"""How far apart two topic mixtures of an object are: what co-regularised PLSA holds against its likelihood.
+"""How far apart two topic mixtures of an object are: what co-regularized PLSA holds against its likelihood.
 
     skl   sum_k (p_k - q_k) log(p_k / q_k)      symmetric Kullback-Leibler divergence, KL(p, q) + KL(q, p)
     l2    sum_k (p_k - q_k)^2 / 2

@@ -1,6 +1,6 @@
 """Link-PLSA: one topic mixture per object for all views, one distribution per topic and view.
 
-    p(f | d, v) = sum_y p(y|d) p(f|y,v),     maximise sum_v w_v sum_df x_vdf log p(f | d, v)
+    p(f | d, v) = sum_y p(y|d) p(f|y,v),     maximize sum_v w_v sum_df x_vdf log p(f | d, v)
 
 Unlike views side by side, each view is a distribution of its own: an object's long view does not drown its short one in
 the topics, and a view that an object lacks says nothing about its topics.

@@ -128,7 +128,7 @@ class MixtureModel(TopicsMixin, BatchEstimator):
         """Mean log-likelihood per token (unit of mass), mixtures folded in; 0 where X holds nothing."""
         check_is_fitted(self, "topic_feature_")
         views = self._new_views(X)
-        sums = over_rows(views, self._travelling()._likelihood if _is_dask(views) else self._likelihood)
+        sums = over_rows(views, self._traveling()._likelihood if _is_dask(views) else self._likelihood)
         total, mass = np.sum(sums, axis=0)
         return float(total / mass) if mass else 0.0
 

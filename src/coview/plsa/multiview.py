@@ -1,6 +1,6 @@
 """Multi-view PLSA: every view has topics of its own, all views share each object's cluster memberships.
 
-    p(f | d, v) = sum_z p(z|d) sum_y p(y|z,v) p(f|y,v),     maximise sum_v w_v sum_df x_vdf log p(f | d, v)
+    p(f | d, v) = sum_z p(z|d) sum_y p(y|z,v) p(f|y,v),     maximize sum_v w_v sum_df x_vdf log p(f | d, v)
 
 Zhuang, Karypis, Ning, He and Shi (2012). See `steps.py` for the updates.
 """
@@ -16,7 +16,7 @@ from coview.base import check_count, check_option
 from coview.classification.naive_bayes_start import label_start
 from coview.plsa.clusters import ClusterModel
 from coview.plsa.consensus_start import consensus_start
-from coview.validation.labels import LabelledScoreMixin, encode_labels, named
+from coview.validation.labels import LabeledScoreMixin, encode_labels, named
 from coview.validation.parameters import per_view
 
 __all__ = ["MultiViewPLSA", "MultiViewPLSAClassifier"]
@@ -176,9 +176,9 @@ class MultiViewPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMi
 
 
 class MultiViewPLSAClassifier(
-    LabelledScoreMixin, ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, ClusterModel
+    LabeledScoreMixin, ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, ClusterModel
 ):
-    """Classify objects that have several views from few labels: labelled objects hold their class, the rest moves.
+    """Classify objects that have several views from few labels: labeled objects hold their class, the rest moves.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ class MultiViewPLSAClassifier(
     n_init : int, default=1
         Number of starts; the one that ends highest is kept.
     init : {"naive_bayes", "random"} or dict, default="naive_bayes"
-        Where unlabelled objects start: the mean of one naive Bayes posterior per view, after two rounds in which the
+        Where unlabeled objects start: the mean of one naive Bayes posterior per view, after two rounds in which the
         views teach each other (co-EM), or at random. A dict holds any of ``doc_cluster``, ``topic_feature``,
         ``cluster_topic`` in the shapes of the fitted attributes.
     schedule : {"alternating", "joint"}, default="alternating"
@@ -278,7 +278,7 @@ class MultiViewPLSAClassifier(
         return tags
 
     def fit(self, X: Any, y: Any) -> MultiViewPLSAClassifier:
-        """Learn from labelled and unlabelled objects; -1, None or NaN in y marks the unlabelled."""
+        """Learn from labeled and unlabeled objects; -1, None or NaN in y marks the unlabeled."""
         views = self._fit_views(X)
         codes, self.classes_ = encode_labels(y, len(views))
         self._codes = codes
@@ -290,9 +290,9 @@ class MultiViewPLSAClassifier(
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> MultiViewPLSAClassifier:
-        """Learn from one minibatch (online EM); -1, None or NaN in y marks the unlabelled.
+        """Learn from one minibatch (online EM); -1, None or NaN in y marks the unlabeled.
 
-        The first batch of a new model must name all classes and should hold labelled objects of each; every batch has
+        The first batch of a new model must name all classes and should hold labeled objects of each; every batch has
         the views of the first.
         """
         first = not hasattr(self, "topic_feature_")

@@ -1,6 +1,6 @@
-"""Pairwise co-regularised PLSA: topics per view, and pairs of objects that are as similar in one view as in another.
+"""Pairwise co-regularized PLSA: topics per view, and pairs of objects that are as similar in one view as in another.
 
-    maximise  sum_v t_v sum_df x_vdf log sum_y p(y|d,v) p(f|y,v)  -  sum_(v<w) weight_vw sum_ij (S^v_ij - S^w_ij)^2
+    maximize  sum_v t_v sum_df x_vdf log sum_y p(y|d,v) p(f|y,v)  -  sum_(v<w) weight_vw sum_ij (S^v_ij - S^w_ij)^2
 
 S^v_ij = exp(-|p(.|i,v) - p(.|j,v)|^2 / sigma), ij over a sample of the pairs. Jiang, Liu, Li, Li and Lu (2012). Views
 need not share their topics: only who is near whom counts. See `pairwise_steps.py`.
@@ -338,8 +338,8 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
         with engine.limits():
             return np.hstack([self._fold_view(views.select(name), steps, engine)[0] for name in views.names])
 
-    def _travelling(self) -> Any:
-        light = super()._travelling()
+    def _traveling(self) -> Any:
+        light = super()._traveling()
         light.__dict__.pop("labels_by_view_", None)
         return light
 

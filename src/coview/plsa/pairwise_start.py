@@ -1,6 +1,6 @@
-"""Where pairwise co-regularised PLSA begins: mixtures of the views side by side, and the width of the similarity.
+"""Where pairwise co-regularized PLSA begins: mixtures of the views side by side, and the width of the similarity.
 
-The regulariser does not bring together views that have settled on different clusters, and the likelihood has many local
+The regularizer does not bring together views that have settled on different clusters, and the likelihood has many local
 maxima that are no clusters. So the default start is a consensus clustering, moved by some sweeps of link-PLSA.
 """
 

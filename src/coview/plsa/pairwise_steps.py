@@ -1,4 +1,4 @@
-"""The steps of pairwise co-regularised PLSA: pairs of objects are to be as similar in one view as in another.
+"""The steps of pairwise co-regularized PLSA: pairs of objects are to be as similar in one view as in another.
 
     objective = sum_v t_v L_v - sum_(v<w) weight_vw sum_ij (S^v_ij - S^w_ij)^2,     S^v_ij = exp(-|P_i - P_j|^2 / sigma)
 
@@ -83,7 +83,7 @@ class Partners:
 
 
 class PairField:
-    """The regulariser of one block: similarities of its pairs in every view, value and gradient of one view's part.
+    """The regularizer of one block: similarities of its pairs in every view, value and gradient of one view's part.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class PairField:
         return float(np.sum(found))
 
     def value(self) -> float:
-        """The weighted regulariser; each pair of views counts once."""
+        """The weighted regularizer; each pair of views counts once."""
         return 0.5 * sum(self.part(v) for v in range(len(self.similar)))
 
     def gradient(self, v: int, mixture: np.ndarray) -> np.ndarray:
@@ -222,7 +222,7 @@ class PairSteps(LinkSteps):
         return {"mixture": ops.asarray(new)}, stats
 
     def objective(self, block: Block, rows: Tree, shared: Tree, ops: Engine) -> float:
-        """Weighted log-likelihood of the block less its regulariser."""
+        """Weighted log-likelihood of the block less its regularizer."""
         table = ops.to_numpy(rows["mixture"])
         total = -self._field(block, table, shared, ops).value()
         for v, (name, X) in enumerate(block.views.items()):
@@ -312,5 +312,5 @@ class _Move:
 
 @cache
 def _team() -> Team:
-    """Threads for engines that have none of their own: the regulariser is always made on the processor."""
+    """Threads for engines that have none of their own: the regularizer is always made on the processor."""
     return Team(thread_count(None))

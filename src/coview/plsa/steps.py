@@ -31,7 +31,7 @@ __all__ = ["ClusterSteps", "JointSteps", "LinkSteps", "MixtureSteps"]
 class MixtureSteps:
     """Row side of every model: rows = {"mixture"}, shared = {"profiles": {view: features x columns}, ...}.
 
-    A block may carry "start" (row states to begin with) and "labels" (codes; -1 is free): labelled rows are clamped
+    A block may carry "start" (row states to begin with) and "labels" (codes; -1 is free): labeled rows are clamped
     to their class.
     """
 
@@ -184,7 +184,7 @@ class ClusterSteps(MixtureSteps):
 
 
 def clamped(mixture: Any, block: Block, ops: Engine) -> Any:
-    """Labelled rows hold their class alone; -1 is free."""
+    """Labeled rows hold their class alone; -1 is free."""
     codes = block.extra.get("labels")
     return mixture if codes is None else ops.clamp(mixture, codes)
 

@@ -115,7 +115,7 @@ def check_fitted_views(who: str, views: Views, n_features: Mapping[str, int]) ->
         if n != n_features[name]:
             raise ViewsError(
                 f"View {name!r} has {n} features, but {who} was fitted with {n_features[name]}. Make it with the same "
-                "vectoriser or columns."
+                "vectorizer or columns."
             )
 
 

@@ -1,9 +1,9 @@
 """`Codebook`: a view of real numbers (embeddings, descriptors, measurements) becomes a view of soft counts.
 
-Each object is shared out among the few centres nearest to it, as visual words are: with squared distances d2 and
-s the median, over the objects, of d2 to the nearest centre,
+Each object is shared out among the few centers nearest to it, as visual words are: with squared distances d2 and
+s the median, over the objects, of d2 to the nearest center,
 
-    weight(centre) = exp(-(d2 - min d2) / (softness * s)),   scaled so that a row sums to `total`.
+    weight(center) = exp(-(d2 - min d2) / (softness * s)),   scaled so that a row sums to `total`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BLOCK = 1 << 22  # distances held at a time
 
 
 class Codebook(PerViewTransformer):
-    """Turn dense real-valued views into sparse non-negative ones by soft assignment to learned centres.
+    """Turn dense real-valued views into sparse non-negative ones by soft assignment to learned centers.
 
     Models of counts, such as the PLSA family, can then use embeddings of language and vision models. Where direction
     matters more than length, scale the rows first: ``make_pipeline(UnitRows(views="image"), Codebook(views="image"))``.
@@ -38,26 +38,26 @@ class Codebook(PerViewTransformer):
     Parameters
     ----------
     n_words : int or mapping of view to int, default=256
-        Number of centres, which become the features.
+        Number of centers, which become the features.
     views : str, list of str or None, default=None
         Views to change; the others pass through. By default all dense views.
     softness : float, default=1.5
-        How far an object is shared out beyond its nearest centre; 0 gives each object to its nearest centre alone.
+        How far an object is shared out beyond its nearest center; 0 gives each object to its nearest center alone.
         Objects must share words for a topic model to find topics, so small values cost much: on scikit-learn's
         digits, topics of 64 to 256 words match the classes with an NMI of 0.77 to 0.78 by default, 0.09 at 0.
     n_nearest : int, default=10
-        Number of centres that an object is shared out among at most.
+        Number of centers that an object is shared out among at most.
     total : float, default=1.0
         Sum of each row. Larger totals make the view weigh more beside the counts of others.
     random_state : int, RandomState instance or None, default=None
-        Seed of the search for centres.
+        Seed of the search for centers.
 
     Attributes
     ----------
     centers_ : dict of arrays
-        The centres (words x features), by view.
+        The centers (words x features), by view.
     scale_ : dict of floats
-        Median squared distance of an object to its nearest centre, by view.
+        Median squared distance of an object to its nearest center, by view.
 
     Examples
     --------
@@ -92,8 +92,8 @@ class Codebook(PerViewTransformer):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Codebook:
-        """Find the centres of the chosen views of X."""
-        # one seed for all views: the order of the views, or the presence of others, changes no view's centres
+        """Find the centers of the chosen views of X."""
+        # one seed for all views: the order of the views, or the presence of others, changes no view's centers
         self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         return super().fit(X, y)
 
@@ -128,7 +128,7 @@ class Codebook(PerViewTransformer):
             n_words = n_words[name]
         if array.shape[0] < n_words:
             raise ViewsError(
-                f"Codebook cannot find n_words={n_words} centres in view {name!r}, which only n_samples="
+                f"Codebook cannot find n_words={n_words} centers in view {name!r}, which only n_samples="
                 f"{array.shape[0]} objects have. Use n_words={max(array.shape[0] // 4, 1)} or so."
             )
         # scikit-learn wants sparse values that it could write to, though it does not write
@@ -167,7 +167,7 @@ class Codebook(PerViewTransformer):
 
 
 def _distances(array: Any, centers: np.ndarray) -> Any:
-    """Squared distances of blocks of rows to all centres, each with the slice of its rows."""
+    """Squared distances of blocks of rows to all centers, each with the slice of its rows."""
     step = max(1, _BLOCK // len(centers))
     for start in range(0, array.shape[0], step):
         block = slice(start, min(start + step, array.shape[0]))

@@ -1,7 +1,7 @@
-"""Images become counts: colours, local binary patterns, and visual words of SIFT descriptors.
+"""Images become counts: colors, local binary patterns, and visual words of SIFT descriptors.
 
 Each class is a scikit-learn transformer from images to a sparse matrix of counts (images x features), which is a view,
-or the vectoriser of one: ``TextViews({"words": "caption", "colours": "file"}, {"colours": ColorHistogram()})``. An
+or the vectorizer of one: ``TextViews({"words": "caption", "colors": "file"}, {"colors": ColorHistogram()})``. An
 image is the path of a file, or an array (rows x columns, or rows x columns x 3 or 4) of bytes or of numbers from 0 to
 1. Needs scikit-image: ``pip install "coview[image]"``.
 """
@@ -78,12 +78,12 @@ class _ImageCounts(TransformerMixin, BaseEstimator):
 
 
 class ColorHistogram(_ImageCounts):
-    """Count the pixels of each colour, with every channel cut into equal bins.
+    """Count the pixels of each color, with every channel cut into equal bins.
 
     Parameters
     ----------
     bins : int, default=6
-        Bins of each of the three channels: 6 x 6 x 6 colours.
+        Bins of each of the three channels: 6 x 6 x 6 colors.
     max_side : int or None, default=256
         Larger images are made smaller before counting; None leaves them.
 
@@ -126,7 +126,7 @@ class LocalBinaryPatterns(_ImageCounts):
     Parameters
     ----------
     points : int, default=8
-        Neighbours of a pixel that are compared with it.
+        Neighbors of a pixel that are compared with it.
     radius : float, default=1.0
         Their distance, in pixels.
     grid : int, default=1
@@ -164,25 +164,25 @@ class LocalBinaryPatterns(_ImageCounts):
         return [f"{cell}pattern{k}" for cell in cells for k in range(self.points + 2)]
 
     def _counts(self, image: np.ndarray) -> np.ndarray:
-        grey = np.rint(255 * _grey(image)).astype(np.uint8)  # whole numbers: equal pixels compare as equal
-        codes = _skimage("feature").local_binary_pattern(grey, self.points, self.radius, method="uniform").astype(int)
+        gray = np.rint(255 * _gray(image)).astype(np.uint8)  # whole numbers: equal pixels compare as equal
+        codes = _skimage("feature").local_binary_pattern(gray, self.points, self.radius, method="uniform").astype(int)
         cells = [cell for band in np.array_split(codes, self.grid) for cell in np.array_split(band, self.grid, axis=1)]
         return np.concatenate([np.bincount(cell.ravel(), minlength=self.points + 2) for cell in cells])
 
 
 class SiftWords(_ImageCounts):
-    """Count visual words: SIFT descriptors of an image, each given to the nearest of learned centres.
+    """Count visual words: SIFT descriptors of an image, each given to the nearest of learned centers.
 
     Parameters
     ----------
     n_words : int, default=256
-        Number of centres.
+        Number of centers.
     max_descriptors : int, default=100_000
-        Descriptors from which the centres are learned, drawn evenly over the images.
+        Descriptors from which the centers are learned, drawn evenly over the images.
     max_side : int or None, default=256
         Larger images are made smaller before looking for key points; None leaves them.
     random_state : int, RandomState instance or None, default=None
-        Seed of the draw and of the search for centres.
+        Seed of the draw and of the search for centers.
 
     Attributes
     ----------
@@ -253,7 +253,7 @@ class SiftWords(_ImageCounts):
     def _described(self, image: np.ndarray) -> np.ndarray:
         finder = _skimage("feature").SIFT()
         try:
-            finder.detect_and_extract(_grey(image))
+            finder.detect_and_extract(_gray(image))
         except RuntimeError:  # scikit-image's word for an image without key points: it has no visual words
             return np.empty((0, 128))
         return finder.descriptors.astype(np.float64)
@@ -261,7 +261,7 @@ class SiftWords(_ImageCounts):
     def _assigned(self, descriptors: np.ndarray) -> np.ndarray:
         if not len(descriptors):
             return np.zeros(self.n_words)
-        # the nearest centre: |d|^2 is the same for all of them
+        # the nearest center: |d|^2 is the same for all of them
         away = (self.centers_**2).sum(axis=1) - 2 * descriptors @ self.centers_.T
         return np.bincount(away.argmin(axis=1), minlength=self.n_words)
 
@@ -287,7 +287,7 @@ def read_image(image: Any, where: str = "The image") -> np.ndarray:
     else:
         values = np.asarray(image)
     if values.ndim not in (2, 3) or (values.ndim == 3 and values.shape[2] not in (1, 3, 4)) or 0 in values.shape:
-        raise ViewsError(f"{where} must be rows x columns, or rows x columns x 3 colours, got shape {values.shape}.")
+        raise ViewsError(f"{where} must be rows x columns, or rows x columns x 3 colors, got shape {values.shape}.")
     if values.dtype.kind not in "buif":
         raise ViewsError(f"{where} must hold numbers, got dtype {values.dtype}.")
     if values.dtype.kind in "ui":
@@ -302,7 +302,7 @@ def read_image(image: Any, where: str = "The image") -> np.ndarray:
     return values[..., :3]
 
 
-def _grey(image: np.ndarray) -> np.ndarray:
+def _gray(image: np.ndarray) -> np.ndarray:
     """Brightness as eyes see it."""
     return image @ np.array([0.2125, 0.7154, 0.0721])
 

@@ -1,6 +1,6 @@
 """Links among objects as a graph over which features are smoothed: one hop, sparse, with objects outside.
 
-For objects within and neighbours outside, with D = 1 + all links of a row:
+For objects within and neighbors outside, with D = 1 + all links of a row:
 
     H <- D^-1/2 (D^-1/2 H + A D^-1/2 H + A_out D_out^-1/2 H_out)      or with the mean over a row, D^-1 (H + A H + ...)
 """
@@ -18,7 +18,7 @@ __all__ = ["LinkGraph", "as_floats", "as_links", "find_rows", "pick_columns", "p
 
 
 class LinkGraph:
-    """Links of some objects within themselves and to others outside, with the factor of each as a neighbour.
+    """Links of some objects within themselves and to others outside, with the factor of each as a neighbor.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class LinkGraph:
         return cls(within, outside, degree**-0.5 if normalize == "symmetric" else degree**-1.0)
 
     def step(self, array: Any, others: Any, others_scale: Any, normalize: str) -> Any:
-        """One hop: own features and those of the neighbours."""
+        """One hop: own features and those of the neighbors."""
         both = normalize == "symmetric"
         mine = scale_rows(array, self.scale) if both else array
         total = mine + self.within.astype(array.dtype) @ mine

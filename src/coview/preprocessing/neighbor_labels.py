@@ -1,4 +1,4 @@
-"""Known labels of the neighbours as one more view: spread over the links, each object's own label left out.
+"""Known labels of the neighbors as one more view: spread over the links, each object's own label left out.
 
 With Y one row per object (1 at its label, all 0 where it has none) and S the step over the links, `hops` steps
 H <- (1 - restart) S H + restart Y make P Y, P a polynomial in S. Row i of the view is that without what object i gave:
@@ -6,8 +6,8 @@ H <- (1 - restart) S H + restart Y make P Y, P a polynomial in S. Row i of the v
     Z_i = sum_{j != i} (P_ij + prior / n) Y_j = (P Y)_i - P_ii Y_i + prior / n (sum_j Y_j - Y_i)
     P_ii = sum_k w_k (S^k)_ii,      (S^(a+b))_ii = <row i of S^a, column i of S^b>
 
-so labelled objects look like unlabelled ones, which have nothing to leave out. The `prior` is a weak link to everybody:
-where few labels come over the links, the shares of the classes count. Walks of half the hops from the labelled
+so labeled objects look like unlabeled ones, which have nothing to leave out. The `prior` is a weak link to everybody:
+where few labels come over the links, the shares of the classes count. Walks of half the hops from the labeled
 objects are enough to know P_ii; nothing of objects x objects is built.
 """
 
@@ -47,7 +47,7 @@ def known_labels(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     given = [label for label, there in zip(labels, known) if there]
     if not given:
         raise ViewsError(
-            f"y has no label to spread: all {n_rows} objects are unlabelled (-1, None or NaN). Label some, or leave "
+            f"y has no label to spread: all {n_rows} objects are unlabeled (-1, None or NaN). Label some, or leave "
             "labels=False."
         )
     kinds = {"text" if isinstance(label, str) else isinstance(label, Real) for label in given}

@@ -5,7 +5,7 @@ With A the links (row = object, column = the object it is linked to), D = 1 + ro
 
     H <- (1 - restart) S H + restart X,      H = X at first
 
-so that an object also carries what its neighbours, and theirs, are made of. S H is a product of sparse matrices; S^2 is
+so that an object also carries what its neighbors, and theirs, are made of. S H is a product of sparse matrices; S^2 is
 never formed. A new object takes part with its own links: its row of S H is D_new^-1/2 (D_new^-1/2 H_new + A_new D^-1/2
 H). With `restart` (Gasteiger and others 2019) an object keeps its own features however many hops there are; many hops
 then are personalised PageRank over the links. With `tol`, values of a row below tol times its largest are dropped after
@@ -46,7 +46,7 @@ class NeighborViews(TransformerMixin, BaseEstimator):
         The view of links. Its columns are the objects of `fit`: in the order of the rows, or named by their ids where
         the views have ids and the links have feature names. Links count from the row's side; give them symmetric.
     hops : int, default=2
-        How far to smooth: 1 is neighbours, 2 also theirs.
+        How far to smooth: 1 is neighbors, 2 also theirs.
     restart : float, default=0.0
         Share of an object's own features that comes back after each hop, at least 0 and below 1. ``hops=10,
         restart=0.1`` reaches far without blurring all; that pays where labels are few.
@@ -64,7 +64,7 @@ class NeighborViews(TransformerMixin, BaseEstimator):
         What is added to the name of a view for its smoothed form.
     labels : bool, default=False
         Add a view "labels_near": the known labels of y (all but -1, None and NaN) spread over the links in the same
-        way, one column per class. An object's own label is left out of its row, exactly, so that labelled objects look
+        way, one column per class. An object's own label is left out of its row, exactly, so that labeled objects look
         like the others.
     label_prior : float, default=0.0
         Labels of all other objects, so many times their mean, added to what comes over the links: the shares of the
@@ -75,7 +75,7 @@ class NeighborViews(TransformerMixin, BaseEstimator):
     layers_ : dict of lists
         The fitted objects after 0, 1, ... hops, by view: what new objects are joined to.
     scale_ : ndarray (n_objects,)
-        Factor of each fitted object as a neighbour.
+        Factor of each fitted object as a neighbor.
     classes_ : ndarray
         With labels: the classes, one column each of "labels_near".
     label_layers_ : list of ndarray (n_objects, n_classes)
@@ -85,14 +85,14 @@ class NeighborViews(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    An object that lacks a view gets it from its neighbours, if one of them has it. Links to objects that are neither
+    An object that lacks a view gets it from its neighbors, if one of them has it. Links to objects that are neither
     fitted nor given are left out; objects given together may link to each other where they have ids. Smoothed views
     are denser: on Cora 2 hops turn 1.3 % of non-zero words into 19 %, 10 hops into 92 %.
 
     Labels: an object that no label but its own can reach lacks "labels_near", unless there is a `label_prior`.
     `transform` gives a fitted object its row of the fit; it is known by its id or, where there are none, when X has all
     links of the fit, in its order. Without ids, some of the fitted objects by themselves count as new ones, and a
-    neighbour may tell them their own label: give ids where you ask for fitted objects again. New objects get the labels
+    neighbor may tell them their own label: give ids where you ask for fitted objects again. New objects get the labels
     of fitted ones that they are linked to. A few columns of labels have large cosines: give them a small weight beside
     words. Where links join different classes, labels mislead like words.
 
@@ -155,7 +155,7 @@ class NeighborViews(TransformerMixin, BaseEstimator):
         """Fit, and return X with its smoothed views."""
         views = as_views(X)
         known = self._fit_layers(views, y)
-        # the objects are their own neighbours here: nothing is joined from outside
+        # the objects are their own neighbors here: nothing is joined from outside
         alone = LinkGraph(known.within, None, known.scale)
         layers: dict[str, Any] = dict.fromkeys(self.smoothed_views_)
         return self._assemble(views, alone, layers, self._rows_of_columns(views), self.labels_near_)
@@ -284,7 +284,7 @@ class NeighborViews(TransformerMixin, BaseEstimator):
         if names is not None and self.fitted_ids_ is not None:
             outside = find_rows(names, self.fitted_ids_)
             self._check_found(names, self.fitted_ids_, np.maximum(inside, outside))
-        else:  # without names the columns are the objects of the fit, and a new object is nobody's neighbour
+        else:  # without names the columns are the objects of the fit, and a new object is nobody's neighbor
             outside[: self.n_objects_] = np.arange(self.n_objects_)
         outside[inside >= 0] = -1  # an object that is given again counts as given
         graph = LinkGraph.of(

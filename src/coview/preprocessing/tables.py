@@ -1,4 +1,4 @@
-"""`TableViews`: one table of raw text and columns becomes views, by a vectoriser or by groups of columns."""
+"""`TableViews`: one table of raw text and columns becomes views, by a vectorizer or by groups of columns."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TableViews(TransformerMixin, BaseEstimator):
     columns : mapping of view to columns, or None, default=None
         Views made of groups of columns, ``{"meta": ["year", "venue"]}``; numbers stay numbers, categories become
         indicators.
-    vectorizer : scikit-learn vectoriser, mapping of view to vectoriser, or None, default=None
+    vectorizer : scikit-learn vectorizer, mapping of view to vectorizer, or None, default=None
         As in `TextViews`.
     id : str or None, default=None
         Column that names the objects. Without it a frame's own index does, where it has one.
@@ -43,7 +43,7 @@ class TableViews(TransformerMixin, BaseEstimator):
     columns_ : ColumnViews or None
         The fitted part that makes views of columns.
     vectorizers_ : dict
-        The fitted vectoriser of each view of text.
+        The fitted vectorizer of each view of text.
     view_names_ : list of str
         Names of the views, those of text first.
 

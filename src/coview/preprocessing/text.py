@@ -1,4 +1,4 @@
-"""`TextViews`: raw texts become views of counts, one scikit-learn vectoriser each."""
+"""`TextViews`: raw texts become views of counts, one scikit-learn vectorizer each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BARE = "text"  # the column, and so the view, that a plain list of texts become
 
 
 class TextViews(TransformerMixin, BaseEstimator):
-    """Turn columns of text into views, each with a vectoriser of its own.
+    """Turn columns of text into views, each with a vectorizer of its own.
 
     An object whose text is missing (None or NaN) lacks that view; an empty text is a view without words.
 
@@ -31,13 +31,13 @@ class TextViews(TransformerMixin, BaseEstimator):
     columns : mapping of view to column, list of columns, or None, default=None
         Which column makes which view. By default every column of text is a view of the same name; a plain list of
         texts is one view named "text".
-    vectorizer : scikit-learn vectoriser, mapping of view to vectoriser, or None, default=None
+    vectorizer : scikit-learn vectorizer, mapping of view to vectorizer, or None, default=None
         Cloned for each view. Views without one, and None, use ``CountVectorizer()``.
 
     Attributes
     ----------
     vectorizers_ : dict
-        The fitted vectoriser of each view.
+        The fitted vectorizer of each view.
     columns_ : dict
         The column of each view.
     view_names_ : list of str
@@ -102,7 +102,7 @@ class TextViews(TransformerMixin, BaseEstimator):
         found = {}
         for view, name in columns.items():
             column = _text_column(table, name)
-            texts = column.values[~column.missing].tolist() or [""]  # vectorisers refuse no text at all
+            texts = column.values[~column.missing].tolist() or [""]  # vectorizers refuse no text at all
             found[view] = (self.vectorizers_[view].transform(texts), column.missing)
         return self._views(table, found)
 

@@ -85,12 +85,12 @@ def contributions(
     >>> [row["name"] for row in found["rows"]], found["measure"]
     (['view0', 'view1'], 'agreement with all views')
     """
-    labelled = y is not None and classes is not None and bool((y >= 0).any())
+    labeled = y is not None and classes is not None and bool((y >= 0).any())
 
     def score(reading: Reading | None, rows: np.ndarray) -> float | None:
         if reading is None:
             return None
-        if labelled and y is not None and classes is not None:
+        if labeled and y is not None and classes is not None:
             return main_measure(reader, reading.take(rows), y[rows], classes)
         return _agreement(reading.take(rows), readings.whole.take(rows))
 
@@ -111,8 +111,8 @@ def contributions(
         )
     return plain(
         {
-            "measure": _name_of_measure(reader, labelled),
-            "whole": score(readings.whole, everything) if labelled else None,
+            "measure": _name_of_measure(reader, labeled),
+            "whole": score(readings.whole, everything) if labeled else None,
             "rows": rows,
             "agreement": agreement_matrix(readings),
             "n_objects": len(readings.views),
@@ -161,9 +161,9 @@ def own_weight(core: Any, name: str) -> float | None:
     return None
 
 
-def _name_of_measure(reader: Reader, labelled: bool) -> str:
-    if not labelled:
+def _name_of_measure(reader: Reader, labeled: bool) -> str:
+    if not labeled:
         return "agreement with all views"
     if reader.noun is None:
-        return "same label among neighbours"
+        return "same label among neighbors"
     return "accuracy" if reader.noun == "class" else "NMI"

@@ -1,7 +1,7 @@
 """How well a model did: curves of its fit, and measures against labels.
 
 Classes are compared as they are. Clusters and topics have no names of their own: they are matched to the labels one to
-one, best match first (accuracy), or compared as partitions (normalised mutual information, pairs).
+one, best match first (accuracy), or compared as partitions (normalized mutual information, pairs).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from coview.utils.jsonable import plain
 from coview.validation.labels import encode_labels
 from coview.views.views import Views
 
-__all__ = ["confusion", "fit_curves", "held_out_score", "main_measure", "measures", "neighbour_share"]
+__all__ = ["confusion", "fit_curves", "held_out_score", "main_measure", "measures", "neighbor_share"]
 
-NEIGHBOURS = 10
-NEIGHBOUR_OBJECTS = 3_000
+NEIGHBORS = 10
+NEIGHBOR_OBJECTS = 3_000
 HELD_OUT_SHARE = 0.25
 HELD_OUT_SECONDS = 3.0  # a fit that took longer is not repeated unasked
 HELD_OUT_OBJECTS = 5_000  # the same for models that do not tell how long their fit took
@@ -73,8 +73,8 @@ def measures(reader: Reader, reading: Reading, y: np.ndarray, classes: np.ndarra
     if reading.codes is None:
         if reading.scores is None:
             return []
-        value = neighbour_share(reading.scores[known], y[known])
-        return [_measure("same label among neighbours", value, f"of the {NEIGHBOURS} nearest objects")]
+        value = neighbor_share(reading.scores[known], y[known])
+        return [_measure("same label among neighbors", value, f"of the {NEIGHBORS} nearest objects")]
     truth, found = classes[y[known]].astype(str), np.array([*reader.names, "none"])[reading.codes[known]]
     if reader.noun == "class":
         return [
@@ -83,7 +83,7 @@ def measures(reader: Reader, reading: Reading, y: np.ndarray, classes: np.ndarra
         ]
     codes = reading.codes[known]
     return [
-        _measure("NMI", normalized_mutual_info(truth, codes), "normalised mutual information with the labels"),
+        _measure("NMI", normalized_mutual_info(truth, codes), "normalized mutual information with the labels"),
         _measure("accuracy", clustering_accuracy(truth, codes), f"each {reader.noun} matched to one label"),
         _measure("pairwise F1", pairwise_f1(truth, codes), "pairs of objects that belong together"),
     ]
@@ -95,23 +95,23 @@ def main_measure(reader: Reader, reading: Reading, y: np.ndarray, classes: np.nd
     if not known.any():
         return None
     if reading.codes is None:
-        return None if reading.scores is None else neighbour_share(reading.scores[known], y[known])
+        return None if reading.scores is None else neighbor_share(reading.scores[known], y[known])
     if reader.noun == "class":
         found = np.array([*reader.names, "none"])[reading.codes[known]]
         return float(np.mean(classes[y[known]].astype(str) == found))
     return float(normalized_mutual_info(y[known], reading.codes[known]))
 
 
-def neighbour_share(scores: np.ndarray, y: np.ndarray, k: int = NEIGHBOURS, seed: int = 0) -> float:
+def neighbor_share(scores: np.ndarray, y: np.ndarray, k: int = NEIGHBORS, seed: int = 0) -> float:
     """Share of the k nearest other objects (by cosine) that have an object's own label, on a sample of objects.
 
     Examples
     --------
     >>> import numpy as np
-    >>> neighbour_share(np.array([[1, 0], [1, 0.1], [0, 1], [0.1, 1]]), np.array([0, 0, 1, 1]), k=1)
+    >>> neighbor_share(np.array([[1, 0], [1, 0.1], [0, 1], [0.1, 1]]), np.array([0, 0, 1, 1]), k=1)
     1.0
     """
-    rows = sample_rows(len(scores), NEIGHBOUR_OBJECTS, seed)
+    rows = sample_rows(len(scores), NEIGHBOR_OBJECTS, seed)
     places, labels = scores[rows], y[rows]
     k = min(k, len(rows) - 1)
     if k < 1:
@@ -213,7 +213,7 @@ def _why_not(reader: Reader, codes: np.ndarray, n_objects: int) -> str | None:
     training = reader.training().codes
     known = codes >= 0
     if training is not None and len(training) == len(codes):
-        # models that remember their objects leave labelled ones with their labels
+        # models that remember their objects leave labeled ones with their labels
         fewer = bool((training[known] != codes[known]).any())
     else:
         counts = getattr(reader.core, "class_count_", None)

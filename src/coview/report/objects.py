@@ -141,16 +141,16 @@ def words_of_objects(views: Views, rows: list[int], feature_names: dict[str, Any
         sampled = matrix[sample_rows(matrix.shape[0], 5_000)]
         if sparse.issparse(matrix):
             seen = np.asarray((sampled != 0).sum(axis=0)).reshape(-1)
-            rarity, centre = np.log((1 + sampled.shape[0]) / (1 + seen)) + 1e-6, 0.0
+            rarity, center = np.log((1 + sampled.shape[0]) / (1 + seen)) + 1e-6, 0.0
         else:
             spread = sampled.std(axis=0)
-            centre = sampled.mean(axis=0)
+            center = sampled.mean(axis=0)
             rarity = np.divide(1, spread, out=np.zeros_like(spread, dtype=np.float64), where=spread > 0)
         for place, row in enumerate(rows):
             if not views.present[row, v]:
                 continue
             values = matrix[[row]].toarray().reshape(-1) if sparse.issparse(matrix) else np.asarray(matrix[row])
-            told = np.abs(values - centre) * rarity
+            told = np.abs(values - center) * rarity
             best = [j for j in np.argsort(-told, kind="stable")[:n] if values[j] != 0]
             found[place][name] = [f"f{j}" if labels is None else str(labels[j]) for j in best]
     return found
@@ -168,7 +168,7 @@ def _scaled(reading: Reading) -> np.ndarray:
 def _by_umap(matrix: np.ndarray, seed: int) -> np.ndarray:
     from umap import UMAP  # an optional package, slow to import
 
-    # one job and few neighbours are what UMAP would come to by itself, with a warning each
+    # one job and few neighbors are what UMAP would come to by itself, with a warning each
     made = UMAP(n_neighbors=min(15, len(matrix) - 1), n_jobs=1, random_state=seed)
     return np.asarray(made.fit_transform(matrix), dtype=np.float64)
 

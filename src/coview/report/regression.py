@@ -87,7 +87,7 @@ def about_regression(
     named = known if ids is None else np.asarray(ids)[known]
     scores = {
         "of": "numbers",
-        "n_labelled": len(known),
+        "n_labeled": len(known),
         "n_objects": len(known) if ids is None else len(ids),
         "measures": _measures(truth, predicted),
         "pairs": {"true": truth[drawn], "predicted": predicted[drawn], "ids": named[drawn]},

@@ -81,7 +81,7 @@ def _how_well(found: dict[str, Any]) -> str:
     if not scores:
         return ""
     first = scores["measures"][0]
-    text = f"Against {count(scores['n_labelled'])} {_truths(scores)}: {first['name']} {number(first['value'])}"
+    text = f"Against {count(scores['n_labeled'])} {_truths(scores)}: {first['name']} {number(first['value'])}"
     if len(scores["measures"]) > 1:
         text += f", {scores['measures'][1]['name']} {number(scores['measures'][1]['value'])}"
     held = (scores.get("held_out") or {}).get("measures")
@@ -266,7 +266,7 @@ def _measures(scores: dict[str, Any], noun: str | None) -> Markup:
         rows.append(row)
     numbers = scores.get("of") == "numbers"
     truths, one = ("true values", "a true value") if numbers else ("labels", "a label")
-    notes = [f"{count(scores['n_labelled'])} of {count(scores['n_objects'])} objects have {one}."]
+    notes = [f"{count(scores['n_labeled'])} of {count(scores['n_objects'])} objects have {one}."]
     if hidden and held["refitted"]:
         notes.append(
             f"Held out: a copy of the model, fitted with {count(held['n_shown'])} {truths}, predicts the "
@@ -333,7 +333,7 @@ def _confusion(found: dict[str, Any], noun: str | None) -> Markup:
         title="Labels and predictions" if noun == "class" else f"Labels and {plural(noun or 'group')}",
         about="Objects by label (rows) and by "
         + ("predicted class" if noun == "class" else f"{noun}, in the order that fits the labels best")
-        + "; the colour is the share of the row.",
+        + "; the color is the share of the row.",
         grid=heat_grid(found["rows"], found["columns"], shares, texts, f"label \\ {word}", "Confusion", tips),
         note=_notes([note] if note else []),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from coview.report.markup import EMPTY, Markup, breakable, count, fill, join, number, percent, plural, signed, table
-from coview.report.svg import COLOURS, dots, heat_grid, heat_strip, legend, scatter
+from coview.report.svg import COLORS, dots, heat_grid, heat_strip, legend, scatter
 
 __all__ = [
     "section_examples",
@@ -40,7 +40,7 @@ def section_groups(found: dict[str, Any]) -> Markup:
 
 
 def _group(item: dict[str, Any], groups: dict[str, Any]) -> Markup:
-    colour = f"var(--c{item['index'] % COLOURS})"
+    color = f"var(--c{item['index'] % COLORS})"
     size, label = item.get("size"), item.get("label")
     text = " ".join(
         [item["name"], label["name"] if label else "", *(f[0] for lists in item["features"].values() for f in lists)]
@@ -56,7 +56,7 @@ def _group(item: dict[str, Any], groups: dict[str, Any]) -> Markup:
         share = fill(
             '<div class="share"><b style="width:$w%;background:$c"></b></div>',
             w=f"{100 * item['share']:.1f}",
-            c=colour,
+            c=color,
         )
     tag = (
         fill('<span class="pill">mostly $name, $share</span>', name=label["name"], share=percent(label["share"], 0))
@@ -64,10 +64,10 @@ def _group(item: dict[str, Any], groups: dict[str, Any]) -> Markup:
         else EMPTY
     )
     return fill(
-        '<article class="group" data-text="$text"><h3><i style="background:$colour"></i>$title<small>$size</small></h3>'
+        '<article class="group" data-text="$text"><h3><i style="background:$color"></i>$title<small>$size</small></h3>'
         "$share$tag$parts</article>",
         text=text,
-        colour=colour,
+        color=color,
         title=title,
         size="" if size is None else f"{count(size)} · {percent(item['share'])}",
         share=share,
@@ -117,7 +117,7 @@ def _topics(topics: dict[str, Any], noun: str | None) -> Markup:
         parts.append(
             fill(
                 '<div class="card"><h3>$view: how $nouns mix its topics</h3><p>A row is a $noun, a column one of'
-                " $shown, most used first; the stronger the colour, the larger the share.</p>$strip"
+                " $shown, most used first; the stronger the color, the larger the share.</p>$strip"
                 "<details><summary>The topics of $view</summary>$listed</details></div>",
                 view=view,
                 nouns=plural(noun or "group"),
@@ -219,9 +219,9 @@ def section_map(found: dict[str, Any]) -> Markup:
     if by_label:
         parts.append(
             fill(
-                '<div class="tools"><span class="choice" role="group" aria-label="Colour by">'
-                '<button type="button" data-by="g" aria-pressed="true">Colour by $noun</button>'
-                '<button type="button" data-by="l" aria-pressed="false">Colour by label</button></span></div>',
+                '<div class="tools"><span class="choice" role="group" aria-label="Color by">'
+                '<button type="button" data-by="g" aria-pressed="true">Color by $noun</button>'
+                '<button type="button" data-by="l" aria-pressed="false">Color by label</button></span></div>',
                 noun=noun,
             )
         )
@@ -246,15 +246,15 @@ def section_examples(found: dict[str, Any]) -> Markup:
     parts = []
     typical = examples["typical"]
     if typical:
-        labelled = any(thing["label"] is not None for group in typical for thing in group["objects"])
+        labeled = any(thing["label"] is not None for group in typical for thing in group["objects"])
         head = [(noun, "text"), ("object", "text"), ("share" if examples["shares"] else "score", "num")]
-        head += [("label", "text")] if labelled else []
+        head += [("label", "text")] if labeled else []
         head.append(("what is in it", "wide"))
         rows = []
         for group in typical:
             for thing in group["objects"]:
                 row: list[Any] = [group["group"], thing["id"], (thing["score"], number(thing["score"]))]
-                row += [thing["label"] or "–"] if labelled else []
+                row += [thing["label"] or "–"] if labeled else []
                 row.append(_words(thing["words"]))
                 rows.append(row)
         parts.append(
@@ -271,14 +271,14 @@ def section_examples(found: dict[str, Any]) -> Markup:
 
 def _disputed(things: list[dict[str, Any]], noun: str) -> Markup:
     views = list(dict.fromkeys(view for thing in things for view in thing["by_view"]))
-    labelled = any(thing["label"] is not None for thing in things)
+    labeled = any(thing["label"] is not None for thing in things)
     head = [("object", "text"), *((f"{view} says", "text") for view in views), ("all views say", "text")]
-    head += [("label", "text")] if labelled else []
+    head += [("label", "text")] if labeled else []
     head.append(("what is in it", "wide"))
     rows = []
     for thing in things:
         row: list[Any] = [thing["id"], *(thing["by_view"].get(view, "–") for view in views), thing["all"]]
-        row += [thing["label"] or "–"] if labelled else []
+        row += [thing["label"] or "–"] if labeled else []
         row.append(_words(thing["words"]))
         rows.append(row)
     return fill(
@@ -304,15 +304,15 @@ def section_search(found: dict[str, Any]) -> Markup:
     search = found["search"]
     parts = []
     if search["pairs"]:
-        labelled = any(pair.get("same_label") is not None for pair in search["pairs"])
+        labeled = any(pair.get("same_label") is not None for pair in search["pairs"])
         head = [("asked with", "text"), ("searched in", "text"), ("queries", "num"), ("itself first", "num")]
         head.append((f"itself among {search['pairs'][0]['k']}", "num"))
-        head += [("hits with the same label", "num")] if labelled else []
+        head += [("hits with the same label", "num")] if labeled else []
         rows = []
         for pair in search["pairs"]:
             row: list[Any] = [pair["source"], pair["target"], (pair["n_queries"], count(pair["n_queries"]))]
             row += [(pair["first"], percent(pair["first"])), (pair["among"], percent(pair["among"]))]
-            row += [(pair.get("same_label"), percent(pair.get("same_label")))] if labelled else []
+            row += [(pair.get("same_label"), percent(pair.get("same_label")))] if labeled else []
             rows.append(row)
         parts.append(
             fill(

@@ -190,7 +190,7 @@ def _scores(reader: Reader, given: _Given, held_out: bool | str, y_fit: Any) -> 
     if not told:
         return {}
     scores: dict[str, Any] = {
-        "n_labelled": int((given.codes >= 0).sum()),
+        "n_labeled": int((given.codes >= 0).sum()),
         "n_objects": len(given.codes),
         "measures": told,
     }

@@ -1,7 +1,7 @@
 """Charts as hand-written SVG and HTML: curves, maps, heat maps, dots on a scale.
 
 Labels are HTML around the drawing, not text within it, so that they keep their size on a narrow screen. What a mark
-means stands in its ``data-tip``; the script of the page shows it. Colours are classes: the style sheet knows them.
+means stands in its ``data-tip``; the script of the page shows it. Colors are classes: the style sheet knows them.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 
 from coview.report.markup import Markup, fill, join, number
 
-__all__ = ["COLOURS", "against", "curve", "dots", "heat_grid", "heat_strip", "legend", "scatter"]
+__all__ = ["COLORS", "against", "curve", "dots", "heat_grid", "heat_strip", "legend", "scatter"]
 
-COLOURS = 12  # of the style sheet, --c0 ... --c11; beyond that they come again
+COLORS = 12  # of the style sheet, --c0 ... --c11; beyond that they come again
 MOST_POINTS = 400  # of a curve
 WIDTH, HEIGHT = 1000, 640  # of a map
 
@@ -75,7 +75,7 @@ def curve(values: Sequence[float | None], x_label: str, title: str, seconds: Seq
 def scatter(
     x: Sequence[float], y: Sequence[float], groups: Sequence[int], labels: Sequence[int] | None, tips: Sequence[str]
 ) -> Markup:
-    """Return a map: points between 0 and 1, coloured by group, and by label where there are labels.
+    """Return a map: points between 0 and 1, colored by group, and by label where there are labels.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def scatter(
             )
         )
     used = range(max([*groups, *(labels or [0]), 0]) + 1)
-    rules = "".join(f".by-g .g{k}{{fill:var(--c{k % COLOURS})}}.by-l .l{k}{{fill:var(--c{k % COLOURS})}}" for k in used)
+    rules = "".join(f".by-g .g{k}{{fill:var(--c{k % COLORS})}}.by-l .l{k}{{fill:var(--c{k % COLORS})}}" for k in used)
     return fill(
         '<style>$rules</style><svg class="map by-g" viewBox="0 0 $w $h" role="img" aria-label="Map of $n objects">'
         "$marks</svg>",
@@ -165,7 +165,7 @@ def legend(names: Sequence[str], kind: str, counts: Sequence[int] | None = None,
                 '<i style="background:var(--c$c)"></i>$noun$name$size</button>',
                 kind=kind,
                 k=k,
-                c=k % COLOURS,
+                c=k % COLORS,
                 noun=f"{noun} " if noun else "",
                 name=name,
                 size=size,
@@ -183,7 +183,7 @@ def heat_grid(
     label: str,
     tips: Sequence[Sequence[str]] | None = None,
 ) -> Markup:
-    """Return a matrix as a table: the share (0 to 1) is the colour of a cell, the text stands in it.
+    """Return a matrix as a table: the share (0 to 1) is the color of a cell, the text stands in it.
 
     Examples
     --------

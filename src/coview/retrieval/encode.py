@@ -168,7 +168,7 @@ def _raw_views(queries: list[Any], source: str, front: Any, columns: Mapping[str
         found = Views({source: _count_known(queries, columns[source])}, feature_names={source: columns[source]})
     else:
         raise ViewsError(
-            f"View {source!r} cannot be made of raw queries: its model has no vectoriser and its features have no "
+            f"View {source!r} cannot be made of raw queries: its model has no vectorizer and its features have no "
             f"names. Put TextViews(...) in front of the model, or give a matrix: Views({source}=...)."
         )
     empty = np.flatnonzero(np.asarray(found[source].sum(axis=1)).ravel() == 0)

@@ -98,7 +98,7 @@ class Places(MultiViewEstimator):
             labels = codes[self._rows_with(views, name)]
             known = labels >= 0
             if not known.any():
-                raise ViewsError(f"No labelled object has view {name!r}. Label some, or leave the view out.")
+                raise ViewsError(f"No labeled object has view {name!r}. Label some, or leave the view out.")
             self.heads_[name] = [
                 None if has else fit_head(rows[known], labels[known], strengths[name]) for has, rows in zip(own, found)
             ]
@@ -113,7 +113,7 @@ class Places(MultiViewEstimator):
         return [total]
 
     def _joined(self, name: str, parts: list[np.ndarray]) -> np.ndarray:
-        """Vectors to be compared: centred parts of length 1, side by side, so that products are means of products."""
+        """Vectors to be compared: centered parts of length 1, side by side, so that products are means of products."""
         shares = self.shares_ if len(parts) == len(self.shares_) else np.ones(1)
         found = []
         for share, part, mean in zip(shares, parts, self.means_[name]):

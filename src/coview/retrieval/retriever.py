@@ -1,4 +1,4 @@
-"""Search objects by one view with a query in another: places in a common space, compared by centred correlation.
+"""Search objects by one view with a query in another: places in a common space, compared by centered correlation.
 
     score(query, object) = < (p - m_s) / |p - m_s|,  (q - m_t) / |q - m_t| >
 
@@ -218,7 +218,7 @@ class CrossModalRetriever(TransformerMixin, Places):
         ----------
         query : Views, matrix, str, path, image, or a list of these
             What to search with. Raw text needs a pipeline with `TextViews`, or features that are named by words; images
-            need a pipeline whose view has a vectoriser of images. A query of several views is placed by all of them.
+            need a pipeline whose view has a vectorizer of images. A query of several views is placed by all of them.
         source : str, optional
             View of the query, where it is a matrix or raw, or where only one of its views is meant.
         target : str, optional
@@ -332,13 +332,13 @@ class CrossModalRetriever(TransformerMixin, Places):
         check_count("n", n)
         check_option("how", how, ("ranked", "drawn"))
         views, target = self._asked_views(query, source, target)
-        modelled = [model for model in self.models_ if profiles(model, target) is not None]
-        if not modelled:
+        modeled = [model for model in self.models_ if profiles(model, target) is not None]
+        if not modeled:
             name = type(last_step(self.model_)).__name__
             raise TypeError(f"{name} has no topics to take tags from. Use a topic model, such as CoPLSA or LinkPLSA.")
         shares = self._expected(views, target)
         shares /= np.maximum(shares.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-        names = feature_names(modelled[0], target, shares.shape[1])
+        names = feature_names(modeled[0], target, shares.shape[1])
         rng = np.random.default_rng(base_seed(random_state))
         n = min(n, shares.shape[1])
         chosen = [
@@ -350,7 +350,7 @@ class CrossModalRetriever(TransformerMixin, Places):
         return [[(str(names[j]), float(row[j])) for j in order] for row, order in zip(shares, chosen)]
 
     def transform(self, X: Any) -> np.ndarray:
-        """Vectors that are compared: centred places of length 1, the mean over the given views that an object has."""
+        """Vectors that are compared: centered places of length 1, the mean over the given views that an object has."""
         check_is_fitted(self, "means_")
         views = self._known_views(X)
         narrow = all(matrix.dtype == np.float32 for matrix in views.values())

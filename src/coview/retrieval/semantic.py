@@ -16,14 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import ViewsError
 from coview.retrieval.heads import fit_head, head_probabilities
-from coview.validation.labels import LabelledScoreMixin, encode_labels
+from coview.validation.labels import LabeledScoreMixin, encode_labels
 from coview.validation.parameters import per_view
 from coview.views.views import Views
 
 __all__ = ["SemanticCorrelationMatching"]
 
 
-class SemanticCorrelationMatching(LabelledScoreMixin, ClassifierMixin, MultiViewCCA):
+class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewCCA):
     """Classes of objects from any of their views, through a space in which the views correlate.
 
     Parameters
@@ -83,7 +83,7 @@ class SemanticCorrelationMatching(LabelledScoreMixin, ClassifierMixin, MultiView
         self.C = C
 
     def fit(self, X: Any, y: Any = None) -> SemanticCorrelationMatching:
-        """Learn the common space from all objects, and the classes from the labelled ones."""
+        """Learn the common space from all objects, and the classes from the labeled ones."""
         views = self._fit_views(X)
         codes, self.classes_ = encode_labels(y, len(views))
         if len(self.classes_) < 2:
@@ -96,7 +96,7 @@ class SemanticCorrelationMatching(LabelledScoreMixin, ClassifierMixin, MultiView
         for v, name in enumerate(views.names):
             usable = views.present[:, v] & (codes >= 0)
             if not usable.any():
-                raise ViewsError(f"No labelled object has view {name!r}. Label some, or leave the view out.")
+                raise ViewsError(f"No labeled object has view {name!r}. Label some, or leave the view out.")
             placed = self._placed(name, views[name])[usable]
             self.heads_[name] = fit_head(placed, codes[usable], strengths[v])
         return self

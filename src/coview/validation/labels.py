@@ -1,4 +1,4 @@
-"""Targets of which some may be unlabelled, as small integers: -1, None and NaN all mean "no label"."""
+"""Targets of which some may be unlabeled, as small integers: -1, None and NaN all mean "no label"."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from coview.utils.messages import listed, short
 from coview.utils.missing import is_gap
 
-__all__ = ["UNLABELLED", "LabelledScoreMixin", "encode_labels", "named"]
+__all__ = ["UNLABELED", "LabeledScoreMixin", "encode_labels", "named"]
 
-UNLABELLED = -1
+UNLABELED = -1
 
 
 def encode_labels(y: Any, n_rows: int | None = None, classes: Any = None) -> tuple[np.ndarray, np.ndarray]:
@@ -52,7 +52,7 @@ def encode_labels(y: Any, n_rows: int | None = None, classes: Any = None) -> tup
     labels = _as_column(y)
     if n_rows is not None and len(labels) != n_rows:
         raise ValueError(f"y must hold one label per object: {len(labels)} labels for {n_rows} objects.")
-    known = ~_unlabelled(labels)
+    known = ~_unlabeled(labels)
     found = _one_kind(labels[known])
     if classes is None:
         given = _classes_of(labels, found)
@@ -61,7 +61,7 @@ def encode_labels(y: Any, n_rows: int | None = None, classes: Any = None) -> tup
         strange = sorted(set(found.tolist()) - set(given.tolist()), key=str)
         if strange:
             raise ValueError(f"y holds {short(strange[0])}, which is not one of the classes {listed(given.tolist())}.")
-    codes = np.full(len(labels), UNLABELLED, dtype=np.int64)
+    codes = np.full(len(labels), UNLABELED, dtype=np.int64)
     if found.size:
         codes[known] = np.searchsorted(given, found.astype(given.dtype, copy=False))
     return codes, given
@@ -80,15 +80,15 @@ def named(classes: np.ndarray, codes: Any) -> Any:
     return classes[codes.cpu().numpy() if hasattr(codes, "cpu") else codes]
 
 
-class LabelledScoreMixin:
-    """Accuracy over the labelled objects of y: those without label cannot be right or wrong."""
+class LabeledScoreMixin:
+    """Accuracy over the labeled objects of y: those without label cannot be right or wrong."""
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy on X over the objects that have a label in y (not -1, None or NaN)."""
         labels = _as_column(y)
-        known = ~_unlabelled(labels)
+        known = ~_unlabeled(labels)
         if not known.any():
-            raise ValueError("y has no label to score against: all objects are unlabelled (-1, None or NaN).")
+            raise ValueError("y has no label to score against: all objects are unlabeled (-1, None or NaN).")
         found = np.asarray(self.predict(X))[known]  # type: ignore[attr-defined]
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(np.average(found == _one_kind(labels[known]), weights=weights))
@@ -99,7 +99,7 @@ def _as_column(y: Any) -> np.ndarray:
     if y is None:
         raise ValueError(
             "This estimator requires y to be passed, but the target y is None. Give one label per object, with -1, "
-            "None or NaN for the unlabelled."
+            "None or NaN for the unlabeled."
         )
     if isinstance(y, (list, tuple)):
         kinds = {"text" if isinstance(label, str) else "gap" if label is None else "other" for label in y}
@@ -122,20 +122,20 @@ def _as_column(y: Any) -> np.ndarray:
     return labels
 
 
-def _unlabelled(labels: np.ndarray) -> np.ndarray:
+def _unlabeled(labels: np.ndarray) -> np.ndarray:
     kind = labels.dtype.kind
     if kind in "iuf":
-        return np.isnan(labels) | (labels == UNLABELLED)
+        return np.isnan(labels) | (labels == UNLABELED)
     if kind == "O":
-        return np.fromiter((_is_unlabelled(label) for label in labels), dtype=bool, count=len(labels))
+        return np.fromiter((_is_unlabeled(label) for label in labels), dtype=bool, count=len(labels))
     return np.zeros(len(labels), dtype=bool)
 
 
-def _is_unlabelled(label: Any) -> bool:
+def _is_unlabeled(label: Any) -> bool:
     if is_gap(label):
         return True
     number = isinstance(label, numbers.Real) and not isinstance(label, (bool, np.bool_))
-    return bool(number and label == UNLABELLED)
+    return bool(number and label == UNLABELED)
 
 
 def _one_kind(labels: np.ndarray) -> np.ndarray:
@@ -163,16 +163,16 @@ def _kind(label: Any) -> str:
 def _classes_of(labels: np.ndarray, found: np.ndarray) -> np.ndarray:
     if not found.size:
         raise ValueError(
-            f"y has no label: all {len(labels)} objects are unlabelled (-1, None or NaN). Label at least one object of "
+            f"y has no label: all {len(labels)} objects are unlabeled (-1, None or NaN). Label at least one object of "
             "each class, or cluster without labels."
         )
     classes = _sorted(found)
     with warnings.catch_warnings():  # few labels are the rule here: one of each class is no regression problem
         warnings.filterwarnings("ignore", message="The number of unique classes", category=UserWarning)
         check_classification_targets(found)
-    if labels.dtype.kind in "iuf" and classes.tolist() == [1] and (labels == UNLABELLED).any():
+    if labels.dtype.kind in "iuf" and classes.tolist() == [1] and (labels == UNLABELED).any():
         raise ValueError(
-            "y holds only -1 and 1, but -1 marks an unlabelled object, so that one class is left. "
+            "y holds only -1 and 1, but -1 marks an unlabeled object, so that one class is left. "
             "Write the two classes as 0 and 1, or as strings."
         )
     return classes

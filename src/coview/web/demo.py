@@ -19,7 +19,7 @@ from coview.web.service import Service
 
 __all__ = ["demo_service"]
 
-LABELLED = 8  # objects of each subpackage whose label the classifier is told
+LABELED = 8  # objects of each subpackage whose label the classifier is told
 TOPICS = 30
 LONGEST = 6000  # characters of a source text that are shown
 
@@ -57,7 +57,7 @@ def _few_labels(corpus: Any) -> list[str | None]:
     known: list[str | None] = [None] * len(corpus.target)
     for code, name in enumerate(corpus.target_names):
         members = np.flatnonzero(corpus.target == code)
-        for row in np.random.default_rng(code).permutation(members)[:LABELLED]:
+        for row in np.random.default_rng(code).permutation(members)[:LABELED]:
             known[row] = str(name)
     return known
 

@@ -192,13 +192,13 @@ def _strongest(
 
 def _correlations(matrix: Any, places: np.ndarray) -> np.ndarray:
     """How far each feature goes with each component (components x features); rare ones count as nothing."""
-    centred = places - places.mean(axis=0)
+    centered = places - places.mean(axis=0)
     values = matrix.power(2) if sparse.issparse(matrix) else np.square(matrix)
     length = np.sqrt(np.asarray(values.sum(axis=0)).ravel())
     count = np.asarray((matrix != 0).sum(axis=0)).ravel()
-    found = np.asarray(matrix.T @ centred) / np.maximum(length, 1e-12)[:, None]
+    found = np.asarray(matrix.T @ centered) / np.maximum(length, 1e-12)[:, None]
     found[count < LEAST_OBJECTS] = 0
-    return (found / np.maximum(np.linalg.norm(centred, axis=0), 1e-12)).T
+    return (found / np.maximum(np.linalg.norm(centered, axis=0), 1e-12)).T
 
 
 def _typical(matrix: Any, shares: np.ndarray) -> np.ndarray:

@@ -252,7 +252,7 @@ def _gates(front: Any, inner: Any, last: Any) -> dict[str, Gate]:
 
 
 def _raw_gates(front: Any, last: Any) -> dict[str, Gate]:
-    """Gates of a model that starts from a raw table: text by vectorisers, columns by the names of their features."""
+    """Gates of a model that starts from a raw table: text by vectorizers, columns by the names of their features."""
     found = {}
     vectorizers = getattr(front, "vectorizers_", {})
     for view in front.view_names_:

@@ -4,7 +4,7 @@ A cell is what one object has in one view:
 
     [0, 2, 1]                 all features, in order
     {"sea": 2, "fox": 1}      features by name; the others are 0
-    "two foxes at sea"        raw text, where the view has a vectoriser or its features are named by words
+    "two foxes at sea"        raw text, where the view has a vectorizer or its features are named by words
     null                      the object lacks the view
 """
 
@@ -46,7 +46,7 @@ class Gate:
     names : ndarray or None, default=None
         Their names.
     vectorizer : object or None, default=None
-        A fitted vectoriser that makes rows of raw text.
+        A fitted vectorizer that makes rows of raw text.
     hashed : bool, default=False
         Whether names become columns by a hash, as in a stream; only asked where there are no names.
 
@@ -135,7 +135,7 @@ class Gate:
         return place, float(value)
 
     def texts(self, texts: Sequence[str]) -> list[tuple[list[int], list[float]]]:
-        """Columns and values of objects that are given by raw text, by one call of the vectoriser."""
+        """Columns and values of objects that are given by raw text, by one call of the vectorizer."""
         if self.vectorizer is None or not texts:
             return [self._of_text(text) for text in texts]
         found = sparse.csr_array(self.vectorizer.transform(list(texts)))
@@ -152,7 +152,7 @@ class Gate:
             columns, values = hash_row(text, self.width)
             return columns.tolist(), values.tolist()
         raise ViewsError(
-            f"View {self.name!r} takes no text: its model has no vectoriser and its features have no names. Send "
+            f"View {self.name!r} takes no text: its model has no vectorizer and its features have no names. Send "
             "numbers."
         )
 

@@ -382,6 +382,6 @@ def _other(names: tuple[str, ...], one: str | None) -> str | None:
 
 
 def _texty(gates: dict[str, Gate]) -> str | None:
-    """The one view that has a vectoriser of text, if there is one only."""
+    """The one view that has a vectorizer of text, if there is one only."""
     found = [name for name, gate in gates.items() if gate.vectorizer is not None]
     return found[0] if len(found) == 1 else None

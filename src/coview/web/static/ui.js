@@ -84,7 +84,7 @@ export const percent = (x) => `${x >= 0.0995 || x === 0 ? Math.round(100 * x) : 
 export const plural = (n, one, many) => `${count(n)} ${n === 1 ? one : many || one + "s"}`;
 export const title = (text, kind) => (kind === "class" ? text : text.charAt(0).toUpperCase() + text.slice(1));
 
-// -- views have colours, the same everywhere
+// -- views have colors, the same everywhere
 
 let order = [];
 export const setViews = (names) => { order = names; };
@@ -102,7 +102,7 @@ export function features(list, view, most = 12) {
       h("span.name", null, name))));
 }
 
-/** Features as chips that wrap; the larger the value the stronger the colour. */
+/** Features as chips that wrap; the larger the value the stronger the color. */
 export function chips(list, view, most = 40) {
   const largest = Math.max(...list.map(([, value]) => Math.abs(value)), 1e-12);
   return h("ul.chips", { class: viewClass(view) }, list.slice(0, most).map(([name, value]) => {
