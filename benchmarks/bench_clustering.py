@@ -112,7 +112,7 @@ def compared(fits: dict[str, Callable[[int], Any]], X: Any) -> dict[str, Any]:
             models: list[Any] = []
             found[name]["seconds"].append(processor_seconds(lambda s=seed, f=fit, out=models: out.append(f(s))))
             model = models[0]
-            centers = model.centroids_["x"] if name == "coview" else model.cluster_centers_
+            centers = model.cluster_centers_["x"] if name == "coview" else model.cluster_centers_
             found[name]["cosine"].append(float((rows @ normalize(centers).T).max(axis=1).mean()))
             found[name]["sweeps"].append(int(model.n_iter_))
     return found
@@ -189,7 +189,7 @@ def digits() -> tuple[Any, np.ndarray, str]:
 
 
 def spectral(quick: bool, folder: str) -> dict[str, Any]:
-    from coview import CoRegularizedSpectralClustering, normalized_mutual_info
+    from coview import SpectralClusteringViews, normalized_mutual_info
 
     X, y, name = digits()
     k = len(np.unique(y))
@@ -206,7 +206,7 @@ def spectral(quick: bool, folder: str) -> dict[str, Any]:
     for form in ("centroid", "pairwise", "stacked"):
         line(
             f"coview, {form}",
-            lambda s, form=form: CoRegularizedSpectralClustering(k, form=form, random_state=s).fit_predict(X),
+            lambda s, form=form: SpectralClusteringViews(k, form=form, random_state=s).fit_predict(X),
         )
     if folder:
         peer, parts = mvlearn(folder).MultiviewCoRegSpectralClustering, list(X.values())
@@ -223,12 +223,12 @@ def large(quick: bool, folder: str) -> dict[str, Any]:
     """Many objects: nothing of objects x objects may be built."""
     import resource
 
-    from coview import CoRegularizedSpectralClustering, make_blobs_views
+    from coview import SpectralClusteringViews, make_blobs_views
 
     n = 5000 if quick else 20_000
     X = make_blobs_views(n, n_views=2, n_clusters=10, n_features=30, std=4.0, random_state=0).views
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    spent = processor_seconds(lambda: CoRegularizedSpectralClustering(10, random_state=0).fit(X))
+    spent = processor_seconds(lambda: SpectralClusteringViews(10, random_state=0).fit(X))
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {"rows": n, "seconds": spent, "more_mib": (after - before) / 1024}
 

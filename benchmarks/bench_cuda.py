@@ -75,7 +75,7 @@ def whole_fits(X: Any, k: int) -> list[str]:
     for name, engine in (("cpu", "cpu"), ("single", CudaEngine()), ("mixed", CudaEngine(precision="mixed"))):
         ends[name] = PLSA(k, init=init, max_iter=50, tol=0, engine=engine).fit(X).history_["objective"][-1]
     gaps = {name: abs(ends[name] / ends["cpu"] - 1) for name in ("single", "mixed")}
-    clusters = {"doc_cluster": doc}
+    clusters = {"memberships": doc}
     two = Views(a=X, b=X)
 
     def within(model: Any) -> float:

@@ -74,7 +74,7 @@ def sweep(n: int) -> dict[str, Any]:
     """Seconds of 5 sweeps of the classifier on n objects, two sparse views, 100 classes: MAXAGREE and SUM."""
     from scipy import sparse
 
-    from coview import SphericalKMeansClassifier, Views
+    from coview import SeededKMeansClassifier, Views
 
     rng = np.random.default_rng(0)
     views = Views({name: sparse.random_array((n, 5000), density=0.008, rng=rng, format="csr") for name in "ab"})
@@ -82,7 +82,7 @@ def sweep(n: int) -> dict[str, Any]:
     found: dict[str, list[tuple[float, float]]] = {"max_agree": [], "sum": []}
     for _ in range(REPEATS):
         for combine, times in found.items():
-            model = SphericalKMeansClassifier(combine, max_iter=5, tol=0)
+            model = SeededKMeansClassifier(combine, max_iter=5, tol=0)
             times.append(cost(lambda model=model: model.fit(views, y)))
     return found
 

@@ -23,7 +23,7 @@ def sweeps(X: Any, size: str, k: int) -> dict[str, Any]:
 
     two = Views(a=X, b=X)
     rng = np.random.default_rng(0)
-    init = {"doc_cluster": rng.dirichlet(np.ones(k), X.shape[0]).astype(np.float32)}
+    init = {"memberships": rng.dirichlet(np.ones(k), X.shape[0]).astype(np.float32)}
     PLSA(k, max_iter=1, n_jobs=1, random_state=0).fit(X[:100])
     one_view, two_views = [], []
     for _ in range(REPEATS):

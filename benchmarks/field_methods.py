@@ -291,7 +291,7 @@ def coview_methods(names: list[str]) -> Iterator[tuple[str, Callable[..., Any]]]
     yield "CoPLSA, k-means", mixed
     yield "CCAClustering", partial(measured, coview.CCAClustering, names)
     yield "ConsensusClustering", partial(measured, coview.ConsensusClustering, names)
-    graph = coview.CoRegularizedSpectralClustering
+    graph = coview.SpectralClusteringViews
     for form in ("centroid", "pairwise", "joined", "sum", "stacked"):
         yield f"CoRegularizedSpectral {form}", partial(measured, partial(graph, form=form), names)
     yield "SphericalKMeans", partial(measured, coview.SphericalKMeans, names)

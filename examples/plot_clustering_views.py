@@ -57,7 +57,7 @@ axis.spines[["top", "right"]].set_visible(False)
 # What each cluster is made of: p(topic | cluster, view). A cluster is named here by the subpackage that has most of it.
 # Rows with one dark cell are a topic of their own; a column with several dark cells is a topic that clusters share.
 share = np.zeros((K, K))
-np.add.at(share, y, model.doc_cluster_)
+np.add.at(share, y, model.memberships_)
 named = corpus.target_names[share.argmax(axis=0)]
 rows = np.argsort(named, kind="stable")
 

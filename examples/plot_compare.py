@@ -21,7 +21,7 @@ X, y, files = corpus.views[some], corpus.target[some], np.asarray(corpus.groups)
 methods = [
     "MultiViewNaiveBayes",
     "MultiViewPassive*",
-    "SphericalKMeansClassifier",
+    "SeededKMeansClassifier",
     "concatenated *",
     "words *",
     "code *",

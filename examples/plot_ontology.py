@@ -2,7 +2,7 @@
 Labels that stand in an ontology
 ================================
 
-A function of ``scipy.linalg`` is a function of ``scipy`` too, and of nothing else. `SphericalKMeansClassifier` takes
+A function of ``scipy.linalg`` is a function of ``scipy`` too, and of nothing else. `SeededKMeansClassifier` takes
 such constraints into account, with few labels and several views, and finds the best consistent set of labels of every
 object exactly.
 """
@@ -17,7 +17,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 
 from coview import (
     Ontology,
-    SphericalKMeansClassifier,
+    SeededKMeansClassifier,
     TfidfViews,
     hierarchical_f1,
     load_python_packages,
@@ -50,7 +50,7 @@ for k, name in enumerate(names):
 truth, rows = names[corpus.target][test], []
 for combine in ("sum", "product", "max_agree"):
     for levels in (None, ontology):
-        model = SphericalKMeansClassifier(combine, levels, fallback="sum", n_jobs=1).fit(X, y)
+        model = SeededKMeansClassifier(combine, levels, fallback="sum", n_jobs=1).fit(X, y)
         found = model.labels_[test].astype(str)
         scores = f1_score(truth, found, average="macro", labels=names), hierarchical_f1(truth, found, ontology)
         rows.append((combine, levels is not None, *scores, model.history_["flips"]))
@@ -87,7 +87,7 @@ print("broken constraints in the fit:", len(model.violations_["object"]))
 
 # %%
 # The same program is there for any scores: rows of objects, views and labels in, the best sets out.
-scores = np.stack(list(model.view_scores(X[test]).values()), axis=1)
+scores = np.stack(list(model.decision_function_by_view(X[test]).values()), axis=1)
 labels, objective = solve_labels(scores, ontology=ontology)
 print(labels.shape, objective[:3].round(3))
 plt.show()

@@ -22,10 +22,10 @@ SETTINGS: dict[str, dict[str, object]] = {
     "PairwiseCoPLSA": {**SMALL, "pair_fraction": 0.2},
     "VotingPLSA": SMALL,
     "ConsensusClustering": {"n_clusters": 3, "tol": 0, "n_init": 3},
-    "SphericalKMeansClassifier": {"max_iter": 20, "tol": 0},
+    "SeededKMeansClassifier": {"max_iter": 20, "tol": 0},
     "SphericalKMeans": {"n_clusters": 3, "max_iter": 20, "tol": 0},
     "CCAClustering": {"n_clusters": 3},
-    "CoRegularizedSpectralClustering": {"n_clusters": 3, "n_neighbors": 8, "tol": 0},
+    "SpectralClusteringViews": {"n_clusters": 3, "n_neighbors": 8, "tol": 0},
     "CoTrainingClassifier": {"max_iter": 3, "pool_size": 20},
 }
 NAMES = sorted(ESTIMATORS)

@@ -28,7 +28,7 @@ SETTINGS: dict[str, dict[str, object]] = {
     "ConsensusClustering": {"n_clusters": 2, "n_init": 2},
     "SphericalKMeans": {"n_clusters": 2, "n_init": 2},
     "CCAClustering": {"n_clusters": 2},
-    "CoRegularizedSpectralClustering": {"n_clusters": 2},
+    "SpectralClusteringViews": {"n_clusters": 2},
     "MultiViewPassiveAggressiveClassifier": {"fit_intercept": True},  # blobs do not lie around the origin
 }
 
@@ -47,7 +47,7 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = {
     "MultiViewNaiveBayes": CLASSIFIER,
     "CoTrainingClassifier": CLASSIFIER,
     "MultiViewPassiveAggressiveClassifier": {**CLASSIFIER, "check_sparsify_coefficients": BY_VIEW},
-    "SphericalKMeansClassifier": CLASSIFIER,
+    "SeededKMeansClassifier": CLASSIFIER,
     "BestView": CLASSIFIER,
     "ConcatenatedViews": CLASSIFIER,
     "SemanticCorrelationMatching": CLASSIFIER,

@@ -130,7 +130,7 @@ def _joint(method: str, corpus: Bunch, options: dict[str, Any], seed: int) -> di
         places = [dict.fromkeys(("image", "text"), link.transform(X)) for X in (corpus.train, corpus.test)]
     else:
         model = _coplsa(method, options["topics"], 1.0, seed).fit(corpus.train)
-        places = [model.transform_views(X) for X in (corpus.train, corpus.test)]
+        places = [model.transform_by_view(X) for X in (corpus.train, corpus.test)]
     found: dict[str, dict[str, np.ndarray]] = {space: {} for space in SPACES}
     for view in ("image", "text"):
         train, test = (part[view] for part in places)

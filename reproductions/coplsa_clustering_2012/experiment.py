@@ -20,8 +20,8 @@ from coview import (
     PLSA,
     CCAClustering,
     ConsensusClustering,
-    CoRegularizedSpectralClustering,
     PairwiseCoPLSA,
+    SpectralClusteringViews,
     SphericalKMeans,
     UnitRows,
     Views,
@@ -125,7 +125,7 @@ def _voting(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[st
 
 
 def _spectral(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
-    return {"PCoSC": CoRegularizedSpectralClustering(k, random_state=seed).fit(views.select(*options["two"])).labels_}
+    return {"PCoSC": SpectralClusteringViews(k, random_state=seed).fit(views.select(*options["two"])).labels_}
 
 
 def _coplsa(number: int, form: str = "") -> Method:
@@ -174,7 +174,7 @@ def _start_of(views: Views, k: int, seed: int) -> np.ndarray:
 
 
 def _drawn_to_each_other(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
-    model = CoRegularizedSpectralClustering(k, form="pairwise", random_state=seed)
+    model = SpectralClusteringViews(k, form="pairwise", random_state=seed)
     return {"PCoSC, pairwise form": model.fit(views.select(*options["two"])).labels_}
 
 
@@ -194,7 +194,7 @@ def _cca_of_all(views: Views, k: int, seed: int, options: dict[str, Any]) -> dic
 
 
 def _spectral_of_all(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
-    return {"PCoSC": CoRegularizedSpectralClustering(k, random_state=seed).fit(views).labels_}
+    return {"PCoSC": SpectralClusteringViews(k, random_state=seed).fit(views).labels_}
 
 
 def _voting_of_all(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:

@@ -118,7 +118,7 @@ def _multi_view_plsa(
 
 
 def _by_view(model: Any, views: Views) -> list[np.ndarray]:
-    return [model.classes_[posterior.argmax(axis=1)] for posterior in model.view_proba(views).values()]
+    return [model.classes_[posterior.argmax(axis=1)] for posterior in model.predict_proba_by_view(views).values()]
 
 
 def _accuracies(found: dict[str, np.ndarray], target: np.ndarray, labels: np.ndarray) -> Values:
@@ -147,7 +147,7 @@ def _split_plsa(views: Views, target: np.ndarray, labels: np.ndarray, seed: int,
 def _consensus(views: Views, target: np.ndarray, seed: int, options: dict[str, Any]) -> Values:
     """MVC, and the k-means of each view that it is made of."""
     model = ConsensusClustering(len(np.unique(target)), random_state=seed).fit(views)
-    values = _agreement({**model.view_labels_, "MVC": model.labels_}, target)
+    values = _agreement({**model.labels_by_view_, "MVC": model.labels_}, target)
     for metric, rows in values.items():
         each = [rows[name] for name in views.names]
         values[metric] = {"Kmeans_Best": max(each), "Kmeans_Avg": float(np.mean(each)), "MVC": rows["MVC"]}

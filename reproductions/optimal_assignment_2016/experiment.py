@@ -24,7 +24,7 @@ from coview import (
     MultiViewPLSAClassifier,
     NeighborViews,
     Ontology,
-    SphericalKMeansClassifier,
+    SeededKMeansClassifier,
     TfidfViews,
     UnitRows,
     Views,
@@ -96,8 +96,8 @@ def draw_by_class(target: np.ndarray, rate: float, seed: int) -> np.ndarray:
     return labels
 
 
-def _model(combine: str = "sum", ontology: Ontology | None = None, **options: Any) -> SphericalKMeansClassifier:
-    return SphericalKMeansClassifier(combine, ontology, n_jobs=1, **options)
+def _model(combine: str = "sum", ontology: Ontology | None = None, **options: Any) -> SeededKMeansClassifier:
+    return SeededKMeansClassifier(combine, ontology, n_jobs=1, **options)
 
 
 # -- table 2: flat methods
@@ -131,7 +131,7 @@ def _flat_rows(views: Views, labels: np.ndarray, **options: Any) -> tuple[dict[s
         seconds[row] = time.process_time() - started
         found[row] = model.labels_
         if row == "COTRAIN":  # the published figures are those of the second view's labels
-            scores = model.view_scores(views)[second]
+            scores = model.decision_function_by_view(views)[second]
             found["COTRAIN, sum"] = model.labels_
             found[row] = np.where(labels < 0, model.classes_[scores.argmax(axis=1)], labels)
     return found, seconds
@@ -235,7 +235,7 @@ def _neighbors(data: Bunch, cell: Any, options: dict[str, Any]) -> Values:
         "MultiViewNaiveBayes": MultiViewNaiveBayes(0.01).fit(plain, labels).predict(plain),
         "MultiViewNaiveBayes, near": bayes.predict(words),
         "MultiViewPLSA": plsa(plain, max_iter=30),
-        "MultiViewPLSA, near": plsa(words, max_iter=10, init={"doc_cluster": 0.999 * start + 0.001 / start.shape[1]}),
+        "MultiViewPLSA, near": plsa(words, max_iter=10, init={"memberships": 0.999 * start + 0.001 / start.shape[1]}),
         "LogisticRegression": logistic.fit(plain, labels).predict(plain),
         "LogisticRegression, near": logistic.fit(words, labels).predict(words),
     }

@@ -99,7 +99,7 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:  # what type checkers and editors see
     from coview.assignment.ontology import Ontology as Ontology
-    from coview.assignment.seeded_kmeans import SphericalKMeansClassifier as SphericalKMeansClassifier
+    from coview.assignment.seeded_kmeans import SeededKMeansClassifier as SeededKMeansClassifier
     from coview.assignment.solvers import solve_labels as solve_labels
     from coview.classification.best_view import BestView as BestView
     from coview.classification.co_training import CoTrainingClassifier as CoTrainingClassifier
@@ -107,7 +107,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.classification.naive_bayes import MultiViewNaiveBayes as MultiViewNaiveBayes
     from coview.clustering.cca import CCAClustering as CCAClustering
     from coview.clustering.consensus import ConsensusClustering as ConsensusClustering
-    from coview.clustering.spectral import CoRegularizedSpectralClustering as CoRegularizedSpectralClustering
+    from coview.clustering.spectral import SpectralClusteringViews as SpectralClusteringViews
     from coview.clustering.spherical_kmeans import SphericalKMeans as SphericalKMeans
     from coview.datasets import load_citeseer as load_citeseer
     from coview.datasets import load_cora as load_cora

@@ -67,7 +67,7 @@ ESTIMATORS: dict[str, Entry] = {
         ),
         Entry("CCAClustering", "coview.clustering.cca", "k-means where views correlate", "clusterer"),
         Entry(
-            "CoRegularizedSpectralClustering",
+            "SpectralClusteringViews",
             "coview.clustering.spectral",
             "spectral clustering of views that agree",
             "clusterer",
@@ -80,7 +80,7 @@ ESTIMATORS: dict[str, Entry] = {
             "classifier",
         ),
         Entry(
-            "SphericalKMeansClassifier",
+            "SeededKMeansClassifier",
             "coview.assignment.seeded_kmeans",
             "few labels, several views, an ontology",
             "classifier",

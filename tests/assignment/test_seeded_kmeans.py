@@ -10,7 +10,7 @@ from sklearn.preprocessing import normalize
 
 from coview import Views, load, make_topic_views, save
 from coview.assignment.ontology import Ontology
-from coview.assignment.seeded_kmeans import SphericalKMeansClassifier
+from coview.assignment.seeded_kmeans import SeededKMeansClassifier
 from coview.assignment.solvers import solve_labels
 
 COMBINATIONS = ("sum", "product", "max_agree", "co_train")
@@ -51,17 +51,17 @@ def by_hand(views, y, sweeps, combine="sum"):
 @pytest.mark.parametrize("sweeps", [1, 4])
 def test_labels_and_centroids_are_those_written_out_by_hand(combine, sweeps):
     X, y, _ = corpus(quality=0.4)
-    model = SphericalKMeansClassifier(combine, max_iter=sweeps, tol=0).fit(X, y)
+    model = SeededKMeansClassifier(combine, max_iter=sweeps, tol=0).fit(X, y)
     labels, centroids = by_hand(X, y, sweeps, combine)
     assert_array_equal(model.labels_, labels)
-    for found, expected in zip(model.centroids_.values(), centroids):
+    for found, expected in zip(model.cluster_centers_.values(), centroids):
         assert_allclose(found, expected, atol=1e-10)
 
 
 def test_max_agree_is_the_program_at_every_sweep():
     X, y, _ = corpus(quality=0.3, agreement=0.5)
-    model = SphericalKMeansClassifier("max_agree", alpha=(0.5, 0.02, 1.0)).fit(X, y)
-    scores = np.stack(list(model.view_scores(X).values()), axis=1)
+    model = SeededKMeansClassifier("max_agree", alpha=(0.5, 0.02, 1.0)).fit(X, y)
+    scores = np.stack(list(model.decision_function_by_view(X).values()), axis=1)
     labels, _ = solve_labels(scores, alpha=(0.5, 0.02, 1.0))
     free = y < 0
     assert_array_equal(model.label_sets_[free], labels[free])
@@ -72,8 +72,8 @@ def test_max_agree_is_the_program_at_every_sweep():
 
 def test_max_agree_with_costly_differences_is_sum():
     X, y, _ = corpus(quality=0.3, agreement=0.5)
-    alike = SphericalKMeansClassifier("max_agree", alpha=(0.5, 10.0, 100.0)).fit(X, y)
-    assert_array_equal(alike.labels_, SphericalKMeansClassifier("sum").fit(X, y).labels_)
+    alike = SeededKMeansClassifier("max_agree", alpha=(0.5, 10.0, 100.0)).fit(X, y)
+    assert_array_equal(alike.labels_, SeededKMeansClassifier("sum").fit(X, y).labels_)
 
 
 @pytest.mark.parametrize("combine", COMBINATIONS)
@@ -81,7 +81,7 @@ def test_max_agree_with_costly_differences_is_sum():
 def test_labeled_objects_keep_their_labels(combine, ontology):
     X, y, _ = corpus(quality=0.1)
     names = np.array([*"abcd", None])[y]
-    model = SphericalKMeansClassifier(combine, ontology).fit(X, names)
+    model = SeededKMeansClassifier(combine, ontology).fit(X, names)
     assert_array_equal(model.labels_[y >= 0], names[y >= 0])
 
 
@@ -90,14 +90,14 @@ def test_labeled_objects_keep_their_labels(combine, ontology):
 def test_the_objective_never_falls_where_it_must_not(combine, ontology):
     X, y, _ = corpus(300, quality=0.2, agreement=0.6)
     names = np.array([*"abcd", None])[y]
-    history = SphericalKMeansClassifier(combine, ontology, max_iter=30).fit(X, names).history_["objective"]
+    history = SeededKMeansClassifier(combine, ontology, max_iter=30).fit(X, names).history_["objective"]
     assert len(history) > 3
     assert (np.diff(history) >= -1e-9 * np.abs(history[:-1])).all()
 
 
 def test_sweeps_end_when_no_bit_flips_and_flips_are_counted():
     X, y, _ = corpus(quality=0.4)
-    model = SphericalKMeansClassifier().fit(X, y)
+    model = SeededKMeansClassifier().fit(X, y)
     assert model.stopped_by_ == "still" and model.history_["flips"][-1] == 0
     assert model.history_["flips"][0] == 2 * (y < 0).sum()  # one bit in each view of each unlabeled object
     assert len(model.history_["flips"]) == model.n_iter_ == len(model.history_["objective"]) - 1
@@ -105,7 +105,7 @@ def test_sweeps_end_when_no_bit_flips_and_flips_are_counted():
 
 def test_ties_go_to_the_first_class_and_are_counted():
     words = np.array([[1.0, 0], [0, 1], [0, 0], [1, 1], [0, 3]])  # the third has nothing in common with any class
-    model = SphericalKMeansClassifier().fit(words, [0, 1, -1, -1, -1])
+    model = SeededKMeansClassifier().fit(words, [0, 1, -1, -1, -1])
     assert model.labels_.tolist() == [0, 1, 0, 0, 1]
     assert model.n_ties_ == 1  # the fourth was tied too, until it joined the first class
 
@@ -114,8 +114,8 @@ def test_product_without_overlap_falls_back_to_the_sum_if_asked():
     words = np.array([[1.0, 0], [0, 1], [0, 1], [0, 1]])
     links = np.array([[1.0, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]])
     X, y = Views(words=words, links=links), [0, 1, -1, -1]
-    plain = SphericalKMeansClassifier("product", max_iter=1).fit(X, y)
-    helped = SphericalKMeansClassifier("product", fallback="sum", max_iter=1).fit(X, y)
+    plain = SeededKMeansClassifier("product", max_iter=1).fit(X, y)
+    helped = SeededKMeansClassifier("product", fallback="sum", max_iter=1).fit(X, y)
     assert plain.labels_[3] == 0 and helped.labels_[3] == 1
 
 
@@ -129,7 +129,7 @@ def test_an_absent_view_says_nothing(combine):
     words = X["words"].toarray()
     words[gone] = 0
     partial = Views(words=words, links=X["links"], present=present)
-    model = SphericalKMeansClassifier(combine).fit(partial, y)
+    model = SeededKMeansClassifier(combine).fit(partial, y)
     assert not model.label_sets_[gone, 0].any()
     assert_array_equal(model.predict(partial)[gone], model.predict(partial.select("links"))[gone])
 
@@ -137,29 +137,29 @@ def test_an_absent_view_says_nothing(combine):
 def test_single_views_and_views_side_by_side_are_the_same_class():
     X, y, target = corpus()
     for form in (X.select("words"), X.hstack(), X):
-        found = SphericalKMeansClassifier().fit(form, y).labels_
+        found = SeededKMeansClassifier().fit(form, y).labels_
         assert np.mean(found == target) > 0.9
 
 
 def test_view_weights_scale_the_scores():
     X, y, _ = corpus(quality={"words": 1.0, "links": 0.0})
-    only = SphericalKMeansClassifier(view_weights={"links": 0.0}).fit(X, y)
-    assert_array_equal(only.labels_, SphericalKMeansClassifier().fit(X.select("words"), y).labels_)
+    only = SeededKMeansClassifier(view_weights={"links": 0.0}).fit(X, y)
+    assert_array_equal(only.labels_, SeededKMeansClassifier().fit(X.select("words"), y).labels_)
 
 
 def test_three_views_work():
     data = make_topic_views(90, {"a": 30, "b": 30, "c": 30}, n_clusters=3, random_state=0)
     y = np.where(np.arange(90) < 15, data.target, -1)
     for combine in COMBINATIONS:
-        model = SphericalKMeansClassifier(combine).fit(data.views, y)
+        model = SeededKMeansClassifier(combine).fit(data.views, y)
         assert np.mean(model.labels_ == data.target) > 0.9
 
 
 def test_float32_centroids_and_sparse_views():
     X, y, _ = corpus()
-    model = SphericalKMeansClassifier().fit(X.map(lambda m: m.astype(np.float32)), y)
-    assert model.centroids_["words"].dtype == np.float32
-    assert_allclose(np.linalg.norm(model.centroids_["words"], axis=1), 1, atol=1e-5)
+    model = SeededKMeansClassifier().fit(X.map(lambda m: m.astype(np.float32)), y)
+    assert model.cluster_centers_["words"].dtype == np.float32
+    assert_allclose(np.linalg.norm(model.cluster_centers_["words"], axis=1), 1, atol=1e-5)
 
 
 def test_millions_of_features_need_no_dense_data():
@@ -169,18 +169,18 @@ def test_millions_of_features_need_no_dense_data():
     columns = rng.integers(0, wide // 2, size=(n, 30)) + (y * wide // 2)[:, None]
     columns[:, :10] = np.arange(10) + (y * wide // 2)[:, None]  # what the class has in common
     X = sparse.csr_array((np.ones(n * 30, np.float32), (np.repeat(np.arange(n), 30), columns.ravel())), shape=(n, wide))
-    model = SphericalKMeansClassifier().fit(X, np.where(np.arange(n) < 6, y, -1))
+    model = SeededKMeansClassifier().fit(X, np.where(np.arange(n) < 6, y, -1))
     assert_array_equal(model.labels_, y)
 
 
 @pytest.mark.parametrize("combine", COMBINATIONS)
 def test_engines_and_threads_give_the_same_labels(combine):
     X, y, _ = corpus(quality=0.3)
-    plain = SphericalKMeansClassifier(combine, engine="reference").fit(X, y)
+    plain = SeededKMeansClassifier(combine, engine="reference").fit(X, y)
     for jobs in (1, 2):
-        model = SphericalKMeansClassifier(combine, n_jobs=jobs).fit(X, y)
+        model = SeededKMeansClassifier(combine, n_jobs=jobs).fit(X, y)
         assert_array_equal(model.labels_, plain.labels_)
-        assert_allclose(model.centroids_["words"], plain.centroids_["words"], atol=1e-12)
+        assert_allclose(model.cluster_centers_["words"], plain.cluster_centers_["words"], atol=1e-12)
 
 
 # -- ontologies
@@ -190,7 +190,7 @@ def test_ancestors_follow_and_predictions_are_the_most_specific_labels():
     X, y, target = corpus()
     names = np.array([*"abcd", None])[y]
     for combine in COMBINATIONS:
-        model = SphericalKMeansClassifier(combine, TREE).fit(X, names)
+        model = SeededKMeansClassifier(combine, TREE).fit(X, names)
         assert model.classes_.tolist() == list(TREE.labels)
         assert np.mean(model.labels_ == np.array(list("abcd"))[target]) > 0.9
         sets = model.predict_labels(X)
@@ -200,9 +200,9 @@ def test_ancestors_follow_and_predictions_are_the_most_specific_labels():
 
 def test_sets_per_view_are_those_of_the_program():
     X, y, _ = corpus()
-    model = SphericalKMeansClassifier("max_agree", TREE).fit(X, np.array([*"abcd", None])[y])
+    model = SeededKMeansClassifier("max_agree", TREE).fit(X, np.array([*"abcd", None])[y])
     found = model.predict_labels(X, by_view=True)
-    expected, _ = solve_labels(np.stack(list(model.view_scores(X).values()), axis=1), ontology=TREE)
+    expected, _ = solve_labels(np.stack(list(model.decision_function_by_view(X).values()), axis=1), ontology=TREE)
     assert list(found) == ["words", "links"]
     assert_array_equal(np.stack(list(found.values()), axis=1), expected)
 
@@ -210,9 +210,9 @@ def test_sets_per_view_are_those_of_the_program():
 def test_internal_labels_sets_and_indicators_can_be_given():
     X, y, _ = corpus()
     names = [None if k < 0 else "left" if k == 0 and i % 2 else "abcd"[k] for i, k in enumerate(y)]
-    by_name = SphericalKMeansClassifier(ontology=TREE).fit(X, names)
-    by_set = SphericalKMeansClassifier(ontology=TREE).fit(X, [set() if name is None else {name} for name in names])
-    by_row = SphericalKMeansClassifier(ontology=TREE).fit(X, TREE.indicators(names).astype(int))
+    by_name = SeededKMeansClassifier(ontology=TREE).fit(X, names)
+    by_set = SeededKMeansClassifier(ontology=TREE).fit(X, [set() if name is None else {name} for name in names])
+    by_row = SeededKMeansClassifier(ontology=TREE).fit(X, TREE.indicators(names).astype(int))
     assert_array_equal(by_name.labels_, by_set.labels_)
     assert_array_equal(by_name.labels_, by_row.labels_)
     known = np.array([name is not None for name in names])
@@ -222,21 +222,21 @@ def test_internal_labels_sets_and_indicators_can_be_given():
 def test_broken_constraints_are_listed():
     X, y, _ = corpus()
     names = np.array([*"abcd", None])[y]
-    soft = SphericalKMeansClassifier(ontology=TREE, alpha=(1.0, 0.1, 0.1)).fit(X, names)
+    soft = SeededKMeansClassifier(ontology=TREE, alpha=(1.0, 0.1, 0.1)).fit(X, names)
     table = soft.violations_
     assert len(table["object"]) == TREE.n_broken(soft.label_sets_).sum() > 0
     for i, view, kind, first, second in zip(*table.values()):
         on = soft.label_sets_[i, soft.view_names_.index(view)]
         assert on[TREE.index(first)] and on[TREE.index(second)] == (kind == "mutex")
-    hard = SphericalKMeansClassifier(ontology=TREE, alpha=(0.5, 0.1, 100.0)).fit(X, names)
+    hard = SeededKMeansClassifier(ontology=TREE, alpha=(0.5, 0.1, 100.0)).fit(X, names)
     assert len(hard.violations_["object"]) == 0
 
 
 def test_an_object_that_nothing_fits_has_no_label():
     words = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1]])
-    model = SphericalKMeansClassifier(ontology=Ontology.from_tree(["a", "b"])).fit(words, ["a", "b", None])
+    model = SeededKMeansClassifier(ontology=Ontology.from_tree(["a", "b"])).fit(words, ["a", "b", None])
     assert model.labels_.tolist() == ["a", "b", None]
-    numbers = SphericalKMeansClassifier(ontology=Ontology.from_tree([3, 5])).fit(words, [3, 5, -1])
+    numbers = SeededKMeansClassifier(ontology=Ontology.from_tree([3, 5])).fit(words, [3, 5, -1])
     assert numbers.labels_.tolist() == [3, 5, -1]
 
 
@@ -245,14 +245,14 @@ def test_a_graph_that_is_no_tree_works():
     X, y, target = corpus(n_classes=3, labeled=12)
     names = np.array(["bat", "bird", "dog", None])[y]
     for combine in ("sum", "max_agree"):
-        model = SphericalKMeansClassifier(combine, graph).fit(X, names)
+        model = SeededKMeansClassifier(combine, graph).fit(X, names)
         assert np.mean(model.labels_ == np.array(["bat", "bird", "dog"])[target]) > 0.9
         assert not graph.n_broken(model.predict_labels(X)).any()
 
 
 def test_a_model_with_an_ontology_is_saved_and_loaded(tmp_path):
     X, y, _ = corpus()
-    model = SphericalKMeansClassifier("max_agree", TREE).fit(X, np.array([*"abcd", None])[y])
+    model = SeededKMeansClassifier("max_agree", TREE).fit(X, np.array([*"abcd", None])[y])
     save(model, tmp_path / "model.coview")
     back = load(tmp_path / "model.coview")
     assert back.ontology == TREE
@@ -265,8 +265,8 @@ def test_a_model_with_an_ontology_is_saved_and_loaded(tmp_path):
 def test_early_stopping_takes_the_number_of_sweeps_that_held_out_labels_advise():
     """A poor view next to few labels: learning from it hurts, and held-out objects say so."""
     X, y, target = corpus(400, labeled=80, quality=0.12, seed=1)
-    whole = SphericalKMeansClassifier().fit(X, y)
-    early = SphericalKMeansClassifier(early_stopping=True, random_state=0).fit(X, y)
+    whole = SeededKMeansClassifier().fit(X, y)
+    early = SeededKMeansClassifier(early_stopping=True, random_state=0).fit(X, y)
     curve = early.history_["held_out"]
     assert early.n_iter_ == int(np.argmax(curve)) < whole.n_iter_
     assert np.mean((early.labels_ == target)[y < 0]) >= np.mean((whole.labels_ == target)[y < 0])
@@ -275,7 +275,7 @@ def test_early_stopping_takes_the_number_of_sweeps_that_held_out_labels_advise()
 def test_without_any_sweep_labels_are_those_of_the_seeds():
     X, y, _ = corpus(400, labeled=80, quality=0.12, seed=1)
     seeds, _ = by_hand(X, y, 0)
-    found = SphericalKMeansClassifier(early_stopping=2, random_state=0).fit(X, y)
+    found = SeededKMeansClassifier(early_stopping=2, random_state=0).fit(X, y)
     if found.n_iter_ == 0:
         assert_array_equal(found.labels_, seeds)
         assert len(found.history_["objective"]) == 1
@@ -284,14 +284,14 @@ def test_without_any_sweep_labels_are_those_of_the_seeds():
 def test_one_label_per_class_cannot_be_held_out():
     X, y, _ = corpus(labeled=4)
     with pytest.warns(UserWarning, match="two labeled objects"):
-        model = SphericalKMeansClassifier(early_stopping=True).fit(X, y)
+        model = SeededKMeansClassifier(early_stopping=True).fit(X, y)
     assert model.stopped_by_ == "still"
 
 
 def test_callbacks_hear_of_every_sweep_and_may_stop():
     X, y, _ = corpus(quality=0.2)
     heard = []
-    model = SphericalKMeansClassifier(callbacks=[lambda sweep: heard.append(sweep.number) or sweep.number >= 2])
+    model = SeededKMeansClassifier(callbacks=[lambda sweep: heard.append(sweep.number) or sweep.number >= 2])
     model.fit(X, y)
     assert heard == [1, 2] and model.stopped_by_ == "callback" and model.n_iter_ == 2
     assert len(model.callbacks) == 1
@@ -305,7 +305,7 @@ def test_objects_of_classes_without_label_open_new_clusters(seed):
     X, y, target = corpus(500, n_classes=5, labeled=100, seed=seed)
     hidden = (target == 2) | (target == 4)
     y[hidden] = -1
-    model = SphericalKMeansClassifier(n_new_clusters="auto").fit(X, y)
+    model = SeededKMeansClassifier(n_new_clusters="auto").fit(X, y)
     assert len(model.new_classes_) == 2
     assert_array_equal(model.classes_, [0, 1, 3, 4, 5])
     for k in (2, 4):
@@ -317,7 +317,7 @@ def test_objects_of_classes_without_label_open_new_clusters(seed):
 
 def test_no_cluster_opens_where_every_class_has_labels():
     opened = [
-        len(SphericalKMeansClassifier(n_new_clusters="auto").fit(X, y).new_classes_)
+        len(SeededKMeansClassifier(n_new_clusters="auto").fit(X, y).new_classes_)
         for X, y, _ in (corpus(300, labeled=60, seed=seed) for seed in range(12))
     ]
     assert sum(n > 0 for n in opened) <= 2  # one in twenty is expected
@@ -326,7 +326,7 @@ def test_no_cluster_opens_where_every_class_has_labels():
 def test_a_number_of_new_clusters_is_taken_at_its_word():
     X, y, target = corpus(300, labeled=60)
     y[target == 3] = -1
-    model = SphericalKMeansClassifier(n_new_clusters=1).fit(X, np.array(["a", "b", "c", "d", None])[y])
+    model = SeededKMeansClassifier(n_new_clusters=1).fit(X, np.array(["a", "b", "c", "d", None])[y])
     assert model.new_classes_.tolist() == ["new 1"]
     assert np.mean(model.labels_[target == 3] == "new 1") > 0.9
     assert "new 1" in model.predict(X)
@@ -348,20 +348,20 @@ def test_a_number_of_new_clusters_is_taken_at_its_word():
 def test_wrong_parameters_are_refused_with_a_sentence(options, sentence):
     X, y, _ = corpus()
     with pytest.raises(ValueError, match=sentence):
-        SphericalKMeansClassifier(**options).fit(X, np.array([*"abcd", None])[y])
+        SeededKMeansClassifier(**options).fit(X, np.array([*"abcd", None])[y])
 
 
 def test_a_dict_is_no_ontology():
     X, y, _ = corpus()
     with pytest.raises(TypeError, match="from_tree"):
-        SphericalKMeansClassifier(ontology={"a": "b"}).fit(X, y)
+        SeededKMeansClassifier(ontology={"a": "b"}).fit(X, y)
 
 
 def test_labels_that_the_ontology_lacks_are_named():
     X, _, _ = corpus()
     with pytest.raises(ValueError, match="Unknown label 'z'"):
-        SphericalKMeansClassifier(ontology=TREE).fit(X, ["z"] * len(X))
+        SeededKMeansClassifier(ontology=TREE).fit(X, ["z"] * len(X))
     with pytest.raises(ValueError, match="no label"):
-        SphericalKMeansClassifier(ontology=TREE).fit(X, [None] * len(X))
+        SeededKMeansClassifier(ontology=TREE).fit(X, [None] * len(X))
     with pytest.raises(ValueError, match="2 for 120 objects"):
-        SphericalKMeansClassifier(ontology=TREE).fit(X, ["a", "b"])
+        SeededKMeansClassifier(ontology=TREE).fit(X, ["a", "b"])

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from coview import Ontology, SphericalKMeansClassifier, Views, load, save
+from coview import Ontology, SeededKMeansClassifier, Views, load, save
 from coview.assignment.combine import Rule
 from coview.assignment.weighing import best_weights
 
@@ -67,8 +67,8 @@ def test_views_that_are_equally_good_keep_equal_weights():
 def test_a_loud_view_that_tells_nothing_counts_less():
     X, y, target = data_with_a_loud_view()
     hidden = y < 0
-    plain = SphericalKMeansClassifier(max_iter=3).fit(X, y)
-    model = SphericalKMeansClassifier(view_weights="held_out", max_iter=3, random_state=0).fit(X, y)
+    plain = SeededKMeansClassifier(max_iter=3).fit(X, y)
+    model = SeededKMeansClassifier(view_weights="held_out", max_iter=3, random_state=0).fit(X, y)
     assert model.view_weights_["words"] > 1.5 > 0.5 > model.view_weights_["loud"]
     right = [np.mean((found.labels_ == target)[hidden]) for found in (plain, model)]
     assert right[1] > right[0] + 0.05
@@ -76,8 +76,8 @@ def test_a_loud_view_that_tells_nothing_counts_less():
 
 def test_chosen_weights_given_by_hand_are_the_same_model(tmp_path):
     X, y, _ = data_with_a_loud_view()
-    model = SphericalKMeansClassifier(view_weights="held_out", random_state=0).fit(X, y)
-    by_hand = SphericalKMeansClassifier(view_weights=model.view_weights_).fit(X, y)
+    model = SeededKMeansClassifier(view_weights="held_out", random_state=0).fit(X, y)
+    by_hand = SeededKMeansClassifier(view_weights=model.view_weights_).fit(X, y)
     assert_array_equal(model.labels_, by_hand.labels_)
     assert_allclose(model.decision_function(X), by_hand.decision_function(X))
     save(model, tmp_path / "model.coview")
@@ -89,7 +89,7 @@ def test_weights_are_chosen_under_an_ontology_too():
     X, y, _ = data_with_a_loud_view()
     tree = Ontology.from_tree({"left": ["a", "b"], "right": ["c"]})
     names = np.array(["a", "b", "c", None], dtype=object)[y]
-    model = SphericalKMeansClassifier("max_agree", tree, view_weights="held_out", random_state=0).fit(X, names)
+    model = SeededKMeansClassifier("max_agree", tree, view_weights="held_out", random_state=0).fit(X, names)
     assert model.view_weights_["words"] > model.view_weights_["loud"]
 
 
@@ -98,14 +98,14 @@ def test_labels_that_cannot_be_held_out_leave_the_weights_equal():
     y = np.full(len(target), -1)
     y[:3] = target[:3]
     with pytest.warns(UserWarning, match="view_weights='held_out' needs a class with two labeled objects"):
-        model = SphericalKMeansClassifier(view_weights="held_out").fit(X, y)
+        model = SeededKMeansClassifier(view_weights="held_out").fit(X, y)
     assert model.view_weights_ == {"words": 1.0, "loud": 1.0}
 
 
 def test_other_texts_are_refused():
     X, y, _ = data_with_a_loud_view()
     with pytest.raises((TypeError, ValueError), match="view_weights"):
-        SphericalKMeansClassifier(view_weights="best").fit(X, y)
+        SeededKMeansClassifier(view_weights="best").fit(X, y)
 
 
 def test_held_out_objects_of_an_upper_label_agree_with_what_is_below_it():
@@ -114,6 +114,6 @@ def test_held_out_objects_of_an_upper_label_agree_with_what_is_below_it():
     tree = Ontology.from_tree({"left": ["a", "b"], "right": ["c", "d"]})
     names = np.array(["a", "b", "c", None], dtype=object)[y]
     names[:90:2] = np.where(y[:90:2] == 2, "right", "left")
-    model = SphericalKMeansClassifier(ontology=tree, view_weights="held_out", early_stopping=True, random_state=0)
+    model = SeededKMeansClassifier(ontology=tree, view_weights="held_out", early_stopping=True, random_state=0)
     model.fit(X, names)
     assert max(model.history_["held_out"]) > 0.6  # half of the objects have an upper label alone

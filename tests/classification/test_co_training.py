@@ -99,7 +99,7 @@ def test_numbers_per_class():
 def test_the_product_multiplies_the_posteriors():
     X, y, _ = corpus()
     model = CoTrainingClassifier(combine="product").fit(X, y)
-    parts = model.view_proba(X)
+    parts = model.predict_proba_by_view(X)
     product = parts["words"] * parts["links"]
     assert_allclose(model.predict_proba(X), product / product.sum(axis=1, keepdims=True), atol=1e-12)
 
@@ -122,7 +122,7 @@ def test_a_missing_view_is_left_out():
     links[50:] = 0
     partial = Views(words=X["words"], links=links, present=present)
     model = CoTrainingClassifier(max_iter=5, random_state=0).fit(partial, target)
-    assert_allclose(model.predict_proba(partial)[50:], model.view_proba(X.select("words"))["words"][50:])
+    assert_allclose(model.predict_proba(partial)[50:], model.predict_proba_by_view(X.select("words"))["words"][50:])
 
 
 def test_the_seed_decides_the_pool():

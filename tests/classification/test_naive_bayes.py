@@ -30,7 +30,7 @@ def test_each_view_is_scikit_learns_model(seed, alpha, fit_prior):
     X, y = corpus(seed=seed)
     weight = np.random.default_rng(seed).uniform(0.1, 2, size=len(y))
     model = MultiViewNaiveBayes(alpha, fit_prior=fit_prior).fit(X, y, sample_weight=weight)
-    found = model.view_proba(X)
+    found = model.predict_proba_by_view(X)
     for name, part in X.items():
         oracle = MultinomialNB(alpha=alpha, fit_prior=fit_prior).fit(part, y, sample_weight=weight)
         assert_allclose(found[name], oracle.predict_proba(part), rtol=1e-8, atol=1e-12)
@@ -41,7 +41,7 @@ def test_each_view_is_scikit_learns_model(seed, alpha, fit_prior):
 
 def test_weights_make_a_weighted_mean_and_zero_leaves_a_view_out():
     X, y = corpus()
-    parts = MultiViewNaiveBayes().fit(X, y).view_proba(X)
+    parts = MultiViewNaiveBayes().fit(X, y).predict_proba_by_view(X)
     model = MultiViewNaiveBayes(view_weights={"links": 3}).fit(X, y)
     assert_allclose(model.predict_proba(X), 0.25 * parts["words"] + 0.75 * parts["links"])
     alone = MultiViewNaiveBayes(view_weights={"words": 0}).fit(X, y)
@@ -91,7 +91,7 @@ def test_a_missing_view_is_left_out_and_no_view_gives_the_prior():
     present = np.ones((2, 2), dtype=bool)
     present[0, 0] = present[1] = False
     new = Views(words=np.zeros((2, 24)), links=np.vstack([X["links"][:1], np.zeros((1, 15))]), present=present)
-    assert_allclose(model.predict_proba(new)[0], model.view_proba(X.select("links"))["links"][0])
+    assert_allclose(model.predict_proba(new)[0], model.predict_proba_by_view(X.select("links"))["links"][0])
     assert_allclose(model.predict_proba(new)[1], np.exp(model.class_log_prior_))
 
 

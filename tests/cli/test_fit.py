@@ -115,7 +115,7 @@ def test_info_shows_a_model_without_loading_it(run, pages, tmp_path):
     code, out, _ = run("info", model, "--json")
     found = json.loads(out)
     assert code == 0 and [step["model"] for step in found["steps"]] == ["TableViews", "MultiViewPLSA"]
-    assert found["steps"][1]["fitted"]["doc_cluster_"] == "24 x 2 float64"
+    assert found["steps"][1]["fitted"]["memberships_"] == "24 x 2 float64"
     assert run("info", model)[0] == 0
 
 

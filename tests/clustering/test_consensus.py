@@ -26,7 +26,7 @@ def test_it_finds_the_groups_and_places_new_objects():
     model = ConsensusClustering(3, random_state=0).fit(X[:100])
     assert clustering_accuracy(y[:100], model.labels_) > 0.95
     assert_array_equal(model.predict(X[:100]), model.labels_)
-    assert_allclose(model.transform(X[:100]), model.doc_cluster_, atol=1e-7)
+    assert_allclose(model.transform(X[:100]), model.memberships_, atol=1e-7)
     assert clustering_accuracy(y[100:], model.predict(X[100:])) > 0.95
 
 
@@ -34,7 +34,7 @@ def test_it_is_the_start_that_other_models_use():
     X, _ = corpus()
     model = ConsensusClustering(3, random_state=np.random.RandomState(4)).fit(X)
     seed = np.random.RandomState(4).randint(2**31 - 1)
-    assert_allclose(model.doc_cluster_, consensus_memberships(X, 3, seed))
+    assert_allclose(model.memberships_, consensus_memberships(X, 3, seed))
 
 
 def test_two_views_are_better_than_either():
@@ -87,7 +87,7 @@ def test_noise_is_no_opinion():
     outlier = points.copy()
     outlier[0] = [50, -50]
     model = ConsensusClustering(2, estimator=DBSCAN(eps=1), random_state=0).fit(Views(a=outlier, b=points))
-    assert model.view_labels_["a"][0] == -1
+    assert model.labels_by_view_["a"][0] == -1
     assert model.labels_[0] == model.labels_[1]
 
 
@@ -98,7 +98,7 @@ def test_objects_that_lack_a_view_are_placed_by_the_others():
     words = X["words"].toarray()
     words[:30] = 0
     model = ConsensusClustering(3, random_state=0).fit(Views(words=words, links=X["links"], present=present))
-    assert (model.view_labels_["words"][:30] == -1).all()
+    assert (model.labels_by_view_["words"][:30] == -1).all()
     assert clustering_accuracy(y, model.labels_) > 0.9
 
 

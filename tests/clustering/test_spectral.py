@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.cluster import KMeans
 
-from coview import CoRegularizedSpectralClustering, Views, clustering_accuracy, make_topic_views
+from coview import SpectralClusteringViews, Views, clustering_accuracy, make_topic_views
 from coview.clustering.affinity import unit_length
 
 FORMS = ("pairwise", "centroid", "sum", "joined", "stacked")
@@ -27,7 +27,7 @@ def rings(n: int = 300, seed: int = 0) -> tuple[Views, np.ndarray]:
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_finds_the_groups_and_places_new_objects(form):
     X, y = rings(600)
-    model = CoRegularizedSpectralClustering(2, form=form, random_state=0).fit(X[:400])
+    model = SpectralClusteringViews(2, form=form, random_state=0).fit(X[:400])
     assert clustering_accuracy(y[:400], model.labels_) > 0.95
     assert clustering_accuracy(y[400:], model.predict(X[400:])) > 0.95
     assert_array_equal(model.predict(X[:400]), model.labels_)
@@ -37,7 +37,7 @@ def test_every_form_finds_the_groups_and_places_new_objects(form):
 
 def test_one_view_is_spectral_clustering():
     X, y = rings()
-    model = CoRegularizedSpectralClustering(2, n_neighbors=10, random_state=0).fit(X["ring"])
+    model = SpectralClusteringViews(2, n_neighbors=10, random_state=0).fit(X["ring"])
     assert clustering_accuracy(y, model.labels_) > 0.95
     assert clustering_accuracy(y, KMeans(2, n_init=5, random_state=0).fit(X["ring"]).labels_) < 0.8
 
@@ -45,7 +45,7 @@ def test_one_view_is_spectral_clustering():
 @pytest.mark.parametrize("form", ["pairwise", "centroid"])
 def test_the_objective_never_falls(form):
     X, _ = rings()
-    model = CoRegularizedSpectralClustering(2, form=form, weight=0.5, tol=0, max_iter=8, random_state=0).fit(X)
+    model = SpectralClusteringViews(2, form=form, weight=0.5, tol=0, max_iter=8, random_state=0).fit(X)
     history = np.array(model.history_["objective"])
     assert len(history) == 9
     assert (np.diff(history) >= -1e-9 * np.abs(history[:-1])).all()
@@ -57,7 +57,7 @@ def test_the_pull_makes_the_views_agree():
     X = Views(a=rng.normal(size=(200, 3)), b=rng.normal(size=(200, 3)))
     spans = []
     for weight in (0.0, 5.0):
-        model = CoRegularizedSpectralClustering(3, form="pairwise", weight=weight, tol=1e-6, random_state=0).fit(X)
+        model = SpectralClusteringViews(3, form="pairwise", weight=weight, tol=1e-6, random_state=0).fit(X)
         a, b = (np.linalg.qr(part)[0] for part in np.split(model.embedding_, 2, axis=1))
         spans.append(np.linalg.norm(a.T @ b))
     assert spans[1] > spans[0] + 0.2
@@ -69,14 +69,14 @@ def test_objects_that_lack_a_view_are_placed_by_the_others(form):
     present = np.ones((len(X), 2), dtype=bool)
     present[:60, 0] = False
     partial = Views(ring=np.where(present[:, :1], X["ring"], 0), blobs=X["blobs"], present=present)
-    model = CoRegularizedSpectralClustering(2, form=form, random_state=0).fit(partial)
+    model = SpectralClusteringViews(2, form=form, random_state=0).fit(partial)
     assert clustering_accuracy(y, model.labels_) > 0.85
 
 
 def test_a_view_of_no_weight_has_no_say():
     X, y = rings()
     noise = Views(ring=X["ring"], noise=np.random.default_rng(1).normal(size=(len(X), 3)))
-    model = CoRegularizedSpectralClustering(2, form="sum", view_weights={"noise": 0}, random_state=0).fit(noise)
+    model = SpectralClusteringViews(2, form="sum", view_weights={"noise": 0}, random_state=0).fit(noise)
     assert clustering_accuracy(y, model.labels_) > 0.95
 
 
@@ -85,7 +85,7 @@ def test_sparse_and_dense_counts_agree():
     y = np.arange(150) % 3
     counts = rng.poisson(4 * rng.gamma(0.2, size=(3, 40))[y]) * 1.0
     first, second = (
-        CoRegularizedSpectralClustering(3, random_state=0).fit(Views(words=part)).labels_
+        SpectralClusteringViews(3, random_state=0).fit(Views(words=part)).labels_
         for part in (counts, sparse.csr_array(counts))
     )
     assert_array_equal(first, second)
@@ -105,17 +105,17 @@ def test_sparse_and_dense_counts_agree():
 )
 def test_bad_parameters_are_refused(change, sentence):
     with pytest.raises(ValueError, match=sentence):
-        CoRegularizedSpectralClustering(**change).fit(rings()[0])
+        SpectralClusteringViews(**change).fit(rings()[0])
 
 
 def test_stacked_has_a_part_for_every_graph_and_each_counts_as_it_should():
     X, _ = rings()
-    model = CoRegularizedSpectralClustering(2, form="stacked", view_weights={"blobs": 3}, random_state=0).fit(X)
+    model = SpectralClusteringViews(2, form="stacked", view_weights={"blobs": 3}, random_state=0).fit(X)
     parts = np.split(model.embedding_, 4, axis=1)
     squares = np.array([(part**2).sum(axis=1) for part in parts])
     assert_allclose(squares, np.array([[1], [3], [2], [2]]) / 8 * np.ones(len(X)))
     for part, form in ((parts[2], "joined"), (parts[3], "sum")):
-        alone = CoRegularizedSpectralClustering(2, form=form, view_weights={"blobs": 3}, random_state=0).fit(X)
+        alone = SpectralClusteringViews(2, form=form, view_weights={"blobs": 3}, random_state=0).fit(X)
         shape = unit_length(unit_length(part) / np.maximum(alone.eigenvalues_["all"], 1e-12))
         assert_allclose(shape, alone.embedding_, atol=1e-6)
 
@@ -126,7 +126,7 @@ def test_stacked_withstands_views_of_noise():
     good = 3.0 * np.eye(3)[y] + rng.normal(size=(300, 3))
     X = Views(good=good, noise=rng.normal(size=(300, 4)), more=rng.normal(size=(300, 4)))
     found = {
-        form: clustering_accuracy(y, CoRegularizedSpectralClustering(3, form=form, random_state=0).fit(X).labels_)
+        form: clustering_accuracy(y, SpectralClusteringViews(3, form=form, random_state=0).fit(X).labels_)
         for form in ("stacked", "sum", "centroid")
     }
     assert found["stacked"] > max(0.85, found["sum"] + 0.1, found["centroid"] + 0.1)
@@ -134,7 +134,7 @@ def test_stacked_withstands_views_of_noise():
 
 def test_stacked_of_one_view_has_one_part():
     X, y = rings()
-    model = CoRegularizedSpectralClustering(2, form="stacked", random_state=0).fit(X["ring"])
+    model = SpectralClusteringViews(2, form="stacked", random_state=0).fit(X["ring"])
     assert model.embedding_.shape == (len(X), 2)
     assert clustering_accuracy(y, model.labels_) > 0.95
 
@@ -155,7 +155,7 @@ def lacking(share: float, n: int = 300) -> tuple[Views, Views, np.ndarray]:
 @pytest.mark.parametrize("form", ["pairwise", "centroid", "stacked"])
 def test_clusters_are_not_made_of_what_is_lacking(form):
     X, whole, y = lacking(0.8)
-    model = CoRegularizedSpectralClustering(3, form=form, random_state=0).fit(X)
+    model = SpectralClusteringViews(3, form=form, random_state=0).fit(X)
     assert clustering_accuracy(y, model.labels_) > 0.9
     assert_array_equal(model.predict(X), model.labels_)
     assert clustering_accuracy(y, model.predict(whole.select("view0"))) > 0.9
@@ -167,7 +167,7 @@ def test_objects_that_only_have_a_view_of_no_weight_disturb_nobody(form):
     present = np.ones((len(y), 2), dtype=bool)
     present[:60, 1] = False
     rows = {name: sparse.csr_array(part.multiply(present[:, [v]])) for v, (name, part) in enumerate(whole.items())}
-    model = CoRegularizedSpectralClustering(3, form=form, view_weights={"view0": 0}, random_state=0)
+    model = SpectralClusteringViews(3, form=form, view_weights={"view0": 0}, random_state=0)
     assert clustering_accuracy(y[60:], model.fit(Views(rows, present=present)).labels_[60:]) > 0.9
 
 
@@ -176,14 +176,14 @@ def test_an_empty_view_has_no_say(form):
     rng = np.random.default_rng(0)
     y = np.arange(450) % 3
     X = Views(a=4 * np.eye(3)[y] + rng.normal(size=(450, 3)), b=sparse.csr_array((450, 4)))
-    model = CoRegularizedSpectralClustering(3, form=form, random_state=0).fit(X)
+    model = SpectralClusteringViews(3, form=form, random_state=0).fit(X)
     assert clustering_accuracy(y, model.labels_) > 0.95
 
 
 @pytest.mark.parametrize(("fitted", "later"), [("joined", "stacked"), ("stacked", "joined"), ("sum", "pairwise")])
 def test_what_was_fitted_predicts(fitted, later):
     X, _ = rings()
-    model = CoRegularizedSpectralClustering(2, form=fitted, random_state=0).fit(X)
+    model = SpectralClusteringViews(2, form=fitted, random_state=0).fit(X)
     by_one = model.predict(X.select("blobs"))
     model.set_params(form=later, view_weights={"nothing": 1}, n_neighbors=3)
     assert_array_equal(model.predict(X), model.labels_)
@@ -192,7 +192,7 @@ def test_what_was_fitted_predicts(fitted, later):
 
 def test_a_model_of_an_older_version_still_predicts():
     X, _ = rings()
-    model = CoRegularizedSpectralClustering(2, form="sum", n_neighbors=10, random_state=0).fit(X)
+    model = SpectralClusteringViews(2, form="sum", n_neighbors=10, random_state=0).fit(X)
     expected = model.predict(X.select("blobs"))
     for name in ("form_", "weights_", "part_weights_", "joint_neighbors_"):
         delattr(model, name)

@@ -41,8 +41,8 @@ def test_bounds_change_nothing(dense, dtype):
     given = (X.toarray() if dense else X).astype(dtype)
     model = SphericalKMeans(4, init=rows[:4], max_iter=12, tol=0).fit(given)
     assert_array_equal(model.labels_, labels)
-    assert_allclose(model.centroids_["x"], centers, atol=1e-5 if dtype == np.float32 else 1e-12)
-    assert model.centroids_["x"].dtype == dtype
+    assert_allclose(model.cluster_centers_["x"], centers, atol=1e-5 if dtype == np.float32 else 1e-12)
+    assert model.cluster_centers_["x"].dtype == dtype
 
 
 @settings(deadline=None, max_examples=30)
@@ -64,7 +64,7 @@ def test_the_objective_is_the_sum_of_cosines_and_never_falls():
     history = np.array(model.history_["objective"])
     assert (np.diff(history) >= -1e-9 * np.abs(history[:-1])).all()
     assert_allclose(model.score(X), history[-1], rtol=1e-9)
-    assert_allclose(model.transform(X), normalize(X) @ model.centroids_["x"].T, atol=1e-12)
+    assert_allclose(model.transform(X), normalize(X) @ model.cluster_centers_["x"].T, atol=1e-12)
 
 
 def test_it_finds_the_groups_and_places_new_objects():
@@ -87,7 +87,7 @@ def test_threads_change_nothing():
     X, _ = texts(3000)
     first, second = (SphericalKMeans(4, n_init=2, n_jobs=jobs, random_state=0).fit(X) for jobs in (1, 3))
     assert_array_equal(first.labels_, second.labels_)
-    assert_array_equal(first.centroids_["x"], second.centroids_["x"])
+    assert_array_equal(first.cluster_centers_["x"], second.cluster_centers_["x"])
 
 
 def test_starts_are_spread():
@@ -120,7 +120,7 @@ def test_batches_learn_what_a_fit_learns():
     for start in range(0, 1200, 300):
         model.partial_fit(X[start : start + 300])
     assert clustering_accuracy(y, model.predict(X)) > 0.95
-    assert_allclose(np.linalg.norm(model.centroids_["x"], axis=1), 1)
+    assert_allclose(np.linalg.norm(model.cluster_centers_["x"], axis=1), 1)
 
 
 def test_a_batch_goes_on_from_a_fit():
@@ -137,7 +137,7 @@ def test_views_count_alike_and_one_is_enough_to_place():
     X, y = texts()
     both = Views(words=X, more=1000 * texts(seed=5)[0])
     model = SphericalKMeans(4, random_state=0).fit(both)
-    assert_allclose(sum((part**2).sum(axis=1) for part in model.centroids_.values()), np.ones(4), atol=1e-12)
+    assert_allclose(sum((part**2).sum(axis=1) for part in model.cluster_centers_.values()), np.ones(4), atol=1e-12)
     for name in both.names:
         assert clustering_accuracy(y, model.predict(both.select(name))) > 0.95
 

@@ -24,7 +24,7 @@ def test_shapes_and_types_of_topic_views():
     assert data.views.n_features == {"words": 40, "links": 20}
     assert all(sparse.issparse(matrix) and matrix.format == "csr" for matrix in data.views.values())
     assert (data.target.shape, data.target.dtype.kind) == ((30,), "i")
-    assert data.doc_cluster.shape == (30, 4)
+    assert data.memberships.shape == (30, 4)
     assert {name: b.shape for name, b in data.cluster_topic.items()} == {"words": (4, 7), "links": (4, 5)}
     assert {name: f.shape for name, f in data.topic_feature.items()} == {"words": (7, 40), "links": (5, 20)}
 
@@ -68,7 +68,7 @@ def test_parameters_are_distributions(seed, n_clusters, n_components, n_features
         mixing=share,
         random_state=seed,
     )
-    for rows in (data.doc_cluster, *data.cluster_topic.values(), *data.topic_feature.values()):
+    for rows in (data.memberships, *data.cluster_topic.values(), *data.topic_feature.values()):
         assert rows.min() >= 0
         np.testing.assert_allclose(rows.sum(axis=1), 1)
     assert all(matrix.sum(axis=1).min() >= 1 for matrix in data.views.values())
@@ -92,7 +92,7 @@ def test_frequencies_follow_the_parameters(agreement):
 def test_frequencies_follow_mixed_memberships():
     data = make_topic_views(400, [15], 3, length=200, mixing=0.6, random_state=1)
     matrix = data.views["view0"]
-    expected = data.doc_cluster @ data.cluster_topic["view0"] @ data.topic_feature["view0"]
+    expected = data.memberships @ data.cluster_topic["view0"] @ data.topic_feature["view0"]
     totals = (expected * matrix.sum(axis=1)[:, None]).sum(axis=0)
     deviation = (matrix.sum(axis=0) - totals) / np.sqrt(totals)
     assert np.abs(deviation).max() < 4
@@ -214,7 +214,7 @@ def test_fewer_topics_than_clusters_are_shared_in_turn():
 
 def test_without_mixing_an_object_is_its_cluster():
     data = make_topic_views(10, 1, 3, random_state=0)
-    np.testing.assert_array_equal(data.doc_cluster, np.eye(3)[data.target])
+    np.testing.assert_array_equal(data.memberships, np.eye(3)[data.target])
 
 
 @pytest.mark.parametrize("maker", MAKERS)

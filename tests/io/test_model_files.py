@@ -23,9 +23,9 @@ def test_a_mapped_model_gives_the_same_answers_and_never_changes_its_file(tmp_pa
     before = (tmp_path / "m.coview").read_bytes()
     mapped = load(tmp_path / "m.coview", mmap=True)
     assert np.array_equal(mapped.transform(X), model.transform(X))
-    mapped.doc_cluster_[:] = 0
+    mapped.memberships_[:] = 0
     assert (tmp_path / "m.coview").read_bytes() == before
-    base = mapped.doc_cluster_
+    base = mapped.memberships_
     while base.base is not None and not isinstance(base, np.memmap):
         base = base.base
     assert isinstance(base, np.memmap)

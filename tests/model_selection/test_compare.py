@@ -14,7 +14,7 @@ from coview import (
     ConcatenatedViews,
     ConsensusClustering,
     MultiViewNaiveBayes,
-    SphericalKMeansClassifier,
+    SeededKMeansClassifier,
     Views,
     compare,
     make_blobs_views,
@@ -82,7 +82,7 @@ def test_the_task_follows_the_labels():
 
 
 def test_few_labels_of_many():
-    models = {"nb": MultiViewNaiveBayes(), "km": SphericalKMeansClassifier()}
+    models = {"nb": MultiViewNaiveBayes(), "km": SeededKMeansClassifier()}
     result = compare(DATA.views, DATA.target, label_share=0.1, methods=models, cv=2, **HERE)
     assert result.task == "few_labels" and result.about["label_share"] == 0.1
     assert all(0 <= row["accuracy"] <= 1 for row in result.rows)

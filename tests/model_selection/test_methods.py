@@ -78,9 +78,9 @@ def test_wrong_links_are_refused_before_anything_runs():
 def test_names_patterns_and_groups_choose():
     found = candidates(True, X, 3, "links")
     assert names(chosen("MultiViewNaiveBayes", found)) == ["MultiViewNaiveBayes"]
-    assert names(chosen(["SphericalKMeansClassifier"], found)) == [
-        "SphericalKMeansClassifier",
-        "SphericalKMeansClassifier (max_agree)",
+    assert names(chosen(["SeededKMeansClassifier"], found)) == [
+        "SeededKMeansClassifier",
+        "SeededKMeansClassifier (max_agree)",
     ]
     assert names(chosen(["best view *"], found)) == [name for name in names(found) if name.startswith("best view")]
     assert {c.group for c in chosen(["baselines"], found)} == {"baseline"}

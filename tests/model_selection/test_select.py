@@ -54,7 +54,7 @@ def test_a_mixture_has_both_criteria():
     assert choice.criteria == ["likelihood", "stability"]
 
 
-@pytest.mark.parametrize(("counts", "name"), [(True, "MultiViewPLSA"), (False, "CoRegularizedSpectralClustering")])
+@pytest.mark.parametrize(("counts", "name"), [(True, "MultiViewPLSA"), (False, "SpectralClusteringViews")])
 def test_what_is_clustered_by_depends_on_the_values(counts, name):
     rows = np.kron(np.eye(2), np.ones((10, 3))) + (0 if counts else 0.5)
     choice = select_clusters(Views(a=rows, b=rows), n_clusters=[2], n_repeats=1, **HERE)

@@ -19,7 +19,7 @@ from coview import (
     Ontology,
     OntologyDisplay,
     RetrievalDisplay,
-    SphericalKMeansClassifier,
+    SeededKMeansClassifier,
     StreamDisplay,
     TopicsDisplay,
     ViewAgreementDisplay,
@@ -137,7 +137,7 @@ def test_pictures_take_the_place_of_ids(data):
 def test_counts_stand_below_what_is_above_them(data):
     X, y = data
     tree = Ontology.from_tree({"animal": {"insect": ["ant", "bee"], "mammal": ["cat"]}})
-    display = OntologyDisplay.from_estimator(SphericalKMeansClassifier(ontology=tree).fit(X, y), X)
+    display = OntologyDisplay.from_estimator(SeededKMeansClassifier(ontology=tree).fit(X, y), X)
     drawn(display)
     counts = {line["label"]: line["count"] for line in display.lines}
     assert counts["animal"] == 60 and counts["insect"] == counts["ant"] + counts["bee"]

@@ -236,7 +236,7 @@ def best_joint(agreement, x, topics, weight):
 def test_joint_fold_in_is_the_best_pair_of_mixtures(agreement, weight):
     X = corpus(12)
     model = CoPLSA(3, agreement=agreement, weight=weight, random_state=0).fit(X)
-    doc, data = model.transform_views(X), shares(X)
+    doc, data = model.transform_by_view(X), shares(X)
     topics = [model.topic_feature_[name] for name in X.names]
     both = np.array([True])
     for i in range(4):
@@ -257,13 +257,13 @@ def test_one_view_is_folded_in_as_plsa_does():
     alone = PLSA(3, init={"topic_feature": model.topic_feature_["view1"]}, max_iter=1).fit(shares(X)["view1"])
     alone.topic_feature_ = {"x": model.topic_feature_["view1"]}
     assert_allclose(model.transform(X.select("view1")), alone.transform(shares(X)["view1"]), atol=1e-6)
-    assert_array_equal(model.transform_views(X.select("view1"))["view1"], model.transform(X.select("view1")))
+    assert_array_equal(model.transform_by_view(X.select("view1"))["view1"], model.transform(X.select("view1")))
 
 
 def test_transform_is_the_mean_over_the_views_that_an_object_has():
     X = corpus(30, views=3, missing=0.4)
     model = CoPLSA(3, random_state=0).fit(X)
-    parts = model.transform_views(X)
+    parts = model.transform_by_view(X)
     for i, row in enumerate(model.transform(X)):
         mine = [parts[name][i] for v, name in enumerate(X.names) if X.present[i, v]]
         assert_allclose(row, np.mean(mine, axis=0), atol=1e-12)
@@ -348,7 +348,7 @@ def test_scaling_makes_the_length_of_an_object_irrelevant():
 def test_score_is_the_likelihood_per_token():
     X = corpus()
     model = CoPLSA(3, random_state=0).fit(X)
-    doc = model.transform_views(X)
+    doc = model.transform_by_view(X)
     total = sum(matrix.multiply(np.log(doc[name] @ model.topic_feature_[name])).sum() for name, matrix in X.items())
     tokens = sum(matrix.sum() for matrix in X.values())
     assert model.score(X) == pytest.approx(total / tokens, rel=1e-9)

@@ -75,4 +75,4 @@ def test_more_clusters_than_objects_are_refused(init):
         MultiViewPLSA(9, 3, init=init).fit(MADE.views[:4])
     with pytest.raises(ValueError, match=sentence):
         MultiViewPLSA(9, 3, init=init).partial_fit(MADE.views[:4])
-    assert MultiViewPLSA(4, 3, init=init, random_state=0).fit(MADE.views[:4]).doc_cluster_.shape == (4, 4)
+    assert MultiViewPLSA(4, 3, init=init, random_state=0).fit(MADE.views[:4]).memberships_.shape == (4, 4)

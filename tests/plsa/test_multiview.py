@@ -36,7 +36,7 @@ def problem(n_views, n=14, k=3, seed=0):
     names = [f"v{i}" for i in range(n_views)]
     views = Views({name: counts(n, m, seed + i) for i, (name, m) in enumerate(zip(names, widths))})
     init = {
-        "doc_cluster": rng.dirichlet(np.ones(k), n),
+        "memberships": rng.dirichlet(np.ones(k), n),
         "topic_feature": {name: rng.dirichlet(np.ones(m), y) for name, m, y in zip(names, widths, topics)},
         "cluster_topic": {name: rng.dirichlet(np.ones(y), k) for name, y in zip(names, topics)},
     }
@@ -45,7 +45,7 @@ def problem(n_views, n=14, k=3, seed=0):
 
 def five_index_em(views, init, sweeps, codes=None, weights=None):
     """The paper's EM with p(y, z | f, d, v) in full: eqs. 9 and 15 to 17."""
-    Z = init["doc_cluster"].copy()
+    Z = init["memberships"].copy()
     F = {v: a.copy() for v, a in init["topic_feature"].items()}
     B = {v: a.copy() for v, a in init["cluster_topic"].items()}
     fixed = np.zeros(len(Z), dtype=bool) if codes is None else codes >= 0
@@ -75,7 +75,7 @@ def test_clustering_equals_the_five_index_em(n_views):
     views, init, topics = problem(n_views)
     model = MultiViewPLSA(3, topics, init=init, schedule="joint", max_iter=50, tol=0).fit(views)
     Z, F, B = five_index_em(views, init, 50)
-    assert_allclose(model.doc_cluster_, Z, atol=1e-9)
+    assert_allclose(model.memberships_, Z, atol=1e-9)
     for v in views.names:
         assert_allclose(model.topic_feature_[v], F[v], atol=1e-9)
         assert_allclose(model.cluster_topic_[v], B[v], atol=1e-9)
@@ -87,7 +87,7 @@ def test_classification_equals_the_five_index_em_with_clamped_objects(n_views):
     codes = np.array([0, 1, 2, -1, -1, 0] + [-1] * 8)
     model = MultiViewPLSAClassifier(topics, init=init, schedule="joint", max_iter=50, tol=0).fit(views, codes)
     Z, F, B = five_index_em(views, init, 50, codes)
-    assert_allclose(model.doc_cluster_, Z, atol=1e-9)
+    assert_allclose(model.memberships_, Z, atol=1e-9)
     for v in views.names:
         assert_allclose(model.topic_feature_[v], F[v], atol=1e-9)
         assert_allclose(model.cluster_topic_[v], B[v], atol=1e-9)
@@ -98,7 +98,7 @@ def test_view_weights_equal_the_five_index_em_with_weights():
     weights = {"v0": 0.3, "v1": 2.0}
     model = MultiViewPLSA(3, topics, init=init, view_weights=weights, schedule="joint", max_iter=30, tol=0).fit(views)
     Z, F, _ = five_index_em(views, init, 30, weights=weights)
-    assert_allclose(model.doc_cluster_, Z, atol=1e-9)
+    assert_allclose(model.memberships_, Z, atol=1e-9)
     assert_allclose(model.topic_feature_["v1"], F["v1"], atol=1e-9)
 
 
@@ -109,16 +109,16 @@ def test_dual_plsa_equals_multi_view_plsa_on_the_glued_view():
     clusters = rng.dirichlet(np.ones(4), 3)
     doc = rng.dirichlet(np.ones(3), 14)
     settings = {"max_iter": 25, "tol": 0}
-    init = {"doc_cluster": doc, "topic_feature": topics, "cluster_topic": clusters}
+    init = {"memberships": doc, "topic_feature": topics, "cluster_topic": clusters}
     glued = MultiViewPLSA(3, 4, init=init, **settings).fit(views.hstack())
     init = {
-        "doc_cluster": doc,
+        "memberships": doc,
         "topic_feature": {"v0": topics[:, :8], "v1": topics[:, 8:]},
         "topic_view": np.column_stack([topics[:, :8].sum(axis=1), topics[:, 8:].sum(axis=1)]),
         "cluster_topic": {"v0": clusters, "v1": clusters},
     }
     dual = DualPLSA(3, 4, init=init, **settings).fit(views)
-    assert_allclose(dual.doc_cluster_, glued.doc_cluster_, atol=1e-9)
+    assert_allclose(dual.memberships_, glued.memberships_, atol=1e-9)
     assert_allclose(dual.transform(views), glued.transform(views.hstack()), atol=1e-6)
     assert_allclose(dual.cluster_topic_["v0"], dual.cluster_topic_["v1"])
     assert_allclose(dual.topic_view_.sum(axis=1), 1)
@@ -129,9 +129,9 @@ def test_plsa_is_multi_view_plsa_with_one_topic_per_cluster():
     rng = np.random.default_rng(0)
     doc, topics = rng.dirichlet(np.ones(3), 20), rng.dirichlet(np.ones(12), 3)
     plain = PLSA(3, init={"doc_topic": doc, "topic_feature": topics}, max_iter=20, tol=0).fit(X)
-    init = {"doc_cluster": doc, "topic_feature": topics, "cluster_topic": np.eye(3)}
+    init = {"memberships": doc, "topic_feature": topics, "cluster_topic": np.eye(3)}
     multi = MultiViewPLSA(3, 3, init=init, max_iter=20, tol=0).fit(X)
-    assert_allclose(multi.doc_cluster_, plain.doc_topic_, atol=1e-8)
+    assert_allclose(multi.memberships_, plain.doc_topic_, atol=1e-8)
 
 
 def test_link_plsa_sums_the_row_statistics_over_views():
@@ -193,7 +193,7 @@ def test_all_labeled_and_one_label_per_class_work():
 def test_exact_one_hot_starts_are_softened_so_that_they_can_move():
     made = make_topic_views(n_objects=90, n_clusters=3, quality=0.5, random_state=2)
     model = MultiViewPLSA(3, 6, max_iter=5, tol=0, random_state=0).fit(made.views)
-    assert (model.doc_cluster_.max(axis=1) < 1).any()
+    assert (model.memberships_.max(axis=1) < 1).any()
 
 
 def test_minibatches_learn_the_clusters():
@@ -252,7 +252,7 @@ def test_a_checkpoint_of_other_labels_is_refused_and_the_same_fit_goes_on(tmp_pa
         MultiViewPLSAClassifier(5, **settings).fit(made.views, other)
     resumed = MultiViewPLSAClassifier(5, **settings).fit(made.views, y)
     unbroken = MultiViewPLSAClassifier(5, max_iter=20, tol=0, random_state=0).fit(made.views, y)
-    assert_array_equal(resumed.doc_cluster_, unbroken.doc_cluster_)
+    assert_array_equal(resumed.memberships_, unbroken.memberships_)
 
 
 @pytest.mark.parametrize("weight", [-1.0, float("nan"), 0.0, "a", True])

@@ -255,7 +255,7 @@ def test_rows_that_are_read_when_needed(tmp_path):
     assert_allclose(read.history_["objective"], whole.history_["objective"], rtol=1e-10)
     assert_array_equal(np.asarray(read.labels_), whole.labels_)
     assert_allclose(read.transform(lazy), whole.transform(X), rtol=1e-6)
-    assert_allclose(read.transform_views(lazy)["view1"], whole.transform_views(X)["view1"], rtol=1e-6)
+    assert_allclose(read.transform_by_view(lazy)["view1"], whole.transform_by_view(X)["view1"], rtol=1e-6)
 
 
 def test_the_plain_numpy_engine_agrees():

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 
-from coview import MultiViewNaiveBayes, MultiViewPLSA, Ontology, SphericalKMeansClassifier, Views, make_report
+from coview import MultiViewNaiveBayes, MultiViewPLSA, Ontology, SeededKMeansClassifier, Views, make_report
 from coview.report.page import render_page
 from coview.report.summary import summarize
 
@@ -115,7 +115,7 @@ def test_sections_that_do_not_apply_are_absent(make, data):
 def test_an_ontology_is_shown_with_counts(data):
     X, y = data
     tree = Ontology.from_tree({"animal": {"insect": ["ant", "bee"], "mammal": ["cat"]}})
-    text = make_report(SphericalKMeansClassifier(ontology=tree).fit(X, y), X, y).html
+    text = make_report(SeededKMeansClassifier(ontology=tree).fit(X, y), X, y).html
     assert 'id="ontology"' in text
     assert re.search(r'insect</span><span class="bar">.*?<span class="num">40</span>', text)
 

@@ -86,7 +86,7 @@ def test_semantic_space_is_the_centered_correlation_of_class_probabilities(data)
 def test_a_model_with_classes_of_its_own_needs_no_others(data):
     model = SemanticCorrelationMatching(4, random_state=0)
     retriever = CrossModalRetriever(model, "semantic").fit(data.views[:140], data.target[:140])
-    assert retriever.heads_ == {"words": [None], "image": [None]} and retriever.means_["words"][0].shape == (4,)
+    assert retriever.classifiers_ == {"words": [None], "image": [None]} and retriever.means_["words"][0].shape == (4,)
     topic = CrossModalRetriever(model, "topic").fit(data.views[:140], data.target[:140])
     np.testing.assert_allclose(topic.means_["words"][0], 0, atol=1e-8)  # canonical variates, which are centered
 

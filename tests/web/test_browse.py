@@ -11,7 +11,7 @@ from coview import (
     MultiViewNaiveBayes,
     MultiViewPLSA,
     Ontology,
-    SphericalKMeansClassifier,
+    SeededKMeansClassifier,
     Views,
 )
 from coview.exceptions import ViewsError
@@ -31,7 +31,7 @@ def animals():
         ids=["rex", "tom", "oak", "odd"],
     )
     tree = Ontology.from_tree({"animal": ["dog", "cat"], "plant": ["tree"]})
-    model = SphericalKMeansClassifier(ontology=tree).fit(X, ["dog", "cat", "tree", None])
+    model = SeededKMeansClassifier(ontology=tree).fit(X, ["dog", "cat", "tree", None])
     return Browser(Service(model, X))
 
 

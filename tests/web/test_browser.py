@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from coview import CrossModalRetriever, LinkPLSA, MultiViewCCA, Ontology, SphericalKMeansClassifier, Views
+from coview import CrossModalRetriever, LinkPLSA, MultiViewCCA, Ontology, SeededKMeansClassifier, Views
 from coview.web.api import make_app
 from coview.web.run import running
 from coview.web.service import Service
@@ -43,7 +43,7 @@ def library(n: int = 60) -> tuple[Views, list[str]]:
 @pytest.fixture(scope="module")
 def address():
     X, kinds = library()
-    sorter = SphericalKMeansClassifier(ontology=Ontology.from_tree({"library": list(SUBJECTS)})).fit(X, kinds)
+    sorter = SeededKMeansClassifier(ontology=Ontology.from_tree({"library": list(SUBJECTS)})).fit(X, kinds)
     retriever = CrossModalRetriever(MultiViewCCA(4, random_state=0)).fit(X)
     topics = LinkPLSA(3, random_state=0, max_iter=20).fit(X)
     with running(make_app(Service(sorter, X, also=[topics, retriever], title="A small library"), page=True)) as url:

@@ -1,4 +1,4 @@
-"""`SphericalKMeansClassifier`: classes from few labels and several views by optimal assignment of labels.
+"""`SeededKMeansClassifier`: classes from few labels and several views by optimal assignment of labels.
 
 Seeded spherical k-means (Dalvi and Cohen 2016): see `steps.py` for a sweep and `combine.py` for how the views' scores
 become labels.
@@ -33,10 +33,10 @@ from coview.validation.labels import LabeledScoreMixin
 from coview.validation.parameters import per_view
 from coview.views.views import Views
 
-__all__ = ["SphericalKMeansClassifier"]
+__all__ = ["SeededKMeansClassifier"]
 
 
-class SphericalKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator):
+class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator):
     """Spherical k-means on several views, seeded with few labels, with or without an ontology.
 
     Labeled objects keep their labels; the others get theirs from the centroids of all views, and the centroids of
@@ -87,7 +87,7 @@ class SphericalKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimat
         Labels of the training objects in each view, as the program chose them.
     view_weights_ : dict of float
         Factor of each view's scores, given or chosen.
-    centroids_ : dict of ndarray (n_classes, n_features of the view)
+    cluster_centers_ : dict of ndarray (n_classes, n_features of the view)
         Centroids of length 1, by view; zero where a class has no features there.
     violations_ : dict of ndarray
         Constraints that `label_sets_` breaks, as columns "object", "view", "kind", "first", "second".
@@ -109,14 +109,14 @@ class SphericalKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimat
     Examples
     --------
     >>> import numpy as np
-    >>> from coview import Ontology, SphericalKMeansClassifier, Views
+    >>> from coview import Ontology, SeededKMeansClassifier, Views
     >>> words = np.array([[3, 0, 0], [0, 3, 1], [2, 1, 0], [0, 0, 2]])
     >>> links = np.array([[1, 0], [0, 1], [1, 0], [0, 2]])
     >>> X = Views(words=words, links=links)
-    >>> SphericalKMeansClassifier("max_agree").fit(X, ["cat", "dog", None, None]).labels_.tolist()
+    >>> SeededKMeansClassifier("max_agree").fit(X, ["cat", "dog", None, None]).labels_.tolist()
     ['cat', 'dog', 'cat', 'dog']
     >>> tree = Ontology.from_tree({"animal": ["cat", "dog"]})
-    >>> model = SphericalKMeansClassifier(ontology=tree).fit(X, ["cat", "dog", None, None])
+    >>> model = SeededKMeansClassifier(ontology=tree).fit(X, ["cat", "dog", None, None])
     >>> model.predict(X[[2]]).tolist(), model.predict_labels(X[[2]]).astype(int).tolist()
     (['cat'], [[1, 1, 0]])
     """
@@ -159,7 +159,7 @@ class SphericalKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimat
         self.verbose = verbose
         self.callbacks = callbacks
 
-    def fit(self, X: Any, y: Any) -> SphericalKMeansClassifier:
+    def fit(self, X: Any, y: Any) -> SeededKMeansClassifier:
         """Learn from labeled and unlabeled objects.
 
         Parameters
@@ -178,7 +178,7 @@ class SphericalKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimat
         return self._fit(X, unit_views(views), book)
 
     @with_callbacks
-    def _fit(self, X: Any, views: Views, book: LabelBook) -> SphericalKMeansClassifier:
+    def _fit(self, X: Any, views: Views, book: LabelBook) -> SeededKMeansClassifier:
         engine = self._engine()
         with engine.limits():
             self.classes_, self.new_classes_ = book.classes, book.classes[:0]
@@ -200,7 +200,7 @@ class SphericalKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimat
 
     def predict(self, X: Any) -> np.ndarray:
         """Most specific label of objects, new or old, from some or all of the fitted views."""
-        check_is_fitted(self, "centroids_")
+        check_is_fitted(self, "cluster_centers_")
         return self._named(np.concatenate([rows["codes"] for rows, _, _ in self._assigned(X)]))
 
     def predict_labels(self, X: Any, *, by_view: bool = False) -> Any:
@@ -212,7 +212,7 @@ class SphericalKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimat
             The consistent set of each object, which breaks no constraint; or with ``by_view=True`` the sets that the
             program chose in each view, which may differ and softly break some. An absent view has none.
         """
-        check_is_fitted(self, "centroids_")
+        check_is_fitted(self, "cluster_centers_")
         found = list(self._assigned(X))
         if by_view:
             labels = np.concatenate([rows["labels"] for rows, _, _ in found])
@@ -224,13 +224,13 @@ class SphericalKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimat
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Combined scores (n_objects, n_classes); of two classes, how much the second leads (n_objects,)."""
-        check_is_fitted(self, "centroids_")
+        check_is_fitted(self, "cluster_centers_")
         total = np.concatenate([total for _, total, _ in self._assigned(X)])
         return total[:, 1] - total[:, 0] if len(self.classes_) == 2 else total
 
-    def view_scores(self, X: Any) -> dict[str, np.ndarray]:
+    def decision_function_by_view(self, X: Any) -> dict[str, np.ndarray]:
         """Scores (n_objects, n_classes) by each given view: cosines with its centroids, 0 where it is absent."""
-        check_is_fitted(self, "centroids_")
+        check_is_fitted(self, "cluster_centers_")
         views, engine = unit_views(self._new_views(X)), self._engine()
         steps, shared = self._steps(len(self.classes_)), self._fitted(views, engine)
         parts = [steps.scores(block, shared, engine) for block in self._each_block(views, engine, steps.n_labels)]
@@ -327,7 +327,7 @@ class SphericalKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimat
                 InMemory(blocks, engine),
                 lambda restart: (shared, 0),
                 {},
-                lambda state: {"centroids_": by_class(state.shared, engine)},
+                lambda state: {"cluster_centers_": by_class(state.shared, engine)},
             )
         finally:
             self.callbacks = given
@@ -340,7 +340,7 @@ class SphericalKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimat
         scored = [steps.scores(block, fit.state.shared, engine) for block in blocks]
         rows = [steps.assign(block, scores, engine) for block, scores in zip(blocks, scored)]
         present = np.concatenate([steps.present(block) for block in blocks])
-        self.centroids_ = by_class(fit.state.shared, engine)
+        self.cluster_centers_ = by_class(fit.state.shared, engine)
         self.label_sets_ = np.concatenate([part["labels"] for part in rows])
         self.labels_ = self._named(np.concatenate([part["codes"] for part in rows]))
         self.n_ties_ = int(sum(part["ties"].sum() for part in rows))
@@ -372,7 +372,7 @@ class SphericalKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimat
 
     def _fitted(self, views: Views, engine: Engine) -> Tree:
         dtype = next(views.values()).dtype
-        return {"centroids": {name: engine.asarray(self.centroids_[name].T, dtype) for name in views.names}}
+        return {"centroids": {name: engine.asarray(self.cluster_centers_[name].T, dtype) for name in views.names}}
 
     def _named(self, codes: np.ndarray) -> np.ndarray:
         """Classes of codes; -1, or None beside other labels than numbers, where the set is empty."""

@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from coview.auto.profiles import ProfileMixture
 from coview.clustering.affinity import looks_counted, metric_by_default
 from coview.clustering.cca import CCAClustering
-from coview.clustering.spectral import CoRegularizedSpectralClustering
+from coview.clustering.spectral import SpectralClusteringViews
 from coview.clustering.spherical_kmeans import SphericalKMeans
 from coview.preprocessing.each_view import EachView
 from coview.preprocessing.weighting import TfidfViews
@@ -102,7 +102,7 @@ def auto_members(views: Views, n_clusters: int, seed: int) -> tuple[list[Member]
     {'topics': "view 'b' has negative values"}
     """
     names, skipped = views.names, {}
-    graphs = CoRegularizedSpectralClustering(n_clusters, form="stacked", random_state=seed)
+    graphs = SpectralClusteringViews(n_clusters, form="stacked", random_state=seed)
     found = [
         Member("graphs", graphs, names, prior=TRIED),
         Member("sphere", SphericalKMeans(n_clusters, random_state=seed), names),

@@ -173,7 +173,7 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         product[(have * chosen).sum(axis=1) == 0] = self.class_prior_
         return in_type_of(views, product)
 
-    def view_proba(self, X: Any) -> dict[str, np.ndarray]:
+    def predict_proba_by_view(self, X: Any) -> dict[str, np.ndarray]:
         """Posterior by each given view alone."""
         check_is_fitted(self, "estimators_")
         views = self._new_views(X)

@@ -139,7 +139,7 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def view_proba(self, X: Any) -> dict[str, np.ndarray]:
+    def predict_proba_by_view(self, X: Any) -> dict[str, np.ndarray]:
         """Posterior by each given view alone; rows of objects that lack the view hold the prior."""
         check_is_fitted(self, "feature_count_")
         return self._posteriors(self._new_views(X))

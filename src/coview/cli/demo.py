@@ -107,7 +107,7 @@ def _few_labels(corpus: Any, seed: int) -> tuple[dict[str, float], int]:
     """Accuracy from one label a package, over the objects of files without a labeled one; mean of some draws."""
     from sklearn.linear_model import LogisticRegression
 
-    from coview import MultiViewPLSAClassifier, SphericalKMeansClassifier
+    from coview import MultiViewPLSAClassifier, SeededKMeansClassifier
 
     views, target = corpus.views, corpus.target
     weighted = _weighted(views)
@@ -115,7 +115,7 @@ def _few_labels(corpus: Any, seed: int) -> tuple[dict[str, float], int]:
     single["side by side, logistic regression"] = weighted.hstack()
     ours = {
         "both views, MultiViewPLSAClassifier": (MultiViewPLSAClassifier(random_state=seed), views),
-        "both views, SphericalKMeansClassifier": (SphericalKMeansClassifier(random_state=seed), weighted),
+        "both views, SeededKMeansClassifier": (SeededKMeansClassifier(random_state=seed), weighted),
     }
     scores: dict[str, list[float]] = {name: [] for name in (*single, *ours)}
     for draw in range(_DRAWS):
@@ -145,7 +145,7 @@ def _searches(k: int = 3) -> dict[str, list[str]]:
 
 def _described(corpus: Any, model: Any, n: int = 8) -> list[dict[str, Any]]:
     """The largest clusters: which package they mostly are, and what marks them in each view."""
-    sizes = np.bincount(model.labels_, minlength=model.doc_cluster_.shape[1])
+    sizes = np.bincount(model.labels_, minlength=model.memberships_.shape[1])
     rows = []
     for cluster in np.argsort(-sizes, kind="stable")[:n]:
         counts = np.bincount(corpus.target[model.labels_ == cluster], minlength=len(corpus.target_names))

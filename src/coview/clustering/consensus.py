@@ -70,11 +70,11 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     ----------
     labels_ : ndarray (n_objects,)
         Cluster of each training object.
-    doc_cluster_ : ndarray (n_objects, n_clusters)
+    memberships_ : ndarray (n_objects, n_clusters)
         Memberships of the training objects; rows sum to one.
     cluster_mapping_ : dict of ndarray (n_clusters, clusters of the view)
         Share of each view's clusters in each cluster of the consensus, by view or by member; rows sum to one.
-    view_labels_ : dict of ndarray (n_objects,)
+    labels_by_view_ : dict of ndarray (n_objects,)
         Cluster of each training object by each view alone, -1 where it lacks the view.
     estimators_ : dict
         Fitted clusterer of each view, or of each member that was kept.
@@ -150,7 +150,7 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         if len(views) < self.n_clusters:
             raise ValueError(f"n_samples={len(views)} should be >= n_clusters={self.n_clusters}.")
         seed = base_seed(self.random_state)
-        for name in ("view_labels_", "unit_rows_", "members_", "member_labels_", "preparation_", "member_views_"):
+        for name in ("labels_by_view_", "unit_rows_", "members_", "member_labels_", "preparation_", "member_views_"):
             self.__dict__.pop(name, None)
         labels, weights = self._fit_members(views, seed) if self.estimators is not None else self._fit_each(views, seed)
         found = consensus(
@@ -167,8 +167,8 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         self.cluster_mapping_ = dict(zip(labels, found.mappings))
         self.weights_ = dict(zip(labels, map(float, weights)))
         self.softness_ = float(self.softness)
-        self.doc_cluster_ = found.memberships.astype(next(views.values()).dtype)
-        self.labels_ = self.doc_cluster_.argmax(axis=1)
+        self.memberships_ = found.memberships.astype(next(views.values()).dtype)
+        self.labels_ = self.memberships_.argmax(axis=1)
         self.history_ = {"objective": found.objective}
         self.n_iter_ = len(found.objective) - 1
         return self
@@ -187,7 +187,7 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
 
     @property
     def _n_features_out(self) -> int:
-        return self.doc_cluster_.shape[1]
+        return self.memberships_.shape[1]
 
     def _memberships(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "cluster_mapping_")
@@ -219,10 +219,10 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         weights = per_view("view_weights", self.view_weights, self.view_names_)
         self.estimators_: dict[str, Any] = {}
         self.unit_rows_ = self.estimator is None
-        self.view_labels_: dict[str, np.ndarray] = {}
+        self.labels_by_view_: dict[str, np.ndarray] = {}
         for v, name in enumerate(views.names):
-            self.estimators_[name], self.view_labels_[name] = self._cluster(name, views, v, seed)
-        return self.view_labels_, weights
+            self.estimators_[name], self.labels_by_view_[name] = self._cluster(name, views, v, seed)
+        return self.labels_by_view_, weights
 
     def _fit_members(self, views: Views, seed: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
         """Different clusterers of all views, weighed by evidence."""

@@ -42,12 +42,12 @@ from coview.views.arrays import take_rows
 from coview.views.matrices import for_sklearn, unit_rows
 from coview.views.views import Views
 
-__all__ = ["CoRegularizedSpectralClustering"]
+__all__ = ["SpectralClusteringViews"]
 
 LEAST = 1e-3  # of an eigenvalue: with as many clusters as objects some are negative, and rows would be the same
 
 
-class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
+class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
     """Spectral clustering of several views whose eigenvectors are drawn to each other.
 
     Parameters
@@ -126,9 +126,9 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from coview import CoRegularizedSpectralClustering, make_blobs_views
+    >>> from coview import SpectralClusteringViews, make_blobs_views
     >>> corpus = make_blobs_views(n_objects=90, n_clusters=3, random_state=0)
-    >>> model = CoRegularizedSpectralClustering(3, random_state=0).fit(corpus.views)
+    >>> model = SpectralClusteringViews(3, random_state=0).fit(corpus.views)
     >>> model.labels_.shape, model.embedding_.shape
     ((90,), (90, 3))
     >>> bool((model.predict(corpus.views) == model.labels_).all())
@@ -164,7 +164,7 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
         self.n_init = n_init
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> CoRegularizedSpectralClustering:
+    def fit(self, X: Any, y: Any = None) -> SpectralClusteringViews:
         """Cluster the objects; y is ignored."""
         self._check_parameters()
         views = self._fit_views(X)
@@ -267,8 +267,7 @@ class CoRegularizedSpectralClustering(ClusterMixin, MultiViewEstimator):
 
     def _graphs(self, views: Views) -> list[Any]:
         return [
-            neighbor_graph(self.neighbors_[name], self._known(name, views), **self._near(name))
-            for name in views.names
+            neighbor_graph(self.neighbors_[name], self._known(name, views), **self._near(name)) for name in views.names
         ]
 
     def _joined(self, views: Views) -> Any:

@@ -1,7 +1,7 @@
 """`SphericalKMeans`: clusters of objects by the angles between them, for sparse counts above all.
 
 Several views are one matrix: each view's rows have length 1, and so have all of them together. See `sphere.py` for a
-sweep, and `SphericalKMeansClassifier` for views that are scored apart and for labels.
+sweep, and `SeededKMeansClassifier` for views that are scored apart and for labels.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     Attributes
     ----------
-    centroids_ : dict of ndarray (n_clusters, n_features of the view)
+    cluster_centers_ : dict of ndarray (n_clusters, n_features of the view)
         Centroids by view; over all views together each has length 1.
     centroid_sums_ : dict of ndarray (n_clusters, n_features of the view)
         Sums of the objects of each cluster, from which `partial_fit` goes on.
@@ -61,7 +61,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     See Also
     --------
-    SphericalKMeansClassifier : classes from few labels, with the views scored apart.
+    SeededKMeansClassifier : classes from few labels, with the views scored apart.
 
     Notes
     -----
@@ -82,7 +82,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     """
 
     _models_counts = False
-    centroids_: dict[str, np.ndarray]
+    cluster_centers_: dict[str, np.ndarray]
     centroid_sums_: dict[str, np.ndarray]
 
     def __init__(
@@ -138,7 +138,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             centers = self._start(rows, views, np.random.default_rng(base_seed(self.random_state)))
             sums = np.zeros(centers.shape)
         else:
-            centers = _beside(self.centroids_).T.astype(rows.matrix.dtype)
+            centers = _beside(self.cluster_centers_).T.astype(rows.matrix.dtype)
             sums = _beside(self.centroid_sums_).T.astype(np.float64)
         labels = rows.cosines(np.ascontiguousarray(centers)).argmax(axis=1)
         everyone = np.arange(len(views))
@@ -165,7 +165,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     @property
     def _n_features_out(self) -> int:
-        return len(next(iter(self.centroids_.values())))
+        return len(next(iter(self.cluster_centers_.values())))
 
     def _check_parameters(self) -> None:
         for name in ("n_clusters", "n_init", "max_iter"):
@@ -212,7 +212,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     def _remember(self, sums: np.ndarray, dtype: Any, before: np.ndarray | None = None) -> None:
         centers = unit_columns(sums, np.zeros(sums.shape, dtype=dtype) if before is None else before)
-        self.centroids_ = self._by_view(centers)
+        self.cluster_centers_ = self._by_view(centers)
         self.centroid_sums_ = self._by_view(sums)
 
     def _by_view(self, columns: np.ndarray) -> dict[str, np.ndarray]:
@@ -222,10 +222,10 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         }
 
     def _cosines(self, X: Any) -> np.ndarray:
-        check_is_fitted(self, "centroids_")
+        check_is_fitted(self, "cluster_centers_")
         views = self._new_views(X)
         rows = as_rows(unit_side_by_side(views), Team(thread_count(self.n_jobs)))
-        columns = np.ascontiguousarray(_beside({name: self.centroids_[name] for name in views.names}).T)
+        columns = np.ascontiguousarray(_beside({name: self.cluster_centers_[name] for name in views.names}).T)
         columns = columns.astype(rows.matrix.dtype, copy=False)
         return rows.cosines(unit_columns(columns, columns))
 

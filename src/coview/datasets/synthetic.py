@@ -82,7 +82,7 @@ def make_topic_views(
     -------
     Bunch
         ``views`` (`Views` of CSR counts), ``target`` (clusters of the objects, as in the first view),
-        ``view_cluster`` ({view: clusters}), and the true parameters ``doc_cluster`` (objects x clusters, p(z|d) in the
+        ``view_cluster`` ({view: clusters}), and the true parameters ``memberships`` (objects x clusters, p(z|d) in the
         first view), ``cluster_topic`` ({view: clusters x topics}, p(y|z,v)) and ``topic_feature``
         ({view: topics x features}, p(f|y,v)).
 
@@ -92,7 +92,7 @@ def make_topic_views(
     >>> data = make_topic_views(50, {"words": 300, "links": 80}, quality={"words": 1.0, "links": 0.5}, random_state=0)
     >>> data.views.n_features, data.target.shape
     ({'words': 300, 'links': 80}, (50,))
-    >>> data.topic_feature["words"].shape, data.cluster_topic["words"].shape, data.doc_cluster.shape
+    >>> data.topic_feature["words"].shape, data.cluster_topic["words"].shape, data.memberships.shape
     ((6, 300), (3, 6), (50, 3))
     """
     _check_number("n_objects", n_objects, 1, integral=True)
@@ -126,7 +126,7 @@ def make_topic_views(
         views=Views(arrays, present=present),
         target=target,
         view_cluster=clusters,
-        doc_cluster=_doc_cluster(target, noise, mixing),
+        memberships=_doc_cluster(target, noise, mixing),
         cluster_topic=cluster_topic,
         topic_feature=topic_feature,
     )

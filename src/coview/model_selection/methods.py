@@ -34,9 +34,9 @@ __all__ = ["Candidate", "candidates", "chosen", "holds_counts", "only_views", "s
 
 GROUPS = ("method", "baseline", "links", "given")
 VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
-    "SphericalKMeansClassifier": {"max_agree": {"combine": "max_agree"}},
+    "SeededKMeansClassifier": {"max_agree": {"combine": "max_agree"}},
     "ConsensusClustering": {"auto": {"estimators": "auto"}},
-    "CoRegularizedSpectralClustering": {"stacked": {"form": "stacked"}},
+    "SpectralClusteringViews": {"stacked": {"form": "stacked"}},
 }
 
 

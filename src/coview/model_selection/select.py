@@ -28,7 +28,7 @@ from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 from coview.auto.candidates import counted_views
 from coview.base import base_seed, check_count
 from coview.catalog import resolve
-from coview.clustering.spectral import CoRegularizedSpectralClustering
+from coview.clustering.spectral import SpectralClusteringViews
 from coview.exceptions import ViewsError
 from coview.model_selection.choice import ClusterChoice, recommend
 from coview.model_selection.methods import seeded
@@ -70,7 +70,7 @@ def select_clusters(
     estimator : clusterer or topic model, optional
         Any with a parameter ``n_clusters`` or ``n_components`` (also inside a pipeline or a wrapper). By default
         `MultiViewPLSA` where all views hold counts (nothing negative, at least half of it zeros), and otherwise
-        `CoRegularizedSpectralClustering` of all graphs stacked, which has no likelihood.
+        `SpectralClusteringViews` of all graphs stacked, which has no likelihood.
     n_clusters : int or iterable of int, optional
         Numbers to try; by default 2 to 10, or to half the number of objects.
     weight : float or iterable, optional
@@ -213,8 +213,8 @@ def held_out_likelihood(model: Any, views: Views, seed: int) -> float:
     for name, matrix in views.items():
         seen[name], asked[name] = _halves(matrix, rng)
     given = Views(seen, ids=views.ids, present=views.present, feature_names=views.feature_names)
-    by_view = hasattr(model, "transform_views")
-    mixtures = model.transform_views(given) if by_view else model.transform(given)
+    by_view = hasattr(model, "transform_by_view")
+    mixtures = model.transform_by_view(given) if by_view else model.transform(given)
     total = mass = 0.0
     for v, name in enumerate(model.view_names_):
         profiles = _profiles(model, name, v)
@@ -270,7 +270,7 @@ def _log_likelihood(asked: sparse.csr_array, mixture: np.ndarray, profiles: np.n
 def _default(views: Views) -> Any:
     if len(counted_views(views)) == len(views.names):
         return resolve("MultiViewPLSA")()
-    return CoRegularizedSpectralClustering(form="stacked")
+    return SpectralClusteringViews(form="stacked")
 
 
 def _parameter(model: Any, names: tuple[str, ...]) -> str:

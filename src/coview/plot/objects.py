@@ -260,10 +260,10 @@ class OntologyDisplay:
     Examples
     --------
     >>> import numpy as np
-    >>> from coview import Ontology, OntologyDisplay, SphericalKMeansClassifier, Views
+    >>> from coview import Ontology, OntologyDisplay, SeededKMeansClassifier, Views
     >>> X = Views(words=np.array([[3, 0, 0], [0, 3, 1], [2, 1, 0], [0, 0, 2]]))
     >>> tree = Ontology.from_tree({"animal": ["cat", "dog"]})
-    >>> model = SphericalKMeansClassifier(ontology=tree).fit(X, ["cat", "dog", None, None])
+    >>> model = SeededKMeansClassifier(ontology=tree).fit(X, ["cat", "dog", None, None])
     >>> [(line["label"], line["count"]) for line in OntologyDisplay.from_estimator(model, X).lines]
     [('animal', 4), ('cat', 2), ('dog', 2)]
     """

@@ -39,7 +39,7 @@ class ClusterModel(MixtureModel):
     """Base of dual and multi-view PLSA, clusterers and classifiers."""
 
     _joint = False  # all views share their topics (dual PLSA)
-    _mixture = "doc_cluster_"
+    _mixture = "memberships_"
     _own_start = False  # each restart begins elsewhere, and not only with other topics
     n_components: Any
     init: Any
@@ -71,11 +71,11 @@ class ClusterModel(MixtureModel):
         arrays: Mapping[str, Any] = {}
         n_columns, n_topics = self._n_columns(), self._topics()
         if isinstance(self.init, Mapping):
-            names = ("doc_cluster", "topic_feature", "cluster_topic", "topic_view")
+            names = ("memberships", "topic_feature", "cluster_topic", "topic_view")
             arrays = initial_arrays(self.init, names, list(views.names))
         start: Any = None
-        if "doc_cluster" in arrays:
-            start = as_distributions("doc_cluster", arrays["doc_cluster"], (len(views), n_columns))
+        if "memberships" in arrays:
+            start = as_distributions("memberships", arrays["memberships"], (len(views), n_columns))
         elif self.init != "random":
             starts = _Starts(self._each_start(views, seed))
             start = starts if isinstance(views, LazyViews) else starts(views)

@@ -180,7 +180,7 @@ class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
         """
         return self._mixtures(X)
 
-    def transform_views(self, X: Any) -> dict[str, np.ndarray]:
+    def transform_by_view(self, X: Any) -> dict[str, np.ndarray]:
         """Topic mixtures by view, for each of the views given; all are folded in together.
 
         Where an object lacks one of these views, its mixture there is imputed: the one nearest to its other views'.
@@ -205,7 +205,7 @@ class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
             empty = sparse.csr_array((len(views), self.n_features_by_view_[view]), dtype=dtype)
             present = np.column_stack([views.present, np.zeros(len(views), dtype=bool)])
             views = Views({**dict(views.items()), view: empty}, present=present)
-        return self.transform_views(views)[view] @ self.topic_feature_[view]
+        return self.transform_by_view(views)[view] @ self.topic_feature_[view]
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-likelihood per token (unit of mass) of X, its mixtures folded in; 0 where X holds nothing."""

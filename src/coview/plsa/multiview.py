@@ -41,7 +41,7 @@ class MultiViewPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMi
         Number of starts, each with a consensus of its own; the one that ends highest is kept.
     init : {"consensus", "random"} or dict, default="consensus"
         Where the objects start: at random, or at the likeliest, after a few sweeps, of several clusterings, mostly
-        consensuses of one k-means per view. A dict holds any of ``doc_cluster``, ``topic_feature``, ``cluster_topic``
+        consensuses of one k-means per view. A dict holds any of ``memberships``, ``topic_feature``, ``cluster_topic``
         (``{view: array}``, or one array where there is one view) in the shapes of the fitted attributes; what it lacks
         starts by consensus (objects) or at random.
     schedule : {"alternating", "joint"}, default="alternating"
@@ -59,7 +59,7 @@ class MultiViewPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMi
     ----------
     labels_ : ndarray (n_objects,)
         Likeliest cluster of each training object.
-    doc_cluster_ : ndarray (n_objects, n_clusters)
+    memberships_ : ndarray (n_objects, n_clusters)
         ``p(cluster | object)`` of the training objects.
     cluster_topic_ : dict of ndarray (n_clusters, n_components)
         ``p(topic | cluster, view)`` by view.
@@ -127,18 +127,18 @@ class MultiViewPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMi
     def fit(self, X: Any, y: Any = None) -> MultiViewPLSA:
         """Cluster the objects of X; y is ignored."""
         self._fit(X, self._enough(self._fit_views(X)))
-        self.labels_ = self.doc_cluster_.argmax(axis=1)
+        self.labels_ = self.memberships_.argmax(axis=1)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> MultiViewPLSA:
         """Learn from one minibatch (online EM); every batch has the views of the first."""
         fitted = hasattr(self, "topic_feature_")
         self._learn_stream(self._new_views(X) if fitted else self._enough(self._fit_views(X)))
-        self.labels_ = self.doc_cluster_.argmax(axis=1)
+        self.labels_ = self.memberships_.argmax(axis=1)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Cluster the objects of X and fold them in; see `doc_cluster_` for where the fit itself left them."""
+        """Cluster the objects of X and fold them in; see `memberships_` for where the fit itself left them."""
         return self.fit(X).transform(X)
 
     def transform(self, X: Any) -> np.ndarray:
@@ -155,7 +155,7 @@ class MultiViewPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMi
 
     @property
     def _n_features_out(self) -> int:
-        return int(self.doc_cluster_.shape[1])
+        return int(self.memberships_.shape[1])
 
     def _n_columns(self) -> int:
         return check_count("n_clusters", self.n_clusters)
@@ -194,7 +194,7 @@ class MultiViewPLSAClassifier(
         Number of starts; the one that ends highest is kept.
     init : {"naive_bayes", "random"} or dict, default="naive_bayes"
         Where unlabeled objects start: the mean of one naive Bayes posterior per view, after two rounds in which the
-        views teach each other (co-EM), or at random. A dict holds any of ``doc_cluster``, ``topic_feature``,
+        views teach each other (co-EM), or at random. A dict holds any of ``memberships``, ``topic_feature``,
         ``cluster_topic`` in the shapes of the fitted attributes.
     schedule : {"alternating", "joint"}, default="alternating"
         Learn topics from fresh memberships, or all from the same expectations (as in the paper).
@@ -213,7 +213,7 @@ class MultiViewPLSAClassifier(
         The classes, sorted.
     labels_ : ndarray (n_objects,)
         Class of each training object: its own label, or the one found for it.
-    doc_cluster_ : ndarray (n_objects, n_classes)
+    memberships_ : ndarray (n_objects, n_classes)
         ``p(class | object)`` of the training objects.
     cluster_topic_, topic_feature_, history_
         As in `MultiViewPLSA`.
@@ -286,7 +286,7 @@ class MultiViewPLSAClassifier(
             self._fit(X, views, {"labels": codes})
         finally:
             del self._codes
-        self.labels_ = named(self.classes_, self.doc_cluster_.argmax(axis=1))
+        self.labels_ = named(self.classes_, self.memberships_.argmax(axis=1))
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> MultiViewPLSAClassifier:
@@ -309,7 +309,7 @@ class MultiViewPLSAClassifier(
             self._learn_stream(views, {"labels": codes})
         finally:
             del self._codes
-        self.labels_ = named(self.classes_, self.doc_cluster_.argmax(axis=1))
+        self.labels_ = named(self.classes_, self.memberships_.argmax(axis=1))
         return self
 
     def transform(self, X: Any) -> np.ndarray:

@@ -210,7 +210,7 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
         The mixture of an object is the weighted mean over the views that it has, each folded in by itself. Rows sum to
         one; an object without any feature gets an even mixture.
         """
-        parts = self.transform_views(X)
+        parts = self.transform_by_view(X)
         views = self._new_views(X)
         have = _have(views) * self._shares(views.names)
         total = have.sum(axis=1, keepdims=True)
@@ -218,7 +218,7 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
         mixed = sum(have[:, [v]] * part for v, part in enumerate(parts.values()))
         return np.asarray(mixed, dtype=next(iter(parts.values())).dtype)
 
-    def transform_views(self, X: Any) -> dict[str, np.ndarray]:
+    def transform_by_view(self, X: Any) -> dict[str, np.ndarray]:
         """Topic mixtures by view, for each of the views given; even where an object lacks the view."""
         check_is_fitted(self, "topic_feature_")
         table, width = self._tables(X), self.n_components
@@ -230,7 +230,7 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
         check_is_fitted(self, "topic_feature_")
         if self.consensus != "mvc":
             return self.transform(X).argmax(axis=1)
-        parts = self.transform_views(X)
+        parts = self.transform_by_view(X)
         mappings = [self.cluster_mapping_[name] for name in parts]
         votes = [_opinions(part) for part in parts.values()]
         return fold_in_consensus(votes, mappings, weights=self._shares(tuple(parts))).argmax(axis=1)

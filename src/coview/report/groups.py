@@ -69,10 +69,10 @@ def about_ontology(reader: Reader, views: Views | None) -> dict[str, Any]:
     Examples
     --------
     >>> import numpy as np
-    >>> from coview import Ontology, SphericalKMeansClassifier, Views
+    >>> from coview import Ontology, SeededKMeansClassifier, Views
     >>> X = Views(words=np.array([[3, 0, 0], [0, 3, 1], [2, 1, 0], [0, 0, 2]]))
     >>> tree = Ontology.from_tree({"animal": ["cat", "dog"]})
-    >>> model = SphericalKMeansClassifier(ontology=tree).fit(X, ["cat", "dog", None, None])
+    >>> model = SeededKMeansClassifier(ontology=tree).fit(X, ["cat", "dog", None, None])
     >>> lines = about_ontology(Reader(model), X)["ontology"]["lines"]
     >>> [(line["label"], line["level"], line["count"]) for line in lines]
     [('animal', 0, 4), ('cat', 1, 2), ('dog', 1, 2)]

@@ -122,7 +122,7 @@ class Reader:
             return Reading(scores, scores.argmax(axis=1), True)
         if self.noun is None or not hasattr(self.core, "predict"):
             return Reading(scores, None)
-        if scores is not None and hasattr(self.core, "doc_cluster_") and scores.shape[1] == len(self.names):
+        if scores is not None and hasattr(self.core, "memberships_") and scores.shape[1] == len(self.names):
             # such models predict the largest membership: asking again would fold the objects in twice
             return Reading(scores, scores.argmax(axis=1), True)
         return self._matched(scores, self._coded(self.core.predict(views)))
@@ -138,7 +138,7 @@ class Reader:
 
     def training(self) -> Reading:
         """Return what the model remembers of the objects that it was fitted on."""
-        scores = getattr(self.core, "doc_cluster_", None)
+        scores = getattr(self.core, "memberships_", None)
         if scores is None:
             scores = getattr(self.core, "doc_topic_", None)
         if isinstance(scores, dict):
@@ -191,9 +191,9 @@ def _names(core: Any, noun: str | None) -> list[str]:
     if noun == "class":
         return [str(label) for label in np.asarray(getattr(core, "classes_", ())).tolist()]
     if noun == "cluster":
-        if hasattr(core, "doc_cluster_"):
-            return [str(i) for i in range(core.doc_cluster_.shape[1])]
-        labels = np.asarray(getattr(core, "labels_", getattr(core, "view_labels_", ())))
+        if hasattr(core, "memberships_"):
+            return [str(i) for i in range(core.memberships_.shape[1])]
+        labels = np.asarray(getattr(core, "labels_", getattr(core, "labels_by_view_", ())))
         known = labels[labels >= 0] if labels.dtype.kind in "iu" else np.zeros(0, dtype=int)
         count = max(int(known.max()) + 1 if known.size else 0, int(getattr(core, "n_clusters", 0) or 0))
         return [str(i) for i in range(count)]

@@ -38,7 +38,7 @@ class Places(MultiViewEstimator):
     models_: list[Any]
     shares_: np.ndarray  # of each model in the score
     means_: dict[str, list[np.ndarray]]
-    heads_: dict[str, list[Any]]
+    classifiers_: dict[str, list[Any]]
     words_: dict[str, Any] | None
     shelf_: Shelf
 
@@ -82,24 +82,24 @@ class Places(MultiViewEstimator):
 
     def _learn_classes(self, views: Views, places: dict[str, list[np.ndarray]], y: Any) -> None:
         """Learn what semantic space needs: classes, and a logistic regression per view for models without them."""
-        for name in ("heads_", "classes_"):
+        for name in ("classifiers_", "classes_"):
             self.__dict__.pop(name, None)
         if self.space != "semantic":
             return
         own = [hasattr(last_step(model), "predict_proba") for model in self.models_]
         if all(own):
             self.classes_ = last_step(self.models_[0]).classes_
-            self.heads_ = {name: [None] * len(own) for name in places}
+            self.classifiers_ = {name: [None] * len(own) for name in places}
             return
         codes, self.classes_ = encode_labels(y, len(views))
-        self.heads_ = {}
+        self.classifiers_ = {}
         strengths = dict(zip(views.names, per_view("C", self.C, views.names)))
         for name, found in places.items():
             labels = codes[self._rows_with(views, name)]
             known = labels >= 0
             if not known.any():
                 raise ViewsError(f"No labeled object has view {name!r}. Label some, or leave the view out.")
-            self.heads_[name] = [
+            self.classifiers_[name] = [
                 None if has else fit_head(rows[known], labels[known], strengths[name]) for has, rows in zip(own, found)
             ]
 
@@ -108,7 +108,7 @@ class Places(MultiViewEstimator):
         if self.space != "semantic":
             return places
         total = np.zeros((len(places[0]), len(self.classes_)))
-        for share, head, rows in zip(self.shares_, self.heads_[name], places):
+        for share, head, rows in zip(self.shares_, self.classifiers_[name], places):
             total += share * (rows if head is None else head_probabilities(head, rows, len(self.classes_)))
         return [total]
 

@@ -67,7 +67,7 @@ class CrossModalRetriever(TransformerMixin, Places):
         The fitted models, less the step that makes views of tables.
     means_ : dict of lists of ndarray
         Mean place of the training objects, by view and model.
-    heads_ : dict of lists of estimators
+    classifiers_ : dict of lists of estimators
         The logistic regression of each view and model, in semantic space; None for a model with classes of its own.
     classes_ : ndarray
         The classes, in semantic space.

@@ -41,7 +41,7 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
     ----------
     classes_ : ndarray
         The classes, sorted.
-    heads_ : dict of estimators
+    classifiers_ : dict of estimators
         The logistic regression of each view, in the common space.
     weights_, offsets_, correlations_
         As in `MultiViewCCA`.
@@ -91,14 +91,14 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
                 f"SemanticCorrelationMatching needs at least 2 classes, got 1 class ({self.classes_[0]!r})."
             )
         self._learn_space(views)
-        self.heads_ = {}
+        self.classifiers_ = {}
         strengths = per_view("C", self.C, views.names)
         for v, name in enumerate(views.names):
             usable = views.present[:, v] & (codes >= 0)
             if not usable.any():
                 raise ViewsError(f"No labeled object has view {name!r}. Label some, or leave the view out.")
             placed = self._placed(name, views[name])[usable]
-            self.heads_[name] = fit_head(placed, codes[usable], strengths[v])
+            self.classifiers_[name] = fit_head(placed, codes[usable], strengths[v])
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -107,7 +107,7 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities from some or all of the fitted views: the mean over those that an object has."""
-        check_is_fitted(self, "heads_")
+        check_is_fitted(self, "classifiers_")
         views = self._new_views(X)
         return self._probabilities(views).astype(next(views.values()).dtype, copy=False)
 
@@ -123,7 +123,7 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
     def _probabilities(self, views: Views) -> np.ndarray:
         total = np.zeros((len(views), len(self.classes_)))
         for v, name in enumerate(views.names):
-            found = head_probabilities(self.heads_[name], self._placed(name, views[name]), len(self.classes_))
+            found = head_probabilities(self.classifiers_[name], self._placed(name, views[name]), len(self.classes_))
             total += views.present[:, [v]] * found
         mass = total.sum(axis=1, keepdims=True)
         return np.where(mass > 0, total / np.where(mass > 0, mass, 1), 1 / len(self.classes_))

@@ -305,12 +305,14 @@ class Browser:
     def _judged(self, row: int, closed: set[Any]) -> dict[str, Any]:
         """What the program of the model says of an object, beside a set that was tried."""
         held, data, ontology = self.groups.held("class"), self.service.data, self._ontology()
-        if data is None or not hasattr(held.last, "view_scores"):
+        if data is None or not hasattr(held.last, "decision_function_by_view"):
             raise ViewsError("Label sets of objects need data and a model that scores labels by view.")
         ids = self.service.ids()
         if not 0 <= row < len(ids):
             raise ViewsError(f"There is no object {row}; they run from 0 to {len(ids) - 1}.")
-        scores = held.at_last("view_scores", data[[row]].select(*(v for v in data.names if v in held.gates)))
+        scores = held.at_last(
+            "decision_function_by_view", data[[row]].select(*(v for v in data.names if v in held.gates))
+        )
         table = np.array([[part[0] for part in scores.values()]])
         alpha = held.last.alpha
         best, worth = solve_labels(table, alpha=alpha, ontology=ontology, n_jobs=1)

@@ -28,7 +28,7 @@ def demo_service(quiet: bool = False) -> Service:
     """Return a service of the demonstration's models; they take seconds to learn."""
     from sklearn.pipeline import make_pipeline
 
-    from coview import LinkPLSA, SphericalKMeansClassifier, TfidfViews, load_python_packages
+    from coview import LinkPLSA, SeededKMeansClassifier, TfidfViews, load_python_packages
     from coview.cli.search import build_demo_retriever
 
     if not quiet:
@@ -37,7 +37,7 @@ def demo_service(quiet: bool = False) -> Service:
     retriever = build_demo_retriever(quiet=True)
     topics = LinkPLSA(TOPICS, max_iter=60, random_state=0).fit(corpus.views)
     sorter = make_pipeline(
-        TfidfViews(sublinear_tf=True), SphericalKMeansClassifier("max_agree", _packages(corpus.target_names))
+        TfidfViews(sublinear_tf=True), SeededKMeansClassifier("max_agree", _packages(corpus.target_names))
     )
     sorter.fit(corpus.views, _few_labels(corpus))
     texts = {view: _Sources(corpus.names, corpus.groups, view) for view in corpus.views.names}

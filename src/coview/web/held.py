@@ -91,11 +91,11 @@ class Held:
         if kind == "class":
             return len(last.classes_)
         if kind == "cluster":
-            for name in ("cluster_topic_", "centroids_"):
+            for name in ("cluster_topic_", "cluster_centers_"):
                 if isinstance(getattr(last, name, None), dict):
                     return next(iter(getattr(last, name).values())).shape[0]
-            if hasattr(last, "doc_cluster_"):
-                return last.doc_cluster_.shape[1]
+            if hasattr(last, "memberships_"):
+                return last.memberships_.shape[1]
             return int(np.max(last.labels_, initial=-1)) + 1
         if kind == "component":
             return len(last.correlations_)
@@ -118,7 +118,7 @@ class Held:
         clusters = getattr(last, "cluster_topic_", None)
         if topics is not None and isinstance(clusters, dict):
             return clusters[view] @ topics[view] if view in clusters else None
-        for name, make in (("centroids_", np.asarray), ("feature_log_prob_", _lift), ("coef_", _by_class)):
+        for name, make in (("cluster_centers_", np.asarray), ("feature_log_prob_", _lift), ("coef_", _by_class)):
             part = getattr(last, name, None)
             if isinstance(part, dict) and view in part:
                 return make(part[view])
@@ -138,8 +138,8 @@ class Held:
         shares = self.shares(views)
         if shares is not None:
             return shares
-        if hasattr(self.last, "view_scores"):
-            return self._softly(sum(self.at_last("view_scores", views).values()) / len(views.names))
+        if hasattr(self.last, "decision_function_by_view"):
+            return self._softly(sum(self.at_last("decision_function_by_view", views).values()) / len(views.names))
         return self._chosen(views) if self.can("predict") else None
 
     def shares(self, views: Views, labels: Any = None) -> np.ndarray | None:
@@ -161,7 +161,11 @@ class Held:
         """The same by each view alone."""
         if not self.main_kind or self.is_retriever:
             return {}
-        said_by = (("view_proba", np.asarray), ("view_scores", self._softly), ("transform_views", np.asarray))
+        said_by = (
+            ("predict_proba_by_view", np.asarray),
+            ("decision_function_by_view", self._softly),
+            ("transform_by_view", np.asarray),
+        )
         for method, make in said_by:
             if hasattr(self.last, method):
                 return {view: make(found) for view, found in self.at_last(method, views).items()}
@@ -191,7 +195,7 @@ class Held:
     def trained(self) -> np.ndarray | None:
         """Shares of the groups in the training objects, where the file carries them."""
         last = self.last
-        for name in ("doc_cluster_", "doc_topic_"):
+        for name in ("memberships_", "doc_topic_"):
             found = getattr(last, name, None)
             if isinstance(found, dict):
                 return np.mean([np.asarray(part) for part in found.values()], axis=0)
@@ -212,7 +216,7 @@ class Held:
         sets = getattr(self.last, "label_sets_", None)
         if sets is not None:
             return {view: _shares(sets[:, v].astype(np.float64)) for v, view in enumerate(self.last.view_names_)}
-        labels = getattr(self.last, "view_labels_", None)
+        labels = getattr(self.last, "labels_by_view_", None)
         if isinstance(labels, dict):
             n = max(int(np.max(part, initial=0)) for part in labels.values()) + 1
             return {view: (np.asarray(part)[:, None] == np.arange(n)).astype(float) for view, part in labels.items()}
@@ -288,7 +292,7 @@ def _kinds(last: Any) -> list[str]:
         return []
     if getattr(last, "classes_", None) is not None and getattr(last.classes_, "ndim", 0) == 1:
         found.append("class")
-    elif any(hasattr(last, name) for name in ("cluster_topic_", "doc_cluster_", "labels_")):
+    elif any(hasattr(last, name) for name in ("cluster_topic_", "memberships_", "labels_")):
         found.append("cluster")
     if isinstance(getattr(last, "topic_feature_", None), dict):
         found.append("topic")

@@ -93,7 +93,7 @@ def test_float32_fits_do_not_depend_on_the_parts(rows, threads):
 def test_dask_arrays_call_for_the_cluster_and_get_lazy_answers(threads):
     arrays = {name: da.from_array(matrix.toarray(), chunks=(200, -1)) for name, matrix in X.items()}
     model = MultiViewPLSAClassifier(5, **SETTINGS).fit(arrays, Y)
-    assert isinstance(model.doc_cluster_, da.Array)
+    assert isinstance(model.memberships_, da.Array)
     assert isinstance(model.labels_, da.Array)
     expected = MultiViewPLSAClassifier(5, **SETTINGS).fit(X, Y)
     assert_array_equal(np.asarray(model.labels_), expected.labels_)
@@ -120,7 +120,7 @@ def test_a_model_fitted_on_a_cluster_is_saved_whole(threads, tmp_path):
     model = MultiViewPLSA(3, 5, init="random", engine=DaskEngine(threads), **SETTINGS).fit(X)
     save(model, tmp_path / "m.coview")
     again = load(tmp_path / "m.coview")
-    assert_array_equal(again.doc_cluster_, np.asarray(model.doc_cluster_))
+    assert_array_equal(again.memberships_, np.asarray(model.memberships_))
     assert_array_equal(again.labels_, np.asarray(model.labels_))
 
 
