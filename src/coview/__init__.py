@@ -63,6 +63,8 @@ _MODULES = {
     "coview.online.readers": ("read_stream",),
     "coview.online.river": ("to_river",),
     "coview.online.stream": ("StreamResult", "evaluate_stream"),
+    "coview.engines.checkpoint": ("Checkpoint",),
+    "coview.inspection": ("Inspection", "inspect"),
     "coview.io.models": ("load", "save"),
     "coview.plot": (
         "ClusterTopicsDisplay",
@@ -125,6 +127,9 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.datasets import make_blobs_views as make_blobs_views
     from coview.datasets import make_topic_views as make_topic_views
     from coview.decomposition.cca import MultiViewCCA as MultiViewCCA
+    from coview.engines.checkpoint import Checkpoint as Checkpoint
+    from coview.inspection import Inspection as Inspection
+    from coview.inspection import inspect as inspect
     from coview.io.models import load as load
     from coview.io.models import save as save
     from coview.io.shards import write_shards as write_shards

@@ -11,7 +11,6 @@ import numbers
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,10 +27,12 @@ from coview.engines.select import hold, select_engine
 from coview.engines.steps import State, Steps
 from coview.engines.tree import tree_leaves
 from coview.exceptions import ViewsError
+from coview.inspection import Inspection, describe
 from coview.preprocessing.base import check_feature_names
 from coview.utils.messages import cut, short
 from coview.views.arrays import from_tensor, is_tensor
 from coview.views.coerce import PLAIN, as_views, is_plain
+from coview.views.inputs import ViewInput
 from coview.views.lazy import LazyViews
 from coview.views.views import Matrix, Views
 
@@ -85,6 +86,15 @@ class MultiViewEstimator(BaseEstimator):
         if path is not None:
             made.save(path)
         return made
+
+    def _inspect(self) -> Inspection:
+        """Answer `inspect`; families override it, mostly by `dataclasses.replace` of what is found here."""
+        return describe(self, self._view_inputs())
+
+    def _view_inputs(self) -> dict[str, ViewInput]:
+        """Describe the fitted views."""
+        names = self.feature_names_by_view_
+        return {view: ViewInput(view, width, names.get(view)) for view, width in self.n_features_by_view_.items()}
 
     def _fit_views(self, X: Any) -> Any:
         """Views to fit on, lazy ones where the model takes them; remembers their names and widths."""
@@ -198,7 +208,7 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
     """An estimator that the loop fits; subclasses hand over their steps and a start.
 
     Parameters that every subclass takes: max_iter, tol, n_init, acceleration, time_budget, engine, n_jobs, verbose,
-    callbacks, checkpoint, checkpoint_every.
+    callbacks, checkpoint.
     """
 
     max_iter: int
@@ -211,7 +221,6 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
     verbose: int
     callbacks: Any
     checkpoint: Any
-    checkpoint_every: int
     _mixture = ""  # the fitted attribute that holds what was found of the training objects
 
     def _engine(self, X: Any = None) -> Engine:
@@ -234,7 +243,6 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
     def _check_loop(self) -> None:
         check_count("max_iter", self.max_iter)
         check_count("n_init", self.n_init)
-        check_count("checkpoint_every", self.checkpoint_every)
         check_option("acceleration", self.acceleration, (None, "squarem"))
         if not isinstance(self.tol, numbers.Real) or not self.tol >= 0:
             raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}.")
@@ -294,12 +302,12 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
     def _checkpoint(self, views: Any, holder: Holder, extra: Extra) -> Any:
         if self.checkpoint is None:
             return None
-        from coview.engines.checkpoint import Checkpoint, fingerprint
+        from coview.engines.checkpoint import CheckpointFile, as_checkpoint, fingerprint
 
         # what decides when a fit ends or who watches it, but not where it goes
         silent = (
             *("max_iter", "tol", "time_budget", "verbose", "callbacks"),
-            *("checkpoint", "checkpoint_every", "n_jobs", "engine"),
+            *("checkpoint", "n_jobs", "engine"),
         )
         settings = {name: value for name, value in self.get_params(deep=False).items() if name not in silent}
         carried = [np.asarray(extra[name]) for name in sorted(extra) if not callable(extra[name])]
@@ -310,7 +318,7 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
         if settings.get("random_state") is None or not isinstance(settings["random_state"], numbers.Integral):
             raise ValueError("checkpoint needs random_state to be an integer, so that a resumed fit can be the same.")
         settings["class"] = type(self).__name__
-        return Checkpoint(Path(self.checkpoint), self.checkpoint_every, fingerprint(views, settings, carried))
+        return CheckpointFile(as_checkpoint(self.checkpoint), fingerprint(views, settings, carried))
 
     def _sklearn_watch(
         self, X: Any, added: list[Any], reconstruct: Callable[[State], dict[str, Any]], stack: ExitStack

@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from coview import (
     PLSA,
+    Checkpoint,
     DualPLSA,
     LazyViews,
     LinkPLSA,
@@ -104,9 +105,9 @@ def test_a_fit_from_disk_resumes_from_its_checkpoint(tmp_path, small_blocks):
             raise RuntimeError("lost")
 
     with pytest.raises(RuntimeError, match="lost"):
-        PLSA(4, max_iter=8, checkpoint=path, checkpoint_every=2, callbacks=[fail], **settings).fit(lazy)
+        PLSA(4, max_iter=8, checkpoint=Checkpoint(path, every=2), callbacks=[fail], **settings).fit(lazy)
     assert path.exists()
-    resumed = PLSA(4, max_iter=8, checkpoint=path, checkpoint_every=2, **settings).fit(lazy)
+    resumed = PLSA(4, max_iter=8, checkpoint=Checkpoint(path, every=2), **settings).fit(lazy)
     assert_array_equal(resumed.doc_topic_, straight.doc_topic_)
 
 

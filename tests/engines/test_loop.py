@@ -13,7 +13,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from coview import PLSA, Views
+from coview import PLSA, Checkpoint, Views
 from coview.exceptions import InterruptedFitWarning, ModelFileError
 
 
@@ -139,14 +139,14 @@ def test_control_c_returns_the_model_so_far_with_a_warning(n_init):
 SCRIPT = """
 import os, signal, sys
 import numpy as np
-from coview import PLSA
+from coview import PLSA, Checkpoint
 sys.path.insert(0, {here!r})
 from test_loop import counts
 path, kill, settings = sys.argv[1], int(sys.argv[2]), eval(sys.argv[3])
 def killer(sweep):
     if (sweep.restart, sweep.number) == (settings.get("n_init", 1) - 1, kill):
         os.kill(os.getpid(), signal.SIGKILL)
-model = PLSA(4, max_iter=40, tol=0, random_state=0, checkpoint=path, checkpoint_every=4, **settings)
+model = PLSA(4, max_iter=40, tol=0, random_state=0, checkpoint=Checkpoint(path, every=4), **settings)
 model.set_params(callbacks=[killer] if kill else None).fit(counts())
 np.savez(sys.argv[4], doc=model.doc_topic_, topics=model.topic_feature_["x"], history=model.history_["objective"])
 """
@@ -181,7 +181,7 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
         if sweep.number == 5:
             raise KeyboardInterrupt
 
-    settings = {"max_iter": 20, "tol": 0, "checkpoint": path, "checkpoint_every": 2, "random_state": 0}
+    settings = {"max_iter": 20, "tol": 0, "checkpoint": Checkpoint(path, every=2), "random_state": 0}
     with pytest.warns(InterruptedFitWarning):
         PLSA(3, callbacks=[stop], **settings).fit(counts())
     assert path.exists()
@@ -213,7 +213,7 @@ def test_blocks_do_not_change_the_start_nor_the_result_beyond_rounding(monkeypat
 @pytest.mark.parametrize(
     ("parameter", "value"),
     [("max_iter", 0), ("tol", -1.0), ("n_init", 0), ("acceleration", "momentum"), ("schedule", "random"),
-     ("engine", "tpu"), ("init", "kmeans"), ("n_components", 2.5), ("time_budget", 0), ("checkpoint_every", 0),
+     ("engine", "tpu"), ("init", "kmeans"), ("n_components", 2.5), ("time_budget", 0), ("checkpoint", Checkpoint("x", every=0)),
      ("n_jobs", 0)],
 )  # fmt: skip
 def test_bad_parameters_are_named(parameter, value):

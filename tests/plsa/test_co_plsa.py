@@ -12,7 +12,7 @@ from scipy.special import softmax, wrightomega
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
-from coview import PLSA, CoPLSA, LinkPLSA, UnitRows, Views, load, load_webkb, make_topic_views, save
+from coview import PLSA, Checkpoint, CoPLSA, LinkPLSA, UnitRows, Views, load, load_webkb, make_topic_views, save
 from coview.datasets import data_home
 from coview.exceptions import InterruptedFitWarning, ViewsError
 from coview.plsa.divergence import disagreement
@@ -379,14 +379,14 @@ def test_rows_that_are_read_when_needed_give_the_same_model():
 
 def test_a_resumed_fit_is_the_same(tmp_path):
     X = corpus(views=3)
-    settings = {"weight": {("view1", "view0"): 0.2}, "random_state": 3, "tol": 0, "checkpoint_every": 4}
+    settings = {"weight": {("view1", "view0"): 0.2}, "random_state": 3, "tol": 0}
     whole = CoPLSA(3, max_iter=12, **settings).fit(X)
 
     def interrupt(sweep):
         if sweep.number == 9:
             raise KeyboardInterrupt
 
-    path = tmp_path / "fit"
+    path = Checkpoint(tmp_path / "fit", every=4)
     with pytest.warns(InterruptedFitWarning):
         CoPLSA(3, max_iter=12, checkpoint=path, callbacks=[interrupt], **settings).fit(X)
     resumed = CoPLSA(3, max_iter=12, checkpoint=path, **settings).fit(X)

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from coview import (
     PLSA,
+    Checkpoint,
     DualPLSA,
     DualPLSAClassifier,
     LinkPLSA,
@@ -244,7 +245,7 @@ def test_a_checkpoint_of_other_labels_is_refused_and_the_same_fit_goes_on(tmp_pa
         if sweep.number == 6:
             raise KeyboardInterrupt
 
-    settings = {"max_iter": 20, "tol": 0, "checkpoint": path, "checkpoint_every": 3, "random_state": 0}
+    settings = {"max_iter": 20, "tol": 0, "checkpoint": Checkpoint(path, every=3), "random_state": 0}
     with pytest.warns(InterruptedFitWarning):
         MultiViewPLSAClassifier(5, callbacks=[stop], **settings).fit(made.views, y)
     other = np.where(np.arange(60) < 12, made.target, -1)
@@ -297,7 +298,7 @@ def test_a_checkpoint_of_another_start_is_refused(tmp_path):
         if sweep.number == 6:
             raise KeyboardInterrupt
 
-    settings = {"max_iter": 20, "tol": 0, "checkpoint": tmp_path / "c", "checkpoint_every": 2, "random_state": 0}
+    settings = {"max_iter": 20, "tol": 0, "checkpoint": Checkpoint(tmp_path / "c", every=2), "random_state": 0}
     with pytest.warns(InterruptedFitWarning):
         MultiViewPLSA(3, topics, init=init, callbacks=[stop], **settings).fit(views)
     other = {**init, "topic_feature": {name: a[::-1] for name, a in init["topic_feature"].items()}}

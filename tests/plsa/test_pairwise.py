@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from coview import PLSA, LinkPLSA, Views, clustering_accuracy, make_topic_views
+from coview import PLSA, Checkpoint, LinkPLSA, Views, clustering_accuracy, make_topic_views
 from coview.base import base_seed
 from coview.exceptions import ViewsError
 from coview.plsa import pairwise_start
@@ -296,7 +296,7 @@ def test_a_checkpoint_goes_on_where_it_stopped(tmp_path):
     options = {"weight": {("view0", "view1"): 0.2}, "tol": 0, "random_state": 0}
     whole = PairwiseCoPLSA(3, max_iter=12, **options).fit(X)
     path = tmp_path / "half"
-    kept = {"checkpoint": path, "checkpoint_every": 2}
+    kept = {"checkpoint": Checkpoint(path, every=2)}
     PairwiseCoPLSA(3, max_iter=12, time_budget=1e-9, **kept, **options).fit(X)
     resumed = PairwiseCoPLSA(3, max_iter=12, **kept, **options).fit(X)
     assert_allclose(resumed.history_["objective"], whole.history_["objective"], rtol=1e-12)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from coview import PLSA, Views, clustering_accuracy, make_topic_views
+from coview import PLSA, Checkpoint, Views, clustering_accuracy, make_topic_views
 from coview.exceptions import ViewsError
 from coview.plsa.voting import VotingPLSA
 
@@ -83,7 +83,7 @@ def test_each_stage_gets_what_the_ones_before_left(monkeypatch):
 def test_a_checkpoint_goes_on_from_the_same_votes(tmp_path):
     X = corpus().views
     options = {"max_iter": 8, "tol": 0, "random_state": 0}
-    kept = {"checkpoint": tmp_path / "half", "checkpoint_every": 1}
+    kept = {"checkpoint": Checkpoint(tmp_path / "half", every=1)}
     whole = VotingPLSA(3, **options).fit(X)
     VotingPLSA(3, time_budget=1e-9, **kept, **options).fit(X)
     resumed = VotingPLSA(3, **kept, **options).fit(X)

@@ -7,6 +7,7 @@ become labels.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -29,6 +30,7 @@ from coview.engines.holders import InMemory
 from coview.engines.loop import Fit
 from coview.engines.protocol import Block, Engine
 from coview.engines.steps import State, Tree
+from coview.inspection import SHARPNESS, Features, Inspection, Training, describe, one_hot, shares_of
 from coview.validation.labels import LabeledScoreMixin
 from coview.validation.parameters import per_view
 from coview.views.views import Views
@@ -122,7 +124,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
     """
 
     _models_counts = False
-    n_init, acceleration, checkpoint, checkpoint_every = 1, None, None, 10  # one start; short fits
+    n_init, acceleration, checkpoint = 1, None, None  # one start; short fits
 
     def __init__(
         self,
@@ -235,6 +237,33 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         steps, shared = self._steps(len(self.classes_)), self._fitted(views, engine)
         parts = [steps.scores(block, shared, engine) for block in self._each_block(views, engine, steps.n_labels)]
         return {name: np.concatenate([part[:, v] for part in parts]) for v, name in enumerate(views.names)}
+
+    def _inspect(self) -> Inspection:
+        """Answer `inspect`: classes by their centers; under an ontology memberships are those of its leaves."""
+        found = describe(self, self._view_inputs())
+        codes = found.codes(self.labels_)
+        by_view = {view: shares_of(self.label_sets_[:, v]) for v, view in enumerate(self.view_names_)}
+        return replace(
+            found,
+            training=Training(one_hot(codes, len(self.classes_)), by_view, codes),
+            view_weights=dict(self.view_weights_),
+            history=self.history_,
+            ontology=self.ontology,
+            _features=lambda view: Features(self.cluster_centers_[view], False, "center"),
+            _memberships=lambda X: self._soft(np.add.reduce(list(self.decision_function_by_view(X).values()))),
+            _memberships_by_view=self._soft_by_view,
+        )
+
+    def _soft_by_view(self, X: Any) -> dict[str, np.ndarray]:
+        return {view: self._soft(cosines) for view, cosines in self.decision_function_by_view(X).items()}
+
+    def _soft(self, cosines: np.ndarray) -> np.ndarray:
+        """Memberships that follow cosines; of an ontology's leaves, since what is above them always fits."""
+        found = np.exp(SHARPNESS * np.asarray(cosines, dtype=np.float64))
+        if self.ontology is not None:
+            inner = [self.ontology.index(label) for label in self.ontology.labels if self.ontology.children(label)]
+            found[:, inner] = 0
+        return found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300)
 
     # -- pieces
 

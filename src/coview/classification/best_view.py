@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from coview.base import base_seed
 from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_has
 from coview.exceptions import ViewsError
+from coview.inspection import Features, Inspection, describe
 from coview.validation.labels import UNLABELED
 from coview.views.arrays import take_rows
+from coview.views.coerce import PLAIN
 from coview.views.matrices import for_sklearn
 from coview.views.views import Views
 
@@ -131,6 +134,22 @@ class BestView(SingleViewWrapper):
             measure: Any = accuracy_score if is_classifier(self) else r2_score
             return float(measure(y, self.predict(X)))
         return float(self.best_estimator_.score(self._chosen_rows(self._new_views(X)), y))
+
+    def _inspect(self) -> Inspection:
+        """Answer `inspect`: groups are those of the best view's estimator."""
+        inner = describe(self.best_estimator_, {})
+
+        def features(view: str) -> Features | None:
+            found = describe(self.estimators_[view], {}) if view in self.estimators_ else None
+            comparable = view == self.best_view_ or (found is not None and found.labels == list(self._class_labels()))
+            return found.described_features(PLAIN) if found is not None and comparable else None
+
+        mine = super()._inspect()
+        groups, labels = (mine.groups, mine.labels) if is_classifier(self) else (inner.groups, inner.labels)
+        return replace(mine, groups=groups, labels=labels, view_weights=dict(self.view_scores_), _features=features)
+
+    def _class_labels(self) -> Any:
+        return self.classes_.tolist() if is_classifier(self) else ()
 
     # -- choosing
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Mapping
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from coview.base import MultiViewEstimator, base_seed, check_count, check_option
 from coview.classification.naive_bayes_start import mean_posterior
 from coview.classification.wrapper import in_type_of, unlabeled_as_minus_one
 from coview.exceptions import ViewsError
+from coview.inspection import Features, Inspection, conventional_weights
 from coview.validation.labels import LabeledScoreMixin, encode_labels
 from coview.validation.parameters import per_view
 from coview.views.arrays import take_rows
@@ -180,6 +182,19 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         return {name: in_type_of(views, posterior) for name, posterior in self._posteriors(views).items()}
 
     # -- pieces
+
+    def _inspect(self) -> Inspection:
+        """Answer `inspect`: one classifier per view, each of which may know some of the classes only."""
+
+        def features(view: str) -> Features | None:
+            found = conventional_weights(self.estimators_.get(view))
+            if found is None or len(found.weights) != len(self.classes_):
+                return None
+            return replace(found, origin="classifier of the view")
+
+        return replace(
+            super()._inspect(), _features=features, _memberships_by_view=self.predict_proba_by_view, _predict=None
+        )
 
     def _inner(self) -> Any:
         return MultinomialNB() if self.estimator is None else self.estimator

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.base import check_option
 from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_has
+from coview.inspection import Features, Inspection, describe
 from coview.validation.parameters import per_view
 from coview.views.arrays import take_rows
+from coview.views.coerce import PLAIN
 from coview.views.matrices import for_sklearn, unit_rows
 from coview.views.views import Matrix, Views
 
@@ -94,6 +97,19 @@ class ConcatenatedViews(SingleViewWrapper):
         check_is_fitted(self, "estimator_")
         matrix = self._glued(self._new_views(X))
         return float(self.estimator_.score(matrix) if y is None else self.estimator_.score(matrix, y))
+
+    def _inspect(self) -> Inspection:
+        """Answer `inspect`: groups are those of the estimator inside, its features cut by view."""
+        inner, ends = describe(self.estimator_, {}), np.cumsum([0, *self.n_features_by_view_.values()])
+
+        def features(view: str) -> Features | None:
+            found = inner.described_features(PLAIN)
+            if found is None:
+                return None
+            v = self.view_names_.index(view)
+            return replace(found, weights=found.weights[:, ends[v] : ends[v + 1]])
+
+        return replace(super()._inspect(), groups=inner.groups, labels=inner.labels, _features=features)
 
     # -- pieces
 

@@ -5,6 +5,7 @@ p(z|x) = mean_v p(z|x_v),     p(z|x_v) ~ p(z) prod_f p(f|z, v)^x_f
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from coview.classification.naive_bayes_start import (
     mean_posterior,
     view_posterior,
 )
+from coview.inspection import Features, Inspection
 from coview.validation.labels import LabeledScoreMixin, encode_labels
 from coview.validation.parameters import check_sample_weight, per_view
 from coview.views.views import Views
@@ -145,6 +147,15 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
         return self._posteriors(self._new_views(X))
 
     # -- pieces
+
+    def _inspect(self) -> Inspection:
+        """Answer `inspect`: classes as distributions over features."""
+        return replace(
+            super()._inspect(),
+            _features=lambda view: Features(np.exp(self.feature_log_prob_[view]), True, "p(feature)"),
+            _memberships_by_view=self.predict_proba_by_view,
+            _predict=None,
+        )
 
     def _start_counts(self) -> None:
         n_classes = len(self.classes_)

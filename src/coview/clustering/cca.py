@@ -8,6 +8,7 @@ space is that of `coview.decomposition.common_space`: regularized, any number of
 from __future__ import annotations
 
 import numbers
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from coview.base import MultiViewEstimator, base_seed, check_count, check_option
 from coview.decomposition.common_space import CommonSpace, common_space
 from coview.exceptions import ViewsError
+from coview.inspection import Features, Inspection
 from coview.validation.parameters import per_view
 from coview.views.matrices import unit_rows
 from coview.views.views import Views
@@ -159,6 +161,13 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         check_is_fitted(self, "cluster_centers_")
         space = CommonSpace(self.weights_, self.offsets_, self.correlations_)
         return self._placed(space, self._scaled(self._new_views(X)))
+
+    def _inspect(self) -> Inspection:
+        """Answer `inspect`: a cluster's features are those that place objects near its center."""
+        return replace(
+            super()._inspect(),
+            _features=lambda view: Features(self.cluster_centers_ @ self.weights_[view].T, False, "center"),
+        )
 
     # -- pieces
 

@@ -17,6 +17,7 @@ from coview.auto.ensemble import Ensemble, as_members, fit_ensemble
 from coview.base import MultiViewEstimator, base_seed, check_count
 from coview.clustering.consensus_pattern import consensus, default_clusterer, fold_in_consensus
 from coview.exceptions import ViewsError
+from coview.inspection import Features, Inspection, Training, conventional_weights, one_hot
 from coview.validation.parameters import per_view
 from coview.views.arrays import take_rows
 from coview.views.matrices import for_sklearn, unit_rows
@@ -182,6 +183,34 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     def transform(self, X: Any) -> np.ndarray:
         """Memberships of objects (n_objects, n_clusters), from some or all of the fitted views."""
         return self._memberships(X)
+
+    def _inspect(self) -> Inspection:
+        """Answer `inspect`: clusters of the consensus are shares of each view's own clusters."""
+        count = self.memberships_.shape[1]
+        by_view = {
+            view: one_hot(labels, self.cluster_mapping_[view].shape[1]) @ self.cluster_mapping_[view].T
+            for view, labels in getattr(self, "labels_by_view_", {}).items()
+        }
+
+        def features(view: str) -> Features | None:
+            found = conventional_weights(self.estimators_[view]) if view in by_view else None
+            if found is None or found.weights.shape[1] != self.n_features_by_view_[view]:
+                return None
+            return Features(self.cluster_mapping_[view] @ found.weights, found.probabilities, "clusterer of the view")
+
+        return Inspection(
+            self,
+            "cluster",
+            [str(k) for k in range(count)],
+            list(range(count)),
+            self._view_inputs(),
+            Training(self.memberships_, by_view, self.labels_),
+            view_weights=self._weights() if by_view else {},
+            history=self.history_,
+            candidates=getattr(self, "members_", {}),
+            _features=features,
+            _memberships=self._memberships if _can_predict(self) else None,
+        )
 
     # -- pieces
 

@@ -18,6 +18,7 @@ matrix is as quick.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ from coview.clustering.affinity import (
 )
 from coview.clustering.part_means import kmeans_of_parts, nearest_center
 from coview.clustering.spectral_rounds import Rounds
+from coview.inspection import Inspection
 from coview.validation.parameters import per_view
 from coview.views.arrays import take_rows
 from coview.views.matrices import for_sklearn, unit_rows
@@ -213,6 +215,18 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         joined = form == "joined"
         placed = self._by_all(rows, known) @ self.embedding_ if joined else self._by_each(rows, known, weights)
         return nearest_center(unit_length(placed), self.cluster_centers_)
+
+    def _inspect(self) -> Inspection:
+        """Answer `inspect`: graphs say nothing of features."""
+        count = len(self.cluster_centers_)
+        return replace(
+            super()._inspect(),
+            groups=[str(k) for k in range(count)],
+            labels=list(range(count)),
+            view_weights=dict(self.weights_),
+            history=self.history_,
+            _features=lambda view: None,
+        )
 
     # -- pieces
 

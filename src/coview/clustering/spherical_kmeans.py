@@ -6,6 +6,7 @@ sweep, and `SeededKMeansClassifier` for views that are scored apart and for labe
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from coview.base import MultiViewEstimator, base_seed, check_count, check_option
 from coview.clustering.sphere import SphereFit, as_rows, sphere_sweeps, spread_rows, unit_columns
 from coview.engines.threads import Team, thread_count
 from coview.exceptions import ViewsError
+from coview.inspection import SHARPNESS, Features, Inspection, softmax
 from coview.views.matrices import unit_rows
 from coview.views.views import Views
 
@@ -160,6 +162,17 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def score(self, X: Any, y: Any = None) -> float:
         """Sum over the objects of the largest cosine; more is better."""
         return float(self._cosines(X).max(axis=1).sum(dtype=np.float64))
+
+    def _inspect(self) -> Inspection:
+        """Answer `inspect`: memberships follow the cosines."""
+        return replace(
+            super()._inspect(),
+            history=getattr(self, "history_", {}),
+            _features=lambda view: Features(self.cluster_centers_[view], False, "center"),
+            _memberships=lambda X: softmax(self._cosines(X), SHARPNESS),
+            _predict=None,
+            _embed=None,
+        )
 
     # -- pieces
 

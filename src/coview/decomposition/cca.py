@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator, base_seed, check_count
 from coview.decomposition.common_space import CommonSpace, common_space
+from coview.inspection import Features, Inspection
 from coview.validation.parameters import per_view
 from coview.views.views import Matrix, Views
 
@@ -100,6 +101,19 @@ class MultiViewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewE
         """Place objects in the common space, whatever `transform` gives."""
         check_is_fitted(self, "weights_")
         return CommonSpace(self.weights_, self.offsets_, self.correlations_).place(self._new_views(X))
+
+    def _inspect(self) -> Inspection:
+        """Answer `inspect`: components of a space; memberships are coordinates."""
+        count = len(self.correlations_)
+        return Inspection(
+            self,
+            "component",
+            [str(k) for k in range(count)],
+            list(range(count)),
+            self._view_inputs(),
+            _features=lambda view: Features(self.weights_[view].T, False, "weight"),
+            _memberships=self.project,
+        )
 
     @property
     def _n_features_out(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,24 +24,57 @@ if TYPE_CHECKING:
     from coview.engines.holders import Holder
     from coview.engines.loop import Fit
 
-__all__ = ["Checkpoint", "fingerprint"]
+__all__ = ["Checkpoint", "CheckpointFile", "as_checkpoint", "fingerprint"]
 
 VERSION = 1
 
 
-@dataclass
+@dataclass(frozen=True)
 class Checkpoint:
-    """A file that a fit writes every few sweeps and goes on from."""
+    """Where and how often a fit writes its state, so that it can be resumed.
 
-    path: Path
-    every: int
+    Parameters
+    ----------
+    path : str or Path
+        The file. If it exists when a fit begins, the fit goes on from it; it is removed when the fit ends.
+    every : int, default=10
+        Number of sweeps between two writes.
+
+    Examples
+    --------
+    >>> from coview import Checkpoint, PLSA
+    >>> model = PLSA(10, checkpoint=Checkpoint("fit.checkpoint", every=5), random_state=0)
+    """
+
+    path: str | Path
+    every: int = 10
+
+
+def as_checkpoint(given: Any) -> Checkpoint:
+    """Return what a `checkpoint` parameter says: a `Checkpoint`, or a path."""
+    found = given if isinstance(given, Checkpoint) else Checkpoint(given)
+    if isinstance(found.every, bool) or not isinstance(found.every, numbers.Integral) or found.every < 1:
+        raise ValueError(f"every of a Checkpoint must be a whole number of at least 1, got {found.every!r}.")
+    return Checkpoint(Path(found.path), int(found.every))
+
+
+@dataclass
+class CheckpointFile:
+    """The file of one fit: written every few sweeps, read when the fit is resumed."""
+
+    settings: Checkpoint
     fingerprint: str
 
     written: int = 0  # sweeps of the current restart that the file holds
 
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return Path(self.settings.path)
+
     def maybe_write(self, restart: int, fit: Fit, best: Fit | None, holder: Holder) -> None:
-        """Write if `every` sweeps have passed since the last time."""
-        if fit.n_iter // self.every == self.written // self.every:
+        """Write if enough sweeps have passed since the last time."""
+        if fit.n_iter // self.settings.every == self.written // self.settings.every:
             return
         self.written = fit.n_iter
         tree = {

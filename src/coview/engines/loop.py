@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from coview.engines.accelerate import Squarem
-from coview.engines.checkpoint import Checkpoint
+from coview.engines.checkpoint import CheckpointFile
 from coview.engines.holders import Holder
 from coview.engines.protocol import Block, Engine
 from coview.engines.steps import State, Steps, Tree
@@ -54,7 +54,7 @@ class Options:
     acceleration: str | None = None
     time_budget: float | None = None
     callbacks: Iterable[Callable[[Sweep], Any]] = ()
-    checkpoint: Checkpoint | None = None
+    checkpoint: CheckpointFile | None = None
 
 
 @dataclass

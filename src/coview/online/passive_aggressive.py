@@ -11,6 +11,7 @@ Algorithm 1 is not the minimizer of the problem they state: update="paper" keeps
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator, base_seed, check_count
+from coview.inspection import Features, Inspection, both_sides, softmax
 from coview.online.calibration import class_probabilities, new_calibration, update_calibration
 from coview.online.options import kernel_options
 from coview.online.targets import class_costs, first_classes, known_classes, split_rows
@@ -38,9 +40,13 @@ from coview.online.weights import (
     unfold_memory,
 )
 from coview.validation.labels import LabeledScoreMixin
+from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
 __all__ = ["MultiViewPassiveAggressiveClassifier"]
+
+
+FEWEST_HASHED = 2**12  # columns, a power of two, by which hashed views are told
 
 
 class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
@@ -294,27 +300,27 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
 
     # -- predicting
 
-    def decision_function(self, X: Any, *, per_view: bool = False) -> Any:
+    def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the vote, from some or all of the fitted views.
 
         Parameters
         ----------
         X : Views or what becomes Views
             The objects; a view that one lacks adds nothing to its vote.
-        per_view : bool, default=False
-            Return what each view says by itself, ``{view: scores}``, instead of their mean.
 
         Returns
         -------
-        ndarray (n_objects,) for two classes, else (n_objects, n_classes); or a dict of them
+        ndarray (n_objects,) for two classes, else (n_objects, n_classes)
             Above zero for ``classes_[1]``, or highest for the predicted class.
         """
         check_is_fitted(self)
-        views = self._new_views(X)
-        if not per_view:
-            return self._decide(views)
+        return self._decide(self._new_views(X))
+
+    def decision_function_by_view(self, X: Any) -> dict[str, np.ndarray]:
+        """Scores by each given view alone, in the shape of `decision_function`."""
+        check_is_fitted(self)
         bias = self._bias()
-        return {name: _plus(scores, bias) for name, scores in score_views(self._memory, views).items()}
+        return {name: _plus(scores, bias) for name, scores in score_views(self._memory, self._new_views(X)).items()}
 
     def predict(self, X: Any) -> np.ndarray:
         """Class with the highest score, from some or all of the fitted views."""
@@ -328,6 +334,23 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         if len(self.classes_) == 1:
             return np.ones((len(scores), 1), dtype=scores.dtype)
         return class_probabilities(self._memory["calibration"], scores)
+
+    def _inspect(self) -> Inspection:
+        """Answer `inspect`: linear classifiers by view, in a vote."""
+
+        def by_view(X: Any) -> dict[str, np.ndarray]:
+            return {view: softmax(both_sides(found)) for view, found in self.decision_function_by_view(X).items()}
+
+        found = super()._inspect()
+        views = {view: replace(given, hashed=_is_hashed(given)) for view, given in found.views.items()}
+        return replace(
+            found,
+            views=views,
+            view_weights=self.view_weights_,
+            history=getattr(self, "history_", {}),
+            _features=lambda view: Features(both_sides(self.coef_[view]), False, "coefficient"),
+            _memberships_by_view=by_view,
+        )
 
     def sparsify(self) -> MultiViewPassiveAggressiveClassifier:
         """Keep the weights as sparse matrices: less memory where most are zero. Learning more undoes it."""
@@ -384,3 +407,9 @@ def _plus(scores: np.ndarray, bias: np.ndarray) -> np.ndarray:
 
 def _best_class(scores: np.ndarray) -> np.ndarray:
     return scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
+
+
+def _is_hashed(view: ViewInput) -> bool:
+    """Guess whether names of features were hashed: `read_stream` makes that many columns, others hardly do."""
+    width = view.n_features
+    return view.feature_names is None and width >= FEWEST_HASHED and width & (width - 1) == 0

@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from coview.base import check_count
 from coview.engines.protocol import Block, Engine
 from coview.engines.steps import Tree
+from coview.inspection import Features, Inspection, Topics
 from coview.plsa.consensus_start import softened
 from coview.plsa.factors import (
     FEATURE_FLOOR,
@@ -142,6 +144,19 @@ class ClusterModel(MixtureModel):
             "cluster_topic": dict(self.cluster_topic_),
             "profiles": self._profiles(names),
         }
+
+    def _inspect(self) -> Inspection:
+        """Answer `inspect`: clusters or classes, with topics below them."""
+        profiles = {view: self.cluster_topic_[view] @ self.topic_feature_[view] for view in self.view_names_}
+        labels = self.classes_.tolist() if is_classifier(self) else list(range(self._n_features_out))
+        return replace(
+            super()._inspect(),
+            kind="class" if is_classifier(self) else "cluster",
+            groups=[str(label) for label in labels],
+            labels=labels,
+            topics=Topics(dict(self.topic_feature_), dict(self.cluster_topic_)),
+            _features=lambda view: Features(profiles[view], True, "p(feature)"),
+        )
 
     def top_features(self, view: str | None = None, n: int = 10, *, of: str = "topic") -> list[list[tuple[str, float]]]:
         """The `n` most probable features of a view for each topic, or for each cluster with ``of="cluster"``.

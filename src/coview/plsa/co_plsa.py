@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from coview.engines.passes import blockwise
 from coview.engines.protocol import Block, Engine, Extra
 from coview.engines.steps import State, Tree
 from coview.exceptions import ViewsError
+from coview.inspection import Inspection
 from coview.plsa.co_plsa_steps import CoSteps
 from coview.plsa.divergence import AGREEMENTS, pair_weights
 from coview.plsa.factors import FEATURE_FLOOR, as_distributions, initial_arrays, random_matrix, random_topics
@@ -72,7 +74,7 @@ class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
         each other tightly take short steps.
     learning_decay, learning_offset : float, default=0.7 and 10
         `partial_fit` gives minibatch t the weight ``(learning_offset + t) ** -learning_decay``.
-    engine, n_jobs, time_budget, random_state, verbose, callbacks, checkpoint, checkpoint_every
+    engine, n_jobs, time_budget, random_state, verbose, callbacks, checkpoint
         As in `PLSA`.
 
     Attributes
@@ -135,7 +137,6 @@ class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
         verbose: int = 0,
         callbacks: Any = None,
         checkpoint: Any = None,
-        checkpoint_every: int = 10,
     ) -> None:
         self.n_components = n_components
         self.agreement = agreement
@@ -155,7 +156,6 @@ class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
         self.verbose = verbose
         self.callbacks = callbacks
         self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
 
     def fit(self, X: Any, y: Any = None) -> CoPLSA:
         """Learn topics from X, which has at least two views; y is ignored."""
@@ -216,6 +216,10 @@ class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
     @property
     def _n_features_out(self) -> int:
         return int(next(iter(self.topic_feature_.values())).shape[0])
+
+    def _inspect(self) -> Inspection:
+        """Answer `inspect`: every view has a mixture of its own."""
+        return replace(super()._inspect(), _memberships_by_view=self.transform_by_view)
 
     def _fit_views(self, X: Any) -> Views:
         views = super()._fit_views(X)

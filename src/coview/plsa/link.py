@@ -35,7 +35,7 @@ class LinkPLSA(PLSA):
         How much each view counts in an object's mixture; 1 by default.
     max_iter, tol, n_init, init, schedule, acceleration, engine, n_jobs, learning_decay, learning_offset
         As in `PLSA`.
-    time_budget, random_state, verbose, callbacks, checkpoint, checkpoint_every
+    time_budget, random_state, verbose, callbacks, checkpoint
         As in `PLSA`.
 
     Attributes
@@ -76,7 +76,6 @@ class LinkPLSA(PLSA):
         verbose: int = 0,
         callbacks: Any = None,
         checkpoint: Any = None,
-        checkpoint_every: int = 10,
     ) -> None:
         super().__init__(
             n_components,
@@ -95,7 +94,6 @@ class LinkPLSA(PLSA):
             verbose=verbose,
             callbacks=callbacks,
             checkpoint=checkpoint,
-            checkpoint_every=checkpoint_every,
         )
         self.view_weights = view_weights
 

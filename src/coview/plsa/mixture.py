@@ -19,6 +19,7 @@ from coview.engines.protocol import Block, Engine
 from coview.engines.steps import State, Tree
 from coview.engines.tree import tree_map
 from coview.exceptions import ViewsError
+from coview.inspection import Features, Inspection, Training
 from coview.plsa.steps import MixtureSteps
 from coview.plsa.topics import TopicsMixin
 from coview.views.lazy import LazyViews
@@ -46,6 +47,10 @@ class MixtureModel(TopicsMixin, BatchEstimator):
 
     # -- what a model says of itself
 
+    def transform(self, X: Any) -> np.ndarray:
+        """Mixtures of objects, new or old, from some or all of the fitted views; rows sum to one."""
+        return self._mixtures(X)
+
     def _steps(self) -> MixtureSteps:
         raise TypeError(f"{type(self).__name__} does not say what its steps are.")
 
@@ -60,6 +65,28 @@ class MixtureModel(TopicsMixin, BatchEstimator):
     def _shared_attributes(self, shared: Tree) -> dict[str, Any]:
         """Fitted attributes that the shared parameters (NumPy arrays) make."""
         raise TypeError(f"{type(self).__name__} does not say what it learns.")
+
+    def _inspect(self) -> Inspection:
+        """Answer `inspect`: topics of several views, by their profiles."""
+        groups = [str(k) for k in range(self._n_features_out)]
+        kept = getattr(self, self._mixture, None)  # a copy that travels to a cluster has none
+        training = Training()
+        if isinstance(kept, dict):  # by view
+            mean: Any = sum(kept.values()) / len(kept)
+            training = Training(mean, dict(kept), mean.argmax(axis=1))
+        elif kept is not None:
+            training = Training(kept, codes=kept.argmax(axis=1))
+        return Inspection(
+            self,
+            "topic",
+            groups,
+            list(range(len(groups))),
+            self._view_inputs(),
+            training,
+            history=self.history_,
+            _features=lambda view: Features(self.topic_feature_[view], True, "p(feature)"),
+            _memberships=self.transform,
+        )
 
     # -- what follows
 

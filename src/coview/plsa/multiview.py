@@ -52,7 +52,7 @@ class MultiViewPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMi
         `partial_fit` gives minibatch t the weight ``(learning_offset + t) ** -learning_decay``.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the start.
-    engine, n_jobs, time_budget, verbose, callbacks, checkpoint, checkpoint_every
+    engine, n_jobs, time_budget, verbose, callbacks, checkpoint
         As in `PLSA`.
 
     Attributes
@@ -102,7 +102,6 @@ class MultiViewPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMi
         verbose: int = 0,
         callbacks: Any = None,
         checkpoint: Any = None,
-        checkpoint_every: int = 10,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_components = n_components
@@ -122,7 +121,6 @@ class MultiViewPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMi
         self.verbose = verbose
         self.callbacks = callbacks
         self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
 
     def fit(self, X: Any, y: Any = None) -> MultiViewPLSA:
         """Cluster the objects of X; y is ignored."""
@@ -204,7 +202,7 @@ class MultiViewPLSAClassifier(
         `partial_fit` gives minibatch t the weight ``(learning_offset + t) ** -learning_decay``.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the start.
-    engine, n_jobs, time_budget, verbose, callbacks, checkpoint, checkpoint_every
+    engine, n_jobs, time_budget, verbose, callbacks, checkpoint
         As in `PLSA`.
 
     Attributes
@@ -250,7 +248,6 @@ class MultiViewPLSAClassifier(
         verbose: int = 0,
         callbacks: Any = None,
         checkpoint: Any = None,
-        checkpoint_every: int = 10,
     ) -> None:
         self.n_components = n_components
         self.view_weights = view_weights
@@ -269,7 +266,6 @@ class MultiViewPLSAClassifier(
         self.verbose = verbose
         self.callbacks = callbacks
         self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

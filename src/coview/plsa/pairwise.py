@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import numbers
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from coview.engines.passes import blockwise
 from coview.engines.protocol import Engine, Extra
 from coview.engines.steps import State, Tree
 from coview.exceptions import ViewsError
+from coview.inspection import Inspection
 from coview.plsa.alignment import align_topics, topic_overlap
 from coview.plsa.budget import StagedModel
 from coview.plsa.co_plsa import _have
@@ -86,7 +88,7 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
         Update topics with fresh mixtures, or both from the same expectations (as in the paper).
     acceleration : {None, "squarem"}, default=None
         Extrapolate every second sweep; never lowers the objective.
-    engine, n_jobs, time_budget, random_state, verbose, callbacks, checkpoint, checkpoint_every
+    engine, n_jobs, time_budget, random_state, verbose, callbacks, checkpoint
         As in `PLSA`. `time_budget` counts the start too (its k-means is not cut short), which a checkpoint needs in
         full.
 
@@ -159,7 +161,6 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
         verbose: int = 0,
         callbacks: Any = None,
         checkpoint: Any = None,
-        checkpoint_every: int = 10,
     ) -> None:
         self.n_components = n_components
         self.weight = weight
@@ -182,7 +183,6 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
         self.verbose = verbose
         self.callbacks = callbacks
         self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
 
     def fit(self, X: Any, y: Any = None) -> PairwiseCoPLSA:
         """Cluster the objects of X, which has at least two views; y is ignored."""
@@ -244,6 +244,21 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
     @property
     def _n_features_out(self) -> int:
         return int(next(iter(self.topic_feature_.values())).shape[0])
+
+    def _inspect(self) -> Inspection:
+        """Answer `inspect`: topics of the views are clusters, numbered alike in all views."""
+        found = super()._inspect()
+        codes = getattr(self, "labels_", None)
+        training = replace(found.training, codes=None if codes is None else np.asarray(codes))
+        mapped = self.consensus == "mvc"  # then a cluster is a pattern of topics, and not one of them
+        return replace(
+            found,
+            kind="cluster",
+            training=training,
+            view_weights=dict(zip(self.view_names_, self._shares().tolist())),
+            _memberships_by_view=self.transform_by_view,
+            _predict=self.predict if mapped else None,
+        )
 
     def _fit_views(self, X: Any) -> Any:
         views = super()._fit_views(X)

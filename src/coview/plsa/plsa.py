@@ -29,12 +29,14 @@ from coview.plsa.factors import (
 )
 from coview.plsa.mixture import MixtureModel
 from coview.plsa.steps import JointSteps, MixtureSteps
+from coview.utils.docs import shared_parameters
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
 __all__ = ["PLSA"]
 
 
+@shared_parameters
 class PLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
     """Probabilistic latent semantic analysis of one view; several views are taken side by side.
 
@@ -55,24 +57,9 @@ class PLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
         Update topics with fresh mixtures, or both from the same expectations.
     acceleration : {None, "squarem"}, default=None
         Extrapolate every second sweep; never lowers the likelihood.
-    engine : str or engine, default="auto"
-        Where to compute: "auto", "cpu", "reference".
-    n_jobs : int or None, default=None
-        Threads; None takes every core that threadpoolctl allows. Results do not depend on it.
-    learning_decay, learning_offset : float, default=0.7 and 10
-        `partial_fit` gives minibatch t the weight ``(learning_offset + t) ** -learning_decay``.
-    time_budget : float or None, default=None
-        Seconds after which the fit stops at the end of a sweep.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the start.
-    verbose : int, default=0
-        1 shows a progress bar.
-    callbacks : list or None, default=None
-        Functions of a `Sweep` (return True to stop), or scikit-learn callbacks.
-    checkpoint : path or None, default=None
-        File to write the state of the fit to every `checkpoint_every` sweeps; if it exists, the fit goes on from it.
-    checkpoint_every : int, default=10
-        Sweeps between two checkpoints.
+    <shared: engine, n_jobs, learning_decay, learning_offset>
+    <shared: time_budget, random_state, verbose, callbacks>
+    <shared: checkpoint>
 
     Attributes
     ----------
@@ -121,7 +108,6 @@ class PLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
         verbose: int = 0,
         callbacks: Any = None,
         checkpoint: Any = None,
-        checkpoint_every: int = 10,
     ) -> None:
         self.n_components = n_components
         self.max_iter = max_iter
@@ -139,7 +125,6 @@ class PLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
         self.verbose = verbose
         self.callbacks = callbacks
         self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
 
     def fit(self, X: Any, y: Any = None) -> PLSA:
         """Learn topics from X; y is ignored."""

@@ -11,6 +11,7 @@ Kim, Amini, Goutte and Gallinari (2010), in the form for any number of views.
 from __future__ import annotations
 
 import numbers
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from coview.base import check_count
 from coview.engines.steps import Tree
 from coview.exceptions import ViewsError
+from coview.inspection import Inspection, one_hot
 from coview.plsa.alignment import align_topics, topic_overlap
 from coview.plsa.budget import StagedModel
 from coview.plsa.co_plsa import _have
@@ -53,7 +55,7 @@ class VotingPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
         Update topics with fresh mixtures, or both from the same expectations.
     acceleration : {None, "squarem"}, default=None
         Extrapolate every second sweep; never lowers the likelihood.
-    engine, n_jobs, time_budget, random_state, verbose, callbacks, checkpoint, checkpoint_every
+    engine, n_jobs, time_budget, random_state, verbose, callbacks, checkpoint
         As in `PLSA`. `time_budget` is for all fits together; with a checkpoint the views alone are fitted to their end.
 
     Attributes
@@ -108,7 +110,6 @@ class VotingPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
         verbose: int = 0,
         callbacks: Any = None,
         checkpoint: Any = None,
-        checkpoint_every: int = 10,
     ) -> None:
         self.n_components = n_components
         self.min_agreement = min_agreement
@@ -125,7 +126,6 @@ class VotingPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
         self.verbose = verbose
         self.callbacks = callbacks
         self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
 
     def fit(self, X: Any, y: Any = None) -> VotingPLSA:
         """Let the views vote, then cluster the objects of X; y is ignored."""
@@ -157,6 +157,12 @@ class VotingPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
     @property
     def _n_features_out(self) -> int:
         return int(self.doc_topic_.shape[1])
+
+    def _inspect(self) -> Inspection:
+        """Answer `inspect`: its topics are clusters."""
+        found = super()._inspect()
+        votes = {view: one_hot(codes, len(found.groups)) for view, codes in self.votes_.items()}
+        return replace(found, kind="cluster", training=replace(found.training, memberships_by_view=votes))
 
     def _fit_views(self, X: Any) -> Any:
         views = super()._fit_views(X)

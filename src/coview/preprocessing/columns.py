@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from coview.exceptions import ViewsError
 from coview.preprocessing.raw_columns import Column, Table, read_table
 from coview.views.arrays import scatter_rows
+from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
 __all__ = ["ColumnViews"]
@@ -103,6 +104,18 @@ class ColumnViews(TransformerMixin, BaseEstimator):
             arrays[view], names[view] = _matrix(view, columns, self.encoders_[view], have)
             present[view] = have
         return Views(arrays, ids=table.ids, present=present, feature_names=names)
+
+    def view_inputs(self) -> dict[str, ViewInput]:
+        """Describe the views that are made, for `inspect`."""
+        check_is_fitted(self)
+        found = {}
+        for view, columns in self.columns_.items():
+            names: list[str] = []
+            for column in columns:
+                encoder = self.encoders_[view].get(column)
+                names += [str(column)] if encoder is None else encoder.get_feature_names_out([str(column)]).tolist()
+            found[view] = ViewInput(view, len(names), np.array(names))
+        return found
 
     def _as_category(self, table: Table) -> list[Any]:
         if isinstance(self.categorical, str):

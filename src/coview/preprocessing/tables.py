@@ -13,6 +13,7 @@ from coview.preprocessing.columns import ColumnViews
 from coview.preprocessing.raw_columns import Table, read_table
 from coview.preprocessing.text import TextViews
 from coview.utils.messages import short
+from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
 __all__ = ["TableViews"]
@@ -103,6 +104,12 @@ class TableViews(TransformerMixin, BaseEstimator):
             wanted += [name for names in (self.columns_.columns_.values() if self.columns_ else ()) for name in names]
             table.check_has(wanted, "TableViews")
         return _together(parts, ids)
+
+    def view_inputs(self) -> dict[str, ViewInput]:
+        """Describe the views that are made, for `inspect`."""
+        check_is_fitted(self)
+        parts = [part.view_inputs() for part in (self.text_, self.columns_) if part is not None]
+        return {view: given for part in parts for view, given in part.items()}
 
     def _ids(self, table: Table, needed: bool = True) -> np.ndarray | None:
         if self.id is None or (not needed and self.id not in table.sources):

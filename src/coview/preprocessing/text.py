@@ -14,6 +14,7 @@ from coview.exceptions import ViewsError
 from coview.preprocessing.raw_columns import Column, Table, read_table
 from coview.utils.messages import cut, listed
 from coview.views.arrays import scatter_rows
+from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
 __all__ = ["TextViews"]
@@ -106,6 +107,11 @@ class TextViews(TransformerMixin, BaseEstimator):
             found[view] = (self.vectorizers_[view].transform(texts), column.missing)
         return self._views(table, found)
 
+    def view_inputs(self) -> dict[str, ViewInput]:
+        """Describe the views that are made, for `inspect`."""
+        check_is_fitted(self)
+        return {view: _input(view, made) for view, made in self.vectorizers_.items()}
+
     def _table(self, X: Any, columns: Any) -> Table:
         one = isinstance(columns, Mapping) and len(columns) == 1
         return read_table(X, "TextViews", bare=next(iter(columns.values())) if one else _BARE)
@@ -153,3 +159,11 @@ def _text_column(table: Table, name: Any) -> Column:
     raise ViewsError(
         f"TextViews needs text, but column {name!r} holds {column.type_name}. Turn it into text, or use ColumnViews."
     )
+
+
+def _input(view: str, vectorizer: Any) -> ViewInput:
+    named = hasattr(vectorizer, "get_feature_names_out")  # one that hashes has no names
+    names = vectorizer.get_feature_names_out() if named else None
+    reads_text = hasattr(vectorizer, "build_analyzer")  # else it reads images
+    width = int(getattr(vectorizer, "n_features", 0)) if names is None else len(names)
+    return ViewInput(view, width, names, vectorizer if reads_text else None)

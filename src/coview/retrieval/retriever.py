@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from coview.base import base_seed, check_count, check_option
 from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import ViewsError
+from coview.inspection import Inspection, Training, inspect
 from coview.retrieval.encode import feature_names, last_step, profiles, split_front
 from coview.retrieval.hits import Hits, Match
 from coview.retrieval.index import best_of_blocks
@@ -208,6 +209,25 @@ class CrossModalRetriever(TransformerMixin, Places):
         """Identifiers of the indexed objects, or of those that have a view, in the order of `similarities`."""
         check_is_fitted(self, "means_")
         return self.shelf_.ids if view is None else self.shelf_.ids_of(self._known(view))
+
+    def _inspect(self) -> Inspection:
+        """Answer `inspect`: groups and features are those of the first model; objects are placed by all of them."""
+        first = inspect(self.models_[0])
+        views = first.inputs if self.front_ is None else self.front_.view_inputs()
+        return Inspection(
+            self,
+            first.kind,
+            first.groups,
+            first.labels,
+            first.views,
+            Training(ids=self.shelf_.ids),
+            topics=first.topics,
+            retriever=self,
+            inputs=views,
+            front=self.front_,
+            _features=first.described_features,
+            _embed=self.transform,
+        )
 
     # -- searching
 

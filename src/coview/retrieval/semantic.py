@@ -7,6 +7,7 @@ Costa Pereira et al. (2014). Objects of different views are compared by their cl
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import ViewsError
+from coview.inspection import Features, Inspection, conventional_weights, describe
 from coview.retrieval.heads import fit_head, head_probabilities
 from coview.validation.labels import LabeledScoreMixin, encode_labels
 from coview.validation.parameters import per_view
@@ -115,6 +117,18 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
         """Likeliest class from some or all of the fitted views."""
         found = self.predict_proba(X).argmax(axis=1)
         return self.classes_[found]
+
+    def _inspect(self) -> Inspection:
+        """Answer `inspect`: classes through a common space."""
+
+        def features(view: str) -> Features | None:
+            found = conventional_weights(self.classifiers_[view])
+            if found is None or len(found.weights) != len(self.classes_):
+                return None  # a constant, or a view that has not met all classes
+            return Features(found.weights @ self.weights_[view].T, False, "coefficient")
+
+        found = describe(self, self._view_inputs())
+        return replace(found, _features=features, _predict=None, _embed=self.project)
 
     @property
     def _n_features_out(self) -> int:

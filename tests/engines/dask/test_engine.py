@@ -18,6 +18,7 @@ import dask.array as da  # noqa: E402
 
 from coview import (  # noqa: E402
     PLSA,
+    Checkpoint,
     DualPLSA,
     LazyViews,
     LinkPLSA,
@@ -132,7 +133,7 @@ def test_a_lost_scheduler_is_survived_by_the_checkpoint(threads, tmp_path):
         if sweep.number == 4:
             raise ConnectionError("the scheduler is gone")
 
-    settings = {"checkpoint": path, "checkpoint_every": 2, **SETTINGS}
+    settings = {"checkpoint": Checkpoint(path, every=2), **SETTINGS}
     lazy = LazyViews.from_views(X, 170)
     with pytest.raises(ConnectionError):
         PLSA(4, engine=DaskEngine(threads), callbacks=[fail], **settings).fit(lazy)

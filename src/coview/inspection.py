@@ -1,0 +1,536 @@
+"""What a fitted model says: one contract for estimators of coview, pipelines, searches and scikit-learn's estimators.
+
+    kind               "topic", "cluster", "class", "component" or "value"
+    groups             names of the topics, clusters, classes or components, in order
+    features(view)     groups x features: what makes a group in that view, or None
+    memberships(X)     objects x groups, from any subset of the views; memberships_by_view(X) likewise, one per view
+    training           memberships, codes and ids of the training objects, where the model keeps them
+    views              names, widths and feature names of the views that the estimator sees
+    inputs             the same of what the whole model takes, and how raw text becomes a row of a view
+
+An estimator of coview answers by `MultiViewEstimator._inspect`, which each family overrides; an estimator of
+scikit-learn is adapted here, by what scikit-learn's own conventions say of it. Reports, the explorer, the server,
+`compare`, the retriever, the command line and the displays ask nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import is_classifier, is_clusterer, is_regressor
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from coview.views.coerce import PLAIN, as_views, is_plain
+from coview.views.inputs import ViewInput
+from coview.views.lazy import LazyViews
+from coview.views.matrices import for_sklearn
+from coview.views.views import Views
+
+__all__ = ["Features", "Inspection", "Reading", "Topics", "Training", "describe", "inspect", "shares_of"]
+
+KINDS = ("topic", "cluster", "class", "component", "value")
+SHARPNESS = 12.0  # how fast a membership grows with a cosine
+_ROWS_AT_A_TIME = 4096  # of lazy views
+
+
+# -- parts of an answer
+
+
+@dataclass(frozen=True)
+class Features:
+    """Weights of a view's features in each group (groups x features).
+
+    Attributes
+    ----------
+    weights : ndarray (n_groups, n_features)
+        The weights.
+    probabilities : bool
+        Whether every row is a distribution over features.
+    origin : str
+        A few words on where they come from: "p(feature)", "center", "coefficient", ...
+    """
+
+    weights: np.ndarray
+    probabilities: bool = False
+    origin: str = ""
+
+
+@dataclass(frozen=True)
+class Topics:
+    """Topics below the groups of a model, by view: p(feature | topic) and p(topic | group)."""
+
+    features: dict[str, np.ndarray]  # topics x features
+    shares: dict[str, np.ndarray]  # groups x topics
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a model remembers of the objects that it was fitted on; None where it keeps nothing."""
+
+    memberships: np.ndarray | None = None  # objects x groups
+    memberships_by_view: dict[str, np.ndarray] = field(default_factory=dict)
+    codes: np.ndarray | None = None  # position of each object's group; -1 for none
+    ids: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a model says of some objects: memberships and the position of each object's group (-1 for none)."""
+
+    memberships: np.ndarray | None
+    codes: np.ndarray | None
+
+    def take(self, rows: np.ndarray) -> Reading:
+        """Return the reading of some of the objects."""
+        memberships, codes = (None if part is None else part[rows] for part in (self.memberships, self.codes))
+        return Reading(memberships, codes)
+
+    def margins(self) -> np.ndarray | None:
+        """How far the largest membership is ahead of the second, for each object; None where there are no groups."""
+        if self.memberships is None or self.codes is None or self.memberships.shape[1] < 2:
+            return None
+        best = np.partition(self.memberships, -2, axis=1)
+        return best[:, -1] - best[:, -2]
+
+
+Answer = Callable[[Any], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What a fitted model says; made by `inspect`.
+
+    Estimators fill in the fields; callers use the fields without an underscore and the methods.
+
+    Attributes
+    ----------
+    estimator : object
+        The model itself: what is left without pipeline and search.
+    kind : {"topic", "cluster", "class", "component", "value"}
+        What objects are sorted into or placed by.
+    groups : list of str
+        Names of the groups, in order.
+    labels : list
+        What `predict` calls each group.
+    views : dict of ViewInput
+        What the estimator itself takes, by view.
+    inputs : dict of ViewInput
+        What the model takes, by view: the same, but for steps before the estimator.
+    training : Training
+        What it remembers of the training objects.
+    topics : Topics or None
+        Topics below the groups.
+    view_weights : dict of float
+        What the model itself says that each view is worth; empty where it says nothing.
+    history : dict of lists
+        Curves of the fit: "objective" and others; empty where there are none.
+    candidates : dict of lists
+        What the model was chosen from, with the evidence; empty where there was no choice.
+    ontology : Ontology or None
+        Constraints among the labels.
+    retriever : object or None
+        The estimator itself where it searches objects.
+    n_objects : int or None
+        Number of training objects, where it is known.
+    """
+
+    estimator: Any
+    kind: str
+    groups: list[str] = field(default_factory=list)
+    labels: list[Any] = field(default_factory=list)
+    views: dict[str, ViewInput] = field(default_factory=dict)
+    training: Training = field(default_factory=Training)
+    topics: Topics | None = None
+    view_weights: dict[str, float] = field(default_factory=dict)
+    history: dict[str, Any] = field(default_factory=dict)
+    candidates: dict[str, list[Any]] = field(default_factory=dict)
+    ontology: Any = None
+    retriever: Any = None
+    n_objects: int | None = None
+    # what estimators fill in; X is what the estimator itself takes
+    _features: Callable[[str], Features | None] = lambda view: None
+    _memberships: Answer | None = None  # objects x groups
+    _memberships_by_view: Callable[[Any], dict[str, np.ndarray]] | None = None
+    _predict: Answer | None = None  # labels; None where the group is that of the largest membership
+    _embed: Answer | None = None  # positions of objects in a space, where they are not memberships
+    # what `inspect` fills in
+    model: Any = None
+    inputs: dict[str, ViewInput] = field(default_factory=dict)
+    front: Any = None  # the step that makes views of raw tables or texts
+    steps: tuple[Any, ...] = ()  # steps between the front and the estimator
+
+    # -- of objects
+
+    def prepare(self, X: Any) -> Any:
+        """Bring objects to the views that the estimator itself takes: raw tables, views, or one matrix."""
+        if isinstance(X, LazyViews):
+            X = X.collect()
+        if self.front is not None and not isinstance(X, Views):
+            X = self.front.transform(X)
+        for step in self.steps:
+            X = step.transform(X)
+        if self.takes_matrix:
+            return for_sklearn(X[X.names[0]] if isinstance(X, Views) else X)
+        if is_plain(X) and len(self.views) == 1:
+            X = {next(iter(self.views)): X}
+        found = as_views(X)
+        return found.collect() if isinstance(found, LazyViews) else found
+
+    @property
+    def takes_matrix(self) -> bool:
+        """Whether the estimator knows one matrix only, as scikit-learn's do."""
+        return list(self.views) == [PLAIN] and not answers(self.estimator)
+
+    def memberships(self, X: Any, *, prepared: bool = False) -> np.ndarray | None:
+        """Return objects x groups, from some or all of the views: shares, or coordinates of components.
+
+        Parameters
+        ----------
+        X : what the model takes
+            The objects.
+        prepared : bool, default=False
+            Whether X has been through `prepare`.
+        """
+        if self._memberships is not None:
+            return dense(self._memberships(X if prepared else self.prepare(X)))
+        if self._predict is None or not self.groups:
+            return None
+        codes = self.codes(self._predict(X if prepared else self.prepare(X)))
+        return one_hot(codes, len(self.groups))
+
+    def memberships_by_view(self, X: Any, *, prepared: bool = False) -> dict[str, np.ndarray]:
+        """Return objects x groups by each view alone; rows of objects that lack the view are zero."""
+        views = X if prepared else self.prepare(X)
+        if not isinstance(views, Views):
+            found = self.memberships(views, prepared=True)
+            return {} if found is None else {PLAIN: found}
+        if self._memberships_by_view is not None:
+            return {view: dense(part) for view, part in self._memberships_by_view(views).items()}
+        answers_by_view = {}
+        for v, view in enumerate(views.names):
+            here = np.flatnonzero(views.present[:, v])
+            part = self.memberships(views[here].select(view), prepared=True) if len(here) else None
+            if part is not None:
+                answers_by_view[view] = np.zeros((len(views), part.shape[1]))
+                answers_by_view[view][here] = part
+        return answers_by_view
+
+    def read(self, X: Any, *, prepared: bool = False) -> Reading:
+        """Return memberships and groups of objects in one pass."""
+        given = X if prepared else self.prepare(X)
+        memberships = self.memberships(given, prepared=True)
+        if self.kind in ("component", "value"):
+            return Reading(memberships, None)
+        if self._memberships is not None and self._predict is not None:
+            return Reading(memberships, self.codes(self._predict(given)))
+        return Reading(memberships, None if memberships is None else memberships.argmax(axis=1))
+
+    def predict(self, X: Any, *, prepared: bool = False) -> Any:
+        """Return the label of each object, or the value of a regressor."""
+        given = X if prepared else self.prepare(X)
+        if self._predict is not None:
+            return self._predict(given)
+        reading = self.read(given, prepared=True)
+        return None if reading.codes is None else np.asarray(self.labels)[reading.codes]
+
+    def embed(self, X: Any, *, prepared: bool = False) -> np.ndarray | None:
+        """Return positions of objects in the model's space; memberships where it has no other."""
+        given = X if prepared else self.prepare(X)
+        return self.memberships(given, prepared=True) if self._embed is None else dense(self._embed(given))
+
+    def training_reading(self) -> Reading:
+        """Return what the model remembers of the training objects."""
+        return Reading(self.training.memberships, self.training.codes)
+
+    def codes(self, labels: Any) -> np.ndarray:
+        """Return positions of labels among the groups; -1 for those that are none."""
+        place = {label: i for i, label in enumerate(self.labels)}
+        return np.array([place.get(label, -1) for label in np.asarray(labels).tolist()], dtype=np.int64)
+
+    def known(self, X: Any) -> np.ndarray:
+        """Tell which objects have anything that the model knows.
+
+        An object is unknown where all values of all its views are 0, as they come in or after a step before the model:
+        a vectorizer leaves out words that it has not seen. Only sparse matrices and whole numbers are judged: 0 in a
+        column of measurements is a value like others.
+        """
+        if isinstance(X, LazyViews):
+            parts = [X[start : start + _ROWS_AT_A_TIME] for start in range(0, len(X), _ROWS_AT_A_TIME)]
+            return np.concatenate([self.known(part) for part in parts])
+        known = rows_with_values(X)
+        raw = self.front is not None and not isinstance(X, Views)
+        for step in (*((self.front,) if raw else ()), *self.steps):
+            X = step.transform(X)
+            here = rows_with_values(X)
+            known = here if known is None else known if here is None else known & here
+        return np.ones(len(X) if hasattr(X, "__len__") else X.shape[0], dtype=bool) if known is None else known
+
+    # -- of features
+
+    def features(self, view: str) -> np.ndarray | None:
+        """Return groups x features: what makes a group in a view, or None where the model does not say."""
+        found = self.described_features(view)
+        return None if found is None else found.weights
+
+    def described_features(self, view: str) -> Features | None:
+        """Return the same with what the weights are."""
+        return self._features(view)
+
+    def feature_names(self, view: str) -> list[str]:
+        """Return the names of a view's features, or f0, f1, ..."""
+        given = self.views[view]
+        if given.feature_names is None:
+            return [f"f{j}" for j in range(given.n_features)]
+        return [str(name) for name in given.feature_names]
+
+
+# -- asking
+
+
+def inspect(model: Any) -> Inspection:
+    """Return what a fitted model says, whatever kind of model it is.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted estimator of coview or scikit-learn, a Pipeline that ends in one, or a search.
+
+    Returns
+    -------
+    Inspection
+
+    Examples
+    --------
+    >>> from coview import MultiViewPLSA, inspect
+    >>> from coview.datasets import make_topic_views
+    >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
+    >>> found = inspect(MultiViewPLSA(3, 5, random_state=0).fit(X))
+    >>> found.kind, found.groups, list(found.views)
+    ('cluster', ['0', '1', '2'], ['view0', 'view1'])
+    >>> found.features("view0").shape, found.memberships(X.select("view1")).shape
+    ((3, 500), (60, 3))
+    """
+    check_is_fitted(model)
+    inside = model if answers(model) else getattr(model, "best_estimator_", model)  # of a search
+    steps = [step for _, step in inside.steps if step not in (None, "passthrough")] if is_pipeline(inside) else [inside]
+    found = steps[-1]._inspect() if answers(steps[-1]) else describe(steps[-1], {})
+    before = steps[:-1]
+    front = before[0] if before and makes_views(before[0]) else None
+    between = tuple(before if front is None else before[1:])
+    inputs = _inputs(front, between, found)
+    return replace(found, model=model, front=found.front if front is None else front, steps=between, inputs=inputs)
+
+
+def is_pipeline(model: Any) -> bool:
+    """Tell whether a model is a scikit-learn Pipeline."""
+    return isinstance(model, Pipeline)
+
+
+def answers(estimator: Any) -> bool:
+    """Tell whether an estimator answers `inspect` itself, as those of coview do."""
+    return hasattr(estimator, "_inspect")
+
+
+def makes_views(step: Any) -> bool:
+    """Tell whether a step of a pipeline starts from raw text or tables."""
+    return hasattr(step, "view_inputs") or hasattr(step, "build_analyzer")
+
+
+def describe(estimator: Any, views: Mapping[str, ViewInput]) -> Inspection:
+    """Describe an estimator by scikit-learn's conventions: `classes_`, `predict_proba`, `labels_`, `transform`, ...
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        One that follows the conventions, whether it takes a matrix or views.
+    views : dict of ViewInput
+        The views that it takes; empty for the one matrix of an estimator of scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.cluster import KMeans
+    >>> found = describe(KMeans(2, random_state=0).fit([[0.0], [0.1], [5.0]]), {})
+    >>> found.kind, found.groups, found.features("x").ravel().round(2).tolist()
+    ('cluster', ['0', '1'], [0.05, 5.0])
+    """
+    inputs = dict(views) or _matrix_input(estimator)
+    has = {name: hasattr(estimator, name) for name in ("predict", "predict_proba", "decision_function", "transform")}
+    common: dict[str, Any] = {"views": inputs, "_features": _conventional_features(estimator, inputs)}
+    if is_regressor(estimator):
+        return Inspection(estimator, "value", ["value"], _predict=estimator.predict, **common)
+    if is_classifier(estimator):
+        labels = np.asarray(estimator.classes_).tolist()
+        answer = None
+        if has["predict_proba"]:
+            answer = estimator.predict_proba
+        elif has["decision_function"]:
+            answer = lambda X: softmax(both_sides(estimator.decision_function(X)))  # noqa: E731
+        found = getattr(estimator, "transduction_", None)
+        training = Training(codes=None if found is None else _codes(found, labels))
+        names = [str(label) for label in labels]
+        return Inspection(
+            estimator,
+            "class",
+            names,
+            labels,
+            training=training,
+            _memberships=answer,
+            _predict=estimator.predict,
+            **common,
+        )
+    labels_ = getattr(estimator, "labels_", None)
+    if is_clusterer(estimator) or labels_ is not None:
+        known = np.asarray([] if labels_ is None else labels_)
+        count = max(int(known.max(initial=-1)) + 1, int(getattr(estimator, "n_clusters", 0) or 0))
+        training = Training(codes=None if labels_ is None else known.astype(np.int64))
+        predict = estimator.predict if has["predict"] else None
+        names = [str(i) for i in range(count)]
+        embed = estimator.transform if has["transform"] else None
+        return Inspection(
+            estimator, "cluster", names, list(range(count)), training=training, _predict=predict, _embed=embed, **common
+        )
+    count = int(getattr(estimator, "n_components_", 0) or len(getattr(estimator, "components_", ())))
+    transform = estimator.transform if has["transform"] else None
+    names = [str(i) for i in range(count)]
+    return Inspection(estimator, "component", names, list(range(count)), _memberships=transform, **common)
+
+
+# -- small pieces that estimators use to answer
+
+
+def dense(values: Any) -> np.ndarray:
+    """Return an answer as a dense matrix of floats; of views, side by side."""
+    if isinstance(values, Views):
+        values = values.hstack()
+    found = np.asarray(values.toarray() if sparse.issparse(values) else values)
+    found = found if found.dtype.kind == "f" else found.astype(np.float64)
+    return found.reshape(-1, 1) if found.ndim == 1 else found
+
+
+def one_hot(codes: np.ndarray, n_groups: int) -> np.ndarray:
+    """Return memberships of objects that belong to one group each; rows of code -1 are zero.
+
+    Examples
+    --------
+    >>> one_hot(np.array([1, -1]), 2).tolist()
+    [[0.0, 1.0], [0.0, 0.0]]
+    """
+    return (np.asarray(codes)[:, None] == np.arange(n_groups)).astype(np.float64)
+
+
+def softmax(scores: np.ndarray, sharpness: float = 1.0) -> np.ndarray:
+    """Return memberships that follow scores; rows sum to one.
+
+    Examples
+    --------
+    >>> softmax(np.array([[0.0, 0.0]])).tolist()
+    [[0.5, 0.5]]
+    """
+    scaled = sharpness * np.asarray(scores, dtype=np.float64)
+    found = np.exp(scaled - scaled.max(axis=1, keepdims=True))
+    return found / found.sum(axis=1, keepdims=True)
+
+
+def shares_of(scores: Any) -> np.ndarray:
+    """Return scores without their negative part, as rows that sum to one (or to zero where there is none).
+
+    Examples
+    --------
+    >>> shares_of(np.array([[3.0, 1.0, -1.0]])).tolist()
+    [[0.75, 0.25, 0.0]]
+    """
+    positive = np.maximum(np.asarray(scores, dtype=np.float64), 0)
+    return positive / np.maximum(positive.sum(axis=1, keepdims=True), 1e-300)
+
+
+def both_sides(coefficients: Any) -> np.ndarray:
+    """Return one row (or column, of scores) for each class: of two classes a linear model keeps only the second."""
+    found = np.asarray(coefficients.toarray() if sparse.issparse(coefficients) else coefficients)
+    if found.ndim == 1:
+        return np.column_stack([-found, found])
+    return np.vstack([-found, found]) if len(found) == 1 else found
+
+
+def rows_with_values(X: Any) -> np.ndarray | None:
+    """Tell which rows of views, or of a matrix, have a value that is not 0; None for tables and measurements.
+
+    Examples
+    --------
+    >>> rows_with_values(Views(a=sparse.csr_array(np.eye(3)), b=sparse.csr_array((3, 1))))
+    array([ True,  True,  True])
+    >>> rows_with_values(np.array([[0, 2], [0, 0]]))
+    array([ True, False])
+    """
+    if isinstance(X, Views):
+        known = np.zeros(len(X), dtype=bool)
+        for part in X.values():
+            here = rows_with_values(part)
+            if here is None:
+                return None
+            known |= here
+        return known
+    if sparse.issparse(X):
+        return np.bincount(X.nonzero()[0], minlength=X.shape[0]) > 0
+    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biu":
+        return (X != 0).any(axis=1)
+    return None
+
+
+def conventional_weights(estimator: Any) -> Features | None:
+    """Return groups x features of an estimator that keeps them by scikit-learn's names, or None."""
+    if hasattr(estimator, "feature_log_prob_"):
+        return Features(np.exp(estimator.feature_log_prob_), True, "p(feature)")
+    if hasattr(estimator, "coef_") and hasattr(estimator, "classes_"):
+        return Features(both_sides(estimator.coef_), False, "coefficient")
+    if hasattr(estimator, "cluster_centers_"):
+        return Features(np.asarray(estimator.cluster_centers_), False, "center")
+    if hasattr(estimator, "components_"):
+        return Features(np.asarray(estimator.components_), False, "component")
+    return None
+
+
+# -- pieces of `inspect`
+
+
+def _conventional_features(estimator: Any, inputs: Mapping[str, ViewInput]) -> Callable[[str], Features | None]:
+    def features(view: str) -> Features | None:
+        found = conventional_weights(estimator)
+        if found is None or view not in inputs or found.weights.shape[-1] != inputs[view].n_features:
+            return None
+        return found
+
+    return features
+
+
+def _matrix_input(estimator: Any) -> dict[str, ViewInput]:
+    width = int(getattr(estimator, "n_features_in_", 0))
+    return {PLAIN: ViewInput(PLAIN, width, getattr(estimator, "feature_names_in_", None))}
+
+
+def _codes(labels: Any, classes: list[Any]) -> np.ndarray:
+    place = {label: i for i, label in enumerate(classes)}
+    return np.array([place.get(label, -1) for label in np.asarray(labels).tolist()], dtype=np.int64)
+
+
+def _inputs(front: Any, steps: tuple[Any, ...], found: Inspection) -> dict[str, ViewInput]:
+    """What the model takes: as the front makes it, as the first step takes it, or as the estimator does."""
+    if front is not None and hasattr(front, "view_inputs"):
+        return front.view_inputs()
+    if front is not None:  # a vectorizer of scikit-learn
+        names = front.get_feature_names_out() if hasattr(front, "get_feature_names_out") else None
+        width = len(names) if names is not None else found.views[PLAIN].n_features
+        return {PLAIN: ViewInput(PLAIN, width, names, front)}
+    first = next((step for step in steps if hasattr(step, "n_features_by_view_")), None)
+    if first is None:
+        return found.inputs or found.views
+    inputs = {}
+    for view, width in first.n_features_by_view_.items():
+        known = found.views.get(view)
+        same = known is not None and known.feature_names is not None and len(known.feature_names) == width
+        inputs[view] = ViewInput(view, width, known.feature_names if same and known is not None else None)
+    return inputs

@@ -1,0 +1,74 @@
+"""Parameters that many estimators share, described once: docstrings name them, and are filled in when a class is made.
+
+A line ``<shared: engine, n_jobs>`` among the parameters of a docstring becomes the full description of each.
+"""
+
+from __future__ import annotations
+
+import re
+from textwrap import indent
+from typing import Any, TypeVar
+
+__all__ = ["SHARED", "shared_parameters"]
+
+SHARED = {
+    "acceleration": """acceleration : {None, "squarem"}, default=None
+    Extrapolate every second sweep; never lowers the objective.""",
+    "callbacks": """callbacks : list or None, default=None
+    Functions that are called with a `Sweep` after each sweep and may return True to stop the fit; scikit-learn's
+    callbacks where it has them.""",
+    "checkpoint": """checkpoint : Checkpoint, path or None, default=None
+    File to write the state of the fit to every few sweeps. If it exists, the fit goes on from it. Needs an integer
+    `random_state`.""",
+    "engine": """engine : str or engine, default="auto"
+    Where to compute: "auto", "cpu", "cuda", "dask", "reference", or an engine object.""",
+    "learning_decay": """learning_decay : float, default=0.7
+    `partial_fit` gives minibatch t the weight ``(learning_offset + t) ** -learning_decay``.""",
+    "learning_offset": """learning_offset : float, default=10
+    Weakens the first minibatches of `partial_fit`; see `learning_decay`.""",
+    "max_iter": """max_iter : int, default=200
+    Largest number of sweeps over the data.""",
+    "n_init": """n_init : int, default=1
+    Number of starts; the one with the highest objective is kept.""",
+    "n_jobs": """n_jobs : int or None, default=None
+    Number of threads; None takes every core that threadpoolctl allows. Results do not depend on it.""",
+    "random_state": """random_state : int, RandomState, Generator or None, default=None
+    Seed of everything that is random; an integer makes the fit repeatable.""",
+    "schedule": """schedule : {"alternating", "joint"}, default="alternating"
+    Update topics from fresh mixtures, or both from the same expectations, as published.""",
+    "time_budget": """time_budget : float or None, default=None
+    Seconds after which the fit stops at the end of a sweep.""",
+    "tol": """tol : float, default=1e-5
+    Stop when the objective changes by less than this, relative to itself; 0 runs exactly `max_iter` sweeps.""",
+    "verbose": """verbose : int, default=0
+    1 shows a progress bar.""",
+    "view_weights": """view_weights : float, {view: float} or None, default=None
+    How much each view counts; 1 where nothing is said.""",
+}
+
+_LINE = re.compile(r"^( *)<shared: ([^>]+)>$", re.M)
+T = TypeVar("T", bound=type[Any])
+
+
+def shared_parameters(cls: T) -> T:
+    """Fill in the shared parameters of a class's docstring.
+
+    Examples
+    --------
+    >>> @shared_parameters
+    ... class Model:
+    ...     '''A model.
+    ...
+    ...     <shared: verbose>
+    ...     '''
+    >>> print(Model.__doc__.splitlines()[2].strip())
+    verbose : int, default=0
+    """
+    if cls.__doc__:  # python -OO has none
+        cls.__doc__ = _LINE.sub(_described, cls.__doc__)
+    return cls
+
+
+def _described(line: re.Match[str]) -> str:
+    names = [name.strip() for name in line[2].split(",")]
+    return "\n".join(indent(SHARED[name], line[1]) for name in names)

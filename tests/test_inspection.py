@@ -1,0 +1,133 @@
+"""What every fitted model answers: one contract over the catalog, pipelines, searches and scikit-learn's estimators."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.decomposition import NMF
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import make_pipeline
+
+from coview import TextViews, TfidfViews, inspect
+from coview.catalog import ESTIMATORS, resolve
+from coview.datasets import make_topic_views
+from coview.inspection import KINDS
+
+DATA = make_topic_views(n_objects=60, n_features=40, n_clusters=3, random_state=0)
+FEW = np.where(np.arange(60) % 3 == 0, DATA.target, -1)
+SMALL = {"n_clusters": 3, "n_components": 3, "max_iter": 5, "random_state": 0, "n_init": 1}
+
+
+def fitted(name):
+    model = resolve(name)()
+    model.set_params(**{key: value for key, value in SMALL.items() if key in model.get_params(deep=False)})
+    return model.fit(DATA.views, DATA.target if ESTIMATORS[name].kind == "classifier" else None)
+
+
+@pytest.fixture(scope="module", params=[name for name in ESTIMATORS if name not in ("BestView", "ConcatenatedViews")])
+def found(request):
+    return inspect(fitted(request.param))
+
+
+def test_kind_and_groups(found):
+    assert found.kind in KINDS
+    assert len(found.groups) == len(found.labels) >= 3
+    assert all(isinstance(name, str) for name in found.groups)
+
+
+def test_features_are_groups_by_features(found):
+    for view in found.views:
+        weights = found.features(view)
+        if weights is not None:
+            assert weights.shape == (len(found.groups), DATA.views.n_features[view])
+
+
+def test_memberships_from_all_views_and_from_some(found):
+    for views in (DATA.views, DATA.views.select("view1")):
+        memberships = found.memberships(views)
+        if memberships is None:
+            continue
+        assert memberships.shape == (60, len(found.groups))
+        if found.kind != "component":
+            np.testing.assert_allclose(memberships.sum(axis=1), 1, atol=1e-5)
+            assert (memberships >= 0).all()
+
+
+def test_memberships_by_view(found):
+    by_view = found.memberships_by_view(DATA.views)
+    assert set(by_view) <= set(DATA.views.names)
+    for part in by_view.values():
+        assert part.shape == (60, len(found.groups))
+
+
+def test_a_reading_agrees_with_predict(found):
+    if found.kind in ("class", "cluster") and found.retriever is None:
+        labels = found.estimator.predict(DATA.views)
+        np.testing.assert_array_equal(found.read(DATA.views).codes, found.codes(labels))
+
+
+def test_training_is_of_the_right_shape(found):
+    training = found.training
+    if training.codes is not None:
+        assert np.asarray(training.codes).shape == (60,)
+    if training.memberships is not None:
+        assert np.asarray(training.memberships).shape == (60, len(found.groups))
+    for part in training.memberships_by_view.values():
+        assert np.asarray(part).shape == (60, len(found.groups))
+
+
+def test_a_pipeline_from_text_says_how_text_becomes_a_row():
+    texts = {"words": ["red fox", "blue sea", "red sea", "blue fox"]}
+    from coview import PLSA
+
+    found = inspect(make_pipeline(TextViews(), TfidfViews(), PLSA(2, random_state=0)).fit(texts))
+    assert found.kind == "topic"
+    assert isinstance(found.inputs["words"].vectorizer, CountVectorizer)
+    assert found.feature_names("words") == ["blue", "fox", "red", "sea"]
+    assert found.memberships({"words": ["red"]}).shape == (1, 2)
+    assert found.known({"words": ["a red sea", "zebra"]}).tolist() == [True, False]
+
+
+def test_a_search_answers_for_its_best():
+    from coview import MultiViewNaiveBayes
+
+    search = GridSearchCV(MultiViewNaiveBayes(), {"alpha": [0.1, 1.0]}, cv=2).fit(DATA.views, DATA.target)
+    found = inspect(search)
+    assert found.kind == "class"
+    assert type(found.estimator).__name__ == "MultiViewNaiveBayes"
+
+
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [
+        (KMeans(3, n_init=1, random_state=0), "cluster"),
+        (MultinomialNB(), "class"),
+        (LogisticRegression(), "class"),
+        (NMF(3, init="nndsvd", max_iter=20), "component"),
+        (LinearRegression(), "value"),
+    ],
+    ids=lambda value: type(value).__name__ if not isinstance(value, str) else value,
+)
+def test_estimators_of_scikit_learn(model, kind):
+    X = DATA.views["view0"]
+    with pytest.warns() if isinstance(model, NMF) else pytest.MonkeyPatch.context():
+        found = inspect(model.fit(X, DATA.target))
+    assert found.kind == kind
+    if kind != "value":
+        assert found.features("x").shape == (len(found.groups), X.shape[1])
+        assert found.memberships(X).shape == (60, len(found.groups))
+
+
+@pytest.mark.parametrize("name", ["BestView", "ConcatenatedViews"])
+@pytest.mark.parametrize("inner", [MultinomialNB(), KMeans(3, n_init=1, random_state=0)], ids=["class", "cluster"])
+def test_wrappers_answer_for_what_is_inside(name, inner):
+    found = inspect(resolve(name)(inner).fit(DATA.views, DATA.target))
+    assert len(found.groups) == 3
+    weights = [found.features(view) for view in found.views]
+    shapes = [part.shape for part in weights if part is not None]
+    assert (3, 40) in shapes
+    assert found.memberships(DATA.views).shape == (60, 3)
