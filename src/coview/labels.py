@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from coview.data.gaps import is_gap
 from coview.data.wording import listed, short
 
-__all__ = ["UNLABELLED", "LabelledScoreMixin", "encode_labels", "named"]
+__all__ = ["UNLABELLED", "LabelledScoreMixin", "encode_labels", "labelled", "named"]
 
 UNLABELLED = -1
 
@@ -80,18 +80,31 @@ def named(classes: np.ndarray, codes: Any) -> Any:
     return classes[codes.cpu().numpy() if hasattr(codes, "cpu") else codes]
 
 
+def labelled(y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return which objects have a label, and these labels as numbers, texts or booleans that can be compared.
+
+    Examples
+    --------
+    >>> known, labels = labelled(np.array([True, None, False], dtype=object))
+    >>> known.tolist(), labels
+    ([True, False, True], array([ True, False]))
+    """
+    labels = _as_column(y)
+    known = ~_unlabelled(labels)
+    if not known.any():
+        raise ValueError("y has no label to score against: all objects are unlabelled (-1, None or NaN).")
+    return known, _one_kind(labels[known])
+
+
 class LabelledScoreMixin:
     """Accuracy over the labelled objects of y: those without label cannot be right or wrong."""
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy on X over the objects that have a label in y (not -1, None or NaN)."""
-        labels = _as_column(y)
-        known = ~_unlabelled(labels)
-        if not known.any():
-            raise ValueError("y has no label to score against: all objects are unlabelled (-1, None or NaN).")
+        known, labels = labelled(y)
         found = np.asarray(self.predict(X))[known]  # type: ignore[attr-defined]
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return float(np.average(found == _one_kind(labels[known]), weights=weights))
+        return float(np.average(found == labels, weights=weights))
 
 
 def _as_column(y: Any) -> np.ndarray:

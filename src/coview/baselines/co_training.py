@@ -18,7 +18,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator, base_seed, check_count, check_option
-from coview.baselines.wrapper import in_type_of, unlabelled_as_minus_one
+from coview.baselines.wrapper import in_type_of, named_or_minus_one
 from coview.data.arrays import take_rows
 from coview.data.views import Views
 from coview.exceptions import ViewsError
@@ -142,7 +142,7 @@ class CoTrainingClassifier(LabelledScoreMixin, ClassifierMixin, MultiViewEstimat
         self.estimators_ = self._train(views, codes, seed)
         if not self.estimators_:
             raise ViewsError("No view has labelled objects of two classes. Label more objects, or give more views.")
-        self.transduction_ = unlabelled_as_minus_one(codes, self.classes_)
+        self.transduction_ = named_or_minus_one(codes, self.classes_)
         self.class_prior_ = np.bincount(given[given >= 0], minlength=len(self.classes_)) / (given >= 0).sum()
         return self
 

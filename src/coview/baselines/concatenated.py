@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,6 +14,7 @@ from coview.base import check_option
 from coview.baselines.wrapper import SingleViewWrapper, in_type_of, inner_has
 from coview.data.arrays import take_rows
 from coview.data.views import Matrix, Views
+from coview.labels import LabelledScoreMixin, labelled
 from coview.parameters import per_view
 from coview.starts import for_sklearn, unit_rows
 
@@ -41,6 +42,9 @@ class ConcatenatedViews(SingleViewWrapper):
         The fitted estimator.
     classes_, labels_ : ndarray
         Those of the fitted estimator, where it has them (`labels_`: of the training objects).
+    code_book_ : ndarray or None
+        The classes by code, where the estimator learned codes of them: scikit-learn's semi-supervised ones do not take
+        booleans beside -1, nor all of them texts.
     view_names_ : list of str
         Names of the views, in the order in which they stand side by side.
 
@@ -85,14 +89,22 @@ class ConcatenatedViews(SingleViewWrapper):
         for name in ("classes_", "labels_"):
             self.__dict__.pop(name, None)
             if hasattr(self.estimator_, name):
-                setattr(self, name, getattr(self.estimator_, name))
+                setattr(self, name, self._named(getattr(self.estimator_, name)))
         return self
 
     @available_if(inner_has("score"))
     def score(self, X: Any, y: Any = None) -> float:
-        """Score of the fitted estimator on X (accuracy of a classifier, R2 of a regressor, ...)."""
+        """Score of the fitted estimator on X (accuracy of a classifier, R2 of a regressor, ...).
+
+        Of a classifier over the objects that have a label in y (not -1, None or NaN).
+        """
         check_is_fitted(self, "estimator_")
+        if self.code_book_ is not None:
+            return LabelledScoreMixin.score(self, X, y)
         matrix = self._glued(self._new_views(X))
+        if y is not None and is_classifier(self):
+            known, y = labelled(y)
+            matrix = take_rows(matrix, np.flatnonzero(known))
         return float(self.estimator_.score(matrix) if y is None else self.estimator_.score(matrix, y))
 
     # -- pieces
@@ -100,7 +112,8 @@ class ConcatenatedViews(SingleViewWrapper):
     def _apply(self, method: str, X: Any) -> Any:
         check_is_fitted(self, "estimator_")
         views = self._new_views(X)
-        return in_type_of(views, getattr(self.estimator_, method)(self._glued(views)))
+        found = getattr(self.estimator_, method)(self._glued(views))
+        return in_type_of(views, self._named(found) if method == "predict" else found)
 
     def _glued(self, views: Views) -> Matrix:
         weights = per_view("weights", self.weights, self.view_names_)
