@@ -213,7 +213,8 @@ def test_blocks_do_not_change_the_start_nor_the_result_beyond_rounding(monkeypat
 @pytest.mark.parametrize(
     ("parameter", "value"),
     [("max_iter", 0), ("tol", -1.0), ("n_init", 0), ("acceleration", "momentum"), ("schedule", "random"),
-     ("engine", "tpu"), ("init", "kmeans"), ("n_components", 2.5), ("time_budget", 0), ("checkpoint", Checkpoint("x", every=0)),
+     ("engine", "tpu"), ("init", "kmeans"), ("n_components", 2.5), ("time_budget", 0),
+     ("checkpoint", Checkpoint("x", every=0)),
      ("n_jobs", 0)],
 )  # fmt: skip
 def test_bad_parameters_are_named(parameter, value):

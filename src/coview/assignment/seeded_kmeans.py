@@ -408,7 +408,8 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         found = self.classes_[codes]
         if (codes >= 0).all():
             return found
-        if found.dtype.kind not in "iuf":
-            found = found.astype(object)
-        found[codes < 0] = -1 if found.dtype.kind in "iuf" else None
+        number = found.dtype.kind in "iuf"
+        if found.dtype.kind not in "if":
+            found = found.astype(np.int64 if number else object)  # unsigned numbers have no room for -1
+        found[codes < 0] = -1 if number else None
         return found

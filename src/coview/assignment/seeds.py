@@ -56,7 +56,9 @@ def _beside(seeded: Any, whole: Any) -> Any:
 def new_names(classes: np.ndarray, n: int) -> np.ndarray:
     """Names for new classes: the next whole numbers, or "new 1", "new 2", ... beside texts."""
     if classes.dtype.kind in "iu":
-        return np.arange(1, n + 1, dtype=classes.dtype) + classes.max()
+        top = int(classes.max())
+        found = range(top + 1, top + n + 1)  # a small type may end before the last of them, and would begin again
+        return np.array(found, dtype=classes.dtype if top + n <= np.iinfo(classes.dtype).max else np.int64)
     if classes.dtype.kind in "fb":
         return np.arange(1, n + 1) + float(classes.max())
     return np.array([f"new {i}" for i in range(1, n + 1)], dtype=np.str_)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.metrics import accuracy_score, check_scoring, r2_score, silhouette_score
+from sklearn.metrics import check_scoring, r2_score, silhouette_score
 from sklearn.model_selection import check_cv, cross_val_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -16,7 +16,7 @@ from coview.base import base_seed
 from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_has
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, describe
-from coview.validation.labels import UNLABELED
+from coview.validation.labels import UNLABELED, LabeledScoreMixin
 from coview.views.arrays import take_rows
 from coview.views.coerce import PLAIN
 from coview.views.matrices import for_sklearn
@@ -60,6 +60,9 @@ class BestView(SingleViewWrapper):
         The estimator fitted on each view.
     classes_, labels_ : ndarray
         Those of the chosen estimator, where it has them; label -1 for objects that lack its view.
+    code_book_ : ndarray or None
+        The classes by code, where the estimators learned codes of them: scikit-learn's semi-supervised ones do not take
+        booleans beside -1, nor all of them texts.
 
     Notes
     -----
@@ -128,11 +131,12 @@ class BestView(SingleViewWrapper):
 
     @available_if(inner_has("score"))
     def score(self, X: Any, y: Any = None) -> float:
-        """Accuracy of a classifier, R2 of a regressor; else the score of the chosen estimator on its view."""
+        """Accuracy over labeled objects, R2 of a regressor; else the score of the chosen estimator on its view."""
         check_is_fitted(self, "estimators_")
-        if is_classifier(self) or is_regressor(self):
-            measure: Any = accuracy_score if is_classifier(self) else r2_score
-            return float(measure(y, self.predict(X)))
+        if is_classifier(self):
+            return LabeledScoreMixin.score(self, X, y)
+        if is_regressor(self):
+            return float(r2_score(y, self.predict(X)))
         return float(self.best_estimator_.score(self._chosen_rows(self._new_views(X)), y))
 
     def _inspect(self) -> Inspection:
@@ -201,10 +205,12 @@ class BestView(SingleViewWrapper):
             self.__dict__.pop(name, None)
         best = self.best_estimator_
         if is_classifier(best):
-            self.classes_ = np.unique(np.concatenate([model.classes_ for model in self.estimators_.values()]))
+            known = np.unique(np.concatenate([model.classes_ for model in self.estimators_.values()]))
+            self.classes_ = self._named(known)
         if hasattr(best, "labels_"):
             found = np.asarray(best.labels_)
-            gap: Any = -1 if found.dtype.kind in "iuf" else None
+            found = found.astype(np.int64) if found.dtype.kind == "u" else found  # -1 must fit in
+            gap: Any = -1 if found.dtype.kind in "if" else None
             self.labels_ = np.full(len(views), gap, dtype=object if gap is None else found.dtype)
             self.labels_[usable[views.present[usable, views.names.index(self.best_view_)]]] = found
             if gap is None and all(label is not None for label in self.labels_):
@@ -243,13 +249,13 @@ class BestView(SingleViewWrapper):
         model = self.estimators_[name]
         part = np.asarray(getattr(model, method)(matrix))
         if method == "predict":
-            return part.astype(self.classes_.dtype) if is_classifier(self) else part
+            return self._named(part).astype(self.classes_.dtype) if is_classifier(self) else part
         if len(model.classes_) == len(self.classes_):
             return part
         if method != "predict_proba":
             raise ViewsError(f"View {name!r} has only seen {len(model.classes_)} of {len(self.classes_)} classes.")
         whole = np.zeros((len(part), len(self.classes_)), dtype=part.dtype)
-        whole[:, np.searchsorted(self.classes_, model.classes_)] = part
+        whole[:, np.searchsorted(self.classes_, self._named(model.classes_))] = part
         return whole
 
 

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator, base_seed, check_count, check_option
 from coview.classification.naive_bayes_start import mean_posterior
-from coview.classification.wrapper import in_type_of, unlabeled_as_minus_one
+from coview.classification.wrapper import in_type_of, named_or_minus_one
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, conventional_weights
 from coview.validation.labels import LabeledScoreMixin, encode_labels
@@ -145,7 +145,7 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         self.estimators_ = self._train(views, codes, seed)
         if not self.estimators_:
             raise ViewsError("No view has labeled objects of two classes. Label more objects, or give more views.")
-        self.transduction_ = unlabeled_as_minus_one(codes, self.classes_)
+        self.transduction_ = named_or_minus_one(codes, self.classes_)
         self.class_prior_ = np.bincount(given[given >= 0], minlength=len(self.classes_)) / (given >= 0).sum()
         return self
 

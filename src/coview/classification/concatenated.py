@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import check_option
 from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_has
 from coview.inspection import Features, Inspection, describe
+from coview.validation.labels import LabeledScoreMixin, labeled
 from coview.validation.parameters import per_view
 from coview.views.arrays import take_rows
 from coview.views.coerce import PLAIN
@@ -44,6 +45,9 @@ class ConcatenatedViews(SingleViewWrapper):
         The fitted estimator.
     classes_, labels_ : ndarray
         Those of the fitted estimator, where it has them (`labels_`: of the training objects).
+    code_book_ : ndarray or None
+        The classes by code, where the estimator learned codes of them: scikit-learn's semi-supervised ones do not take
+        booleans beside -1, nor all of them texts.
     view_names_ : list of str
         Names of the views, in the order in which they stand side by side.
 
@@ -88,14 +92,22 @@ class ConcatenatedViews(SingleViewWrapper):
         for name in ("classes_", "labels_"):
             self.__dict__.pop(name, None)
             if hasattr(self.estimator_, name):
-                setattr(self, name, getattr(self.estimator_, name))
+                setattr(self, name, self._named(getattr(self.estimator_, name)))
         return self
 
     @available_if(inner_has("score"))
     def score(self, X: Any, y: Any = None) -> float:
-        """Score of the fitted estimator on X (accuracy of a classifier, R2 of a regressor, ...)."""
+        """Score of the fitted estimator on X (accuracy of a classifier, R2 of a regressor, ...).
+
+        Of a classifier over the objects that have a label in y (not -1, None or NaN).
+        """
         check_is_fitted(self, "estimator_")
+        if self.code_book_ is not None:
+            return LabeledScoreMixin.score(self, X, y)
         matrix = self._glued(self._new_views(X))
+        if y is not None and is_classifier(self):
+            known, y = labeled(y)
+            matrix = take_rows(matrix, np.flatnonzero(known))
         return float(self.estimator_.score(matrix) if y is None else self.estimator_.score(matrix, y))
 
     def _inspect(self) -> Inspection:
@@ -116,7 +128,8 @@ class ConcatenatedViews(SingleViewWrapper):
     def _apply(self, method: str, X: Any) -> Any:
         check_is_fitted(self, "estimator_")
         views = self._new_views(X)
-        return in_type_of(views, getattr(self.estimator_, method)(self._glued(views)))
+        found = getattr(self.estimator_, method)(self._glued(views))
+        return in_type_of(views, self._named(found) if method == "predict" else found)
 
     def _glued(self, views: Views) -> Matrix:
         weights = per_view("weights", self.weights, self.view_names_)

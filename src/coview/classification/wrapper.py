@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from coview.base import MultiViewEstimator, check_option
 from coview.validation.labels import UNLABELED, encode_labels
 
-__all__ = ["SingleViewWrapper", "in_type_of", "inner_has", "unlabeled_as_minus_one"]
+__all__ = ["SingleViewWrapper", "in_type_of", "inner_has", "named_or_minus_one", "unlabeled_as_minus_one"]
 
 
 def inner_has(*methods: str) -> Callable[[Any], bool]:
@@ -33,6 +33,7 @@ class SingleViewWrapper(MultiViewEstimator):
     _models_counts = False  # the estimator inside refuses what it cannot take
     estimator: Any
     unlabeled: str
+    code_book_: np.ndarray | None = None  # classes by code, where the estimator inside learned codes of them
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -91,6 +92,7 @@ class SingleViewWrapper(MultiViewEstimator):
         """Rows to learn from (None for all), and their targets as the estimator inside wants them."""
         check_option("unlabeled", self.unlabeled, ("auto", "drop", "pass"))
         inner = self._inner()
+        self.code_book_ = None
         if not is_classifier(inner):
             target = None if y is None else np.asarray(y)
             if target is not None and target.shape[:1] != (n_rows,):
@@ -98,9 +100,16 @@ class SingleViewWrapper(MultiViewEstimator):
             return None, target
         codes, classes = encode_labels(y, n_rows)
         if self.unlabeled == "pass" or (self.unlabeled == "auto" and _learns_from_unlabeled(inner)):
+            if _wants_codes(inner, classes):
+                self.code_book_ = classes
+                return None, codes
             return None, unlabeled_as_minus_one(codes, classes)
         known = np.flatnonzero(codes >= 0)
         return (None if len(known) == n_rows else known), classes[codes[known]]
+
+    def _named(self, found: Any) -> Any:
+        """Classes of what the estimator inside says, where that is codes."""
+        return found if self.code_book_ is None else named_or_minus_one(np.asarray(found), self.code_book_)
 
 
 def in_type_of(views: Any, values: Any) -> Any:
@@ -114,25 +123,49 @@ def in_type_of(views: Any, values: Any) -> Any:
 def unlabeled_as_minus_one(codes: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Targets in which only -1 means no label, as scikit-learn's semi-supervised estimators want them.
 
+    Their type has room for -1 even where all objects are labeled: it must not depend on what is hidden, and texts,
+    booleans and unsigned numbers would turn a -1 written later into a class.
+
     Examples
     --------
     >>> import numpy as np
     >>> unlabeled_as_minus_one(np.array([1, -1]), np.array(["a", "b"]))
     array(['b', -1], dtype=object)
     """
-    targets = classes[codes]
-    unknown = codes < 0
-    if not unknown.any() or classes.dtype.kind in "if":
-        targets[unknown] = UNLABELED
-        return targets
-    targets = targets.astype(np.int64 if classes.dtype.kind == "u" else object)
-    targets[unknown] = UNLABELED
+    kind = classes.dtype.kind
+    targets = classes[codes].astype(classes.dtype if kind in "if" else np.int64 if kind == "u" else object)
+    targets[codes < 0] = UNLABELED
     return targets
+
+
+def named_or_minus_one(codes: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Classes of codes: in their own type where all are known, else with -1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> named_or_minus_one(np.array([1, 0]), np.array([False, True]))
+    array([ True, False])
+    """
+    return classes[codes] if (codes >= 0).all() else unlabeled_as_minus_one(codes, classes)
 
 
 def _learns_from_unlabeled(estimator: Any) -> bool:
     """Tell whether an estimator, or the last step of a pipeline, knows what -1 in y means."""
+    return type(_last(estimator)).__module__.startswith(("sklearn.semi_supervised", "coview."))
+
+
+def _wants_codes(estimator: Any, classes: np.ndarray) -> bool:
+    """Tell whether an estimator takes -1 only beside numbers, and these classes are none.
+
+    Self-training takes texts too, and the classifier in it may know classes by name (class_weight).
+    """
+    last = _last(estimator)
+    if not type(last).__module__.startswith("sklearn.semi_supervised"):
+        return False
+    return classes.dtype.kind == "b" or (classes.dtype.kind not in "iuf" and not hasattr(last, "estimator"))
+
+
+def _last(estimator: Any) -> Any:
     steps = getattr(estimator, "steps", None)
-    if steps:
-        return _learns_from_unlabeled(steps[-1][1])
-    return type(estimator).__module__.startswith(("sklearn.semi_supervised", "coview."))
+    return _last(steps[-1][1]) if steps else estimator

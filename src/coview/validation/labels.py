@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from coview.utils.messages import listed, short
 from coview.utils.missing import is_gap
 
-__all__ = ["UNLABELED", "LabeledScoreMixin", "encode_labels", "named"]
+__all__ = ["UNLABELED", "LabeledScoreMixin", "encode_labels", "labeled", "named"]
 
 UNLABELED = -1
 
@@ -80,18 +80,31 @@ def named(classes: np.ndarray, codes: Any) -> Any:
     return classes[codes.cpu().numpy() if hasattr(codes, "cpu") else codes]
 
 
+def labeled(y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return which objects have a label, and these labels as numbers, texts or booleans that can be compared.
+
+    Examples
+    --------
+    >>> known, labels = labeled(np.array([True, None, False], dtype=object))
+    >>> known.tolist(), labels
+    ([True, False, True], array([ True, False]))
+    """
+    labels = _as_column(y)
+    known = ~_unlabeled(labels)
+    if not known.any():
+        raise ValueError("y has no label to score against: all objects are unlabeled (-1, None or NaN).")
+    return known, _one_kind(labels[known])
+
+
 class LabeledScoreMixin:
     """Accuracy over the labeled objects of y: those without label cannot be right or wrong."""
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy on X over the objects that have a label in y (not -1, None or NaN)."""
-        labels = _as_column(y)
-        known = ~_unlabeled(labels)
-        if not known.any():
-            raise ValueError("y has no label to score against: all objects are unlabeled (-1, None or NaN).")
+        known, labels = labeled(y)
         found = np.asarray(self.predict(X))[known]  # type: ignore[attr-defined]
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return float(np.average(found == _one_kind(labels[known]), weights=weights))
+        return float(np.average(found == labels, weights=weights))
 
 
 def _as_column(y: Any) -> np.ndarray:

@@ -1,0 +1,188 @@
+"""What kind labels are of changes nothing: scores and predictions are those of plain whole numbers, renamed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
+from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
+
+from coview import (
+    BestView,
+    ConcatenatedViews,
+    CoTrainingClassifier,
+    CrossModalRetriever,
+    LinkPLSA,
+    SeededKMeansClassifier,
+    TfidfViews,
+    Views,
+    compare,
+    make_topic_views,
+)
+from coview.assignment.seeds import new_names
+from coview.catalog import ESTIMATORS, resolve
+from coview.classification.wrapper import unlabeled_as_minus_one
+from coview.validation.labels import encode_labels
+
+N = 48
+MADE = make_topic_views(N, n_clusters=2, n_features=30, length=15, overlap=0.4, random_state=1)
+X, Y = MADE.views, MADE.target
+GAPS = Views({name: matrix * (np.arange(N) % 5 > v)[:, None] for v, (name, matrix) in enumerate(X.items())},
+             present=np.stack([np.arange(N) % 5 > v for v in range(2)], axis=1))  # fmt: skip
+SHOWN = np.arange(N) % 3 == 0
+
+# each kind: labels of the classes 0 and 1, in this order when sorted
+KINDS = {
+    "short texts": np.array(["a", "b"]),
+    "texts of all lengths": np.array(["a", "a much longer name"]),
+    "texts like numbers": np.array(["-1", "1"]),
+    "objects": np.array(["no", "yes!"], dtype=object),
+    "numbers as objects": np.array([0, 7], dtype=object),
+    "booleans": np.array([False, True]),
+    "booleans as objects": np.array([False, True], dtype=object),
+    "floats": np.array([0.0, 2.0]),
+    "unsigned": np.array([0, 255], dtype=np.uint8),
+    "small numbers": np.array([3, 127], dtype=np.int8),
+}
+kinds = pytest.mark.parametrize("names", KINDS.values(), ids=KINDS)
+
+
+def quick(name):
+    model = resolve(name)()
+    params = model.get_params()
+    small = {"max_iter": 3, "n_init": 1, "n_components": 2, "random_state": 0}
+    return model.set_params(**{key: value for key, value in small.items() if key in params})
+
+
+MODELS = {
+    **{name: quick(name) for name, entry in ESTIMATORS.items() if entry.kind == "classifier"},
+    "SeededKMeansClassifier max_agree": SeededKMeansClassifier("max_agree", max_iter=3, random_state=0),
+    "CoTrainingClassifier of LogisticRegression": CoTrainingClassifier(
+        LogisticRegression(), max_iter=3, random_state=0
+    ),
+    "BestView": BestView(),
+    "BestView of a pipeline": BestView(make_pipeline(Normalizer(), LogisticRegression())),
+    "BestView of SelfTrainingClassifier": BestView(SelfTrainingClassifier(MultinomialNB(), max_iter=2)),
+    "BestView of LabelSpreading": BestView(LabelSpreading("knn", n_neighbors=5)),
+    "BestView of a classifier of views": BestView(quick("MultiViewPLSAClassifier")),
+    "ConcatenatedViews": ConcatenatedViews(),
+    "ConcatenatedViews of SelfTrainingClassifier": ConcatenatedViews(SelfTrainingClassifier(MultinomialNB())),
+    "ConcatenatedViews of a pipeline": ConcatenatedViews(make_pipeline(Normalizer(), LabelSpreading("knn"))),
+    "ConcatenatedViews of a classifier of views": ConcatenatedViews(quick("MultiViewNaiveBayes")),
+    "a pipeline": make_pipeline(TfidfViews(), ConcatenatedViews(LogisticRegression())),
+    "a pipeline of topics": make_pipeline(LinkPLSA(2, max_iter=3, random_state=0), ConcatenatedViews(MultinomialNB())),
+}
+ONE_VIEW = ("DualPLSAClassifier",)
+
+
+def partly(names, shown=SHOWN):
+    """Labels of some objects: those of the others hidden as users do it, in an array that can hold a gap."""
+    codes = np.where(shown, Y, -1)
+    return unlabeled_as_minus_one(codes, names)
+
+
+def told(name, target, truth):
+    """What a model says after it learned from the target."""
+    views = X.select("view1") if name in ONE_VIEW else GAPS
+    model = clone(MODELS[name]).fit(views, target)
+    proba = model.predict_proba(views) if hasattr(model, "predict_proba") else None
+    labels = {key: getattr(model, key) for key in ("labels_", "transduction_") if hasattr(model, key)}
+    return model.classes_, model.predict(views), proba, model.score(views, truth), labels
+
+
+@pytest.mark.filterwarnings("ignore:y contains no unlabeled samples")
+@pytest.mark.parametrize("some", [False, True], ids=["all labels", "some labels"])
+@pytest.mark.parametrize("name", MODELS)
+def test_every_classifier_says_the_same(name, some):
+    plain = np.array([0, 1])
+    expected = told(name, partly(plain, SHOWN if some else SHOWN | True), Y)
+    for kind, names in KINDS.items():
+        target = partly(names) if some else names[Y]
+        found = told(name, target, names[Y])
+        assert found[0].tolist() == names.tolist(), kind
+        assert found[1].tolist() == names[expected[1]].tolist(), kind
+        if expected[2] is not None:
+            assert_array_equal(found[2], expected[2], kind)
+        assert found[3] == expected[3] == np.mean(expected[1] == Y), kind
+        assert found[4].keys() == expected[4].keys()
+        for key, labels in found[4].items():
+            assert_array_equal(encode_labels(labels, classes=names)[0], expected[4][key], f"{kind} {key}")
+
+
+@kinds
+def test_labels_of_objects_that_lack_every_view(names):
+    for model in (
+        BestView(quick("MultiViewPLSAClassifier")),
+        SeededKMeansClassifier(max_iter=3, random_state=0),
+        CoTrainingClassifier(max_iter=3, random_state=0),
+    ):
+        found, expected = (clone(model).fit(GAPS, partly(some)) for some in (names, np.array([0, 1])))
+        key = "transduction_" if hasattr(found, "transduction_") else "labels_"
+        assert_array_equal(encode_labels(getattr(found, key), classes=names)[0], getattr(expected, key))
+
+
+@kinds
+def test_streams_say_the_same(names):
+    for name in ("MultiViewPassiveAggressiveClassifier", "MultiViewNaiveBayes", "MultiViewPLSAClassifier"):
+        found, expected = quick(name), quick(name)
+        for model, labels in ((found, names), (expected, np.array([0, 1]))):
+            for rows in (slice(0, 24), slice(24, N)):
+                model.partial_fit(X[rows], partly(labels, ~SHOWN)[rows], classes=labels)
+        assert found.predict(X).tolist() == names[expected.predict(X)].tolist()
+
+
+@kinds
+def test_retrieval_finds_the_same(names):
+    for model in (LinkPLSA(2, max_iter=3, random_state=0), quick("SemanticCorrelationMatching")):
+        found, expected = (
+            CrossModalRetriever(model, space="semantic").fit(X, partly(labels)) for labels in (names, np.array([0, 1]))
+        )
+        assert found.classes_.tolist() == names.tolist()
+        assert_array_equal(found.similarities(X[:5], "view0", "view1"), expected.similarities(X[:5], "view0", "view1"))
+
+
+@pytest.mark.parametrize("names", [KINDS["unsigned"], KINDS["small numbers"], KINDS["booleans"], KINDS["short texts"]])
+def test_new_classes_are_none_of_the_old(names):
+    found = np.concatenate([names, new_names(names, 3)])
+    assert len(set(found.tolist())) == 5 and found[:2].tolist() == names.tolist()
+    assert found.dtype.kind == "U" or (np.diff(found) > 0).all()
+
+
+TASKS = {
+    "classification": {"cv": 2},
+    "few labels of all": {"cv": 1, "label_share": 0.2},
+    "few labels": {"cv": 1},
+    "clustering": {"task": "clustering", "cv": 1},
+    "scores of scikit-learn": {"cv": 1, "scoring": ["balanced_accuracy", "f1_weighted"], "label_share": 0.2},
+}
+COMPARED = ["MultiViewNaiveBayes", "CoTrainingClassifier", "best view MultinomialNB", "concatenated *", "view1 *"]
+COMPARED_KINDS = ("short texts", "texts like numbers", "objects", "booleans", "booleans as objects", "unsigned")
+
+
+def figures(task, names):
+    target = partly(names) if task == "few labels" else names[Y]
+    methods = ["SphericalKMeans", "concatenated KMeans"] if task == "clustering" else COMPARED
+    table = compare(X, target, methods=methods, time_budget=None, n_jobs=1, verbose=0, **TASKS[task])
+    assert {row["status"] for row in table.rows} == {"done"}, [row["note"] for row in table.rows]
+    kept = [{key: row[key] for key in row if "seconds" not in key} for row in table.rows]
+    return sorted(kept, key=lambda row: row["method"])
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_compare_scores_the_same(task):
+    expected = figures(task, np.array([0, 1]))
+    for kind in COMPARED_KINDS:
+        assert figures(task, KINDS[kind]) == expected, kind
+
+
+@kinds
+def test_minus_one_fits_in_whatever_is_hidden_already(names):
+    classes = np.unique(names if names.dtype != object else np.array(names.tolist()))
+    target = unlabeled_as_minus_one(Y, classes)
+    target[~SHOWN] = -1
+    assert_array_equal(encode_labels(target)[0], np.where(SHOWN, Y, -1))
