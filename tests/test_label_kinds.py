@@ -27,7 +27,7 @@ from coview import (
 from coview.assignment.seeds import new_names
 from coview.catalog import ESTIMATORS, resolve
 from coview.classification.wrapper import unlabeled_as_minus_one
-from coview.validation.labels import encode_labels
+from coview.validation import encode_labels
 
 N = 48
 MADE = make_topic_views(N, n_clusters=2, n_features=30, length=15, overlap=0.4, random_state=1)

@@ -32,8 +32,8 @@ from coview import (
     load_reuters_multilingual,
     normalized_mutual_info,
 )
-from coview.base import base_seed
 from coview.plsa.pairwise_start import consensus_arrays
+from coview.validation import base_seed
 
 LOADERS = {"reuters": load_reuters_multilingual, "mfeat": load_mfeat, "leaves": load_leaves}
 PAPER_WEIGHT = 0.07  # the best one on Reuters, as figure 2 of the paper says

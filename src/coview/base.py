@@ -17,35 +17,26 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, FitCallback
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from coview.engines.holders import Holder
 from coview.engines.loop import Fit, Options, Sweep, run
-from coview.engines.protocol import Block, Engine, Extra, make_blocks
+from coview.engines.protocol import Block, Engine, Extra, floating_type, make_blocks, row_bytes
 from coview.engines.select import hold, select_engine
 from coview.engines.steps import State, Steps
 from coview.engines.tree import tree_leaves
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, describe
 from coview.preprocessing.base import check_feature_names
-from coview.utils.messages import cut, short
+from coview.utils.messages import cut
+from coview.validation import check_count, check_option
 from coview.views.arrays import from_tensor, is_tensor
 from coview.views.coerce import PLAIN, as_views, is_plain
 from coview.views.inputs import ViewInput
 from coview.views.lazy import LazyViews
 from coview.views.views import Matrix, Views
 
-__all__ = [
-    "BatchEstimator",
-    "CountsGate",
-    "MultiViewEstimator",
-    "base_seed",
-    "check_count",
-    "check_option",
-    "floating_type",
-    "row_bytes",
-]
+__all__ = ["BatchEstimator", "CountsGate", "MultiViewEstimator"]
 
 
 class MultiViewEstimator(BaseEstimator):
@@ -342,42 +333,3 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
             )
 
         return watch
-
-
-def floating_type(views: Any) -> np.dtype:
-    """Floating type that all views are brought to: float32 where they all are, else float64."""
-    kinds = set(views.dtypes.values()) if isinstance(views, LazyViews) else {m.dtype for m in views.values()}
-    return np.dtype(np.float32) if kinds == {np.dtype(np.float32)} else np.dtype(np.float64)
-
-
-def row_bytes(views: Any) -> float:
-    """Bytes that a row of all views takes in memory, on average."""
-    if isinstance(views, LazyViews):
-        return sum(views.nbytes) / len(views)
-    sizes = (
-        sum(part.nbytes for part in (m.data, m.indices, m.indptr)) if sparse.issparse(m) else m.nbytes
-        for m in views.values()
-    )
-    return sum(sizes) / max(len(views), 1)
-
-
-def base_seed(random_state: Any) -> int:
-    """Return one integer from any of scikit-learn's random states; an integer gives the same one every time."""
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**31 - 1))
-    return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def check_count(name: str, value: Any, least: int = 1) -> int:
-    """Return a whole number of at least `least`, or say what was found."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {short(value)}.")
-    return int(value)
-
-
-def check_option(name: str, value: Any, options: tuple[Any, ...]) -> Any:
-    """Return one of some options, or say what they are."""
-    if value not in options:
-        listed = ", ".join(map(repr, options))
-        raise ValueError(f"{name} must be one of {listed}, got {short(value)}.")
-    return value

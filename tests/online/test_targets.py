@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from coview.online.targets import class_costs, first_classes, known_classes, split_rows
-from coview.validation.labels import encode_labels
+from coview.validation import encode_labels
 
 
 def test_a_new_class_takes_its_place_among_the_known():

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from coview import PLSA, Checkpoint, LinkPLSA, Views, clustering_accuracy, make_topic_views
-from coview.base import base_seed
 from coview.exceptions import ViewsError
 from coview.plsa import pairwise_start
 from coview.plsa.consensus_start import consensus_start, softened
 from coview.plsa.pairwise import PairwiseCoPLSA
+from coview.validation import base_seed
 from coview.views.lazy import LazyViews
 
 

@@ -46,7 +46,7 @@ def test_seeds_keep_the_cluster_that_their_views_chose():
 def test_votes_are_those_of_each_views_own_plsa():
     X = corpus().views
     model = VotingPLSA(3, max_iter=20, tol=0, random_state=0).fit(X)
-    from coview.base import base_seed
+    from coview.validation import base_seed
 
     for name in X.names:
         alone = PLSA(3, max_iter=20, tol=0, random_state=base_seed(0)).fit(X.select(name)).doc_topic_.argmax(axis=1)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from coview.assignment.ontology import Ontology
-from coview.validation.labels import encode_labels
+from coview.validation import encode_labels
 
 __all__ = ["LabelBook", "agrees", "broken_constraints", "consistent_sets", "read_labels"]
 

@@ -25,14 +25,13 @@ from coview.assignment.solvers import check_alpha, team_of
 from coview.assignment.steps import AssignmentSteps
 from coview.assignment.stopping import Watch, best_sweeps
 from coview.assignment.weighing import weigh_views
-from coview.base import BatchEstimator, base_seed, check_option
+from coview.base import BatchEstimator
 from coview.engines.holders import InMemory
 from coview.engines.loop import Fit
 from coview.engines.protocol import Block, Engine
 from coview.engines.steps import State, Tree
 from coview.inspection import SHARPNESS, Features, Inspection, Training, describe, one_hot, shares_of
-from coview.validation.labels import LabeledScoreMixin
-from coview.validation.parameters import per_view
+from coview.validation import LabeledScoreMixin, base_seed, check_option, per_view
 from coview.views.views import Views
 
 __all__ = ["SeededKMeansClassifier"]

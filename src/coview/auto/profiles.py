@@ -17,9 +17,10 @@ from sklearn.base import ClusterMixin
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
-from coview.base import MultiViewEstimator, base_seed, check_count
+from coview.base import MultiViewEstimator
 from coview.clustering.consensus_pattern import several_memberships, side_by_side_memberships
 from coview.engines.select import select_engine
+from coview.validation import base_seed, check_count
 from coview.views.views import Views
 
 __all__ = ["ProfileMixture"]

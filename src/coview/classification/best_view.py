@@ -12,11 +12,10 @@ from sklearn.model_selection import check_cv, cross_val_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from coview.base import base_seed
 from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_has
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, describe
-from coview.validation.labels import UNLABELED, LabeledScoreMixin
+from coview.validation import UNLABELED, LabeledScoreMixin, base_seed
 from coview.views.arrays import take_rows
 from coview.views.coerce import PLAIN
 from coview.views.matrices import for_sklearn

@@ -18,13 +18,12 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from coview.base import MultiViewEstimator, base_seed, check_count, check_option
+from coview.base import MultiViewEstimator
 from coview.classification.naive_bayes_start import mean_posterior
 from coview.classification.wrapper import in_type_of, named_or_minus_one
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, conventional_weights
-from coview.validation.labels import LabeledScoreMixin, encode_labels
-from coview.validation.parameters import per_view
+from coview.validation import LabeledScoreMixin, base_seed, check_count, check_option, encode_labels, per_view
 from coview.views.arrays import take_rows
 from coview.views.matrices import for_sklearn
 from coview.views.views import Views

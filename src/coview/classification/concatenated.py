@@ -11,11 +11,9 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from coview.base import check_option
 from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_has
 from coview.inspection import Features, Inspection, describe
-from coview.validation.labels import LabeledScoreMixin, labeled
-from coview.validation.parameters import per_view
+from coview.validation import LabeledScoreMixin, check_option, labeled, per_view
 from coview.views.arrays import take_rows
 from coview.views.coerce import PLAIN
 from coview.views.matrices import for_sklearn, unit_rows

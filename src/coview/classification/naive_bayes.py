@@ -21,8 +21,7 @@ from coview.classification.naive_bayes_start import (
     view_posterior,
 )
 from coview.inspection import Features, Inspection
-from coview.validation.labels import LabeledScoreMixin, encode_labels
-from coview.validation.parameters import check_sample_weight, per_view
+from coview.validation import LabeledScoreMixin, check_sample_weight, encode_labels, per_view
 from coview.views.views import Views
 
 __all__ = ["MultiViewNaiveBayes"]

@@ -12,8 +12,8 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
-from coview.base import MultiViewEstimator, check_option
-from coview.validation.labels import UNLABELED, encode_labels
+from coview.base import MultiViewEstimator
+from coview.validation import UNLABELED, check_option, encode_labels
 
 __all__ = ["SingleViewWrapper", "in_type_of", "inner_has", "named_or_minus_one", "unlabeled_as_minus_one"]
 

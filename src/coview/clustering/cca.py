@@ -16,11 +16,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
 
-from coview.base import MultiViewEstimator, base_seed, check_count, check_option
+from coview.base import MultiViewEstimator
 from coview.decomposition.common_space import CommonSpace, common_space
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection
-from coview.validation.parameters import per_view
+from coview.validation import base_seed, check_count, check_option, per_view
 from coview.views.matrices import unit_rows
 from coview.views.views import Views
 

@@ -14,11 +14,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from coview.auto.ensemble import Ensemble, as_members, fit_ensemble
-from coview.base import MultiViewEstimator, base_seed, check_count
+from coview.base import MultiViewEstimator
 from coview.clustering.consensus_pattern import consensus, default_clusterer, fold_in_consensus
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, Training, conventional_weights, one_hot
-from coview.validation.parameters import per_view
+from coview.validation import base_seed, check_count, per_view
 from coview.views.arrays import take_rows
 from coview.views.matrices import for_sklearn, unit_rows
 from coview.views.views import Views

@@ -26,7 +26,7 @@ from scipy import sparse
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from coview.base import MultiViewEstimator, base_seed, check_count, check_option
+from coview.base import MultiViewEstimator
 from coview.clustering.affinity import (
     Graph,
     Scaling,
@@ -39,7 +39,7 @@ from coview.clustering.affinity import (
 from coview.clustering.part_means import kmeans_of_parts, nearest_center
 from coview.clustering.spectral_rounds import Rounds
 from coview.inspection import Inspection
-from coview.validation.parameters import per_view
+from coview.validation import base_seed, check_count, check_option, per_view
 from coview.views.arrays import take_rows
 from coview.views.matrices import for_sklearn, unit_rows
 from coview.views.views import Views

@@ -13,11 +13,12 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from coview.base import MultiViewEstimator, base_seed, check_count, check_option
+from coview.base import MultiViewEstimator
 from coview.clustering.sphere import SphereFit, as_rows, sphere_sweeps, spread_rows, unit_columns
 from coview.engines.threads import Team, thread_count
 from coview.exceptions import ViewsError
 from coview.inspection import SHARPNESS, Features, Inspection, softmax
+from coview.validation import base_seed, check_count, check_option
 from coview.views.matrices import unit_rows
 from coview.views.views import Views
 

@@ -12,10 +12,10 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from coview.base import MultiViewEstimator, base_seed, check_count
+from coview.base import MultiViewEstimator
 from coview.decomposition.common_space import CommonSpace, common_space
 from coview.inspection import Features, Inspection
-from coview.validation.parameters import per_view
+from coview.validation import base_seed, check_count, per_view
 from coview.views.views import Matrix, Views
 
 __all__ = ["MultiViewCCA"]

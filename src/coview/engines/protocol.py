@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
+from scipy import sparse
 
+from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["Block", "Engine", "Extra", "Gate", "Handle", "make_block", "make_blocks"]
+__all__ = ["Block", "Engine", "Extra", "Gate", "Handle", "floating_type", "make_block", "make_blocks", "row_bytes"]
 
 Array = Any  # a NumPy array or a tensor of the engine's device
 Handle = Any  # one view's rows in the form that the engine likes best
@@ -122,3 +124,20 @@ def make_blocks(views: Views, engine: Engine, rows_per_block: int, extra: Extra 
     """Cut views into blocks of rows, one after the other."""
     for start in range(0, len(views), rows_per_block):
         yield make_block(views, start, min(start + rows_per_block, len(views)), engine, extra or {})
+
+
+def floating_type(views: Any) -> np.dtype:
+    """Floating type that all views are brought to: float32 where they all are, else float64."""
+    kinds = set(views.dtypes.values()) if isinstance(views, LazyViews) else {m.dtype for m in views.values()}
+    return np.dtype(np.float32) if kinds == {np.dtype(np.float32)} else np.dtype(np.float64)
+
+
+def row_bytes(views: Any) -> float:
+    """Bytes that a row of all views takes in memory, on average."""
+    if isinstance(views, LazyViews):
+        return sum(views.nbytes) / len(views)
+    sizes = (
+        sum(part.nbytes for part in (m.data, m.indices, m.indptr)) if sparse.issparse(m) else m.nbytes
+        for m in views.values()
+    )
+    return sum(sizes) / max(len(views), 1)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from coview.base import base_seed, check_count, check_option
 from coview.classification.wrapper import unlabeled_as_minus_one
 from coview.exceptions import InterruptedFitWarning, ViewsError
 from coview.model_selection.methods import Candidate, candidates, chosen
@@ -17,7 +16,7 @@ from coview.model_selection.scores import Task, check_scoring, evaluate, main_sc
 from coview.model_selection.splits import few_label_splits, folds, subsamples
 from coview.model_selection.table import Comparison
 from coview.model_selection.workers import Outcome, run_jobs
-from coview.validation.labels import encode_labels
+from coview.validation import base_seed, check_count, check_option, encode_labels
 from coview.views.coerce import as_views
 from coview.views.lazy import LazyViews
 from coview.views.views import Views

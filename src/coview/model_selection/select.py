@@ -26,7 +26,6 @@ from sklearn.base import clone
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
 from coview.auto.candidates import counted_views
-from coview.base import base_seed, check_count
 from coview.catalog import resolve
 from coview.clustering.spectral import SpectralClusteringViews
 from coview.exceptions import ViewsError
@@ -36,6 +35,7 @@ from coview.model_selection.progress import JobLines
 from coview.model_selection.scores import cluster_labels
 from coview.model_selection.splits import subsamples
 from coview.model_selection.workers import Outcome, run_jobs
+from coview.validation import base_seed, check_count
 from coview.views.coerce import as_views
 from coview.views.lazy import LazyViews
 from coview.views.views import Views

@@ -15,7 +15,7 @@ from coview.kernels import passive_aggressive as kernels
 from coview.kernels.memory import addresses
 from coview.kernels.rounds import ROWS
 from coview.online.weights import Memory
-from coview.validation.labels import UNLABELED
+from coview.validation import UNLABELED
 
 __all__ = ["Desk"]
 

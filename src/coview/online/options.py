@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from coview.base import check_option
 from coview.kernels.passive_aggressive import LOSSES, UPDATES
+from coview.validation import check_option
 
 __all__ = ["kernel_options"]
 

@@ -20,7 +20,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from coview.base import MultiViewEstimator, base_seed, check_count
+from coview.base import MultiViewEstimator
 from coview.inspection import Features, Inspection, both_sides, softmax
 from coview.online.calibration import class_probabilities, new_calibration, update_calibration
 from coview.online.options import kernel_options
@@ -39,7 +39,7 @@ from coview.online.weights import (
     tables,
     unfold_memory,
 )
-from coview.validation.labels import LabeledScoreMixin
+from coview.validation import LabeledScoreMixin, base_seed, check_count
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
 

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from coview.base import check_count
-from coview.validation.labels import encode_labels
+from coview.validation import check_count, encode_labels
 from coview.views.coerce import as_views, is_plain
 
 __all__ = ["METRICS", "StreamResult", "evaluate_stream"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
-from coview.validation.labels import UNLABELED, encode_labels
+from coview.validation import UNLABELED, encode_labels
 
 __all__ = ["class_costs", "first_classes", "known_classes", "split_rows"]
 

@@ -13,7 +13,7 @@ from coview.report.groups import about_ontology
 from coview.report.objects import place_objects
 from coview.report.reader import Reader, sample_rows
 from coview.report.searches import is_retriever
-from coview.validation.labels import encode_labels
+from coview.validation import encode_labels
 
 __all__ = ["ObjectMapDisplay", "OntologyDisplay", "RetrievalDisplay"]
 

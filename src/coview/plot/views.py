@@ -11,7 +11,7 @@ from coview.plot.style import heat, one_panel, panels
 from coview.report.contributions import agreement_matrix, read_by_view
 from coview.report.measures import confusion
 from coview.report.reader import Reader
-from coview.validation.labels import encode_labels
+from coview.validation import encode_labels
 
 __all__ = ["ViewAgreementDisplay", "ViewConfusionDisplay"]
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from coview.base import check_count
 from coview.engines.protocol import Block, Engine
 from coview.engines.steps import Tree
 from coview.inspection import Features, Inspection, Topics
@@ -30,7 +29,7 @@ from coview.plsa.mixture import RESTART, MixtureModel
 from coview.plsa.plsa import split_by_view
 from coview.plsa.steps import ClusterSteps
 from coview.plsa.topics import feature_labels, only_view, strongest
-from coview.validation.parameters import per_view
+from coview.validation import check_count, per_view
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 

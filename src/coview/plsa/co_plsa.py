@@ -19,7 +19,6 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
-from coview.base import check_count, check_option
 from coview.engines.holders import Holder
 from coview.engines.loop import fold_in
 from coview.engines.passes import blockwise
@@ -33,6 +32,7 @@ from coview.plsa.factors import FEATURE_FLOOR, as_distributions, initial_arrays,
 from coview.plsa.link import LinkPLSA
 from coview.plsa.mixture import FOLD_IN_SWEEPS, FOLD_IN_TOL, MixtureModel
 from coview.plsa.steps import LinkSteps
+from coview.validation import check_count, check_option
 from coview.views.views import Views
 
 __all__ = ["CoPLSA"]

@@ -17,13 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from coview.base import floating_type, row_bytes
 from coview.classification.naive_bayes_start import NaiveBayesStart
 from coview.clustering.consensus_pattern import several_memberships, side_by_side_memberships
 from coview.engines.holders import InMemory
 from coview.engines.loop import sweep
 from coview.engines.passes import sample_rows
-from coview.engines.protocol import make_blocks
+from coview.engines.protocol import floating_type, make_blocks, row_bytes
 from coview.engines.select import select_engine
 from coview.engines.steps import State
 from coview.plsa.factors import FEATURE_FLOOR

@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from coview.base import check_count
 from coview.engines.steps import Tree
 from coview.plsa.factors import FEATURE_FLOOR, random_topics
 from coview.plsa.plsa import PLSA
 from coview.plsa.steps import LinkSteps
-from coview.validation.parameters import per_view
+from coview.validation import check_count, per_view
 from coview.views.views import Views
 
 __all__ = ["LinkPLSA"]

@@ -11,17 +11,18 @@ import numpy as np
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
-from coview.base import BatchEstimator, base_seed, check_option, floating_type
+from coview.base import BatchEstimator
 from coview.engines.holders import Holder, InMemory
 from coview.engines.loop import fold_in, sweep
 from coview.engines.passes import blockwise, over_rows
-from coview.engines.protocol import Block, Engine
+from coview.engines.protocol import Block, Engine, floating_type
 from coview.engines.steps import State, Tree
 from coview.engines.tree import tree_map
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, Training
 from coview.plsa.steps import MixtureSteps
 from coview.plsa.topics import TopicsMixin
+from coview.validation import base_seed, check_option
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 

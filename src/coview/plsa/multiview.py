@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
-from coview.base import check_count, check_option
 from coview.classification.naive_bayes_start import label_start
 from coview.plsa.clusters import ClusterModel
 from coview.plsa.consensus_start import consensus_start
-from coview.validation.labels import LabeledScoreMixin, encode_labels, named
-from coview.validation.parameters import per_view
+from coview.validation import LabeledScoreMixin, check_count, check_option, encode_labels, named, per_view
 
 __all__ = ["MultiViewPLSA", "MultiViewPLSAClassifier"]
 

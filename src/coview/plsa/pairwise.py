@@ -18,7 +18,6 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from coview.base import base_seed, check_count, check_option
 from coview.clustering.consensus_pattern import consensus, fold_in_consensus
 from coview.engines.holders import Holder
 from coview.engines.loop import fold_in
@@ -36,7 +35,7 @@ from coview.plsa.mixture import FOLD_IN_SWEEPS, FOLD_IN_TOL
 from coview.plsa.pairwise_start import Masses, start_sigma, start_table, warm_arrays
 from coview.plsa.pairwise_steps import PairSteps, Partners
 from coview.plsa.steps import LinkSteps
-from coview.validation.parameters import per_view
+from coview.validation import base_seed, check_count, check_option, per_view
 from coview.views.views import Views
 
 __all__ = ["PairwiseCoPLSA"]

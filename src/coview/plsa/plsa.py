@@ -16,7 +16,6 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from coview.base import check_count, check_option
 from coview.engines.steps import Tree
 from coview.exceptions import ViewsError
 from coview.plsa.factors import (
@@ -30,6 +29,7 @@ from coview.plsa.factors import (
 from coview.plsa.mixture import MixtureModel
 from coview.plsa.steps import JointSteps, MixtureSteps
 from coview.utils.docs import shared_parameters
+from coview.validation import check_count, check_option
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
-from coview.base import check_count
 from coview.engines.steps import Tree
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, one_hot
@@ -28,7 +27,7 @@ from coview.plsa.consensus_start import softened
 from coview.plsa.factors import FEATURE_FLOOR
 from coview.plsa.plsa import PLSA
 from coview.plsa.steps import LinkSteps
-from coview.validation.parameters import per_view
+from coview.validation import check_count, per_view
 
 __all__ = ["VotingPLSA"]
 

@@ -17,7 +17,7 @@ from sklearn.neighbors import NearestNeighbors
 from coview.metrics import clustering_accuracy, normalized_mutual_info, pairwise_f1
 from coview.report.reader import Reader, Reading, sample_rows
 from coview.utils.jsonable import plain
-from coview.validation.labels import encode_labels
+from coview.validation import encode_labels
 from coview.views.views import Views
 
 __all__ = ["confusion", "fit_curves", "held_out_score", "main_measure", "measures", "neighbor_share"]

@@ -14,7 +14,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import is_regressor
 
-from coview.base import check_count
 from coview.report.about import about_model, how_to_reproduce
 from coview.report.contributions import ViewReadings, contributions, read_by_view
 from coview.report.groups import about_groups, about_ontology
@@ -26,7 +25,7 @@ from coview.report.searches import is_retriever, searches
 from coview.report.seen import about_data
 from coview.utils.jsonable import plain
 from coview.utils.missing import is_gap
-from coview.validation.labels import encode_labels
+from coview.validation import check_count, encode_labels
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from coview.base import MultiViewEstimator, check_option
+from coview.base import MultiViewEstimator
 from coview.exceptions import ViewsError
 from coview.retrieval.encode import as_query, feature_names, last_step, place, profiles
 from coview.retrieval.feature_parts import USUAL, feature_parts, is_linear
@@ -17,8 +17,7 @@ from coview.retrieval.heads import fit_head, head_probabilities
 from coview.retrieval.shared_words import word_rows
 from coview.retrieval.shelf import Shelf
 from coview.utils.messages import listed
-from coview.validation.labels import encode_labels
-from coview.validation.parameters import per_view
+from coview.validation import check_option, encode_labels, per_view
 from coview.views.arrays import take_rows
 from coview.views.views import Views
 

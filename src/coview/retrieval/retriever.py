@@ -16,7 +16,6 @@ from scipy import sparse
 from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from coview.base import base_seed, check_count, check_option
 from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, Training, inspect
@@ -26,6 +25,7 @@ from coview.retrieval.index import best_of_blocks
 from coview.retrieval.places import Places
 from coview.retrieval.shared_words import learn_words
 from coview.retrieval.shelf import Shelf
+from coview.validation import base_seed, check_count, check_option
 
 __all__ = ["CrossModalRetriever"]
 

@@ -18,8 +18,7 @@ from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, conventional_weights, describe
 from coview.retrieval.heads import fit_head, head_probabilities
-from coview.validation.labels import LabeledScoreMixin, encode_labels
-from coview.validation.parameters import per_view
+from coview.validation import LabeledScoreMixin, encode_labels, per_view
 from coview.views.views import Views
 
 __all__ = ["SemanticCorrelationMatching"]

@@ -1,21 +1,105 @@
-"""Targets of which some may be unlabeled, as small integers: -1, None and NaN all mean "no label"."""
+"""Checks of what users pass: parameters, values for all views or for each, random states, labels with gaps.
+
+In labels, -1, None and NaN all mean "no label".
+"""
 
 from __future__ import annotations
 
 import numbers
 import warnings
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
 from coview.utils.messages import listed, short
 from coview.utils.missing import is_gap
 
-__all__ = ["UNLABELED", "LabeledScoreMixin", "encode_labels", "labeled", "named"]
+__all__ = [
+    "UNLABELED",
+    "LabeledScoreMixin",
+    "base_seed",
+    "check_count",
+    "check_option",
+    "check_sample_weight",
+    "encode_labels",
+    "labeled",
+    "named",
+    "per_view",
+]
 
 UNLABELED = -1
+
+
+def base_seed(random_state: Any) -> int:
+    """Return one integer from any of scikit-learn's random states; an integer gives the same one every time."""
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31 - 1))
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def check_count(name: str, value: Any, least: int = 1) -> int:
+    """Return a whole number of at least `least`, or say what was found."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {short(value)}.")
+    return int(value)
+
+
+def check_option(name: str, value: Any, options: tuple[Any, ...]) -> Any:
+    """Return one of some options, or say what they are."""
+    if value not in options:
+        allowed = ", ".join(map(repr, options))
+        raise ValueError(f"{name} must be one of {allowed}, got {short(value)}.")
+    return value
+
+
+def per_view(parameter: str, value: Any, names: Sequence[str], *, default: float = 1.0) -> np.ndarray:
+    """Return one non-negative number per view from a scalar, a ``{view: number}`` dict, or None.
+
+    Examples
+    --------
+    >>> per_view("view_weights", {"links": 2}, ["words", "links"])
+    array([1., 2.])
+    """
+    given = value if isinstance(value, Mapping) else dict.fromkeys(names, default if value is None else value)
+    for name, number in given.items():
+        if name not in names:
+            known = ", ".join(map(repr, names))
+            raise ValueError(f"{parameter} names view {name!r}, but the views are {known}.")
+        real = isinstance(number, numbers.Real) and not isinstance(number, bool)
+        if not real or not 0 <= number < np.inf:
+            raise ValueError(f"{parameter} of view {name!r} must be a number of at least 0, got {number!r}.")
+    found = np.array([float(given.get(name, default)) for name in names])
+    if not found.any() and parameter.endswith("weights"):
+        raise ValueError(f"{parameter} must leave at least one view a weight above 0, got {value!r}.")
+    return found
+
+
+def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray | None:
+    """Return one finite, non-negative weight per object, or None.
+
+    Examples
+    --------
+    >>> check_sample_weight([1, 2], 2)
+    array([1., 2.])
+    """
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, weights)
+    if weights.ndim != 1:
+        raise ValueError("Sample weights must be 1D array or scalar, one weight per object.")
+    if len(weights) != n_rows:
+        raise ValueError(f"sample_weight must hold one weight per object: {len(weights)} weights for {n_rows} objects.")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError("sample_weight must hold finite weights of at least 0.")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every object, so that nothing can be learned.")
+    return weights
 
 
 def encode_labels(y: Any, n_rows: int | None = None, classes: Any = None) -> tuple[np.ndarray, np.ndarray]:

@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from sklearn.exceptions import DataConversionWarning
 from sklearn.preprocessing import LabelEncoder
 
-from coview.validation.labels import encode_labels
+from coview.validation import check_sample_weight, encode_labels, per_view
 
 NAN = float("nan")
 
@@ -125,3 +125,22 @@ def test_the_target_is_left_alone():
     kept = y.copy()
     encode_labels(y)
     assert_array_equal(y, kept)
+
+
+def test_one_number_serves_every_view_and_a_dict_fills_up_with_the_default():
+    np.testing.assert_array_equal(per_view("view_weights", 2, ["a", "b"]), [2, 2])
+    np.testing.assert_array_equal(per_view("view_weights", {"b": 3}, ["a", "b"]), [1, 3])
+    np.testing.assert_array_equal(per_view("view_weights", None, ["a", "b"]), [1, 1])
+
+
+@pytest.mark.parametrize("bad", [-1, float("inf"), float("nan"), "x", True, {"c": 1}, 0])
+def test_anything_else_is_refused(bad):
+    with pytest.raises(ValueError, match="view_weights"):
+        per_view("view_weights", bad, ["a", "b"])
+
+
+def test_sample_weights_are_one_finite_number_per_object():
+    np.testing.assert_array_equal(check_sample_weight(2.0, 3), [2, 2, 2])
+    for bad in ([1, 2], [1, -1, 1], [0, 0, 0], [[1, 1, 1]], [1, np.nan, 1]):
+        with pytest.raises(ValueError, match=r"(?i)sample"):
+            check_sample_weight(bad, 3)
