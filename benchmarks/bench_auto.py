@@ -21,9 +21,8 @@ from common import write
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_moons
 
-from coview import (
-    ConsensusClustering,
-    Views,
+from coview import ConsensusClustering, Views
+from coview.datasets import (
     load_citeseer,
     load_cora,
     load_internet_ads,
@@ -39,8 +38,8 @@ from coview import (
     load_wikipedia_retrieval,
     make_blobs_views,
     make_topic_views,
-    normalized_mutual_info,
 )
+from coview.metrics import normalized_mutual_info
 
 NEAR = 0.03
 Data = tuple[Views, np.ndarray]

@@ -177,7 +177,7 @@ def two_views(quick: bool, folder: str) -> dict[str, Any]:
 
 def digits() -> tuple[Any, np.ndarray, str]:
     """Multiple Features where it is at hand, else blobs of the same size."""
-    from coview import load_mfeat, make_blobs_views
+    from coview.datasets import load_mfeat, make_blobs_views
     from coview.exceptions import DataFileError
 
     try:
@@ -189,7 +189,8 @@ def digits() -> tuple[Any, np.ndarray, str]:
 
 
 def spectral(quick: bool, folder: str) -> dict[str, Any]:
-    from coview import SpectralClusteringViews, normalized_mutual_info
+    from coview import SpectralClusteringViews
+    from coview.metrics import normalized_mutual_info
 
     X, y, name = digits()
     k = len(np.unique(y))
@@ -223,7 +224,8 @@ def large(quick: bool, folder: str) -> dict[str, Any]:
     """Many objects: nothing of objects x objects may be built."""
     import resource
 
-    from coview import SpectralClusteringViews, make_blobs_views
+    from coview import SpectralClusteringViews
+    from coview.datasets import make_blobs_views
 
     n = 5000 if quick else 20_000
     X = make_blobs_views(n, n_views=2, n_clusters=10, n_features=30, std=4.0, random_state=0).views
@@ -235,7 +237,8 @@ def large(quick: bool, folder: str) -> dict[str, Any]:
 
 def growth(quick: bool, folder: str) -> dict[str, Any]:
     """Seconds of a sweep of PairwiseCoPLSA for more and more pairs, and for more and more non-zeros."""
-    from coview import PairwiseCoPLSA, make_topic_views
+    from coview import PairwiseCoPLSA
+    from coview.datasets import make_topic_views
 
     n, base = (4000, 100_000) if quick else (20_000, 500_000)
     sweeps = 4

@@ -26,15 +26,9 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.model_selection import StratifiedGroupKFold
 from sklearn.pipeline import make_pipeline
 
-from coview import (
-    CoPLSA,
-    CrossModalRetriever,
-    LinkPLSA,
-    MultiViewCCA,
-    TfidfViews,
-    load_python_packages,
-    mean_average_precision,
-)
+from coview import CoPLSA, CrossModalRetriever, LinkPLSA, MultiViewCCA, TfidfViews
+from coview.datasets import load_python_packages
+from coview.metrics import mean_average_precision
 
 SWEEPS = 100
 

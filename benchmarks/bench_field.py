@@ -38,7 +38,7 @@ PEERS = [library for library in METHODS if library != "coview"]
 
 
 def scores(y: np.ndarray, labels: np.ndarray) -> list[float]:
-    from coview import clustering_accuracy, normalized_mutual_info
+    from coview.metrics import clustering_accuracy, normalized_mutual_info
 
     return [float(normalized_mutual_info(y, labels)), float(clustering_accuracy(y, labels))]
 

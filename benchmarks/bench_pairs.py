@@ -83,7 +83,8 @@ def measure(n: int, pairs: int, k: int) -> dict[str, Any]:
 
 def large(n: int, pairs: int, sweeps: int) -> dict[str, Any]:
     """A whole fit: seconds of the processor per sweep, and the most memory that the process ever took."""
-    from coview import PairwiseCoPLSA, make_topic_views
+    from coview import PairwiseCoPLSA
+    from coview.datasets import make_topic_views
 
     X = make_topic_views(n, {"words": 5000, "links": 2000}, 10, length=40, random_state=0).views
     base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

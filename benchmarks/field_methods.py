@@ -39,7 +39,7 @@ def corpus(loader: str, **options: Any) -> Any:
 def advertisements() -> Any:
     import coview
 
-    found = coview.load_internet_ads()
+    found = coview.datasets.load_internet_ads()
     first = np.unique(found.groups, return_index=True)[1]  # a row repeated is one object
     return {name: matrix[first] for name, matrix in found.views.items()}, found.target[first]
 

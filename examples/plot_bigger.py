@@ -11,7 +11,8 @@ import tempfile
 import matplotlib.pyplot as plt
 from distributed import Client, LocalCluster
 
-from coview import PLSA, make_topic_views, read_views, write_shards
+from coview import PLSA, read_views, write_shards
+from coview.datasets import make_topic_views
 from coview.engines.dask.engine import DaskEngine
 
 # %%

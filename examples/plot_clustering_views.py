@@ -14,16 +14,9 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.model_selection import GroupShuffleSplit
 
-from coview import (
-    PLSA,
-    ConcatenatedViews,
-    ConsensusClustering,
-    MultiViewPLSA,
-    TfidfViews,
-    load_python_packages,
-    normalized_mutual_info,
-    view_agreement,
-)
+from coview import PLSA, ConcatenatedViews, ConsensusClustering, MultiViewPLSA, TfidfViews
+from coview.datasets import load_python_packages
+from coview.metrics import normalized_mutual_info, view_agreement
 
 corpus = load_python_packages()
 X, y = corpus.views, corpus.target

@@ -11,7 +11,8 @@ shares each object out among the nearest ones, as visual words do. The result is
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 
-from coview import PLSA, Codebook, Views, clustering_accuracy
+from coview import PLSA, Codebook, Views
+from coview.metrics import clustering_accuracy
 
 digits = load_digits()
 pca = PCA(n_components=20, random_state=0).fit(digits.data)

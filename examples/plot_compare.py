@@ -12,7 +12,8 @@ by the words of their docstrings and by the names in their code.
 # be quick, this takes 300 functions of six subpackages, and some of the methods; leave `methods` out to try them all.
 import numpy as np
 
-from coview import compare, load_python_packages, make_topic_views, select_clusters
+from coview import compare, select_clusters
+from coview.datasets import load_python_packages, make_topic_views
 
 corpus = load_python_packages()
 some = np.flatnonzero(corpus.target < 6)

@@ -14,7 +14,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 
-from coview import ConsensusClustering, Views, make_topic_views, normalized_mutual_info
+from coview import ConsensusClustering, Views
+from coview.datasets import make_topic_views
+from coview.metrics import normalized_mutual_info
 
 
 def digits(n: int) -> tuple[Views, np.ndarray]:

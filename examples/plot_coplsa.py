@@ -10,7 +10,8 @@ topic mixture of its own and pulls the mixtures together; ``weight`` says how ha
 # Made-up objects with two views, "words" and "image". For one object in seven the two views are about different things.
 import numpy as np
 
-from coview import CoPLSA, LinkPLSA, make_topic_views
+from coview import CoPLSA, LinkPLSA
+from coview.datasets import make_topic_views
 
 made = make_topic_views(
     800, {"words": 300, "image": 120}, 10, length={"words": 60, "image": 25}, agreement=0.85, mixing=0.5, random_state=0

@@ -24,9 +24,9 @@ from coview import (
     MultiViewNaiveBayes,
     MultiViewPLSAClassifier,
     TfidfViews,
-    load_python_packages,
-    view_agreement,
 )
+from coview.datasets import load_python_packages
+from coview.metrics import view_agreement
 
 warnings.simplefilter("ignore", UserWarning)  # scikit-learn wonders at one label per class
 corpus = load_python_packages()

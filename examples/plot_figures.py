@@ -10,15 +10,15 @@ are also part of the page that ``model.report(X, y, path="report.html")`` writes
 # Functions and classes of installed Python packages, by the words of their documentation and the names in their code.
 import numpy as np
 
-from coview import (
+from coview import MultiViewPLSA
+from coview.datasets import load_python_packages
+from coview.plot import (
     ClusterTopicsDisplay,
-    MultiViewPLSA,
     ObjectiveDisplay,
     ObjectMapDisplay,
     TopicsDisplay,
     ViewAgreementDisplay,
     ViewConfusionDisplay,
-    load_python_packages,
 )
 
 corpus = load_python_packages()

@@ -22,8 +22,8 @@ from coview import (
     MultiViewPLSAClassifier,
     TfidfViews,
     Views,
-    load_python_packages,
 )
+from coview.datasets import load_python_packages
 
 corpus = load_python_packages()
 X, y = corpus.views, corpus.target

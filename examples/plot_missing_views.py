@@ -10,7 +10,8 @@ there, and ``present`` says so. This example joins two sources, learns topics, a
 # Two sources with their own ids and their own order. Some objects are in one of them only.
 import numpy as np
 
-from coview import PLSA, Views, make_topic_views
+from coview import PLSA, Views
+from coview.datasets import make_topic_views
 
 made = make_topic_views(
     600, {"words": 400, "links": 150}, n_clusters=4, n_components=4, length=20, quality=0.5, random_state=0

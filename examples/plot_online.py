@@ -8,7 +8,8 @@ one batch, however long the stream is.
 
 # %%
 # A stream of 3,000 objects in batches of 100, and 300 objects that no model learns from.
-from coview import PLSA, make_topic_views
+from coview import PLSA
+from coview.datasets import make_topic_views
 
 made = make_topic_views(3300, {"words": 500, "links": 200}, n_clusters=5, length=30, random_state=0)
 stream, held_out = made.views[:3000], made.views[3000:]

@@ -15,15 +15,9 @@ import numpy as np
 from sklearn.metrics import f1_score
 from sklearn.model_selection import StratifiedGroupKFold
 
-from coview import (
-    Ontology,
-    SeededKMeansClassifier,
-    TfidfViews,
-    hierarchical_f1,
-    load_python_packages,
-    solve_labels,
-    view_agreement,
-)
+from coview import Ontology, SeededKMeansClassifier, TfidfViews, solve_labels
+from coview.datasets import load_python_packages
+from coview.metrics import hierarchical_f1, view_agreement
 
 corpus = load_python_packages()
 names = corpus.target_names.astype(str)

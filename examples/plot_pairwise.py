@@ -10,7 +10,9 @@ in one view should be alike in the other. ``weight`` says how hard it asks.
 # Made-up objects with two short views, about 15 words and 15 links each, that are partly about other clusters.
 import numpy as np
 
-from coview import PairwiseCoPLSA, VotingPLSA, clustering_accuracy, make_topic_views
+from coview import PairwiseCoPLSA, VotingPLSA
+from coview.datasets import make_topic_views
+from coview.metrics import clustering_accuracy
 
 made = make_topic_views(900, {"words": 300, "links": 200}, 5, length=15, mixing=0.3, overlap=0.3, random_state=0)
 X, y, new = made.views[:600], made.target[:600], made.views[600:]

@@ -11,7 +11,8 @@ pipeline of `PLSA` and a linear classifier guesses the subpackage of a function.
 # would flatter every method.
 import numpy as np
 
-from coview import PLSA, load_python_packages
+from coview import PLSA
+from coview.datasets import load_python_packages
 
 corpus = load_python_packages()
 X, y, groups = corpus.views, corpus.target, corpus.groups

@@ -13,14 +13,9 @@ import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold
 from sklearn.pipeline import make_pipeline
 
-from coview import (
-    CrossModalRetriever,
-    LinkPLSA,
-    MultiViewCCA,
-    TfidfViews,
-    load_python_packages,
-    mean_average_precision,
-)
+from coview import CrossModalRetriever, LinkPLSA, MultiViewCCA, TfidfViews
+from coview.datasets import load_python_packages
+from coview.metrics import mean_average_precision
 
 corpus = load_python_packages()
 X, target, groups = corpus.views, corpus.target, corpus.groups

@@ -11,7 +11,8 @@ vote needs, and keeps the views in agreement. Every object is predicted before i
 # words do. Every tenth object has no links.
 import numpy as np
 
-from coview import MultiViewPassiveAggressiveClassifier, UnitRows, Views, evaluate_stream, make_topic_views
+from coview import MultiViewPassiveAggressiveClassifier, UnitRows, Views, evaluate_stream
+from coview.datasets import make_topic_views
 
 n = 8000
 made = make_topic_views(n, {"words": 300, "links": 300}, n_clusters=2, length=12, overlap=0.6, random_state=0)

@@ -8,7 +8,8 @@ the docstring, "code" are the parts of the names in the code. Each topic is a di
 
 # %%
 # The corpus is read from the packages that are installed beside coview. Nothing is downloaded.
-from coview import PLSA, load_python_packages
+from coview import PLSA
+from coview.datasets import load_python_packages
 
 corpus = load_python_packages()
 print(corpus.views)

@@ -128,7 +128,8 @@ def test_a_fit_agrees_with_the_reference_engine(engine):
 
 @pytest.mark.parametrize("acceleration", [None, "squarem"])
 def test_every_batch_model_runs_on_torch_and_agrees_with_the_cpu(acceleration):
-    from coview import DualPLSA, LinkPLSA, MultiViewPLSA, MultiViewPLSAClassifier, make_topic_views
+    from coview import DualPLSA, LinkPLSA, MultiViewPLSA, MultiViewPLSAClassifier
+    from coview.datasets import make_topic_views
 
     torch = engine_of("torch")
     made = make_topic_views(n_objects=80, n_clusters=3, random_state=0)

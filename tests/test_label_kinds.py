@@ -22,11 +22,11 @@ from coview import (
     TfidfViews,
     Views,
     compare,
-    make_topic_views,
 )
 from coview.assignment.seeds import new_names
 from coview.catalog import ESTIMATORS, resolve
 from coview.classification.wrapper import unlabeled_as_minus_one
+from coview.datasets import make_topic_views
 from coview.validation import encode_labels
 
 N = 48

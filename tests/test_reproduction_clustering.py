@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.utils import Bunch
 
-from coview import make_topic_views
+from coview.datasets import make_topic_views
 
 REPRODUCTIONS = Path(__file__).resolve().parents[1] / "reproductions"
 FOLDER = REPRODUCTIONS / "coplsa_clustering_2012"

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from sklearn.utils import Bunch
 
-from coview import Views, make_topic_views
+from coview import Views
+from coview.datasets import make_topic_views
 
 REPRODUCTIONS = Path(__file__).resolve().parents[1] / "reproductions"
 COPLSA = REPRODUCTIONS / "coplsa_2016"

@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from coview import UnitRows, make_topic_views
+from coview import UnitRows
+from coview.datasets import make_topic_views
 
 REPRODUCTIONS = Path(__file__).resolve().parents[1] / "reproductions"
 PAPER = REPRODUCTIONS / "two_view_pa_2012"

@@ -18,17 +18,9 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils import Bunch
 
-from coview import (
-    CoPLSA,
-    CrossModalRetriever,
-    EachView,
-    LinkPLSA,
-    SemanticCorrelationMatching,
-    TfidfViews,
-    UnitRows,
-    load_wikipedia_retrieval,
-    mean_average_precision,
-)
+from coview import CoPLSA, CrossModalRetriever, EachView, LinkPLSA, SemanticCorrelationMatching, TfidfViews, UnitRows
+from coview.datasets import load_wikipedia_retrieval
+from coview.metrics import mean_average_precision
 
 SWEEPS, TRIAL_SWEEPS, STARTS = 100, 40, 4
 AGREEMENTS = {"sKL coPLSA": "skl", "L2 coPLSA": "l2", "L1 coPLSA": "l1"}

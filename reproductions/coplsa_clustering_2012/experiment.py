@@ -26,12 +26,9 @@ from coview import (
     UnitRows,
     Views,
     VotingPLSA,
-    clustering_accuracy,
-    load_leaves,
-    load_mfeat,
-    load_reuters_multilingual,
-    normalized_mutual_info,
 )
+from coview.datasets import load_leaves, load_mfeat, load_reuters_multilingual
+from coview.metrics import clustering_accuracy, normalized_mutual_info
 from coview.plsa.pairwise_start import consensus_arrays
 from coview.validation import base_seed
 

@@ -23,12 +23,10 @@ from coview import (
     MultiViewPLSAClassifier,
     UnitRows,
     Views,
-    load_newsgroups_views,
-    load_webkb,
-    normalized_mutual_info,
-    pairwise_f1,
     split_features,
 )
+from coview.datasets import load_newsgroups_views, load_webkb
+from coview.metrics import normalized_mutual_info, pairwise_f1
 
 SWEEPS = 150  # T of the paper
 

@@ -24,8 +24,7 @@ from harness.paper import read_paper  # noqa: E402
 from harness.store import Results  # noqa: E402
 from harness.summary import Numbers  # noqa: E402
 
-from coview import view_imbalance  # noqa: E402
-from coview.metrics import rank_tests  # noqa: E402
+from coview.metrics import rank_tests, view_imbalance  # noqa: E402
 
 METHODS = ("V1", "V2", "V12", "COTRAIN", "PRODSCORE", "SUMSCORE", "MAXAGREE")
 OURS = ("PRODSCORE", "SUMSCORE", "MAXAGREE")

@@ -28,7 +28,8 @@ from coview import (
     TfidfViews,
     UnitRows,
     Views,
-    hierarchical_f1,
+)
+from coview.datasets import (
     load_citeseer,
     load_cora,
     load_leaves,
@@ -36,9 +37,9 @@ from coview import (
     load_pubmed,
     load_webkb,
     load_wikipedia_linqs,
-    view_agreement,
 )
 from coview.exceptions import DataFileError
+from coview.metrics import hierarchical_f1, view_agreement
 
 Values = dict[str, dict[str, float]]
 

@@ -15,13 +15,8 @@ from sklearn.metrics import f1_score
 from sklearn.model_selection import ParameterGrid, RepeatedStratifiedKFold, StratifiedKFold
 from sklearn.utils import Bunch
 
-from coview import (
-    ConcatenatedViews,
-    MultiViewPassiveAggressiveClassifier,
-    Views,
-    load_internet_ads,
-    load_webkb_course,
-)
+from coview import ConcatenatedViews, MultiViewPassiveAggressiveClassifier, Views
+from coview.datasets import load_internet_ads, load_webkb_course
 
 C, GAMMA = 0.1, 0.5
 FOLDS = 5

@@ -1,6 +1,7 @@
 """coview: multi-view learning for people who live in scikit-learn.
 
-Everything public is importable from here and loaded when first used.
+Views, estimators and functions are importable from here; data sets, measures, displays and errors from
+`coview.datasets`, `coview.metrics`, `coview.plot` and `coview.exceptions`. Everything is loaded when first used.
 """
 
 from __future__ import annotations
@@ -33,52 +34,16 @@ _MODULES = {
     "coview.preprocessing.text": ("TextViews",),
     "coview.views.views": ("Views",),
     "coview.preprocessing.weighting": ("LogCounts", "MinDocumentFrequency", "TfidfViews", "UnitRows"),
-    "coview.datasets": (
-        "load_citeseer",
-        "load_cora",
-        "load_internet_ads",
-        "load_leaves",
-        "load_mfeat",
-        "load_newsgroups_views",
-        "load_pubmed",
-        "load_python_packages",
-        "load_reuters_multilingual",
-        "load_webkb",
-        "load_webkb_course",
-        "load_wikipedia_linqs",
-        "load_wikipedia_retrieval",
-        "make_blobs_views",
-        "make_topic_views",
-    ),
-    "coview.metrics": (
-        "average_rank",
-        "clustering_accuracy",
-        "hierarchical_f1",
-        "mean_average_precision",
-        "normalized_mutual_info",
-        "pairwise_f1",
-        "view_agreement",
-        "view_imbalance",
-    ),
     "coview.online.readers": ("read_stream",),
     "coview.online.river": ("to_river",),
     "coview.online.stream": ("StreamResult", "evaluate_stream"),
     "coview.engines.checkpoint": ("Checkpoint",),
     "coview.inspection": ("Inspection", "inspect"),
     "coview.io.models": ("load", "save"),
-    "coview.plot": (
-        "ClusterTopicsDisplay",
-        "ObjectMapDisplay",
-        "ObjectiveDisplay",
-        "OntologyDisplay",
-        "RetrievalDisplay",
-        "StreamDisplay",
-        "TopicsDisplay",
-        "ViewAgreementDisplay",
-        "ViewConfusionDisplay",
-    ),
     "coview.report.report": ("Report", "make_report"),
 }
+
+_SUBMODULES = ("datasets", "exceptions", "metrics", "plot")
 
 # public name -> module that it is loaded from
 _PUBLIC = {name: module for module, names in _MODULES.items() for name in names}
@@ -92,11 +57,13 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(_PUBLIC[name]), name)
         globals()[name] = value
         return value
+    if name in _SUBMODULES:
+        return importlib.import_module(f"coview.{name}")
     raise AttributeError(f"module 'coview' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, *_SUBMODULES])
 
 
 if TYPE_CHECKING:  # what type checkers and editors see
@@ -111,21 +78,6 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.clustering.consensus import ConsensusClustering as ConsensusClustering
     from coview.clustering.spectral import SpectralClusteringViews as SpectralClusteringViews
     from coview.clustering.spherical_kmeans import SphericalKMeans as SphericalKMeans
-    from coview.datasets import load_citeseer as load_citeseer
-    from coview.datasets import load_cora as load_cora
-    from coview.datasets import load_internet_ads as load_internet_ads
-    from coview.datasets import load_leaves as load_leaves
-    from coview.datasets import load_mfeat as load_mfeat
-    from coview.datasets import load_newsgroups_views as load_newsgroups_views
-    from coview.datasets import load_pubmed as load_pubmed
-    from coview.datasets import load_python_packages as load_python_packages
-    from coview.datasets import load_reuters_multilingual as load_reuters_multilingual
-    from coview.datasets import load_webkb as load_webkb
-    from coview.datasets import load_webkb_course as load_webkb_course
-    from coview.datasets import load_wikipedia_linqs as load_wikipedia_linqs
-    from coview.datasets import load_wikipedia_retrieval as load_wikipedia_retrieval
-    from coview.datasets import make_blobs_views as make_blobs_views
-    from coview.datasets import make_topic_views as make_topic_views
     from coview.decomposition.cca import MultiViewCCA as MultiViewCCA
     from coview.engines.checkpoint import Checkpoint as Checkpoint
     from coview.inspection import Inspection as Inspection
@@ -135,14 +87,6 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.io.shards import write_shards as write_shards
     from coview.io.tables import read_columns as read_columns
     from coview.io.views_files import read_views as read_views
-    from coview.metrics import average_rank as average_rank
-    from coview.metrics import clustering_accuracy as clustering_accuracy
-    from coview.metrics import hierarchical_f1 as hierarchical_f1
-    from coview.metrics import mean_average_precision as mean_average_precision
-    from coview.metrics import normalized_mutual_info as normalized_mutual_info
-    from coview.metrics import pairwise_f1 as pairwise_f1
-    from coview.metrics import view_agreement as view_agreement
-    from coview.metrics import view_imbalance as view_imbalance
     from coview.model_selection.choice import ClusterChoice as ClusterChoice
     from coview.model_selection.compare import compare as compare
     from coview.model_selection.select import select_clusters as select_clusters
@@ -154,15 +98,6 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.online.river import to_river as to_river
     from coview.online.stream import StreamResult as StreamResult
     from coview.online.stream import evaluate_stream as evaluate_stream
-    from coview.plot import ClusterTopicsDisplay as ClusterTopicsDisplay
-    from coview.plot import ObjectiveDisplay as ObjectiveDisplay
-    from coview.plot import ObjectMapDisplay as ObjectMapDisplay
-    from coview.plot import OntologyDisplay as OntologyDisplay
-    from coview.plot import RetrievalDisplay as RetrievalDisplay
-    from coview.plot import StreamDisplay as StreamDisplay
-    from coview.plot import TopicsDisplay as TopicsDisplay
-    from coview.plot import ViewAgreementDisplay as ViewAgreementDisplay
-    from coview.plot import ViewConfusionDisplay as ViewConfusionDisplay
     from coview.plsa.co_plsa import CoPLSA as CoPLSA
     from coview.plsa.dual import DualPLSA as DualPLSA
     from coview.plsa.dual import DualPLSAClassifier as DualPLSAClassifier

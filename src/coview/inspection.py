@@ -137,6 +137,13 @@ class Inspection:
         The estimator itself where it searches objects.
     n_objects : int or None
         Number of training objects, where it is known.
+
+    Examples
+    --------
+    >>> from coview import PLSA
+    >>> model = inspect(PLSA(2, random_state=0).fit(np.array([[3, 0], [0, 2], [1, 2]])))
+    >>> model.kind, model.groups
+    ('topic', ['0', '1'])
     """
 
     estimator: Any

@@ -9,7 +9,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from coview import Views, make_topic_views
+from coview import Views
+from coview.datasets import make_topic_views
 from coview.exceptions import DataFileError
 
 REPRODUCTIONS = Path(__file__).resolve().parents[2] / "reproductions"

@@ -8,10 +8,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from coview import Views, load, make_topic_views, save
+from coview import Views, load, save
 from coview.assignment.ontology import Ontology
 from coview.assignment.seeded_kmeans import SeededKMeansClassifier
 from coview.assignment.solvers import solve_labels
+from coview.datasets import make_topic_views
 
 COMBINATIONS = ("sum", "product", "max_agree", "co_train")
 TREE = Ontology.from_tree({"left": ["a", "b"], "right": ["c", "d"]})

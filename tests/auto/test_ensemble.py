@@ -12,19 +12,11 @@ from scipy.sparse.linalg import ArpackNoConvergence
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine
 
-from coview import (
-    CCAClustering,
-    ConcatenatedViews,
-    ConsensusClustering,
-    SphericalKMeans,
-    Views,
-    load,
-    make_topic_views,
-    normalized_mutual_info,
-    save,
-)
+from coview import CCAClustering, ConcatenatedViews, ConsensusClustering, SphericalKMeans, Views, load, save
 from coview.auto.candidates import auto_members
 from coview.auto.profiles import ProfileMixture
+from coview.datasets import make_topic_views
+from coview.metrics import normalized_mutual_info
 
 
 def measured(n: int = 150, seed: int = 0) -> tuple[Views, np.ndarray]:

@@ -10,7 +10,7 @@ from scipy.optimize import check_grad
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NearestNeighbors
 
-from coview import Views, normalized_mutual_info
+from coview import Views
 from coview.auto.evidence import (
     _Case,
     _trust,
@@ -21,6 +21,7 @@ from coview.auto.evidence import (
     telling,
     witnesses,
 )
+from coview.metrics import normalized_mutual_info
 
 
 def groups(n: int = 150, seed: int = 0, far: float = 5.0) -> tuple[np.ndarray, np.ndarray]:

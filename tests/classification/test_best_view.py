@@ -166,7 +166,8 @@ def test_bad_parameters_are_refused(model, sentence):
 
 
 def test_string_labels_of_a_wrapped_classifier_are_kept():
-    from coview import MultiViewPLSAClassifier, make_topic_views
+    from coview import MultiViewPLSAClassifier
+    from coview.datasets import make_topic_views
 
     made = make_topic_views(n_objects=60, n_clusters=2, random_state=0)
     y = np.array(["a", "b"])[made.target]
@@ -177,7 +178,7 @@ def test_string_labels_of_a_wrapped_classifier_are_kept():
 def test_scoring_is_used_even_with_one_label_per_class():
     from sklearn.naive_bayes import MultinomialNB
 
-    from coview import make_topic_views
+    from coview.datasets import make_topic_views
 
     made = make_topic_views(n_objects=30, n_clusters=2, random_state=0)
     y = np.full(30, -1)

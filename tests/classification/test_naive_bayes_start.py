@@ -6,13 +6,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.naive_bayes import MultinomialNB
 
-from coview import LazyViews, Views, make_topic_views
+from coview import LazyViews, Views
 from coview.classification.naive_bayes_start import (
     NaiveBayesStart,
     class_feature_counts,
     label_start,
     naive_bayes_posterior,
 )
+from coview.datasets import make_topic_views
 
 
 def corpus(n: int = 90, k: int = 3, seed: int = 0) -> tuple[Views, np.ndarray]:

@@ -11,8 +11,8 @@ import typer
 from scipy import io, sparse
 from typer.testing import CliRunner
 
-from coview import make_topic_views
 from coview.cli.compare import compare
+from coview.datasets import make_topic_views
 
 APP = typer.Typer()
 APP.command()(compare)

@@ -9,8 +9,9 @@ import sys
 import numpy as np
 import pytest
 
-from coview import load, make_topic_views
+from coview import load
 from coview.cli import main as cli
+from coview.datasets import make_topic_views
 
 TEXTS = [("red fox jumps", "land"), ("blue sea waves", "water"), ("fox den red", "land"), ("sea salt blue", "water")]
 

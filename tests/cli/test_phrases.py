@@ -7,9 +7,10 @@ import sys
 import numpy as np
 import pytest
 
-from coview import Views, make_topic_views
+from coview import Views
 from coview.cli import main as cli
 from coview.cli.phrases import in_options
+from coview.datasets import make_topic_views
 
 FIT = ["fit", "PLSA", "--set", "n_components=2", "--out", "m.coview"]
 COMMANDS = {

@@ -9,8 +9,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from coview import MultiViewPLSA, load, make_topic_views, save
+from coview import MultiViewPLSA, load, save
 from coview.cli.report import report, run_report
+from coview.datasets import make_topic_views
 
 app = typer.Typer()
 app.command()(report)

@@ -9,9 +9,10 @@ import sys
 
 import pytest
 
-from coview import CrossModalRetriever, LinkPLSA, make_topic_views, save
+from coview import CrossModalRetriever, LinkPLSA, save
 from coview.cli import search as module
 from coview.cli.search import build_demo_retriever, run_search
+from coview.datasets import make_topic_views
 
 
 def coview(*words: str) -> subprocess.CompletedProcess[str]:

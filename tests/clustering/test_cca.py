@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.cluster import KMeans
 
-from coview import CCAClustering, MultiViewCCA, Views, clustering_accuracy
+from coview import CCAClustering, MultiViewCCA, Views
+from coview.metrics import clustering_accuracy
 
 
 def hidden(n: int = 300, seed: int = 0, n_views: int = 2) -> tuple[Views, np.ndarray]:

@@ -7,9 +7,10 @@ from scipy import sparse
 from sklearn.cluster import DBSCAN, AgglomerativeClustering, KMeans
 from sklearn.linear_model import LinearRegression
 
-from coview import Views, clustering_accuracy
+from coview import Views
 from coview.clustering.consensus import ConsensusClustering
 from coview.clustering.consensus_pattern import consensus_memberships
+from coview.metrics import clustering_accuracy
 
 
 def corpus(n: int = 150, seed: int = 0) -> tuple[Views, np.ndarray]:

@@ -13,7 +13,7 @@ from scipy.special import kl_div, softmax
 from sklearn.cluster import KMeans
 from sklearn.preprocessing import normalize
 
-from coview import Views, clustering_accuracy
+from coview import Views
 from coview.clustering.consensus_pattern import (
     consensus,
     consensus_memberships,
@@ -22,6 +22,7 @@ from coview.clustering.consensus_pattern import (
     side_by_side_memberships,
     soft_indicators,
 )
+from coview.metrics import clustering_accuracy
 
 
 def corpus(n: int = 90, k: int = 3, seed: int = 0) -> tuple[Views, np.ndarray]:

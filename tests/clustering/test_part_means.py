@@ -6,8 +6,8 @@ import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 
-from coview import clustering_accuracy
 from coview.clustering.part_means import kmeans_of_parts, nearest_center
+from coview.metrics import clustering_accuracy
 
 
 def parts(n: int = 120, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

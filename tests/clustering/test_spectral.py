@@ -8,8 +8,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.cluster import KMeans
 
-from coview import SpectralClusteringViews, Views, clustering_accuracy, make_topic_views
+from coview import SpectralClusteringViews, Views
 from coview.clustering.affinity import unit_length
+from coview.datasets import make_topic_views
+from coview.metrics import clustering_accuracy
 
 FORMS = ("pairwise", "centroid", "sum", "joined", "stacked")
 

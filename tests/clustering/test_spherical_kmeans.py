@@ -10,9 +10,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-from coview import SphericalKMeans, Views, clustering_accuracy
+from coview import SphericalKMeans, Views
 from coview.clustering.sphere import DenseRows, SparseRows, sphere_sweeps, spread_rows
 from coview.engines.threads import Team
+from coview.metrics import clustering_accuracy
 
 
 def texts(n: int = 240, seed: int = 0, n_clusters: int = 4) -> tuple[sparse.csr_array, np.ndarray]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from coview import PLSA, make_topic_views
+from coview import PLSA
+from coview.datasets import make_topic_views
 from coview.engines.accelerate import Squarem
 from coview.engines.holders import InMemory
 from coview.engines.reference import ReferenceEngine

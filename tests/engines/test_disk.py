@@ -20,12 +20,12 @@ from coview import (
     MultiViewPLSAClassifier,
     Views,
     load,
-    make_topic_views,
     read_views,
     save,
     write_shards,
 )
 from coview.classification.naive_bayes import MultiViewNaiveBayes
+from coview.datasets import make_topic_views
 from coview.engines.cpu import CpuEngine
 from coview.engines.disk import OnDisk
 from coview.engines.disk_store import Shelf
@@ -71,7 +71,7 @@ def test_answers_about_lazy_rows_are_those_about_rows_in_memory():
 
 
 def test_consensus_of_a_sample_starts_a_clustering_of_lazy_rows():
-    from coview import clustering_accuracy
+    from coview.metrics import clustering_accuracy
 
     model = MultiViewPLSA(3, 6, random_state=0).fit(LazyViews.from_views(DATA.views, 130))
     assert clustering_accuracy(DATA.target, np.asarray(model.labels_)) > 0.95

@@ -11,7 +11,8 @@ import pytest
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
-from coview import MultiViewPLSA, TextViews, load, make_topic_views, save
+from coview import MultiViewPLSA, TextViews, load, save
+from coview.datasets import make_topic_views
 from coview.exceptions import ModelFileError
 from coview.io.models import _FORMAT, outline
 

@@ -11,7 +11,8 @@ torch = pytest.importorskip("torch", reason="torch is not installed: the GPU ker
 if not torch.cuda.is_available():
     pytest.skip("there is no GPU: its kernels are not checked", allow_module_level=True)
 
-from coview import PLSA, MultiViewPLSA, MultiViewPLSAClassifier, make_topic_views  # noqa: E402
+from coview import PLSA, MultiViewPLSA, MultiViewPLSAClassifier  # noqa: E402
+from coview.datasets import make_topic_views  # noqa: E402
 from coview.engines.cuda import CudaEngine  # noqa: E402
 from coview.engines.reference import ReferenceEngine  # noqa: E402
 

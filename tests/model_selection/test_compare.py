@@ -10,16 +10,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
-from coview import (
-    ConcatenatedViews,
-    ConsensusClustering,
-    MultiViewNaiveBayes,
-    SeededKMeansClassifier,
-    Views,
-    compare,
-    make_blobs_views,
-    make_topic_views,
-)
+from coview import ConcatenatedViews, ConsensusClustering, MultiViewNaiveBayes, SeededKMeansClassifier, Views, compare
+from coview.datasets import make_blobs_views, make_topic_views
 from coview.exceptions import InterruptedFitWarning, ViewsError
 
 HERE = {"time_budget": None, "n_jobs": 1, "verbose": 0}

@@ -12,7 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import normalized_mutual_info_score, silhouette_score
 from sklearn.model_selection import cross_validate
 
-from coview import BestView, ConcatenatedViews, LinkPLSA, MultiViewNaiveBayes, Views, make_topic_views
+from coview import BestView, ConcatenatedViews, LinkPLSA, MultiViewNaiveBayes, Views
+from coview.datasets import make_topic_views
 from coview.model_selection.methods import Candidate
 from coview.model_selection.scores import Task, check_scoring, cluster_labels, evaluate, main_scores, view_agreement_of
 from coview.model_selection.splits import folds

@@ -10,18 +10,8 @@ from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.mixture import GaussianMixture
 
-from coview import (
-    PLSA,
-    ConcatenatedViews,
-    CoPLSA,
-    DualPLSA,
-    LinkPLSA,
-    MultiViewPLSA,
-    Views,
-    make_blobs_views,
-    make_topic_views,
-    select_clusters,
-)
+from coview import PLSA, ConcatenatedViews, CoPLSA, DualPLSA, LinkPLSA, MultiViewPLSA, Views, select_clusters
+from coview.datasets import make_blobs_views, make_topic_views
 from coview.model_selection.choice import recommend
 from coview.model_selection.select import _agreement, _halves, held_out_likelihood
 

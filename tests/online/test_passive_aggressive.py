@@ -9,7 +9,8 @@ from scipy import sparse
 from sklearn.linear_model import SGDClassifier
 from sklearn.model_selection import GridSearchCV
 
-from coview import MultiViewPassiveAggressiveClassifier, Views, load, make_topic_views, save
+from coview import MultiViewPassiveAggressiveClassifier, Views, load, save
+from coview.datasets import make_topic_views
 
 Classifier = MultiViewPassiveAggressiveClassifier
 

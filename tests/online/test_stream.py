@@ -8,13 +8,8 @@ from sklearn.cluster import MiniBatchKMeans
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.metrics import accuracy_score, f1_score
 
-from coview import (
-    MultiViewNaiveBayes,
-    MultiViewPassiveAggressiveClassifier,
-    SphericalKMeans,
-    evaluate_stream,
-    make_topic_views,
-)
+from coview import MultiViewNaiveBayes, MultiViewPassiveAggressiveClassifier, SphericalKMeans, evaluate_stream
+from coview.datasets import make_topic_views
 
 Classifier = MultiViewPassiveAggressiveClassifier
 

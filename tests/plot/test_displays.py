@@ -10,23 +10,25 @@ from sklearn.base import is_classifier, is_clusterer
 from sklearn.metrics import confusion_matrix
 
 from coview import (
-    ClusterTopicsDisplay,
     CrossModalRetriever,
     LinkPLSA,
     MultiViewPassiveAggressiveClassifier,
+    Ontology,
+    SeededKMeansClassifier,
+    evaluate_stream,
+)
+from coview import plot as figures
+from coview.plot import (
+    ClusterTopicsDisplay,
     ObjectiveDisplay,
     ObjectMapDisplay,
-    Ontology,
     OntologyDisplay,
     RetrievalDisplay,
-    SeededKMeansClassifier,
     StreamDisplay,
     TopicsDisplay,
     ViewAgreementDisplay,
     ViewConfusionDisplay,
-    evaluate_stream,
 )
-from coview import plot as figures
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,8 @@ from scipy.special import softmax, wrightomega
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
-from coview import PLSA, Checkpoint, CoPLSA, LinkPLSA, UnitRows, Views, load, load_webkb, make_topic_views, save
-from coview.datasets import data_home
+from coview import PLSA, Checkpoint, CoPLSA, LinkPLSA, UnitRows, Views, load, save
+from coview.datasets import data_home, load_webkb, make_topic_views
 from coview.exceptions import InterruptedFitWarning, ViewsError
 from coview.plsa.divergence import disagreement
 from coview.views.lazy import LazyViews

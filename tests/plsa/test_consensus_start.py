@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from coview import LazyViews, MultiViewPLSA, Views, clustering_accuracy, make_topic_views
+from coview import LazyViews, MultiViewPLSA, Views
 from coview.classification.naive_bayes_start import NaiveBayesStart
 from coview.clustering.consensus_pattern import several_memberships, side_by_side_memberships
+from coview.datasets import make_topic_views
 from coview.engines.cpu import CpuEngine
+from coview.metrics import clustering_accuracy
 from coview.plsa.consensus_start import best_start, consensus_start
 from coview.plsa.mixture import RESTART
 

@@ -16,10 +16,10 @@ from coview import (
     MultiViewPLSA,
     MultiViewPLSAClassifier,
     Views,
-    clustering_accuracy,
-    make_topic_views,
 )
+from coview.datasets import make_topic_views
 from coview.exceptions import InterruptedFitWarning, ModelFileError
+from coview.metrics import clustering_accuracy
 
 
 def counts(n, m, seed):

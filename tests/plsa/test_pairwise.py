@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from coview import PLSA, Checkpoint, LinkPLSA, Views, clustering_accuracy, make_topic_views
+from coview import PLSA, Checkpoint, LinkPLSA, Views
+from coview.datasets import make_topic_views
 from coview.exceptions import ViewsError
+from coview.metrics import clustering_accuracy
 from coview.plsa import pairwise_start
 from coview.plsa.consensus_start import consensus_start, softened
 from coview.plsa.pairwise import PairwiseCoPLSA

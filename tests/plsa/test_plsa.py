@@ -12,8 +12,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.decomposition import non_negative_factorization
 
-from coview import PLSA, Views, clustering_accuracy, make_topic_views
+from coview import PLSA, Views
+from coview.datasets import make_topic_views
 from coview.exceptions import ViewsError
+from coview.metrics import clustering_accuracy
 
 
 def counts(n=30, m=20, seed=0, density=0.4):

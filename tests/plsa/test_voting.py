@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from coview import PLSA, Checkpoint, Views, clustering_accuracy, make_topic_views
+from coview import PLSA, Checkpoint, Views
+from coview.datasets import make_topic_views
 from coview.exceptions import ViewsError
+from coview.metrics import clustering_accuracy
 from coview.plsa.voting import VotingPLSA
 
 

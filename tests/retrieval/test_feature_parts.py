@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 
-from coview import CrossModalRetriever, LinkPLSA, MultiViewCCA, TextViews, TfidfViews, make_topic_views
+from coview import CrossModalRetriever, LinkPLSA, MultiViewCCA, TextViews, TfidfViews
+from coview.datasets import make_topic_views
 from coview.retrieval.feature_parts import USUAL
 
 TABLE = {

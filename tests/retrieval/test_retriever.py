@@ -11,7 +11,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from coview import LinkPLSA, MultiViewPLSA, TextViews, TfidfViews, Views, make_topic_views
+from coview import LinkPLSA, MultiViewPLSA, TextViews, TfidfViews, Views
+from coview.datasets import make_topic_views
 from coview.decomposition.cca import MultiViewCCA
 from coview.retrieval.retriever import CrossModalRetriever
 from coview.retrieval.semantic import SemanticCorrelationMatching

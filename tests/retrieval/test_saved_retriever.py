@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 
-from coview import CrossModalRetriever, LinkPLSA, TextViews, TfidfViews, load, make_topic_views, save
+from coview import CrossModalRetriever, LinkPLSA, TextViews, TfidfViews, load, save
+from coview.datasets import make_topic_views
 
 NO_GRAPH = "usearch is not installed: retrievers with a graph are not checked"
 GRAPH = pytest.param("hnsw", marks=pytest.mark.skipif(find_spec("usearch") is None, reason=NO_GRAPH))

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from coview import Views, make_topic_views
+from coview import Views
+from coview.datasets import make_topic_views
 from coview.retrieval.heads import fit_head, head_probabilities
 from coview.retrieval.semantic import SemanticCorrelationMatching
 

@@ -14,7 +14,8 @@ if any(find_spec(name) is None for name in ("fastapi", "uvicorn", "httpx")):
 @pytest.fixture(scope="session")
 def small():
     """Views of words and image features, of three groups."""
-    from coview import Views, make_topic_views
+    from coview import Views
+    from coview.datasets import make_topic_views
 
     data = make_topic_views(60, {"words": 30, "image": 20}, n_clusters=3, random_state=0)
     names = {"words": [f"word{chr(97 + j % 26)}{chr(97 + j // 26)}" for j in range(30)]}

@@ -13,8 +13,9 @@ import string
 import httpx
 import pytest
 
-from coview import LinkPLSA, load, make_topic_views, save
+from coview import LinkPLSA, load, save
 from coview.cli.serve import load_service
+from coview.datasets import make_topic_views
 from coview.exceptions import ModelFileError
 from coview.web.api import make_app
 from coview.web.run import running

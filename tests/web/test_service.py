@@ -22,10 +22,10 @@ from coview import (
     TfidfViews,
     Views,
     load,
-    make_topic_views,
     save,
 )
 from coview.catalog import ESTIMATORS, estimators
+from coview.datasets import make_topic_views
 from coview.exceptions import ViewsError
 from coview.online.hashing import hash_rows
 from coview.web.browse import Browser

@@ -31,7 +31,7 @@ Say = Callable[[str], Any]
 
 def run_demo(out: Path, seed: int = 0, say: Say | None = None) -> dict[str, Any]:
     """Run the demonstration and return what it found; the report goes to ``out/report.html``."""
-    from coview import load_python_packages
+    from coview.datasets import load_python_packages
 
     act = _acts(say)
     begun = time.perf_counter()
@@ -87,7 +87,8 @@ def _clusters(corpus: Any, seed: int) -> tuple[dict[str, float], Any]:
     """Normalized mutual information of clusters and packages, by method; and the model of both views."""
     from sklearn.cluster import KMeans
 
-    from coview import MultiViewPLSA, normalized_mutual_info
+    from coview import MultiViewPLSA
+    from coview.metrics import normalized_mutual_info
 
     views, target = corpus.views, corpus.target
     n_clusters = len(corpus.target_names)

@@ -78,7 +78,8 @@ def build_demo_retriever(quiet: bool = False, cache: Path | None = None) -> Any:
     """
     from sklearn.pipeline import make_pipeline
 
-    from coview import CrossModalRetriever, MultiViewCCA, TfidfViews, load_python_packages
+    from coview import CrossModalRetriever, MultiViewCCA, TfidfViews
+    from coview.datasets import load_python_packages
     from coview.datasets.fetch import user_cache
 
     with _saying("Reading the Python packages on this machine (parsed, never imported)", quiet):

@@ -80,7 +80,9 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     Examples
     --------
-    >>> from coview import CCAClustering, make_topic_views, normalized_mutual_info
+    >>> from coview import CCAClustering
+    >>> from coview.datasets import make_topic_views
+    >>> from coview.metrics import normalized_mutual_info
     >>> corpus = make_topic_views(n_objects=200, n_clusters=3, random_state=0)
     >>> model = CCAClustering(3, random_state=0).fit(corpus.views)
     >>> bool(normalized_mutual_info(corpus.target, model.labels_) > 0.9)

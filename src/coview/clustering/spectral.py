@@ -128,7 +128,8 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from coview import SpectralClusteringViews, make_blobs_views
+    >>> from coview import SpectralClusteringViews
+    >>> from coview.datasets import make_blobs_views
     >>> corpus = make_blobs_views(n_objects=90, n_clusters=3, random_state=0)
     >>> model = SpectralClusteringViews(3, random_state=0).fit(corpus.views)
     >>> model.labels_.shape, model.embedding_.shape

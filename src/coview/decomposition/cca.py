@@ -58,7 +58,8 @@ class MultiViewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewE
     Examples
     --------
     >>> import numpy as np
-    >>> from coview import MultiViewCCA, make_topic_views
+    >>> from coview import MultiViewCCA
+    >>> from coview.datasets import make_topic_views
     >>> X = make_topic_views(n_objects=200, n_clusters=3, random_state=0).views
     >>> model = MultiViewCCA(n_components=2, random_state=0).fit(X)
     >>> words, links = (model.transform(X.select(name)) for name in X.names)

@@ -146,7 +146,8 @@ def outline(path: str | Path) -> dict[str, Any]:
     Examples
     --------
     >>> import tempfile
-    >>> from coview import PLSA, make_topic_views
+    >>> from coview import PLSA
+    >>> from coview.datasets import make_topic_views
     >>> from coview.io.models import outline, save
     >>> file = tempfile.mkdtemp() + "/topics.coview"
     >>> save(PLSA(3, max_iter=5).fit(make_topic_views(20, random_state=0).views), file)

@@ -102,7 +102,8 @@ def compare(
 
     Examples
     --------
-    >>> from coview import compare, make_topic_views
+    >>> from coview import compare
+    >>> from coview.datasets import make_topic_views
     >>> data = make_topic_views(60, n_clusters=3, n_features=40, random_state=0)
     >>> result = compare(data.views, data.target, methods=["MultiViewNaiveBayes", "concatenated *"], cv=3,
     ...                  time_budget=None, n_jobs=1, verbose=0)

@@ -109,7 +109,8 @@ def select_clusters(
 
     Examples
     --------
-    >>> from coview import make_topic_views, select_clusters
+    >>> from coview import select_clusters
+    >>> from coview.datasets import make_topic_views
     >>> X = make_topic_views(150, n_clusters=3, n_features=60, random_state=0).views
     >>> choice = select_clusters(X, n_clusters=[2, 3, 4], n_repeats=2, n_jobs=1, verbose=0)
     >>> choice.best_

@@ -118,7 +118,8 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
 
     Examples
     --------
-    >>> from coview import MultiViewPassiveAggressiveClassifier, make_topic_views
+    >>> from coview import MultiViewPassiveAggressiveClassifier
+    >>> from coview.datasets import make_topic_views
     >>> data = make_topic_views(n_objects=300, n_clusters=3, random_state=0)
     >>> model = MultiViewPassiveAggressiveClassifier(random_state=0).fit(data.views[:200], data.target[:200])
     >>> model.score(data.views[200:], data.target[200:]) > 0.9

@@ -81,7 +81,8 @@ def evaluate_stream(
 
     Examples
     --------
-    >>> from coview import MultiViewPassiveAggressiveClassifier, evaluate_stream, make_topic_views
+    >>> from coview import MultiViewPassiveAggressiveClassifier, evaluate_stream
+    >>> from coview.datasets import make_topic_views
     >>> data = make_topic_views(n_objects=300, n_clusters=2, random_state=0)
     >>> result = evaluate_stream(MultiViewPassiveAggressiveClassifier(), data.views, data.target, every=100)
     >>> result.table["rounds"], result.final["accuracy"] > 0.9

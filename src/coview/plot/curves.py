@@ -37,7 +37,9 @@ class ObjectiveDisplay:
 
     Examples
     --------
-    >>> from coview import ObjectiveDisplay, PLSA, make_topic_views
+    >>> from coview import PLSA
+    >>> from coview.datasets import make_topic_views
+    >>> from coview.plot import ObjectiveDisplay
     >>> X = make_topic_views(n_objects=50, random_state=0).views
     >>> display = ObjectiveDisplay.from_estimator(PLSA(3, max_iter=5, tol=0, random_state=0).fit(X))
     >>> len(display.line_.get_xdata())
@@ -107,7 +109,9 @@ class StreamDisplay:
 
     Examples
     --------
-    >>> from coview import MultiViewPassiveAggressiveClassifier, StreamDisplay, make_topic_views
+    >>> from coview import MultiViewPassiveAggressiveClassifier
+    >>> from coview.datasets import make_topic_views
+    >>> from coview.plot import StreamDisplay
     >>> data = make_topic_views(n_objects=200, n_clusters=2, random_state=0)
     >>> model = MultiViewPassiveAggressiveClassifier()
     >>> display = StreamDisplay.from_estimator(model, data.views, data.target, every=50, measures=["accuracy"])

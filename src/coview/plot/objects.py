@@ -41,7 +41,9 @@ class ObjectMapDisplay:
 
     Examples
     --------
-    >>> from coview import MultiViewPLSA, ObjectMapDisplay, make_topic_views
+    >>> from coview import MultiViewPLSA
+    >>> from coview.datasets import make_topic_views
+    >>> from coview.plot import ObjectMapDisplay
     >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
     >>> display = ObjectMapDisplay.from_estimator(MultiViewPLSA(3, 5, random_state=0).fit(X), X)
     >>> display.places.shape, display.method
@@ -143,7 +145,9 @@ class RetrievalDisplay:
 
     Examples
     --------
-    >>> from coview import CrossModalRetriever, LinkPLSA, RetrievalDisplay, make_topic_views
+    >>> from coview import CrossModalRetriever, LinkPLSA
+    >>> from coview.datasets import make_topic_views
+    >>> from coview.plot import RetrievalDisplay
     >>> data = make_topic_views(60, {"words": 30, "image": 20}, n_clusters=3, random_state=0)
     >>> model = CrossModalRetriever(LinkPLSA(3, random_state=0)).fit(data.views)
     >>> display = RetrievalDisplay.from_estimator(
@@ -260,7 +264,8 @@ class OntologyDisplay:
     Examples
     --------
     >>> import numpy as np
-    >>> from coview import Ontology, OntologyDisplay, SeededKMeansClassifier, Views
+    >>> from coview import Ontology, SeededKMeansClassifier, Views
+    >>> from coview.plot import OntologyDisplay
     >>> X = Views(words=np.array([[3, 0, 0], [0, 3, 1], [2, 1, 0], [0, 0, 2]]))
     >>> tree = Ontology.from_tree({"animal": ["cat", "dog"]})
     >>> model = SeededKMeansClassifier(ontology=tree).fit(X, ["cat", "dog", None, None])

@@ -35,7 +35,9 @@ class TopicsDisplay:
 
     Examples
     --------
-    >>> from coview import MultiViewPLSA, TopicsDisplay, make_topic_views
+    >>> from coview import MultiViewPLSA
+    >>> from coview.datasets import make_topic_views
+    >>> from coview.plot import TopicsDisplay
     >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
     >>> TopicsDisplay.from_estimator(MultiViewPLSA(3, 5, random_state=0).fit(X)).axes_.shape
     (3, 2)
@@ -138,7 +140,9 @@ class ClusterTopicsDisplay:
 
     Examples
     --------
-    >>> from coview import ClusterTopicsDisplay, MultiViewPLSA, make_topic_views
+    >>> from coview import MultiViewPLSA
+    >>> from coview.datasets import make_topic_views
+    >>> from coview.plot import ClusterTopicsDisplay
     >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
     >>> ClusterTopicsDisplay.from_estimator(MultiViewPLSA(3, 5, random_state=0).fit(X)).axes_.shape
     (2,)

@@ -33,7 +33,9 @@ class ViewAgreementDisplay:
 
     Examples
     --------
-    >>> from coview import LinkPLSA, ViewAgreementDisplay, make_topic_views
+    >>> from coview import LinkPLSA
+    >>> from coview.datasets import make_topic_views
+    >>> from coview.plot import ViewAgreementDisplay
     >>> X = make_topic_views(n_objects=60, random_state=0).views
     >>> display = ViewAgreementDisplay.from_estimator(LinkPLSA(3, random_state=0).fit(X), X)
     >>> display.names
@@ -81,7 +83,9 @@ class ViewConfusionDisplay:
 
     Examples
     --------
-    >>> from coview import MultiViewNaiveBayes, ViewConfusionDisplay, make_topic_views
+    >>> from coview import MultiViewNaiveBayes
+    >>> from coview.datasets import make_topic_views
+    >>> from coview.plot import ViewConfusionDisplay
     >>> data = make_topic_views(n_objects=60, n_clusters=3, random_state=0)
     >>> model = MultiViewNaiveBayes().fit(data.views, data.target)
     >>> sorted(ViewConfusionDisplay.from_estimator(model, data.views, data.target).confusions)

@@ -102,7 +102,8 @@ class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
 
     Examples
     --------
-    >>> from coview import CoPLSA, make_topic_views
+    >>> from coview import CoPLSA
+    >>> from coview.datasets import make_topic_views
     >>> data = make_topic_views(n_objects=100, n_clusters=3, random_state=0)
     >>> model = CoPLSA(n_components=3, weight=0.5, random_state=0).fit(data.views)
     >>> sorted(model.doc_topic_), model.doc_topic_["view0"].shape

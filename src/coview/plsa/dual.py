@@ -20,7 +20,9 @@ class DualPLSA(MultiViewPLSA):
 
     Examples
     --------
-    >>> from coview import DualPLSA, clustering_accuracy, make_topic_views
+    >>> from coview import DualPLSA
+    >>> from coview.datasets import make_topic_views
+    >>> from coview.metrics import clustering_accuracy
     >>> data = make_topic_views(n_objects=150, n_views=1, n_clusters=3, random_state=0)
     >>> model = DualPLSA(n_clusters=3, n_components=6, random_state=0).fit(data.views["view0"])
     >>> clustering_accuracy(data.target, model.labels_) > 0.95
@@ -39,7 +41,8 @@ class DualPLSAClassifier(MultiViewPLSAClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from coview import DualPLSAClassifier, make_topic_views
+    >>> from coview import DualPLSAClassifier
+    >>> from coview.datasets import make_topic_views
     >>> data = make_topic_views(n_objects=150, n_views=1, n_clusters=3, random_state=0)
     >>> y = np.where(np.arange(150) < 9, data.target, -1)
     >>> model = DualPLSAClassifier(n_components=6, random_state=0).fit(data.views["view0"], y)

@@ -48,7 +48,8 @@ class LinkPLSA(PLSA):
 
     Examples
     --------
-    >>> from coview import LinkPLSA, make_topic_views
+    >>> from coview import LinkPLSA
+    >>> from coview.datasets import make_topic_views
     >>> data = make_topic_views(n_objects=100, n_clusters=3, random_state=0)
     >>> model = LinkPLSA(n_components=3, random_state=0).fit(data.views)
     >>> model.transform(data.views.select("view1")).shape

@@ -68,7 +68,9 @@ class MultiViewPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMi
 
     Examples
     --------
-    >>> from coview import MultiViewPLSA, clustering_accuracy, make_topic_views
+    >>> from coview import MultiViewPLSA
+    >>> from coview.datasets import make_topic_views
+    >>> from coview.metrics import clustering_accuracy
     >>> data = make_topic_views(n_objects=150, n_clusters=3, random_state=0)
     >>> model = MultiViewPLSA(n_clusters=3, n_components=6, random_state=0).fit(data.views)
     >>> clustering_accuracy(data.target, model.labels_) > 0.95
@@ -217,7 +219,8 @@ class MultiViewPLSAClassifier(
     Examples
     --------
     >>> import numpy as np
-    >>> from coview import MultiViewPLSAClassifier, make_topic_views
+    >>> from coview import MultiViewPLSAClassifier
+    >>> from coview.datasets import make_topic_views
     >>> data = make_topic_views(n_objects=150, n_clusters=3, random_state=0)
     >>> y = np.full(150, -1)
     >>> y[:6] = data.target[:6]

@@ -124,7 +124,9 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
 
     Examples
     --------
-    >>> from coview import PairwiseCoPLSA, clustering_accuracy, make_topic_views
+    >>> from coview import PairwiseCoPLSA
+    >>> from coview.datasets import make_topic_views
+    >>> from coview.metrics import clustering_accuracy
     >>> data = make_topic_views(n_objects=150, n_clusters=3, random_state=0)
     >>> model = PairwiseCoPLSA(n_components=3, random_state=0).fit(data.views)
     >>> clustering_accuracy(data.target, model.labels_) > 0.9

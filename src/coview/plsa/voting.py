@@ -78,7 +78,9 @@ class VotingPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
     Examples
     --------
-    >>> from coview import VotingPLSA, clustering_accuracy, make_topic_views
+    >>> from coview import VotingPLSA
+    >>> from coview.datasets import make_topic_views
+    >>> from coview.metrics import clustering_accuracy
     >>> data = make_topic_views(n_objects=150, n_clusters=3, random_state=0)
     >>> model = VotingPLSA(n_components=3, random_state=0).fit(data.views)
     >>> clustering_accuracy(data.target, model.labels_) > 0.9, bool((model.labels_ >= 0).all())

@@ -29,7 +29,8 @@ def about_model(reader: Reader) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from coview import PLSA, make_topic_views
+    >>> from coview import PLSA
+    >>> from coview.datasets import make_topic_views
     >>> X = make_topic_views(n_objects=50, random_state=0).views
     >>> found = about_model(Reader(PLSA(4, random_state=7).fit(X)))
     >>> found["name"], found["seed"], found["parameters"][0]
@@ -90,7 +91,8 @@ def how_to_reproduce(
 
     Examples
     --------
-    >>> from coview import PLSA, make_topic_views
+    >>> from coview import PLSA
+    >>> from coview.datasets import make_topic_views
     >>> X = make_topic_views(n_objects=50, random_state=0).views
     >>> found = how_to_reproduce(Reader(PLSA(4, random_state=7).fit(X)), data="pages")
     >>> print(found["code"])

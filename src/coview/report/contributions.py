@@ -45,7 +45,8 @@ def read_by_view(reader: Reader, views: Views, whole: Reading | None = None) -> 
 
     Examples
     --------
-    >>> from coview import LinkPLSA, make_topic_views
+    >>> from coview import LinkPLSA
+    >>> from coview.datasets import make_topic_views
     >>> X = make_topic_views(n_objects=50, random_state=0).views
     >>> found = read_by_view(Reader(LinkPLSA(3, random_state=0).fit(X)), X)
     >>> sorted(found.alone), found.alone["view0"].codes.shape
@@ -78,7 +79,8 @@ def contributions(
 
     Examples
     --------
-    >>> from coview import LinkPLSA, make_topic_views
+    >>> from coview import LinkPLSA
+    >>> from coview.datasets import make_topic_views
     >>> X = make_topic_views(n_objects=50, random_state=0).views
     >>> reader = Reader(LinkPLSA(3, random_state=0).fit(X))
     >>> found = contributions(reader, read_by_view(reader, X))

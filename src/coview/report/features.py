@@ -34,7 +34,8 @@ def group_features(core: Any, n_groups: int) -> GroupFeatures | None:
 
     Examples
     --------
-    >>> from coview import MultiViewNaiveBayes, make_topic_views
+    >>> from coview import MultiViewNaiveBayes
+    >>> from coview.datasets import make_topic_views
     >>> data = make_topic_views(n_objects=60, n_clusters=3, random_state=0)
     >>> found = group_features(MultiViewNaiveBayes().fit(data.views, data.target), 3)
     >>> found.weights["view0"].shape, found.probabilities
@@ -52,7 +53,8 @@ def topic_features(core: Any) -> GroupFeatures | None:
 
     Examples
     --------
-    >>> from coview import DualPLSA, make_topic_views
+    >>> from coview import DualPLSA
+    >>> from coview.datasets import make_topic_views
     >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views.select("view0")
     >>> topic_features(DualPLSA(3, 5, random_state=0).fit(X)).weights["view0"].shape
     (5, 500)

@@ -28,7 +28,8 @@ def about_groups(
 
     Examples
     --------
-    >>> from coview import MultiViewPLSA, make_topic_views
+    >>> from coview import MultiViewPLSA
+    >>> from coview.datasets import make_topic_views
     >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
     >>> reader = Reader(MultiViewPLSA(3, 5, random_state=0).fit(X))
     >>> found = about_groups(reader, None, reader.training())

@@ -42,7 +42,8 @@ def fit_curves(core: Any) -> list[dict[str, Any]]:
 
     Examples
     --------
-    >>> from coview import PLSA, make_topic_views
+    >>> from coview import PLSA
+    >>> from coview.datasets import make_topic_views
     >>> X = make_topic_views(n_objects=50, random_state=0).views
     >>> curve, = fit_curves(PLSA(4, max_iter=5, tol=0, random_state=0).fit(X))
     >>> curve["title"], len(curve["values"])
@@ -136,7 +137,8 @@ def confusion(
     Examples
     --------
     >>> import numpy as np
-    >>> from coview import MultiViewPLSA, make_topic_views
+    >>> from coview import MultiViewPLSA
+    >>> from coview.datasets import make_topic_views
     >>> data = make_topic_views(n_objects=60, n_clusters=3, random_state=0)
     >>> reader = Reader(MultiViewPLSA(3, 4, random_state=0).fit(data.views))
     >>> found = confusion(reader, reader.training().codes, data.target, np.array(["a", "b", "c"]))

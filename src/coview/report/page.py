@@ -74,7 +74,8 @@ def render_page(found: dict[str, Any]) -> str:
 
     Examples
     --------
-    >>> from coview import PLSA, make_topic_views
+    >>> from coview import PLSA
+    >>> from coview.datasets import make_topic_views
     >>> from coview.report.summary import summarize
     >>> X = make_topic_views(n_objects=50, random_state=0).views
     >>> text = render_page(summarize(PLSA(3, random_state=0).fit(X)))

@@ -78,7 +78,8 @@ class Reader:
 
     Examples
     --------
-    >>> from coview import MultiViewPLSA, make_topic_views
+    >>> from coview import MultiViewPLSA
+    >>> from coview.datasets import make_topic_views
     >>> data = make_topic_views(n_objects=60, n_clusters=3, random_state=0)
     >>> reader = Reader(MultiViewPLSA(3, 4, random_state=0).fit(data.views))
     >>> reader.noun, reader.names

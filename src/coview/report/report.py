@@ -30,7 +30,8 @@ class Report:
 
     Examples
     --------
-    >>> from coview import PLSA, make_report, make_topic_views
+    >>> from coview import PLSA, make_report
+    >>> from coview.datasets import make_topic_views
     >>> X = make_topic_views(n_objects=50, random_state=0).views
     >>> report = make_report(PLSA(3, random_state=0).fit(X), X)
     >>> report
@@ -97,7 +98,8 @@ def make_report(model: Any, X: Any = None, y: Any = None, **options: Any) -> Rep
     Examples
     --------
     >>> import tempfile
-    >>> from coview import MultiViewPLSA, make_report, make_topic_views
+    >>> from coview import MultiViewPLSA, make_report
+    >>> from coview.datasets import make_topic_views
     >>> data = make_topic_views(n_objects=90, n_clusters=3, random_state=0)
     >>> model = MultiViewPLSA(3, 4, random_state=0).fit(data.views)
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -38,7 +38,8 @@ def searches(core: Any, views: Views | None, y: np.ndarray | None = None, seed: 
 
     Examples
     --------
-    >>> from coview import CrossModalRetriever, LinkPLSA, make_topic_views
+    >>> from coview import CrossModalRetriever, LinkPLSA
+    >>> from coview.datasets import make_topic_views
     >>> X = make_topic_views(60, {"words": 30, "image": 20}, n_clusters=3, random_state=0).views
     >>> found = searches(CrossModalRetriever(LinkPLSA(3, random_state=0)).fit(X), X)
     >>> [(pair["source"], pair["target"]) for pair in found["pairs"]]

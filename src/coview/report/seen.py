@@ -27,7 +27,8 @@ def about_data(reader: Reader, views: Views | None = None, n_objects: int | None
 
     Examples
     --------
-    >>> from coview import PLSA, make_topic_views
+    >>> from coview import PLSA
+    >>> from coview.datasets import make_topic_views
     >>> X = make_topic_views(n_objects=50, random_state=0).views
     >>> found = about_data(Reader(PLSA(4, random_state=7).fit(X)), X)
     >>> found["n_objects"], found["views"][0]["n_features"]

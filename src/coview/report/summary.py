@@ -103,7 +103,8 @@ def summarize(
     Examples
     --------
     >>> import json
-    >>> from coview import MultiViewPLSA, make_topic_views
+    >>> from coview import MultiViewPLSA
+    >>> from coview.datasets import make_topic_views
     >>> data = make_topic_views(n_objects=90, n_clusters=3, random_state=0)
     >>> found = summarize(MultiViewPLSA(3, 4, random_state=0).fit(data.views), data.views, data.target)
     >>> sorted(found)[:6]

@@ -86,7 +86,8 @@ def profiles(model: Any, name: str) -> np.ndarray | None:
 
     Examples
     --------
-    >>> from coview import MultiViewPLSA, make_topic_views
+    >>> from coview import MultiViewPLSA
+    >>> from coview.datasets import make_topic_views
     >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
     >>> profiles(MultiViewPLSA(3, 5, random_state=0).fit(X), "view1").sum(axis=1).round(6)
     array([1., 1., 1.])

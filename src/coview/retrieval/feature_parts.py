@@ -55,7 +55,8 @@ def feature_parts(
     Examples
     --------
     >>> import numpy as np
-    >>> from coview import MultiViewCCA, make_topic_views
+    >>> from coview import MultiViewCCA
+    >>> from coview.datasets import make_topic_views
     >>> X = make_topic_views(60, n_clusters=3, random_state=0).views
     >>> model = MultiViewCCA(2, random_state=0).fit(X)
     >>> query = X[[0]].select("view0")

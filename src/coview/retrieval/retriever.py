@@ -79,7 +79,8 @@ class CrossModalRetriever(TransformerMixin, Places):
 
     Examples
     --------
-    >>> from coview import CrossModalRetriever, LinkPLSA, make_topic_views
+    >>> from coview import CrossModalRetriever, LinkPLSA
+    >>> from coview.datasets import make_topic_views
     >>> data = make_topic_views(200, {"words": 90, "image": 60}, n_clusters=4, random_state=0)
     >>> retriever = CrossModalRetriever(LinkPLSA(4, random_state=0)).fit(data.views[:150])
     >>> hits = retriever.search(data.views[150:].select("words"), target="image", k=5)

@@ -53,7 +53,8 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
 
     Examples
     --------
-    >>> from coview import SemanticCorrelationMatching, make_topic_views
+    >>> from coview import SemanticCorrelationMatching
+    >>> from coview.datasets import make_topic_views
     >>> data = make_topic_views(n_objects=200, n_clusters=3, random_state=0)
     >>> model = SemanticCorrelationMatching(n_components=4, random_state=0).fit(data.views[:150], data.target[:150])
     >>> model.transform(data.views[150:].select("view1")).shape

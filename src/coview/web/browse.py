@@ -28,7 +28,8 @@ class Browser:
 
     Examples
     --------
-    >>> from coview import LinkPLSA, make_topic_views
+    >>> from coview import LinkPLSA
+    >>> from coview.datasets import make_topic_views
     >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
     >>> browser = Browser(Service(LinkPLSA(3, random_state=0).fit(X), X))
     >>> browser.objects()["total"], [view["name"] for view in browser.object(7)["views"]]

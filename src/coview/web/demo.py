@@ -28,8 +28,9 @@ def demo_service(quiet: bool = False) -> Service:
     """Return a service of the demonstration's models; they take seconds to learn."""
     from sklearn.pipeline import make_pipeline
 
-    from coview import LinkPLSA, SeededKMeansClassifier, TfidfViews, load_python_packages
+    from coview import LinkPLSA, SeededKMeansClassifier, TfidfViews
     from coview.cli.search import build_demo_retriever
+    from coview.datasets import load_python_packages
 
     if not quiet:
         print("Learning from the Python packages on this machine (parsed, never imported) ...", file=sys.stderr)

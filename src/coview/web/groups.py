@@ -23,7 +23,8 @@ class Groups:
 
     Examples
     --------
-    >>> from coview import LinkPLSA, make_topic_views
+    >>> from coview import LinkPLSA
+    >>> from coview.datasets import make_topic_views
     >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
     >>> found = Groups(Service(LinkPLSA(3, random_state=0).fit(X), X)).all()
     >>> found[0]["kind"], len(found[0]["groups"]), sum(group["size"] for group in found[0]["groups"])

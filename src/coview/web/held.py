@@ -33,7 +33,8 @@ class Held:
 
     Examples
     --------
-    >>> from coview import MultiViewPLSA, make_topic_views
+    >>> from coview import MultiViewPLSA
+    >>> from coview.datasets import make_topic_views
     >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
     >>> held = Held(MultiViewPLSA(3, 5, random_state=0).fit(X))
     >>> held.name, held.kinds, list(held.gates)

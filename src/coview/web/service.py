@@ -49,7 +49,8 @@ class Service:
 
     Examples
     --------
-    >>> from coview import LinkPLSA, make_topic_views
+    >>> from coview import LinkPLSA
+    >>> from coview.datasets import make_topic_views
     >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
     >>> service = Service(LinkPLSA(3, random_state=0).fit(X))
     >>> service.info()["model"], service.info()["can"]
