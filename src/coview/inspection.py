@@ -25,13 +25,25 @@ from sklearn.base import is_classifier, is_clusterer, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from coview.preprocessing.tables import TableViews
+from coview.preprocessing.text import TextViews
 from coview.views.coerce import PLAIN, as_views, is_plain
 from coview.views.inputs import ViewInput
 from coview.views.lazy import LazyViews
 from coview.views.matrices import for_sklearn
 from coview.views.views import Views
 
-__all__ = ["Features", "Inspection", "Reading", "Topics", "Training", "describe", "inspect", "shares_of"]
+__all__ = [
+    "Features",
+    "Inspection",
+    "LabelVerdict",
+    "Reading",
+    "Topics",
+    "Training",
+    "describe",
+    "inspect",
+    "shares_of",
+]
 
 KINDS = ("topic", "cluster", "class", "component", "value")
 SHARPNESS = 12.0  # how fast a membership grows with a cosine
@@ -98,6 +110,16 @@ class Reading:
         return best[:, -1] - best[:, -2]
 
 
+@dataclass(frozen=True)
+class LabelVerdict:
+    """How well a set of labels fits an object, beside the best sets."""
+
+    scores: dict[str, np.ndarray]  # of each label, by view
+    best: dict[str, np.ndarray]  # the best set by view, one bool per label
+    best_objective: float
+    objective: float  # of the set that was asked about
+
+
 Answer = Callable[[Any], np.ndarray]
 
 
@@ -137,6 +159,12 @@ class Inspection:
         The estimator itself where it searches objects.
     n_objects : int or None
         Number of training objects, where it is known.
+    probabilities : bool
+        Whether memberships are probabilities, and not a way to rank groups only.
+    projections : dict of ndarray (n_features, n_components)
+        By view, the components of the space that the model places objects in; empty where there is none.
+    n_iter : int or None
+        Number of sweeps of the fit.
 
     Examples
     --------
@@ -159,23 +187,60 @@ class Inspection:
     ontology: Any = None
     retriever: Any = None
     n_objects: int | None = None
+    probabilities: bool = False
+    projections: dict[str, np.ndarray] = field(default_factory=dict)
     # what estimators fill in; X is what the estimator itself takes
     _features: Callable[[str], Features | None] = lambda view: None
     _memberships: Answer | None = None  # objects x groups
     _memberships_by_view: Callable[[Any], dict[str, np.ndarray]] | None = None
     _predict: Answer | None = None  # labels; None where the group is that of the largest membership
     _embed: Answer | None = None  # positions of objects in a space, where they are not memberships
+    _label_sets: Answer | None = None  # objects x labels, under an ontology
+    _judge_labels: Callable[[Any, np.ndarray], LabelVerdict] | None = None
     # what `inspect` fills in
+    _transform: Answer | None = None
+    takes_lazy: bool = False  # rows that are read when needed
+    n_iter: int | None = None
     model: Any = None
     inputs: dict[str, ViewInput] = field(default_factory=dict)
     front: Any = None  # the step that makes views of raw tables or texts
     steps: tuple[Any, ...] = ()  # steps between the front and the estimator
 
+    @property
+    def name(self) -> str:
+        """Name of the estimator's class."""
+        return type(self.estimator).__name__
+
+    @property
+    def predicts(self) -> bool:
+        """Whether the model gives new objects a class, a cluster or a value."""
+        answered = self._predict is not None or self._memberships is not None
+        return answered and self.kind in ("class", "cluster", "value")
+
+    @property
+    def transforms(self) -> bool:
+        """Whether the model has a `transform`."""
+        return self._transform is not None
+
+    @property
+    def id_column(self) -> str | None:
+        """Column of a raw table that names the objects."""
+        return self.front.id if isinstance(self.front, TableViews) else None
+
+    def raw_texts(self, table: Any) -> dict[str, list[str]]:
+        """Return the texts in a raw table that become views, by view."""
+        return self.front.raw_texts(table) if isinstance(self.front, (TableViews, TextViews)) else {}
+
     # -- of objects
 
-    def prepare(self, X: Any) -> Any:
-        """Bring objects to the views that the estimator itself takes: raw tables, views, or one matrix."""
+    def prepare(self, X: Any, *, lazy: bool = False) -> Any:
+        """Bring objects to the views that the estimator itself takes: raw tables, views, or one matrix.
+
+        With `lazy`, rows that are read when needed stay so for an estimator that takes them.
+        """
         if isinstance(X, LazyViews):
+            if lazy and self.takes_lazy and not self.steps:
+                return X
             X = X.collect()
         if self.front is not None and not isinstance(X, Views):
             X = self.front.transform(X)
@@ -204,7 +269,7 @@ class Inspection:
             Whether X has been through `prepare`.
         """
         if self._memberships is not None:
-            return dense(self._memberships(X if prepared else self.prepare(X)))
+            return dense(self._memberships(X if prepared else self.prepare(X, lazy=True)))
         if self._predict is None or not self.groups:
             return None
         codes = self.codes(self._predict(X if prepared else self.prepare(X)))
@@ -239,7 +304,7 @@ class Inspection:
 
     def predict(self, X: Any, *, prepared: bool = False) -> Any:
         """Return the label of each object, or the value of a regressor."""
-        given = X if prepared else self.prepare(X)
+        given = X if prepared else self.prepare(X, lazy=True)
         if self._predict is not None:
             return self._predict(given)
         reading = self.read(given, prepared=True)
@@ -249,6 +314,20 @@ class Inspection:
         """Return positions of objects in the model's space; memberships where it has no other."""
         given = X if prepared else self.prepare(X)
         return self.memberships(given, prepared=True) if self._embed is None else dense(self._embed(given))
+
+    def transform(self, X: Any, *, prepared: bool = False) -> Any:
+        """Return what the model's own `transform` does: a matrix, or views; None where it has none."""
+        if self._transform is None:
+            return None
+        return self._transform(X if prepared else self.prepare(X, lazy=True))
+
+    def label_sets(self, X: Any, *, prepared: bool = False) -> np.ndarray | None:
+        """Return the set of labels of each object (objects x labels); None for a model without an ontology."""
+        return None if self._label_sets is None else self._label_sets(X if prepared else self.prepare(X))
+
+    def judge_labels(self, X: Any, labels: np.ndarray) -> LabelVerdict | None:
+        """Return how well a set of labels (one bool per label) fits one object; None where the model does not say."""
+        return None if self._judge_labels is None else self._judge_labels(self.prepare(X), labels)
 
     def training_reading(self) -> Reading:
         """Return what the model remembers of the training objects."""
@@ -330,7 +409,17 @@ def inspect(model: Any) -> Inspection:
     front = before[0] if before and makes_views(before[0]) else None
     between = tuple(before if front is None else before[1:])
     inputs = _inputs(front, between, found)
-    return replace(found, model=model, front=found.front if front is None else front, steps=between, inputs=inputs)
+    estimator = steps[-1]
+    return replace(
+        found,
+        model=model,
+        front=found.front if front is None else front,
+        steps=between,
+        inputs=inputs,
+        takes_lazy=getattr(estimator, "_takes_lazy", False),
+        n_iter=getattr(estimator, "n_iter_", None),
+        _transform=getattr(estimator, "transform", None),
+    )
 
 
 def is_pipeline(model: Any) -> bool:
@@ -386,6 +475,7 @@ def describe(estimator: Any, views: Mapping[str, ViewInput]) -> Inspection:
             names,
             labels,
             training=training,
+            probabilities=has["predict_proba"],
             _memberships=answer,
             _predict=estimator.predict,
             **common,

@@ -21,7 +21,7 @@ from coview.assignment.explore import open_clusters
 from coview.assignment.hierarchical import LabelBook, broken_constraints, consistent_sets, read_labels
 from coview.assignment.ontology import Ontology
 from coview.assignment.seeds import by_class, new_names, seed_beside, seed_centroids, unit_views
-from coview.assignment.solvers import check_alpha, team_of
+from coview.assignment.solvers import check_alpha, label_objective, solve_labels, team_of
 from coview.assignment.steps import AssignmentSteps
 from coview.assignment.stopping import Watch, best_sweeps
 from coview.assignment.weighing import weigh_views
@@ -30,7 +30,7 @@ from coview.engines.holders import InMemory
 from coview.engines.loop import Fit
 from coview.engines.protocol import Block, Engine
 from coview.engines.steps import State, Tree
-from coview.inspection import SHARPNESS, Features, Inspection, Training, describe, one_hot, shares_of
+from coview.inspection import SHARPNESS, Features, Inspection, LabelVerdict, Training, describe, one_hot, shares_of
 from coview.validation import LabeledScoreMixin, base_seed, check_option, per_view
 from coview.views.views import Views
 
@@ -251,7 +251,17 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
             _features=lambda view: Features(self.cluster_centers_[view], False, "center"),
             _memberships=lambda X: self._soft(np.add.reduce(list(self.decision_function_by_view(X).values()))),
             _memberships_by_view=self._soft_by_view,
+            _label_sets=None if self.ontology is None else self.predict_labels,
+            _judge_labels=None if self.ontology is None else self._judge_labels,
         )
+
+    def _judge_labels(self, X: Any, labels: np.ndarray) -> LabelVerdict:
+        """How far a set of labels of one object is from the optimum of the label program."""
+        scores = {view: part[0] for view, part in self.decision_function_by_view(X).items()}
+        table = np.array([list(scores.values())])
+        best, reached = solve_labels(table, alpha=self.alpha, ontology=self.ontology, n_jobs=1)
+        asked = label_objective(table, np.broadcast_to(labels, table.shape), self.alpha, self.ontology)
+        return LabelVerdict(scores, dict(zip(scores, best[0])), float(reached[0]), float(asked[0]))
 
     def _soft_by_view(self, X: Any) -> dict[str, np.ndarray]:
         return {view: self._soft(cosines) for view, cosines in self.decision_function_by_view(X).items()}

@@ -208,6 +208,7 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
             view_weights=self._weights() if by_view else {},
             history=self.history_,
             candidates=getattr(self, "members_", {}),
+            probabilities=True,
             _features=features,
             _memberships=self._memberships if _can_predict(self) else None,
         )

@@ -85,6 +85,7 @@ class MixtureModel(TopicsMixin, BatchEstimator):
             self._view_inputs(),
             training,
             history=self.history_,
+            probabilities=True,
             _features=lambda view: Features(self.topic_feature_[view], True, "p(feature)"),
             _memberships=self.transform,
         )

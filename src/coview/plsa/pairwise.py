@@ -258,6 +258,7 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
             training=training,
             view_weights=dict(zip(self.view_names_, self._shares().tolist())),
             _memberships_by_view=self.transform_by_view,
+            probabilities=not mapped,
             _predict=self.predict if mapped else None,
         )
 

@@ -105,6 +105,17 @@ class TableViews(TransformerMixin, BaseEstimator):
             table.check_has(wanted, "TableViews")
         return _together(parts, ids)
 
+    def raw_texts(self, X: Any) -> dict[str, list[str]]:
+        """Return the texts that each view of words is made of; an empty one where an object has none.
+
+        Parameters
+        ----------
+        X : table
+            What `transform` takes.
+        """
+        check_is_fitted(self)
+        return {} if self.text_ is None else self.text_.raw_texts(X)
+
     def view_inputs(self) -> dict[str, ViewInput]:
         """Describe the views that are made, for `inspect`."""
         check_is_fitted(self)

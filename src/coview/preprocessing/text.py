@@ -107,6 +107,19 @@ class TextViews(TransformerMixin, BaseEstimator):
             found[view] = (self.vectorizers_[view].transform(texts), column.missing)
         return self._views(table, found)
 
+    def raw_texts(self, X: Any) -> dict[str, list[str]]:
+        """Return the texts that each view is made of; an empty one where an object has none.
+
+        Parameters
+        ----------
+        X : table or list of texts
+            What `transform` takes.
+        """
+        check_is_fitted(self)
+        table = self._table(X, self.columns_)
+        there = {view: table.column(name) for view, name in self.columns_.items() if name in table.sources}
+        return {view: [v if isinstance(v, str) else "" for v in column.values] for view, column in there.items()}
+
     def view_inputs(self) -> dict[str, ViewInput]:
         """Describe the views that are made, for `inspect`."""
         check_is_fitted(self)

@@ -128,7 +128,8 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
             return Features(found.weights @ self.weights_[view].T, False, "coefficient")
 
         found = describe(self, self._view_inputs())
-        return replace(found, _features=features, _predict=None, _embed=self.project)
+        spaces = dict(self.weights_)
+        return replace(found, projections=spaces, _features=features, _predict=None, _embed=self.project)
 
     @property
     def _n_features_out(self) -> int:
