@@ -8,6 +8,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ViewsError
+from coview.inspection import Features
+from coview.inspection.features import rank_features
 
 __all__ = ["TopicsMixin", "feature_labels", "only_view", "strongest"]
 
@@ -42,7 +44,7 @@ class TopicsMixin:
 
 def strongest(weights: np.ndarray, labels: np.ndarray, n: int) -> list[list[tuple[str, float]]]:
     """The n largest entries of each row with their labels, largest first; ties go to the lower index."""
-    best = np.argsort(-weights, axis=1, kind="stable")[:, :n]
+    best = rank_features(Features(weights), n, by="weight", above=-np.inf)
     return [[(str(labels[j]), float(row[j])) for j in order] for row, order in zip(weights, best)]
 
 

@@ -1,4 +1,4 @@
-"""Fitted models of every kind, once for all tests of reports and figures."""
+"""Fitted models of every kind, once for all tests of inspection, figures and reports."""
 
 from __future__ import annotations
 

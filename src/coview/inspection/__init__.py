@@ -1,0 +1,48 @@
+"""What a fitted model says, of itself (`contract`) and of objects.
+
+    contract    `inspect`: one answer for every kind of model; what estimators answer it with
+    features    which features make a group
+    by_view     the same objects read from all views, from each alone, and without each
+    objects     a map of objects, the typical and the disputed ones, what is in them
+    measures    readings against labels; curves of a fit
+
+Displays, reports and the explorer are made of these.
+"""
+
+from __future__ import annotations
+
+from coview.inspection.contract import (
+    KINDS,
+    SHARPNESS,
+    Features,
+    Inspection,
+    LabelVerdict,
+    Reading,
+    Topics,
+    Training,
+    both_sides,
+    conventional_weights,
+    describe,
+    inspect,
+    one_hot,
+    shares_of,
+    softmax,
+)
+
+__all__ = [
+    "KINDS",
+    "SHARPNESS",
+    "Features",
+    "Inspection",
+    "LabelVerdict",
+    "Reading",
+    "Topics",
+    "Training",
+    "both_sides",
+    "conventional_weights",
+    "describe",
+    "inspect",
+    "one_hot",
+    "shares_of",
+    "softmax",
+]

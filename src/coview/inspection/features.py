@@ -1,0 +1,190 @@
+"""Which features make a group, view by view.
+
+A model that knows probabilities p(feature | group) ranks a feature by what it adds to the divergence of the group from
+all groups, p log(p / mean p); one that knows weights (centers, coefficients) by the weight less the mean over groups.
+A group of which the model says nothing in a view is described by the mean of its objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from coview.inspection.contract import Features, Inspection
+from coview.utils.sampling import sample_positions
+from coview.views.views import Views
+
+__all__ = ["feature_names", "features_by_view", "mean_features", "rank_features", "top_features"]
+
+RANKINGS = ("distinctive", "weight", "signed")
+SAMPLED_OBJECTS = 5_000  # enough for the mean of a feature
+
+
+def rank_features(features: Features, n: int = 10, *, by: str = "distinctive", above: float = 0.0) -> list[np.ndarray]:
+    """Return for each group the positions of its n first features; ties go to the lower position.
+
+    Parameters
+    ----------
+    features : Features
+        Weights (groups x features).
+    n : int, default=10
+        Features of each group.
+    by : {"distinctive", "weight", "signed"}, default="distinctive"
+        By what sets the group apart from the others, by the weight alone, or half of them by the largest and half by
+        the smallest weights.
+    above : float, default=0.0
+        Features whose rank is not above this are left out; not of "signed".
+
+    Examples
+    --------
+    >>> weights = np.array([[0.6, 0.4, 0.0], [0.6, 0.0, 0.4]])
+    >>> [found.tolist() for found in rank_features(Features(weights, True), 2)]
+    [[1], [2]]
+    >>> [found.tolist() for found in rank_features(Features(weights), 2, by="weight")]
+    [[0, 1], [0, 2]]
+    >>> [found.tolist() for found in rank_features(Features(weights - 0.5), 2, by="signed")]
+    [[0, 2], [0, 1]]
+    """
+    if by not in RANKINGS:
+        raise ValueError(f"by must be one of {', '.join(map(repr, RANKINGS))}, got {by!r}.")
+    weights = np.asarray(features.weights)
+    if by == "signed":
+        n = min(n, weights.shape[1])
+        return [np.concatenate([_largest(row, n - n // 2), _largest(-row, n // 2)[::-1]]) for row in weights]
+    mean = weights.mean(axis=0, keepdims=True)
+    if by == "weight" or len(weights) == 1:
+        ranks = weights
+    elif features.probabilities:
+        ranks = np.where(weights > 0, weights * np.log(np.maximum(_lift(weights, mean), 1e-300)), 0.0)
+    else:
+        ranks = weights - mean
+    found = [(row, _largest(row, n)) for row in ranks]
+    return [best[row[best] > above] for row, best in found]
+
+
+def top_features(
+    features: Features, names: Sequence[str] | np.ndarray, n: int = 10, *, by: str = "distinctive"
+) -> list[list[tuple[str, float, float]]]:
+    """Return for each group its first features as (name, weight, weight over the mean weight of all groups).
+
+    Parameters
+    ----------
+    features : Features
+        Weights (groups x features).
+    names : sequence of str
+        Names of the features.
+    n : int, default=10
+        Features of each group.
+    by : {"distinctive", "weight", "signed"}, default="distinctive"
+        How they are ranked; see `rank_features`.
+
+    Examples
+    --------
+    >>> weights = np.array([[0.6, 0.4, 0.0], [0.6, 0.0, 0.4]])
+    >>> top_features(Features(weights, True), ["the", "cat", "dog"], 1)
+    [[('cat', 0.4, 2.0)], [('dog', 0.4, 2.0)]]
+    """
+    weights = np.asarray(features.weights)
+    lift = _lift(weights, weights.mean(axis=0, keepdims=True))
+    best = rank_features(features, n, by=by)
+    return [
+        [(str(names[j]), float(row[j]), float(times[j])) for j in chosen]
+        for row, times, chosen in zip(weights, lift, best)
+    ]
+
+
+def features_by_view(
+    found: Inspection, views: Views | None = None, codes: np.ndarray | None = None
+) -> dict[str, Features]:
+    """Return the features of a model's groups: what it says itself, else means of the objects of each group.
+
+    Parameters
+    ----------
+    found : Inspection
+        The model.
+    views : Views, optional
+        Objects, as the estimator itself takes them.
+    codes : ndarray of int, optional
+        Their groups; -1 for none.
+
+    Examples
+    --------
+    >>> from coview import LinkPLSA, inspect
+    >>> from coview.datasets import make_topic_views
+    >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
+    >>> {view: part.origin for view, part in features_by_view(inspect(LinkPLSA(3, random_state=0).fit(X))).items()}
+    {'view0': 'p(feature)', 'view1': 'p(feature)'}
+    """
+    by_view = {}
+    for view in found.views:
+        features = found.described_features(view)
+        if features is None and views is not None and codes is not None and view in views:
+            features = mean_features(views[view], codes, len(found.groups))
+        if features is not None:
+            by_view[view] = features
+    return by_view
+
+
+def mean_features(matrix: Any, codes: np.ndarray, n_groups: int, seed: int = 0) -> Features:
+    """Return the mean of every feature over the objects of each group, rows brought to sum one first.
+
+    Parameters
+    ----------
+    matrix : array or sparse matrix
+        Objects x features.
+    codes : ndarray of int
+        Group of each object; -1 for none.
+    n_groups : int
+        Number of groups.
+    seed : int, default=0
+        Seed of the sample that is taken of many objects.
+
+    Examples
+    --------
+    >>> mean_features(np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([0, 0]), 1).weights.tolist()
+    [[0.75, 0.25]]
+    """
+    rows = sample_positions(matrix.shape[0], SAMPLED_OBJECTS, seed)
+    part, codes = matrix[rows], np.asarray(codes)[rows]
+    known = np.flatnonzero(codes >= 0)
+    belongs = sparse.csr_array((np.ones(len(known)), (codes[known], known)), shape=(n_groups, len(rows)))
+    counts = np.maximum(np.asarray(belongs.sum(axis=1)).reshape(-1, 1), 1)
+    positive = bool((part.data if sparse.issparse(part) else part).min(initial=0) >= 0)
+    mass = np.asarray(abs(part).sum(axis=1)).reshape(-1)
+    scaled = sparse.dia_array((1 / np.maximum(mass, 1e-300)[None], [0]), shape=(len(mass), len(mass))) @ part
+    total = belongs @ scaled
+    means = np.asarray(total.toarray() if sparse.issparse(total) else total) / counts
+    return Features(means, positive, "mean of the group's objects")
+
+
+def feature_names(found: Inspection, view: str, views: Views | None = None) -> list[str]:
+    """Return the names of a view's features: those of the objects where they have any, else those of the model.
+
+    Parameters
+    ----------
+    found : Inspection
+        The model.
+    view : str
+        The view.
+    views : Views, optional
+        Objects, as the estimator itself takes them.
+    """
+    if views is not None and view in views.feature_names:
+        return [str(name) for name in views.feature_names[view]]
+    return found.feature_names(view)
+
+
+def _largest(keys: np.ndarray, n: int) -> np.ndarray:
+    """Positions of the n largest values, largest first; ties go to the lower position."""
+    n = min(n, len(keys))
+    if n < 1:
+        return np.zeros(0, dtype=np.int64)
+    kept = np.flatnonzero(-keys <= np.partition(-keys, n - 1)[n - 1])
+    return kept[np.argsort(-keys[kept], kind="stable")][:n]
+
+
+def _lift(weights: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    return np.divide(weights, mean, out=np.ones_like(weights, dtype=np.float64), where=mean > 0)

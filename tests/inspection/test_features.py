@@ -1,0 +1,82 @@
+"""Features that make a group."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose
+
+from coview import CCAClustering, ConsensusClustering, inspect, make_report
+from coview.inspection import Features
+from coview.inspection.features import features_by_view, mean_features, rank_features, top_features
+
+WEIGHTS = arrays(np.float64, (3, 7), elements=st.floats(0.001, 1.0))
+
+
+@settings(max_examples=30, deadline=None)
+@given(WEIGHTS)
+def test_ranking_is_by_the_divergence_from_the_mean(weights):
+    shares = weights / weights.sum(axis=1, keepdims=True)
+    found = top_features(Features(shares, True), [f"f{j}" for j in range(7)], n=7)
+    adds = shares * np.log(shares / shares.mean(axis=0))
+    for row, lines in zip(adds, found):
+        values = [row[int(name[1:])] for name, _, _ in lines]
+        assert all(a >= b - 1e-12 for a, b in pairwise(values))
+        assert len(lines) == (row > 0).sum()
+
+
+@settings(max_examples=30, deadline=None)
+@given(WEIGHTS)
+def test_ranking_by_weight_is_that_of_numpy(weights):
+    for row, best in zip(weights, rank_features(Features(weights, True), 3, by="weight")):
+        assert best.tolist() == np.argsort(-row, kind="stable")[:3].tolist()
+
+
+@settings(max_examples=30, deadline=None)
+@given(WEIGHTS)
+def test_signed_rankings_have_both_ends(weights):
+    for row, best in zip(weights, rank_features(Features(weights), 4, by="signed")):
+        assert_allclose(row[best[:2]], np.sort(row)[::-1][:2])
+        assert_allclose(row[best[2:]], np.sort(row)[1::-1])
+
+
+def test_means_of_groups_are_those_of_numpy(data):
+    X, y = data
+    codes = np.unique(y, return_inverse=True)[1]
+    for matrix in X.values():
+        dense = matrix.toarray()
+        scaled = dense / np.maximum(dense.sum(axis=1, keepdims=True), 1e-300)
+        assert_allclose(mean_features(matrix, codes, 3).weights, [scaled[codes == g].mean(axis=0) for g in range(3)])
+
+
+def test_clusters_have_the_features_of_their_topics(make):
+    model = make("MultiViewPLSA")
+    for view, found in features_by_view(inspect(model)).items():
+        assert found.probabilities
+        assert_allclose(found.weights, model.cluster_topic_[view] @ model.topic_feature_[view])
+        assert_allclose(found.weights.sum(axis=1), 1)
+
+
+def test_members_of_a_consensus_are_no_views(data):
+    members = [("space", CCAClustering(3, random_state=0)), ("other", CCAClustering(3, random_state=1))]
+    model = ConsensusClustering(3, estimators=members, random_state=0).fit(data[0])
+    assert features_by_view(inspect(model)) == {}
+    for group in make_report(model, data[0]).summary["groups"]["items"]:
+        assert list(group["features"]) == ["words", "links"]
+
+
+def test_clusterers_of_each_view_still_say_its_features(make):
+    found = features_by_view(inspect(make("ConsensusClustering")))
+    assert {view: part.weights.shape for view, part in found.items()} == {"words": (3, 24), "links": (3, 15)}
+
+
+def test_where_a_model_says_nothing_its_objects_do(make, data):
+    X, _ = data
+    found = inspect(make("SpectralClusteringViews"))
+    assert features_by_view(found) == {}
+    described = features_by_view(found, X, found.read(X).codes)
+    assert {view: part.weights.shape for view, part in described.items()} == {"words": (3, 24), "links": (3, 15)}
