@@ -27,7 +27,7 @@ methods = [
     "words *",
     "code *",
 ]
-quick = {"time_budget": None, "n_jobs": 1, "verbose": 0}  # in this process; by default one process per core
+quick = {"time_budget": None, "n_jobs": 1, "random_state": 0}  # in this process; by default one process per core
 result = compare(X, y, groups=files, methods=methods, cv=3, **quick)
 print(result)
 
@@ -45,7 +45,7 @@ print(result.best_, model.predict(X[:3]))
 
 # %%
 # Few labels: ``label_share`` keeps one label in ten, shows all objects to every method, and asks for the rest.
-few = compare(X, y, methods=methods, label_share=0.1, cv=3, **quick)
+few = compare(X, y, methods=methods, label_share=0.1, n_repeats=3, **quick)
 print(few)
 
 # %%
@@ -54,7 +54,7 @@ print(few)
 # Without labels, `select_clusters` asks two questions of every number: do the clusters foretell objects that were held
 # out, and are they found again in another sample? These objects were made of four clusters.
 data = make_topic_views(160, n_clusters=4, n_features=60, random_state=1)
-choice = select_clusters(data.views, n_clusters=range(2, 7), n_repeats=2, n_jobs=1, verbose=0)
+choice = select_clusters(data.views, n_clusters=range(2, 7), n_repeats=2, n_jobs=1, random_state=0)
 print(choice)
 
 # %%

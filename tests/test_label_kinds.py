@@ -155,10 +155,10 @@ def test_new_classes_are_none_of_the_old(names):
 
 TASKS = {
     "classification": {"cv": 2},
-    "few labels of all": {"cv": 1, "label_share": 0.2},
-    "few labels": {"cv": 1},
-    "clustering": {"task": "clustering", "cv": 1},
-    "scores of scikit-learn": {"cv": 1, "scoring": ["balanced_accuracy", "f1_weighted"], "label_share": 0.2},
+    "few labels of all": {"n_repeats": 1, "label_share": 0.2},
+    "few labels": {"n_repeats": 1},
+    "clustering": {"task": "clustering", "n_repeats": 1},
+    "scores of scikit-learn": {"n_repeats": 1, "scoring": ["balanced_accuracy", "f1_weighted"], "label_share": 0.2},
 }
 COMPARED = ["MultiViewNaiveBayes", "CoTrainingClassifier", "best view MultinomialNB", "concatenated *", "view1 *"]
 COMPARED_KINDS = ("short texts", "texts like numbers", "objects", "booleans", "booleans as objects", "unsigned")
@@ -167,7 +167,7 @@ COMPARED_KINDS = ("short texts", "texts like numbers", "objects", "booleans", "b
 def figures(task, names):
     target = partly(names) if task == "few labels" else names[Y]
     methods = ["SphericalKMeans", "concatenated KMeans"] if task == "clustering" else COMPARED
-    table = compare(X, target, methods=methods, time_budget=None, n_jobs=1, verbose=0, **TASKS[task])
+    table = compare(X, target, methods=methods, time_budget=None, n_jobs=1, random_state=0, **TASKS[task])
     assert {row["status"] for row in table.rows} == {"done"}, [row["note"] for row in table.rows]
     kept = [{key: row[key] for key in row if "seconds" not in key} for row in table.rows]
     return sorted(kept, key=lambda row: row["method"])

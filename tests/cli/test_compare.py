@@ -62,7 +62,7 @@ def test_the_table_and_the_figure_are_written(files, tmp_path):
 def test_few_labels_and_clusters(files):
     found = run(files, *FEW, "--share", "0.2", "--json")
     assert json.loads(found.stdout)["task"] == "few_labels"
-    quick = ("--methods", "concatenated KMeans", "--folds", "2", "--budget", "0", "--jobs", "1", "--json")
+    quick = ("--methods", "concatenated KMeans", "--repeats", "2", "--budget", "0", "--jobs", "1", "--json")
     found = run(files, *quick, "--clusters", "2", labels=None)
     assert json.loads(found.stdout)["task"] == "internal"
     found = run(files, *quick, "--task", "clustering")

@@ -14,7 +14,7 @@ from coview import ConcatenatedViews, ConsensusClustering, MultiViewNaiveBayes, 
 from coview.datasets import make_blobs_views, make_topic_views
 from coview.exceptions import InterruptedFitWarning, ViewsError
 
-HERE = {"time_budget": None, "n_jobs": 1, "verbose": 0}
+HERE = {"time_budget": None, "n_jobs": 1, "random_state": 0}
 FEW = ["MultiViewNaiveBayes", "concatenated *", "words *"]
 DATA = make_topic_views(48, {"words": 30, "links": 20}, n_clusters=3, quality=0.5, overlap=0.4, random_state=0)
 
@@ -29,7 +29,7 @@ class Sleeper(ClassifierMixin, BaseEstimator):
 
 @pytest.fixture(scope="module")
 def everything():
-    return compare(DATA.views, DATA.target, cv=2, time_budget=120, n_jobs=2, verbose=0)
+    return compare(DATA.views, DATA.target, cv=2, time_budget=120, n_jobs=2, random_state=0)
 
 
 def test_all_methods_run_on_plain_counts(everything):
@@ -39,7 +39,7 @@ def test_all_methods_run_on_plain_counts(everything):
 
 @pytest.mark.slow
 def test_all_clusterers_run_on_plain_counts():
-    result = compare(DATA.views, DATA.target, task="clustering", cv=1, time_budget=120, n_jobs=2, verbose=0)
+    result = compare(DATA.views, DATA.target, task="clustering", n_repeats=1, time_budget=120, n_jobs=2)
     assert [(row["method"], row["note"]) for row in result.rows if row["status"] != "done"] == []
 
 
@@ -58,7 +58,7 @@ def test_workers_find_what_this_process_finds(everything):
 
 def test_folds_are_the_same_for_all():
     one, two = (compare(DATA.views, DATA.target, methods={"a": MultiViewNaiveBayes(), "b": MultiViewNaiveBayes()},
-                        cv=3, random_state=seed, **HERE) for seed in (0, 0))  # fmt: skip
+                        cv=3, **HERE) for _ in range(2))  # fmt: skip
     figures = [part["accuracy"] for part in one.scores["a"]]
     assert figures == [part["accuracy"] for part in one.scores["b"]] == [p["accuracy"] for p in two.scores["a"]]
 
@@ -68,21 +68,21 @@ def test_the_task_follows_the_labels():
     texts = np.array(["red", "green", "blue"], dtype=object)[DATA.target]
     texts[::2] = None
     for y, task in ((DATA.target, "classification"), (some, "few_labels"), (texts, "few_labels")):
-        result = compare(DATA.views, y, methods=FEW, cv=2, **HERE)
+        result = compare(DATA.views, y, methods=FEW, n_repeats=2, **HERE)
         assert result.task == task and {row["status"] for row in result.rows} == {"done"}
     assert result.about["labeled"] == 24
 
 
 def test_few_labels_of_many():
     models = {"nb": MultiViewNaiveBayes(), "km": SeededKMeansClassifier()}
-    result = compare(DATA.views, DATA.target, label_share=0.1, methods=models, cv=2, **HERE)
+    result = compare(DATA.views, DATA.target, label_share=0.1, methods=models, n_repeats=2, **HERE)
     assert result.task == "few_labels" and result.about["label_share"] == 0.1
     assert all(0 <= row["accuracy"] <= 1 for row in result.rows)
 
 
 def test_clusters_against_classes():
     result = compare(
-        DATA.views, DATA.target, task="clustering", methods=["ConsensusClustering", "words *"], cv=2, **HERE
+        DATA.views, DATA.target, task="clustering", methods=["ConsensusClustering", "words *"], n_repeats=2, **HERE
     )
     assert result.metrics == ["nmi", "accuracy", "pairwise_f1"] and result.about["clusters"] == 3
     row = next(row for row in result.rows if row["method"] == "ConsensusClustering")
@@ -90,7 +90,9 @@ def test_clusters_against_classes():
 
 
 def test_without_labels_indices_are_internal():
-    result = compare(DATA.views, n_clusters=3, methods=["ConsensusClustering", "concatenated KMeans"], cv=2, **HERE)
+    result = compare(
+        DATA.views, n_clusters=3, methods=["ConsensusClustering", "concatenated KMeans"], n_repeats=2, **HERE
+    )
     assert result.task == "internal" and "internal" in str(result)
     assert {"silhouette[words]", "stability", "agreement"} <= result.rows[0].keys()
 
@@ -108,7 +110,7 @@ def test_failures_are_rows_with_their_sentence():
 def test_baselines_take_negative_values(classify):
     data = make_blobs_views(40, n_clusters=2, random_state=0)
     task = None if classify else "clustering"
-    result = compare(data.views, data.target, task=task, methods="baselines", cv=2, **HERE)
+    result = compare(data.views, data.target, task=task, methods="baselines", n_repeats=2, **HERE)
     assert all("MultinomialNB" in row["method"] for row in result.rows if row["status"] != "done")
     assert result.rows[0][result.metrics[0]] > 0.95
 
@@ -116,7 +118,7 @@ def test_baselines_take_negative_values(classify):
 def test_what_runs_too_long_is_stopped():
     models = {"slow": Sleeper(), "nb": MultiViewNaiveBayes()}
     start = time.perf_counter()
-    result = compare(DATA.views, DATA.target, methods=models, cv=2, time_budget=1, n_jobs=2, verbose=0)
+    result = compare(DATA.views, DATA.target, methods=models, cv=2, time_budget=1, n_jobs=2)
     assert time.perf_counter() - start < 55  # the sleeper alone would take 120
     rows = {row["method"]: row for row in result.rows}
     assert rows["slow"]["status"] == "over budget" and rows["nb"]["status"] == "done"
@@ -180,7 +182,7 @@ def test_ctrl_c_leaves_a_table():
 
 
 def test_progress_goes_to_standard_error(capsys):
-    compare(DATA.views, DATA.target, methods={"nb": MultiViewNaiveBayes()}, cv=2, time_budget=None, n_jobs=1)
+    compare(DATA.views, DATA.target, methods={"nb": MultiViewNaiveBayes()}, cv=2, verbose=1, **HERE)
     said = capsys.readouterr()
     assert said.out == "" and "nb" in said.err and "done" in said.err
 
@@ -195,6 +197,9 @@ def test_progress_goes_to_standard_error(capsys):
         ({"y": np.zeros(48)}, "at least 2 classes"),
         ({"y": [0, 1]}, "2 labels for 48 objects"),
         ({"time_budget": 0}, "time_budget must be a positive number"),
+        ({"task": "clustering", "cv": 3}, "use n_repeats"),
+        ({"y": None, "n_clusters": 3, "cv": 3}, "use n_repeats"),
+        ({"n_repeats": 0}, "n_repeats must be a whole number of at least 1"),
         ({"methods": ["Nothing"]}, "no method 'Nothing'"),
     ],
 )
@@ -213,7 +218,7 @@ def test_own_pipelines_and_scores_take_part():
     own = ConcatenatedViews(LogisticRegression(C=0.1))
     result = compare(DATA.views, DATA.target, methods=[own], scoring="balanced_accuracy", cv=2, **HERE)
     assert result.metrics == ["balanced_accuracy"] and "LogisticRegression(C=0.1)" in result.best_
-    clusters = compare(DATA.views, DATA.target, task="clustering", scoring="ari", cv=1, **HERE,
+    clusters = compare(DATA.views, DATA.target, task="clustering", scoring="ari", n_repeats=1, **HERE,
                        methods=[ConsensusClustering(3)])  # fmt: skip
     assert clusters.metrics == ["ari"]
 
@@ -223,4 +228,4 @@ def test_more_clusters_than_objects_are_refused_at_once():
     with pytest.raises(ValueError, match="n_clusters=41 is too many for 40 objects at a time"):
         compare(X, np.arange(40) % 2, task="clustering", n_clusters=41, verbose=0)
     with pytest.raises(ValueError, match=r"n_clusters=39 is too many for 3\d objects at a time"):
-        compare(X, n_clusters=39, verbose=0)
+        compare(X, n_clusters=39)

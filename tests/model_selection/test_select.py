@@ -15,7 +15,7 @@ from coview.datasets import make_blobs_views, make_topic_views
 from coview.model_selection.choice import recommend
 from coview.model_selection.select import _agreement, _halves, held_out_likelihood
 
-HERE = {"n_jobs": 1, "verbose": 0}
+HERE = {"n_jobs": 1, "random_state": 0}
 
 
 @pytest.fixture(scope="module")

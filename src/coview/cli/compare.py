@@ -38,7 +38,10 @@ def compare(
     links: Annotated[
         str | None, typer.Option(help="A view of links: try each method on views smoothed over it, too.")
     ] = None,
-    folds: Annotated[int, typer.Option(min=1, help="Folds, splits of the labels, or seeds.")] = 5,
+    folds: Annotated[int | None, typer.Option(min=2, help="Folds of the labeled objects; by default 5.")] = None,
+    repeats: Annotated[
+        int, typer.Option(min=1, help="Splits of few labels, seeds of clusterings, or subsamples of the objects.")
+    ] = 5,
     budget: Annotated[float, typer.Option(min=0, help="Seconds for each method; 0 sets no limit.")] = 60.0,
     jobs: Annotated[int | None, typer.Option(help="Methods at a time; by default one per core.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the splits and of the methods.")] = 0,
@@ -62,6 +65,7 @@ def compare(
         task=task,
         methods=None if methods is None else [name.strip() for name in methods.split(",") if name.strip()],
         cv=folds,
+        n_repeats=repeats,
         n_clusters=clusters,
         links=links,
         label_share=share,

@@ -16,6 +16,7 @@ from coview.model_selection.scores import Task, check_scoring, evaluate, main_sc
 from coview.model_selection.splits import few_label_splits, folds, subsamples
 from coview.model_selection.table import Comparison
 from coview.model_selection.workers import Outcome, run_jobs
+from coview.utils.messages import short
 from coview.validation import base_seed, check_count, check_option, encode_labels
 from coview.views.coerce import as_views
 from coview.views.lazy import LazyViews
@@ -30,7 +31,8 @@ def compare(
     *,
     task: str | None = None,
     methods: Any = None,
-    cv: Any = 5,
+    cv: Any = None,
+    n_repeats: int = 5,
     groups: Any = None,
     scoring: Any = None,
     n_clusters: int | None = None,
@@ -38,8 +40,8 @@ def compare(
     label_share: float | None = None,
     time_budget: float | None = 60.0,
     n_jobs: int | None = None,
-    random_state: Any = 0,
-    verbose: int = 1,
+    random_state: Any = None,
+    verbose: int = 0,
 ) -> Comparison:
     """Try every applicable method and every baseline on your own data, and return a table.
 
@@ -58,9 +60,12 @@ def compare(
     methods : names, patterns, estimators or {name: estimator}, optional
         What to compare, as ``["MultiView*", "baselines", MultiViewNaiveBayes(alpha=0.1)]``. Names are those of the
         table, or "methods", "baselines", "links" for all of a kind. By default everything.
-    cv : int or splitter, default=5
-        Number of folds, of splits of the labels, of seeds (clustering), or of subsamples (without y); or a splitter of
-        scikit-learn where there are folds.
+    cv : int or splitter, optional
+        Folds of the labeled objects: their number, or a splitter of scikit-learn. By default 5 where all objects are
+        labeled, and where there are groups. With few labels, the labels of each test fold are hidden in turn.
+    n_repeats : int, default=5
+        Repeats where there are no folds: random splits of few labels, seeds of the clusterings that are held against
+        y, or subsamples of the objects without y.
     groups : array-like, optional
         Objects of one group are never in training and test at once.
     scoring : str, callable, list or {name: scorer}, optional
@@ -80,9 +85,9 @@ def compare(
     n_jobs : int or None, default=None
         Methods at a time, each in a process of its own; None is all cores. With n_jobs=1 and no budget they run in this
         process.
-    random_state : int, RandomState, Generator or None, default=0
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the splits and of the methods; the same seed gives the same scores, whatever n_jobs is.
-    verbose : int, default=1
+    verbose : int, default=0
         1 shows a line per method while they run.
 
     Returns
@@ -106,7 +111,7 @@ def compare(
     >>> from coview.datasets import make_topic_views
     >>> data = make_topic_views(60, n_clusters=3, n_features=40, random_state=0)
     >>> result = compare(data.views, data.target, methods=["MultiViewNaiveBayes", "concatenated *"], cv=3,
-    ...                  time_budget=None, n_jobs=1, verbose=0)
+    ...                  time_budget=None, n_jobs=1, random_state=0)
     >>> sorted(row["method"] for row in result.rows)[:2]
     ['MultiViewNaiveBayes', 'concatenated LinearSVC']
     >>> result.rows[0]["accuracy"] > 0.9
@@ -116,7 +121,7 @@ def compare(
     seed = base_seed(random_state)
     if time_budget is not None and not time_budget > 0:
         raise ValueError(f"time_budget must be a positive number of seconds or None, got {time_budget!r}.")
-    plan, n_groups = _task(views, y, task, cv, groups, scoring, n_clusters, label_share, seed)
+    plan, n_groups = _task(views, y, task, cv, n_repeats, groups, scoring, n_clusters, label_share, seed)
     if links is not None:
         views = _identified(views, links)
     classify = plan.kind in ("classification", "few_labels")
@@ -171,6 +176,7 @@ def _task(
     y: Any,
     task: str | None,
     cv: Any,
+    n_repeats: int,
     groups: Any,
     scoring: Any,
     n_clusters: int | None,
@@ -179,6 +185,9 @@ def _task(
 ) -> tuple[Task, int]:
     """What every method has to do, and the number of classes or clusters."""
     check_option("task", task, (None, "classification", "few_labels", "clustering"))
+    check_count("n_repeats", n_repeats)
+    if cv is not None and (y is None or task == "clustering"):
+        raise ValueError(f"cv={short(cv)} sets folds of labeled objects, and clusters are found of all; use n_repeats.")
     if y is None:
         if task in ("classification", "few_labels"):
             raise ValueError(f"task={task!r} needs y, one label per object, with -1, None or NaN for the unlabeled.")
@@ -189,7 +198,7 @@ def _task(
             )
         if scoring is not None:
             raise ValueError("Without y there is nothing to score against, so that scoring cannot be chosen.")
-        rows = [(rows, rows) for rows in subsamples(len(views), check_count("cv", cv), seed)]
+        rows = [(rows, rows) for rows in subsamples(len(views), n_repeats, seed)]
         return Task("internal", splits=rows, seed=seed), _number(n_clusters, min(len(some) for some, _ in rows))
     codes, classes = encode_labels(y, len(views))
     known = codes >= 0
@@ -198,7 +207,7 @@ def _task(
         number = _number(len(classes) if n_clusters is None else n_clusters, len(views))
         same = np.arange(len(views))
         plan = Task(kind, classes[codes], known, scoring=check_scoring(scoring, True),
-                    splits=[(same, same)] * check_count("cv", cv), seed=seed)  # fmt: skip
+                    splits=[(same, same)] * n_repeats, seed=seed)  # fmt: skip
         return plan, number
     if len(classes) < 2:
         raise ValueError(f"y must hold at least 2 classes to compare classifiers, got 1 class ({classes[0]!r}).")
@@ -207,7 +216,7 @@ def _task(
         here = None if groups is None else np.asarray(groups)[rows_known]
         splits = [(rows_known[a], rows_known[b]) for a, b in folds(codes[rows_known], cv, here, seed)]
     else:
-        splits = few_label_splits(codes, cv, groups, share, seed)
+        splits = few_label_splits(codes, cv, n_repeats, groups, share, seed)
     hidden = unlabeled_as_minus_one(codes, classes)
     return Task(kind, classes[codes], known, hidden, splits, check_scoring(scoring, False), seed), len(classes)
 

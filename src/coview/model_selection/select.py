@@ -58,8 +58,8 @@ def select_clusters(
     n_repeats: int = 5,
     time_budget: float | None = None,
     n_jobs: int | None = None,
-    random_state: Any = 0,
-    verbose: int = 1,
+    random_state: Any = None,
+    verbose: int = 0,
 ) -> ClusterChoice:
     """Choose the number of clusters, and the weight of a co-regularized model, without labels.
 
@@ -85,9 +85,9 @@ def select_clusters(
         Seconds for each setting; what takes longer is stopped and left out.
     n_jobs : int or None, default=None
         Settings at a time, each in a process of its own; None is all cores, 1 without a budget stays in this process.
-    random_state : int, RandomState, Generator or None, default=0
+    random_state : int, RandomState, Generator or None, default=None
         Seed of the subsamples and of the fits.
-    verbose : int, default=1
+    verbose : int, default=0
         1 shows a line per setting while they run.
 
     Returns
@@ -112,7 +112,7 @@ def select_clusters(
     >>> from coview import select_clusters
     >>> from coview.datasets import make_topic_views
     >>> X = make_topic_views(150, n_clusters=3, n_features=60, random_state=0).views
-    >>> choice = select_clusters(X, n_clusters=[2, 3, 4], n_repeats=2, n_jobs=1, verbose=0)
+    >>> choice = select_clusters(X, n_clusters=[2, 3, 4], n_repeats=2, n_jobs=1, random_state=0)
     >>> choice.best_
     {'n_clusters': 3}
     """

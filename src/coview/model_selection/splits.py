@@ -15,6 +15,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check
 
 __all__ = ["few_label_splits", "folds", "subsamples"]
 
+FOLDS = 5  # as scikit-learn's
 HIDDEN = 0.2  # share of the known labels of each class that is hidden to be asked for
 KEPT = 0.8  # share of the objects in a subsample
 
@@ -32,6 +33,7 @@ def folds(codes: np.ndarray, cv: Any, groups: Any, seed: int) -> list[Split]:
     """
     rows = np.arange(len(codes))
     groups = _checked_groups(groups, len(codes))
+    cv = FOLDS if cv is None else cv
     if isinstance(cv, (int, np.integer)) and not isinstance(cv, bool):
         most = int(np.bincount(codes).max()) if groups is None else len(np.unique(groups))
         what = "objects of the largest class" if groups is None else "groups"
@@ -52,30 +54,30 @@ def folds(codes: np.ndarray, cv: Any, groups: Any, seed: int) -> list[Split]:
     return [(np.asarray(train), np.asarray(test)) for train, test in found]
 
 
-def few_label_splits(codes: np.ndarray, cv: Any, groups: Any, share: float | None, seed: int) -> list[Split]:
+def few_label_splits(
+    codes: np.ndarray, cv: Any, n_repeats: int, groups: Any, share: float | None, seed: int
+) -> list[Split]:
     """Return (rows that keep their label, rows to be asked for); all others are unlabeled.
 
-    A fifth of the known labels of every class is hidden, `cv` times at random; with groups or a splitter, those of its
-    test folds. With `share`, only that share of the labels of each class is kept, one at least, and all others are
-    asked for (with groups, those of the test fold).
+    A fifth of the known labels of every class is hidden, `n_repeats` times at random; with folds or groups, those of
+    each test fold. With `share`, only that share of the labels of each class is kept, one at least, and all others are
+    asked for (with folds, those of the test fold).
 
     Examples
     --------
-    >>> kept, asked = few_label_splits(np.array([0, 0, 0, 1, 1, -1]), 1, None, None, 0)[0]
+    >>> kept, asked = few_label_splits(np.array([0, 0, 0, 1, 1, -1]), None, 1, None, None, 0)[0]
     >>> len(kept), len(asked), 5 in kept or 5 in asked
     (3, 2, False)
     """
     known = np.flatnonzero(codes >= 0)
-    counted = isinstance(cv, (int, np.integer)) and not isinstance(cv, bool)
-    if counted and cv < 1:
-        raise ValueError(f"cv must be a number of splits of at least 1, or a splitter, got {cv}.")
     if share is not None and not 0 < share < 1:
         raise ValueError(f"label_share must lie between 0 and 1, got {share!r}.")
     groups = _checked_groups(groups, len(codes))
-    if counted and groups is None:
-        return [_at_random(codes, known, share, np.random.default_rng([seed, r])) for r in range(cv)]
+    if cv is None and groups is None:
+        return [_at_random(codes, known, share, np.random.default_rng([seed, r])) for r in range(n_repeats)]
     found = []
-    for r, (train, test) in enumerate(folds(codes[known], cv, None if groups is None else groups[known], seed)):
+    here = None if groups is None else groups[known]
+    for r, (train, test) in enumerate(folds(codes[known], cv, here, seed)):
         kept = known[train]
         if share is not None:
             kept = _of_each_class(codes, kept, share, np.random.default_rng([seed, r]))
