@@ -26,11 +26,11 @@ def sweep_seconds(model: Any) -> float:
 
 def shards(size: str, folder: str) -> Any:
     """The benchmark's matrix as a sharded folder, made once."""
-    from coview import Views, read_views, write_shards
+    from coview import Views, read_views, write_views
 
     path = Path(folder) / f"{size}-shards"
     if not path.exists():
-        write_shards((Views(x=part) for part in text_parts(size)), path, rows_per_shard=-(-SIZES[size][0] // SHARDS))
+        write_views((Views(x=part) for part in text_parts(size)), path, rows_per_shard=-(-SIZES[size][0] // SHARDS))
     return read_views(path)
 
 

@@ -11,7 +11,7 @@ import tempfile
 import matplotlib.pyplot as plt
 from distributed import Client, LocalCluster
 
-from coview import PLSA, read_views, write_shards
+from coview import PLSA, read_views, write_views
 from coview.datasets import make_topic_views
 from coview.engines.dask.engine import DaskEngine
 
@@ -19,7 +19,7 @@ from coview.engines.dask.engine import DaskEngine
 # Some pages arrive in batches. Each is written as it comes; nothing is ever held whole.
 views = make_topic_views(2000, {"words": 800, "links": 300}, n_clusters=6, random_state=0).views
 folder = tempfile.mkdtemp() + "/pages"
-write_shards((views[i : i + 400] for i in range(0, 2000, 400)), folder)
+write_views((views[i : i + 400] for i in range(0, 2000, 400)), folder)
 pages = read_views(folder)
 print(pages)
 

@@ -23,13 +23,12 @@ _MODULES = {
     "coview.views.coerce": ("as_views",),
     "coview.preprocessing.columns": ("ColumnViews",),
     "coview.preprocessing.each_view": ("EachView",),
-    "coview.io.views_files": ("read_views",),
+    "coview.io.views_folder": ("read_views", "write_views"),
     "coview.preprocessing.images": ("ColorHistogram", "LocalBinaryPatterns", "SiftWords"),
     "coview.views.lazy": ("LazyViews",),
     "coview.preprocessing.neighbors": ("NeighborViews",),
-    "coview.io.shards": ("write_shards",),
     "coview.preprocessing.split": ("split_features",),
-    "coview.io.tables": ("read_columns",),
+    "coview.io.tables": ("read_table",),
     "coview.preprocessing.tables": ("TableViews",),
     "coview.preprocessing.text": ("TextViews",),
     "coview.views.views": ("Views",),
@@ -84,9 +83,9 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.inspection import inspect as inspect
     from coview.io.models import load as load
     from coview.io.models import save as save
-    from coview.io.shards import write_shards as write_shards
-    from coview.io.tables import read_columns as read_columns
-    from coview.io.views_files import read_views as read_views
+    from coview.io.tables import read_table as read_table
+    from coview.io.views_folder import read_views as read_views
+    from coview.io.views_folder import write_views as write_views
     from coview.model_selection.choice import ClusterChoice as ClusterChoice
     from coview.model_selection.compare import compare as compare
     from coview.model_selection.select import select_clusters as select_clusters

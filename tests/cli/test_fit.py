@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from coview import load
+from coview import load, write_views
 from coview.cli import main as cli
 from coview.datasets import make_topic_views
 
@@ -43,7 +43,7 @@ def pages(tmp_path):
 @pytest.fixture
 def folder(tmp_path):
     data = make_topic_views(60, n_clusters=3, random_state=0)
-    data.views.write(tmp_path / "views")
+    write_views(data.views, tmp_path / "views")
     (tmp_path / "y.csv").write_text("label\n" + "\n".join(map(str, data.target)) + "\n")
     return tmp_path / "views"
 

@@ -10,7 +10,7 @@ import pytest
 from coview import Views
 from coview.cli.inputs import read_labels
 from coview.cli.outputs import write_table
-from coview.io.tables import read_columns
+from coview.io.tables import read_table
 
 X = Views(words=np.eye(3), ids=["a", "b", "c"])
 
@@ -52,7 +52,7 @@ def test_labels_that_do_not_fit_are_refused(tmp_path, text, sentence):
 def test_tables_are_read_as_they_were_written(tmp_path, kind):
     path = tmp_path / f"t.{kind}"
     write_table({"id": ["a", "b"], "label": np.array([0, 1]), "p": [0.25, 0.75]}, path)
-    table = read_columns(path)
+    table = read_table(path)
     assert [list(table[name]) for name in ("id", "label", "p")] == [["a", "b"], [0, 1], [0.25, 0.75]]
 
 

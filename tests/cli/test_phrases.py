@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 
-from coview import Views
+from coview import Views, write_views
 from coview.cli import main as cli
 from coview.cli.phrases import in_options
 from coview.datasets import make_topic_views
@@ -48,7 +48,7 @@ COMMANDS = {
 def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     made = make_topic_views(20, {"words": 9, "links": 6}, n_clusters=2, random_state=0).views
-    Views({"words": made["words"], "links": made["links"]}).write("views")
+    write_views(Views({"words": made["words"], "links": made["links"]}), "views")
     np.save("a.npy", np.ones((3, 2)))
     np.save("b.npy", np.ones((2, 2)))
     np.save("negative.npy", -np.ones((3, 2)))

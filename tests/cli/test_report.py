@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from coview import MultiViewPLSA, load, save
+from coview import MultiViewPLSA, load, save, write_views
 from coview.cli.report import report, run_report
 from coview.datasets import make_topic_views
 
@@ -22,7 +22,7 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("report")
     data = make_topic_views(n_objects=60, n_clusters=3, random_state=0)
     save(MultiViewPLSA(3, 4, max_iter=10, random_state=0).fit(data.views), place / "m.coview")
-    data.views.write(place / "views")
+    write_views(data.views, place / "views")
     (place / "y.csv").write_text("label\n" + "\n".join(f"kind {label}" for label in data.target), encoding="utf-8")
     np.save(place / "view0.npy", data.views["view0"].toarray())
     return place

@@ -22,7 +22,7 @@ from coview import (
     load,
     read_views,
     save,
-    write_shards,
+    write_views,
 )
 from coview.classification.naive_bayes import MultiViewNaiveBayes
 from coview.datasets import make_topic_views
@@ -51,7 +51,7 @@ def small_blocks(monkeypatch):
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda m: f"{type(m).__name__}-{m.acceleration}")
 def test_a_fit_from_disk_is_the_fit_in_memory_to_the_last_bit(model, small_blocks, tmp_path):
-    write_shards(DATA.views, tmp_path / "shards", rows_per_shard=260)
+    write_views(DATA.views, tmp_path / "shards", rows_per_shard=260)
     lazy = read_views(tmp_path / "shards")
     assert isinstance(lazy, LazyViews)
     inside, outside = clone(model).fit(DATA.views, Y), clone(model).fit(lazy, Y)
@@ -180,7 +180,7 @@ def test_the_limit_holds_while_fitting_more_than_it(tmp_path):
     code = f"""
 import numpy as np
 from scipy import sparse
-from coview import PLSA, Views, read_views, write_shards
+from coview import PLSA, Views, read_views, write_views
 from coview.engines.cpu import CpuEngine
 from coview.engines.memory import resident
 from pathlib import Path
@@ -194,7 +194,7 @@ def stream():
         X.sum_duplicates()
         yield Views(x=X)
 
-write_shards(stream(), {str(tmp_path / "shards")!r}, rows_per_shard=10_000)
+write_views(stream(), {str(tmp_path / "shards")!r}, rows_per_shard=10_000)
 X = read_views({str(tmp_path / "shards")!r})
 PLSA(8, max_iter=1, random_state=0).fit(X[:500])
 taken = resident()

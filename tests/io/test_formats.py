@@ -19,7 +19,7 @@ from sklearn.datasets import dump_svmlight_file
 from coview.exceptions import CoviewError, DataFileError, ViewsError
 from coview.io import delimited
 from coview.io.formats import EXTENSIONS
-from coview.io.views_files import read_views
+from coview.io.views_folder import read_views
 
 WORDS = np.array([[1, 0, 2], [0, 3, 0]])
 

@@ -247,10 +247,10 @@ def test_pairs_lie_inside_blocks_and_blocks_add_up(monkeypatch):
 
 
 def test_rows_that_are_read_when_needed(tmp_path):
-    from coview import read_views, write_shards
+    from coview import read_views, write_views
 
     X = corpus(n=60)
-    write_shards(X, tmp_path / "shards", rows_per_shard=60)
+    write_views(X, tmp_path / "shards", rows_per_shard=60)
     lazy = read_views(tmp_path / "shards")
     assert isinstance(lazy, LazyViews)
     whole, read = (PairwiseCoPLSA(3, max_iter=5, tol=0, random_state=0).fit(part) for part in (X, lazy))

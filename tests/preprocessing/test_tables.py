@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 
 from coview import CrossModalRetriever, LinkPLSA, TableViews, TextViews, load, save
 from coview.exceptions import DataFileError, ViewsError
-from coview.io.tables import read_columns
+from coview.io.tables import read_table
 
 TABLE = {
     "key": ["p1", "p2", "p3"],
@@ -83,27 +83,27 @@ def test_a_retriever_takes_raw_text_through_it():
 def test_broken_tables_are_refused_with_their_place(tmp_path, name, content, sentence):
     (tmp_path / name).write_text(content)
     with pytest.raises(DataFileError, match=sentence):
-        read_columns(tmp_path / name)
+        read_table(tmp_path / name)
     with pytest.raises(DataFileError, match="absent"):
-        read_columns(tmp_path / "other.csv")
+        read_table(tmp_path / "other.csv")
 
 
 def test_text_in_another_encoding_is_refused(tmp_path):
     (tmp_path / "a.csv").write_bytes("x\nm\xfcll\n".encode("latin-1"))
     with pytest.raises(DataFileError, match="UTF-8"):
-        read_columns(tmp_path / "a.csv")
+        read_table(tmp_path / "a.csv")
 
 
 @pytest.mark.parametrize("cell", ["1234567890123456789", "2023_01", "nan", "inf", "007", "1e", "0x1f"])
 def test_what_only_looks_like_a_number_stays_text(tmp_path, cell):
     (tmp_path / "a.csv").write_text(f"x\n{cell}\n12\n")
-    assert read_columns(tmp_path / "a.csv")["x"] == [cell, "12"]
+    assert read_table(tmp_path / "a.csv")["x"] == [cell, "12"]
 
 
 @pytest.mark.parametrize(("cell", "value"), [("1.5", 1.5), ("-3", -3), (".5", 0.5), ("1e3", 1000), ("0", 0), ("2.", 2)])
 def test_numbers_are_numbers(tmp_path, cell, value):
     (tmp_path / "a.csv").write_text(f"x\n{cell}\n12\n")
-    assert read_columns(tmp_path / "a.csv")["x"].tolist() == [value, 12]
+    assert read_table(tmp_path / "a.csv")["x"].tolist() == [value, 12]
 
 
 def test_ids_name_one_object_each():

@@ -213,10 +213,10 @@ def test_bad_parameters_are_refused(model, sentence):
 
 
 def test_lazy_views_are_refused_with_a_way_out(tmp_path):
-    from coview import read_views
+    from coview import read_views, write_views
     from coview.datasets import make_topic_views
     from coview.exceptions import ViewsError
 
-    make_topic_views(20, random_state=0).views.write(tmp_path / "shards", rows_per_shard=5)
+    write_views(make_topic_views(20, random_state=0).views, tmp_path / "shards", rows_per_shard=5)
     with pytest.raises(ViewsError, match=r"X\.collect\(\)"):
         TfidfViews().fit(read_views(tmp_path / "shards"))

@@ -63,7 +63,7 @@ def test_the_commands_name_the_files(make):
 
 def test_a_raw_table_is_read_as_one(make):
     found = how_to_reproduce(Reader(make("PLSA")), table="pages.csv")
-    assert 'X = read_columns("pages.csv")' in found["code"]
+    assert 'X = read_table("pages.csv")' in found["code"]
     assert "--table pages.csv" in found["commands"][-1]
 
 

@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import accuracy_score, confusion_matrix, normalized_mutual_info_score
 from sklearn.pipeline import make_pipeline
 
-from coview import PLSA, MultiViewNaiveBayes, TfidfViews, Views
+from coview import PLSA, MultiViewNaiveBayes, TfidfViews, Views, write_views
 from coview.report import summary
 from coview.report.summary import summarize
 
@@ -143,7 +143,7 @@ def test_lazy_views_are_read_in_parts(make, data, tmp_path):
     from coview import read_views
 
     X, y = data
-    X.write(tmp_path / "folder", rows_per_shard=25)
+    write_views(X, tmp_path / "folder", rows_per_shard=25)
     lazy = read_views(tmp_path / "folder")
     now, then = (summarize(make("MultiViewPLSA"), views, y)["scores"]["measures"] for views in (X, lazy))
     assert now == then

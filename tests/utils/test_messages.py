@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from coview import Views, read_columns, read_views
+from coview import Views, read_table, read_views
 from coview.exceptions import DataFileError, ViewsError
 from coview.utils.messages import cut, listed, short
 
@@ -46,7 +46,7 @@ def test_one_text_among_numbers_is_not_quoted_whole():
 def test_a_latin_1_file_is_to_be_saved_as_utf_8(tmp_path, name):
     text = {"a.csv": "id,n\ncafé,1\n", "a.tsv": "id\tn\ncafé\t1\n"}.get(name, '{"id": "café", "n": 1}\n')
     (tmp_path / name).write_text(text, encoding="latin-1")
-    readers = [read_columns] if name == "a.json" else [read_columns, read_views]
+    readers = [read_table] if name == "a.json" else [read_table, read_views]
     for read in readers:
         with pytest.raises(DataFileError, match=r"not text in UTF-8 .* Save the file as UTF-8\.$"):
             read(tmp_path / name)

@@ -13,18 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from coview import Views, as_views
+from coview import Views, as_views, read_views, write_views
 from coview.exceptions import ViewsError
-from coview.io.shards import open_shards, write_shards
 from coview.views.coerce import is_plain
-from coview.views.dask_collections import from_dask
 from coview.views.lazy import LazyViews
 
 dask = pytest.importorskip("dask", reason="dask is not installed; views of dask collections are not tested")
 da = pytest.importorskip("dask.array", reason="dask.array cannot be imported: views of dask collections are not tested")
-dd = pytest.importorskip(
-    "dask.dataframe", reason="dask.dataframe cannot be imported: views of dask collections are not tested"
-)
 
 N = 20
 WORDS = np.arange(N * 5, dtype=np.float32).reshape(N, 5)
@@ -55,6 +50,11 @@ def sparse_array(matrix: np.ndarray, rows, meta: bool = True):
     return da.from_array(matrix, chunks=(rows, -1)).map_blocks(sparse.csr_array, meta=empty)
 
 
+def from_pandas(frame: pd.DataFrame, npartitions: int):
+    dd = pytest.importorskip("dask.dataframe", reason="dask.dataframe cannot be imported; its views are not tested")
+    return dd.from_pandas(frame, npartitions=npartitions)
+
+
 def unknown(matrix: np.ndarray, rows):
     """Return a dask array that does not know its number of rows."""
     whole = da.from_array(matrix, chunks=(rows, -1))
@@ -76,7 +76,7 @@ chunks = st.lists(st.integers(1, N), min_size=1, max_size=6).map(
 @settings(deadline=None, max_examples=25)
 def test_any_chunks_of_rows_and_columns_give_the_same_views(first, second, columns):
     with dask.config.set(scheduler="synchronous"):
-        X = from_dask(
+        X = as_views(
             {"words": da.from_array(WORDS, chunks=(first, columns)), "links": da.from_array(LINKS, chunks=(second, 3))}
         )
         assert X.lengths == max(first, second, key=len)
@@ -85,7 +85,7 @@ def test_any_chunks_of_rows_and_columns_give_the_same_views(first, second, colum
 
 
 def test_views_of_dask_arrays_are_lazy_views():
-    X = Views(words=da.from_array(WORDS, chunks=(8, 5)), links=da.from_array(LINKS, chunks=(8, 3)))
+    X = as_views({"words": da.from_array(WORDS, chunks=(8, 5)), "links": da.from_array(LINKS, chunks=(8, 3))})
     assert isinstance(X, LazyViews) and X.is_dask
     assert (X.names, X.lengths, X.shape) == (("words", "links"), (8, 8, 4), (N, 8))
     assert X.dtypes == {"words": np.float32, "links": np.float64}
@@ -97,7 +97,7 @@ def test_views_of_dask_arrays_are_lazy_views():
         (lambda a: a, ("x",)),
         (lambda a: {"words": a}, ("words",)),
         (lambda a: [a, a], ("view0", "view1")),
-        (lambda a: Views({"w": a}), ("w",)),
+        (lambda a: as_views({"w": a}), ("w",)),
     ],
 )
 def test_every_form_that_views_take_may_hold_dask(make, names):
@@ -108,12 +108,12 @@ def test_every_form_that_views_take_may_hold_dask(make, names):
 
 def test_a_dask_array_is_a_plain_matrix_and_lazy_views_are_not():
     array = da.from_array(WORDS, chunks=(8, 5))
-    assert is_plain(array) and not is_plain(Views(x=array))
+    assert is_plain(array) and not is_plain(as_views({"x": array}))
 
 
 @pytest.mark.parametrize("meta", [True, False])
 def test_sparse_chunks_stay_sparse(meta):
-    X = from_dask({"words": sparse_array(WORDS, 8, meta), "links": da.from_array(LINKS, chunks=(6, 3))})
+    X = as_views({"words": sparse_array(WORDS, 8, meta), "links": da.from_array(LINKS, chunks=(6, 3))})
     found = X.collect()["words"]
     assert sparse.issparse(found) and found.dtype == np.float32
     np.testing.assert_array_equal(found.toarray(), WORDS)
@@ -122,13 +122,13 @@ def test_sparse_chunks_stay_sparse(meta):
 
 def test_sparse_chunks_side_by_side_stay_sparse():
     whole = da.concatenate([sparse_array(WORDS[:, :2], 8), sparse_array(WORDS[:, 2:], 8)], axis=1)
-    found = from_dask(whole).collect()["x"]
+    found = as_views(whole).collect()["x"]
     assert sparse.issparse(found)
     np.testing.assert_array_equal(found.toarray(), WORDS)
 
 
 def test_unknown_numbers_of_rows_are_counted_once(computed):
-    X = from_dask({"words": unknown(WORDS, 7), "links": unknown(LINKS, 9)})
+    X = as_views({"words": unknown(WORDS, 7), "links": unknown(LINKS, 9)})
     assert len(computed) == 1
     assert X.lengths == (7, 7, 6) and no_part_is_empty(X)
     assert X.collect() == Views(words=WORDS, links=LINKS)
@@ -136,14 +136,14 @@ def test_unknown_numbers_of_rows_are_counted_once(computed):
 
 def test_chunks_without_rows_are_left_out():
     array = da.from_array(WORDS, chunks=(5, 5))
-    X = from_dask(array[array[:, 0] >= 50])
+    X = as_views(array[array[:, 0] >= 50])
     assert X.lengths == (5, 5)
     np.testing.assert_array_equal(X.collect()["x"], WORDS[10:])
 
 
 def test_frames_give_names_and_rows(computed):
     frame = pd.DataFrame(LINKS, columns=["a", "b", "c"])
-    X = from_dask({"words": da.from_array(WORDS, chunks=(8, 5)), "links": dd.from_pandas(frame, npartitions=4)})
+    X = as_views({"words": da.from_array(WORDS, chunks=(8, 5)), "links": from_pandas(frame, npartitions=4)})
     assert X.feature_names["links"].tolist() == ["a", "b", "c"] and X.ids is None
     assert len(computed) == 1  # how long the partitions are
     assert X.collect() == Views(words=WORDS, links=frame)
@@ -151,33 +151,33 @@ def test_frames_give_names_and_rows(computed):
 
 def test_the_index_of_a_frame_identifies_the_rows():
     frame = pd.DataFrame(LINKS, columns=list("abc"), index=[f"r{i:02d}" for i in range(N)])
-    X = from_dask({"links": dd.from_pandas(frame, npartitions=3)})
+    X = as_views({"links": from_pandas(frame, npartitions=3)})
     assert X.ids.tolist() == frame.index.tolist()
     assert X.collect() == Views(links=frame)
 
 
 def test_frames_cut_anew_keep_their_index():
     frame = pd.DataFrame(LINKS, columns=list("abc"), index=np.arange(N) * 2)
-    X = from_dask({"links": dd.from_pandas(frame, npartitions=2), "words": da.from_array(WORDS, chunks=(3, 5))})
+    X = as_views({"links": from_pandas(frame, npartitions=2), "words": da.from_array(WORDS, chunks=(3, 5))})
     assert X.collect() == Views(links=frame, words=WORDS)
 
 
 def test_frames_with_different_indexes_are_refused_when_read():
     frames = [pd.DataFrame(LINKS, index=np.arange(N) + i) for i in (0, 5)]
-    X = from_dask({f"f{i}": dd.from_pandas(frame, npartitions=2) for i, frame in enumerate(frames)})
+    X = as_views({f"f{i}": from_pandas(frame, npartitions=2) for i, frame in enumerate(frames)})
     with pytest.raises(ViewsError, match="different row indexes"):
         X.part(0)
 
 
 def test_sparse_frames_stay_sparse():
     frame = pd.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(LINKS))
-    X = from_dask(dd.from_pandas(frame, npartitions=2))
+    X = as_views(from_pandas(frame, npartitions=2))
     assert X.kinds == {"x": "sparse"} and sparse.issparse(X.part(0)["x"])
 
 
 def test_a_view_in_memory_is_cut_to_match():
     frame = pd.DataFrame(LINKS, index=np.arange(N) + 7)
-    X = from_dask(
+    X = as_views(
         {"words": da.from_array(WORDS, chunks=(8, 5)), "links": frame, "tags": sparse.csr_array(LINKS), "d": LINKS}
     )
     assert X.lengths == (8, 8, 4)
@@ -186,7 +186,7 @@ def test_a_view_in_memory_is_cut_to_match():
 
 def test_a_part_does_not_carry_the_memory_of_the_others():
     big = np.ones((2000, 100))
-    X = from_dask({"a": da.ones((2000, 1), chunks=(20, 1)), "b": big})
+    X = as_views({"a": da.ones((2000, 1), chunks=(20, 1)), "b": big})
     assert len(pickle.dumps(X.delayed_parts()[3])) < big.nbytes / 20
 
 
@@ -197,7 +197,7 @@ def test_ids_missing_rows_and_names_are_kept():
     options = {"ids": ids, "present": present, "feature_names": {"words": list("abcde")}}
     words = WORDS.copy()
     words[0] = 0
-    X = Views(words=da.from_array(words, chunks=(8, 5)), **options)
+    X = as_views({"words": da.from_array(words, chunks=(8, 5))}, **options)
     assert X.collect() == Views(words=words, **options)
     assert X.ids.tolist() == ids.tolist()
 
@@ -206,7 +206,7 @@ def test_ids_missing_rows_and_names_are_kept():
 
 
 def test_nothing_is_computed_before_rows_are_asked_for(computed):
-    X = from_dask({"words": sparse_array(WORDS, 8), "links": da.from_array(LINKS, chunks=(8, 3))})
+    X = as_views({"words": sparse_array(WORDS, 8), "links": da.from_array(LINKS, chunks=(8, 3))})
     assert (len(X), X.shape, X.n_features["words"]) == (N, (N, 8), 5)
     assert "3 parts" in repr(X)
     X.select("links").rename(links="l").map(np.sqrt).delayed_parts()
@@ -220,12 +220,12 @@ def test_selected_views_leave_the_others_uncomputed():
         raise AssertionError("computed")
 
     bad = da.from_array(WORDS, chunks=(8, 5)).map_blocks(fail, dtype=np.float32, meta=np.empty((0, 0), np.float32))
-    X = from_dask({"bad": bad, "good": da.from_array(LINKS, chunks=(8, 3))})
+    X = as_views({"bad": bad, "good": da.from_array(LINKS, chunks=(8, 3))})
     assert X.rename(good="g").select("g").collect() == Views(g=LINKS)
 
 
 def test_delayed_parts_are_the_views_with_their_changes():
-    X = from_dask({"words": da.from_array(WORDS, chunks=(8, 5)), "links": da.from_array(LINKS, chunks=(8, 3))})
+    X = as_views({"words": da.from_array(WORDS, chunks=(8, 5)), "links": da.from_array(LINKS, chunks=(8, 3))})
     changed = X.select("links").rename(links="l").map(np.sqrt)
     parts = dask.compute(*changed.delayed_parts())
     assert [len(part) for part in parts] == [8, 8, 4]
@@ -234,29 +234,29 @@ def test_delayed_parts_are_the_views_with_their_changes():
 
 def test_delayed_parts_of_a_sharded_folder_read_it(tmp_path):
     X = Views(words=WORDS, links=LINKS)
-    write_shards(X, tmp_path / "s", rows_per_shard=8)
-    lazy = open_shards(tmp_path / "s")
+    write_views(X, tmp_path / "s", rows_per_shard=8)
+    lazy = read_views(tmp_path / "s")
     assert not lazy.is_dask
     assert [len(part) for part in dask.compute(*lazy.delayed_parts())] == [8, 8, 4]
 
 
 def test_dask_views_are_written_as_shards(tmp_path):
-    X = Views(words=sparse_array(WORDS, 8), links=da.from_array(LINKS, chunks=(8, 3)))
-    write_shards(X, tmp_path / "s")
-    again = open_shards(tmp_path / "s")
+    X = as_views({"words": sparse_array(WORDS, 8), "links": da.from_array(LINKS, chunks=(8, 3))})
+    write_views(X, tmp_path / "s")
+    again = read_views(tmp_path / "s")
     assert again.lengths == (8, 8, 4) and again.collect() == X.collect()
 
 
 def test_sizes_of_dense_views_are_known_and_of_sparse_ones_estimated(computed):
-    X = from_dask({"words": da.from_array(WORDS, chunks=(8, 5))})
+    X = as_views({"words": da.from_array(WORDS, chunks=(8, 5))})
     assert X.nbytes == (160, 160, 80) and X.nnz == (40, 40, 20) and not computed
-    Y = from_dask({"words": sparse_array(WORDS, 8)})
+    Y = as_views({"words": sparse_array(WORDS, 8)})
     first = Y.part(0)["words"]
     assert Y.nbytes[0] == first.data.nbytes + first.indices.nbytes + first.indptr.nbytes and Y.nnz is None
 
 
 def test_pickles_come_back():
-    X = from_dask({"words": da.from_array(WORDS, chunks=(8, 5)), "links": dd.from_pandas(pd.DataFrame(LINKS), 3)})
+    X = as_views({"words": da.from_array(WORDS, chunks=(8, 5)), "links": from_pandas(pd.DataFrame(LINKS), 3)})
     again = pickle.loads(pickle.dumps(X.rename(words="w")))
     assert again.is_dask and again.collect() == X.rename(words="w").collect()
 
@@ -273,24 +273,24 @@ def test_pickles_come_back():
         (lambda: {"a": da.ones((5, 2), chunks=2), "b": np.ones((6, 2))}, "'a' has 5, 'b' has 6"),
         (lambda: {"a": da.ones((5, 2), chunks=2)[:0]}, "View 'a' is empty"),
         (lambda: {"a": dask.delayed(np.eye)(3)}, "dask Delayed, which is no matrix"),
-        (lambda: {"a": dd.from_pandas(pd.DataFrame({"t": ["x", "y"]}), npartitions=1)}, "column 't' of type"),
-        (lambda: {"a": dd.from_pandas(pd.DataFrame({"t": [1, 2]}), npartitions=1)["t"]}, "dask Series"),
+        (lambda: {"a": from_pandas(pd.DataFrame({"t": ["x", "y"]}), npartitions=1)}, "column 't' of type"),
+        (lambda: {"a": from_pandas(pd.DataFrame({"t": [1, 2]}), npartitions=1)["t"]}, "dask Series"),
         (lambda: {"a": unknown(WORDS, 5), "b": unknown(LINKS[:15], 5)}, "'a' has 20, 'b' has 15"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_a_sentence(make, text):
     with pytest.raises(ViewsError, match=text):
-        Views(make())
+        as_views(make())
 
 
 def test_dask_ids_names_of_other_views_and_nan_are_refused():
     array = da.from_array(WORDS, chunks=(8, 5))
     with pytest.raises(ViewsError, match="ids must be in memory"):
-        Views(words=array, ids=da.arange(N))
+        as_views({"words": array}, ids=da.arange(N))
     with pytest.raises(ViewsError, match="names view 'links'"):
-        Views(words=array, feature_names={"links": ["a"]})
+        as_views({"words": array}, feature_names={"links": ["a"]})
     with pytest.raises(ViewsError, match="has NaN"):
-        Views(words=array / np.nan).part(0)
+        as_views({"words": array / np.nan}).part(0)
 
 
 def test_nothing_imports_dask_by_itself():
@@ -300,3 +300,11 @@ def test_nothing_imports_dask_by_itself():
         "sys.exit('dask' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_views_in_memory_are_never_made_of_dask_collections():
+    array = da.from_array(WORDS, chunks=(8, 5))
+    with pytest.raises(ViewsError, match=r"View 'words' is a dask Array, .* as_views\(\{'words': ...\}\)"):
+        Views(words=array)
+    with pytest.raises(ViewsError, match=r"got lazy views. Keep them lazy with as_views\(X\)"):
+        Views(as_views(array))

@@ -14,7 +14,7 @@ from sklearn.model_selection import train_test_split
 from coview import Views
 from coview.exceptions import ViewsError
 from coview.views.lazy import LazyViews, stack_views
-from coview.views.sources import InMemory, Source
+from coview.views.sources import MemorySource, Source
 
 N = 23
 
@@ -25,7 +25,7 @@ def eager(**options) -> Views:
     return Views(words=words, links=rng.random((N, 3)), **options)
 
 
-class Counting(InMemory):
+class Counting(MemorySource):
     """Remembers what was read."""
 
     def __init__(self, views: Views, rows: int) -> None:
@@ -189,7 +189,7 @@ def test_the_source_is_asked_for_the_views_that_are_selected():
         lambda X: X.rename(words="links", links="words").drop("words"),
     ],
 )
-@pytest.mark.parametrize("make", [InMemory, Counting])
+@pytest.mark.parametrize("make", [MemorySource, Counting])
 def test_a_change_is_that_of_views(change, make):
     X = eager(feature_names={"words": list("abcdefg")}, ids=np.arange(N))
     lazy, wanted = change(LazyViews(make(X, 4))), change(X)

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from sklearn.pipeline import make_pipeline
 
-from coview import LinkPLSA, MultiViewNaiveBayes, TextViews, save
+from coview import LinkPLSA, MultiViewNaiveBayes, TextViews, save, write_views
 from coview.cli import serve as commands
 from coview.exceptions import ModelFileError, ViewsError
 
@@ -51,7 +51,7 @@ def ask(url: str, **given):
 def saved(tmp_path_factory, retriever, small):
     folder = tmp_path_factory.mktemp("serve")
     save(retriever, folder / "r.coview")
-    small[0].write(folder / "data")
+    write_views(small[0], folder / "data")
     return folder
 
 
@@ -79,7 +79,7 @@ def test_what_cannot_be_served_is_refused(saved, tmp_path, small):
     save(LinkPLSA(3), tmp_path / "new.coview")
     with pytest.raises(ValueError, match="never fitted"):
         commands.load_service(tmp_path / "new.coview")
-    small[0].rename(words="other", image="more").write(tmp_path / "others")
+    write_views(small[0].rename(words="other", image="more"), tmp_path / "others")
     with pytest.raises(ViewsError, match="was fitted on"):
         commands.load_service(saved / "r.coview", tmp_path / "others")
     with pytest.raises(ValueError, match="either a model file or --demo"):

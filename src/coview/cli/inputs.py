@@ -21,10 +21,10 @@ def read_input(views: Sequence[str], data: Path | None, table: Path | None) -> A
             f"Give the data by --view NAME=FILE (one per view), --data FOLDER or --table FILE; got {what}."
         )
     if table is not None:
-        from coview.io.tables import read_columns
+        from coview.io.tables import read_table
 
-        return read_columns(table)
-    from coview.io.views_files import read_views
+        return read_table(table)
+    from coview.io.views_folder import read_views
 
     if data is not None:
         _check_there(data)
@@ -129,7 +129,7 @@ def _labels_of_file(path: Path, n_rows: int) -> tuple[list[Any] | None, list[Any
         import numpy as np
 
         return None, np.load(path, allow_pickle=False).tolist()
-    from coview.io.tables import TABLES, read_columns
+    from coview.io.tables import TABLES, read_table
 
     lines = [] if path.suffix.lower() in (".parquet", ".json", ".jsonl") else _lines(path)
     while lines and not lines[-1].strip():
@@ -140,7 +140,7 @@ def _labels_of_file(path: Path, n_rows: int) -> tuple[list[Any] | None, list[Any
         return None, [_number(cell) for cell in (cells[1:] if len(cells) == n_rows + 1 else cells)]
     if path.suffix.lower() not in TABLES:
         raise DataFileError(f"{path} must hold one label per line, or be a table with an id and a label column.")
-    table = read_columns(path)
+    table = read_table(path)
     names = _columns(table)
     if len(names) == 1:
         return None, _values(table, names[0])

@@ -10,9 +10,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from coview.views.arrays import is_dask_collection
 from coview.views.coerce import as_views
 from coview.views.lazy import LazyViews, stack_views
-from coview.views.sources import is_dask_collection
 from coview.views.views import Views
 
 __all__ = ["blockwise", "over_rows", "sample_rows"]

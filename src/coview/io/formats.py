@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,14 @@ from coview.exceptions import DataFileError, ViewsError
 from coview.io.delimited import partly_empty, read_delimited
 from coview.utils.messages import not_text, short
 from coview.views.arrays import frame_ids
+from coview.views.coerce import as_views
+from coview.views.views import Views
 
-__all__ = ["EXTENSIONS", "Part", "load_file", "load_matrix", "native_parquet"]
+__all__ = ["EXTENSIONS", "FileView", "join_files", "load_file", "load_matrix", "native_parquet", "one_line"]
 
 
 @dataclass(frozen=True)
-class Part:
+class FileView:
     """One view as its file gives it."""
 
     matrix: Any
@@ -30,7 +32,7 @@ class Part:
     present: np.ndarray | None = None  # False in rows whose cells are all empty
 
 
-def load_file(path: Path) -> dict[str, Part]:
+def load_file(path: Path) -> dict[str, FileView]:
     """Views of one file by name; a format that holds one view names it by the file's stem."""
     extension = path.suffix.lower()
     if not path.exists():
@@ -47,7 +49,7 @@ def load_file(path: Path) -> dict[str, Part]:
         raise not_text(path, error) from None
     except Exception as error:  # each format's library has errors of its own; all mean the same to the reader
         raise DataFileError(
-            f"{path} cannot be read as {extension} ({_one_line(error)}). The file is truncated or of another format."
+            f"{path} cannot be read as {extension} ({one_line(error)}). The file is truncated or of another format."
         ) from error
     return found if isinstance(found, dict) else {path.stem: found}
 
@@ -60,36 +62,70 @@ def load_matrix(path: Path) -> Any:
     return next(iter(parts.values())).matrix
 
 
-def _one_line(error: BaseException) -> str:
+def one_line(error: BaseException) -> str:
+    """Return what another library's error says, on one line and cut where it is long."""
     return " ".join(str(error).split())[:200].rstrip(". ") or type(error).__name__
+
+
+# -- joining files
+
+
+def join_files(files: Mapping[str, FileView]) -> Views:
+    """One `Views` of all files: by position where ids agree or are absent, else by id."""
+    ids = {name: part.ids for name, part in files.items() if part.ids is not None}
+    if len({found.dtype.kind for found in ids.values()}) > 1:  # one format knows 1, another only "1"
+        ids = {name: found.astype(str) for name, found in ids.items()}
+    first: Any = next(iter(ids.values()), None)
+    names = {name: part.feature_names for name, part in files.items() if part.feature_names is not None}
+    if all(np.array_equal(found, first) for found in ids.values()):
+        return Views(
+            {name: part.matrix for name, part in files.items()},
+            ids=first,
+            present={name: part.present for name, part in files.items() if part.present is not None},
+            feature_names=names,
+        )
+    if len(ids) < len(files):
+        without = next(name for name in files if name not in ids)
+        raise DataFileError(
+            f"View {without!r} has no ids, but the ids of the other files differ. Give it an id column, or use files "
+            "with the same rows."
+        )
+    joined = Views.align({name: _rows_present(ids[name], part) for name, part in files.items()})
+    return Views(joined, feature_names=names)
+
+
+def _rows_present(ids: np.ndarray, part: FileView) -> tuple[np.ndarray, Any]:
+    if part.present is None or part.present.all():
+        return ids, part.matrix
+    return ids[part.present], part.matrix[part.present]
 
 
 # -- arrays
 
 
-def _read_npy(path: Path) -> Part:
+def _read_npy(path: Path) -> FileView:
     with open(path, "rb") as stream:
         if stream.read(6) != b"\x93NUMPY":  # NumPy itself would advise to try pickle
             raise DataFileError(f"{path} is not an .npy file: it is truncated or of another format. Write it again.")
-    return Part(np.load(path, allow_pickle=False))
+    return FileView(np.load(path, allow_pickle=False))
 
 
-def _read_npz(path: Path) -> Part | dict[str, Part]:
+def _read_npz(path: Path) -> FileView | dict[str, FileView]:
     if not zipfile.is_zipfile(path):
         raise DataFileError(f"{path} is not an .npz archive: it is truncated or of another format. Write it again.")
     with np.load(path, allow_pickle=False) as archive:
         keys = list(archive.files)
         if {"data", "indices", "indptr"} <= set(keys) and "format" not in keys:
-            return Part(_csr_of_parts(archive))
+            return FileView(_csr_of_parts(archive))
         if "format" not in keys:
             if not keys:
                 raise DataFileError(f"{path} holds no array.")
-            arrays = {key: Part(archive[key]) for key in keys}
+            arrays = {key: FileView(archive[key]) for key in keys}
             return arrays if len(arrays) > 1 else next(iter(arrays.values()))
     matrix = sparse.load_npz(path)
     if hasattr(matrix, "check_format"):
         matrix.check_format(full_check=True)  # indices out of range would crash compiled code later
-    return Part(matrix)
+    return FileView(matrix)
 
 
 def _csr_of_parts(archive: Any) -> Any:
@@ -100,30 +136,30 @@ def _csr_of_parts(archive: Any) -> Any:
     return matrix
 
 
-def _read_mtx(path: Path) -> Part:
+def _read_mtx(path: Path) -> FileView:
     matrix = io.mmread(path)
-    return Part(sparse.csr_array(matrix) if sparse.issparse(matrix) else matrix)
+    return FileView(sparse.csr_array(matrix) if sparse.issparse(matrix) else matrix)
 
 
-def _read_svmlight(path: Path) -> Part:
+def _read_svmlight(path: Path) -> FileView:
     from sklearn.datasets import load_svmlight_file
 
     matrix, _ = load_svmlight_file(str(path))
-    return Part(matrix)
+    return FileView(matrix)
 
 
 # -- tables
 
 
-def _read_csv(path: Path) -> Part:
-    return Part(*read_delimited(path, ","))
+def _read_csv(path: Path) -> FileView:
+    return FileView(*read_delimited(path, ","))
 
 
-def _read_tsv(path: Path) -> Part:
-    return Part(*read_delimited(path, "\t"))
+def _read_tsv(path: Path) -> FileView:
+    return FileView(*read_delimited(path, "\t"))
 
 
-def _read_parquet(path: Path) -> Part:
+def _read_parquet(path: Path) -> FileView:
     import narwhals as nw
 
     frame = nw.from_native(native_parquet(path))
@@ -136,7 +172,7 @@ def _read_parquet(path: Path) -> Part:
         raise DataFileError(f"{path} has no column of features beside {first.name!r}.")
     empty = np.sum([column.is_null().to_numpy() for column in frame.iter_columns()], axis=0)
     if not empty.any():
-        return Part(frame.to_native(), ids)
+        return FileView(frame.to_native(), ids)
     columns = len(frame.columns)
     partly = np.flatnonzero((empty > 0) & (empty < columns))
     if partly.size:
@@ -144,7 +180,7 @@ def _read_parquet(path: Path) -> Part:
     have = empty == 0
     matrix = np.zeros(frame.shape)
     matrix[have] = frame.filter(have.tolist()).to_numpy()
-    return Part(matrix, ids, list(frame.columns), have)
+    return FileView(matrix, ids, list(frame.columns), have)
 
 
 def native_parquet(path: Path) -> Any:
@@ -162,7 +198,7 @@ def native_parquet(path: Path) -> Any:
     return polars.read_parquet(path)
 
 
-def _read_jsonl(path: Path) -> Part:
+def _read_jsonl(path: Path) -> FileView:
     columns: dict[str, int] = {}
     ids: list[Any] = []
     data: list[Any] = []
@@ -188,7 +224,7 @@ def _read_jsonl(path: Path) -> Part:
     if ids and len(ids) != len(lines):
         raise DataFileError(f"{path} has an id in {len(ids)} of {len(lines)} lines. Give one to all lines, or to none.")
     matrix = sparse.csr_array((np.asarray(data), indices, indptr), shape=(len(lines), len(columns)))
-    return Part(matrix, _typed_ids(path, ids) if ids else None, list(columns))
+    return FileView(matrix, _typed_ids(path, ids) if ids else None, list(columns))
 
 
 def _json_row(path: Path, number: int, line: str) -> dict[str, Any]:
@@ -208,16 +244,14 @@ def _typed_ids(path: Path, values: list[Any]) -> np.ndarray:
     raise DataFileError(f"{path} has ids such as {short(values[0])}; ids must be all text or all integers.")
 
 
-def _read_h5mu(path: Path) -> dict[str, Part]:
+def _read_h5mu(path: Path) -> dict[str, FileView]:
     try:
         import mudata
     except ImportError:
         raise DataFileError(f'{path} needs mudata to be read. Run: pip install "coview[mudata]".') from None
-    from coview.views.coerce import as_views
-
     views = as_views(mudata.read_h5mu(path))
     return {
-        name: Part(array, views.ids, views.feature_names.get(name), views.present[:, v])
+        name: FileView(array, views.ids, views.feature_names.get(name), views.present[:, v])
         for v, (name, array) in enumerate(views.items())
     }
 

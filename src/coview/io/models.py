@@ -27,7 +27,7 @@ from coview.exceptions import ModelFileError
 from coview.io.outline import outlined
 from coview.retrieval.shelf import Shelf, restore_shelf
 from coview.utils.archive import Packed, read_archive, write_archive
-from coview.views.sources import is_dask_collection
+from coview.views.arrays import is_dask_collection
 
 __all__ = ["load", "outline", "save"]
 

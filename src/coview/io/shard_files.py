@@ -1,31 +1,35 @@
 """One view of one shard, as a file: written whole, read by rows, described without reading its values.
 
-.npz       a CSR matrix as scipy saves it, uncompressed; rows are mapped into memory, not read
-.npy       a dense matrix; mapped as well
-.parquet   dense: a column per feature. Sparse: the columns row, column and value, a line per stored value
-.zarr      dense: one array. Sparse: a group of the arrays data, indices and indptr, with the attribute shape
+.npy           a dense matrix, mapped into memory
+.safetensors   a CSR matrix, mapped as well: the tensors data, indices and indptr, with shape and class as metadata
+.parquet       dense: a column per feature. Sparse: the columns row, column and value, a line per stored value
+.zarr          dense: one array. Sparse: a group of the arrays data, indices and indptr, with the attribute shape
+.npz           a matrix that SciPy or NumPy saved; read whole, never written
 """
 
 from __future__ import annotations
 
+import functools
 import re
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib import format as npy
 from scipy import sparse
 
 from coview.exceptions import DataFileError
-from coview.io.formats import Part, load_matrix
-from coview.io.npz import csr_parts, map_npy, map_npz, npz_headers, write_npz
+from coview.io.formats import FileView, load_matrix
+from coview.utils.mapped import MappedTensors
 from coview.views.arrays import take_rows
 from coview.views.sources import stored_values
 
 __all__ = ["FORMATS", "SUFFIXES", "Facts", "check_columns", "describe", "file_stem", "read_rows", "write_matrix"]
 
-FORMATS = ("npz", "parquet", "zarr")
-SUFFIXES = (".npz", ".npy", ".parquet", ".zarr")
+FORMATS = ("parquet", "zarr")  # besides the mapped files
+SUFFIXES = (".npy", ".safetensors", ".parquet", ".zarr", ".npz")
 _CLASSES = {"csr_array": sparse.csr_array, "csr_matrix": sparse.csr_matrix}
 _TRIPLE = ("row", "column", "value")
 _CHUNK = 1 << 20  # values in a chunk of a Zarr array
@@ -48,41 +52,41 @@ def file_stem(position: int, name: str) -> str:
     return f"{position:02d}-{re.sub(r'[^A-Za-z0-9_-]+', '_', name)[:40]}"
 
 
-def write_matrix(folder: Path, stem: str, matrix: Any, format: str, names: np.ndarray | None) -> str:
+def write_matrix(folder: Path, stem: str, matrix: Any, format: str | None, names: np.ndarray | None) -> str:
     """Write one matrix and return its file's name."""
     if format == "parquet":
-        _write_parquet(folder / f"{stem}.parquet", matrix, names)
-        return f"{stem}.parquet"
-    if format == "zarr":
-        _write_zarr(folder / f"{stem}.zarr", matrix)
-        return f"{stem}.zarr"
-    if not sparse.issparse(matrix):
-        np.save(folder / f"{stem}.npy", np.ascontiguousarray(matrix), allow_pickle=False)  # rows together in the file
-        return f"{stem}.npy"
-    parts = {"indices": matrix.indices, "indptr": matrix.indptr, "format": np.array(b"csr")}
-    parts |= {"shape": np.array(matrix.shape), "data": matrix.data}
-    parts |= {"_is_array": np.array(isinstance(matrix, sparse.sparray))}  # as scipy's save_npz does
-    write_npz(folder / f"{stem}.npz", parts)
-    return f"{stem}.npz"
+        file = f"{stem}.parquet"
+        _write_parquet(folder / file, matrix, names)
+    elif format == "zarr":
+        file = f"{stem}.zarr"
+        _write_zarr(folder / file, matrix)
+    elif sparse.issparse(matrix):
+        file = f"{stem}.safetensors"
+        _write_csr(folder / file, matrix)
+    else:
+        file = f"{stem}.npy"
+        np.save(folder / file, np.ascontiguousarray(matrix), allow_pickle=False)  # rows together in the file
+    return file
 
 
-def read_rows(path: Path, start: int, stop: int, facts: Facts) -> Part:
+def read_rows(path: Path, start: int, stop: int, facts: Facts) -> FileView:
     """Read rows start to stop of a file: its matrix, and ids and missing rows where a table has them."""
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         return _triples(path, start, stop, facts) if facts.kind != "dense" else _table(path, start, stop, facts)
     if suffix == ".zarr":
-        return Part(_zarr_rows(path, start, stop, facts))
+        return FileView(_zarr_rows(path, start, stop, facts))
     if suffix == ".npy":
-        return Part(_dense_rows(path, map_npy(path), start, stop, facts))
-    arrays = map_npz(path)
-    if csr_parts(arrays) is not None:
-        return Part(_csr_rows(path, arrays, arrays["shape"], start, stop, facts))
-    if len(arrays) == 1:
-        return Part(_dense_rows(path, next(iter(arrays.values())), start, stop, facts))
-    matrix = load_matrix(path)  # another sparse format
+        return FileView(_dense_rows(path, np.load(path, mmap_mode="r", allow_pickle=False), start, stop, facts))
+    if suffix == ".safetensors":
+        tensors = MappedTensors(path)
+        arrays = {name: tensors(name) for name in ("data", "indices", "indptr")}
+        return FileView(_csr_rows(path, arrays, _csr_about(tensors)[0], start, stop, facts))
+    matrix = _whole_npz(path, path.stat().st_mtime_ns)
+    if not sparse.issparse(matrix):
+        return FileView(_dense_rows(path, matrix, start, stop, facts))
     _check_shape(path, matrix.shape, facts)
-    return Part(take_rows(_CLASSES.get(facts.kind, sparse.csr_array)(matrix), slice(start, stop)))
+    return FileView(take_rows(matrix, slice(start, stop)))
 
 
 def describe(path: Path, kind: str | None) -> Facts:
@@ -94,7 +98,12 @@ def describe(path: Path, kind: str | None) -> Facts:
         return _describe_zarr(path)
     if suffix == ".npz":
         return _describe_npz(path)
-    matrix = map_npy(path)
+    if suffix == ".safetensors":
+        tensors = MappedTensors(path)
+        (n, m), kind = _csr_about(tensors)
+        data = tensors("data")
+        return Facts(n, m, data.dtype.str, kind, len(data))
+    matrix = np.load(path, mmap_mode="r", allow_pickle=False)
     return _dense_facts(path, matrix.shape, matrix.dtype)
 
 
@@ -110,20 +119,49 @@ def check_columns(path: Path, matrix: Any) -> None:
 # -- arrays
 
 
+def _write_csr(path: Path, matrix: Any) -> None:
+    from safetensors.numpy import save_file
+
+    parts = {name: getattr(matrix, name) for name in ("data", "indices", "indptr")}
+    tensors = {name: np.ascontiguousarray(part, part.dtype.newbyteorder("<")) for name, part in parts.items()}
+    n, m = matrix.shape
+    save_file(tensors, path, metadata={"shape": f"{n} {m}", "class": type(matrix).__name__})
+
+
+def _csr_about(tensors: MappedTensors) -> tuple[tuple[int, int], str]:
+    """Shape and class of the CSR matrix of a safetensors file."""
+    n, m = tensors.metadata["shape"].split()
+    kind = tensors.metadata.get("class", "csr_array")
+    return (int(n), int(m)), kind if kind in _CLASSES else "csr_array"
+
+
+@functools.lru_cache(maxsize=2)
+def _whole_npz(path: Path, modified: int) -> Any:
+    """Return the matrix of an .npz file; blocks of one shard come one after the other, so the last ones are kept."""
+    matrix = load_matrix(path)
+    return sparse.csr_array(matrix) if sparse.issparse(matrix) else matrix
+
+
 def _describe_npz(path: Path) -> Facts:
-    headers = npz_headers(path)
+    with zipfile.ZipFile(path) as archive:
+        headers = {name.removesuffix(".npy"): _npy_header(archive, name) for name in archive.namelist()}
     if len(headers) == 1:
         return _dense_facts(path, *next(iter(headers.values())))
-    with np.load(path, allow_pickle=False) as archive:
-        small: dict[str, Any] = {name: archive[name] for name in ("shape", "format", "_is_array") if name in headers}
-    csr = csr_parts({**headers, **small})
-    if csr is not None:
-        (n, m), cls = csr
+    if {"data", "indptr", "shape"} <= headers.keys():
+        with np.load(path, allow_pickle=False) as arrays:
+            n, m = (int(size) for size in arrays["shape"])
         (stored,), dtype = headers["data"]
-        return Facts(n, m, dtype.str, cls.__name__, stored)
-    matrix = load_matrix(path)
+        return Facts(n, m, dtype.str, "csr_array", stored)
+    matrix = _whole_npz(path, path.stat().st_mtime_ns)  # another sparse format
     n, m = matrix.shape
     return Facts(n, m, matrix.dtype.str, "csr_array", stored_values(matrix))
+
+
+def _npy_header(archive: zipfile.ZipFile, name: str) -> tuple[tuple[int, ...], np.dtype]:
+    with archive.open(name) as member:
+        read = npy.read_array_header_1_0 if npy.read_magic(member) == (1, 0) else npy.read_array_header_2_0
+        shape, _, dtype = read(member)
+    return shape, dtype
 
 
 def _dense_facts(path: Path, shape: tuple[int, ...], dtype: np.dtype) -> Facts:
@@ -198,7 +236,7 @@ def _storable(values: np.ndarray) -> np.ndarray:
     return values.astype(np.float32) if values.dtype == np.float16 else np.ascontiguousarray(values)
 
 
-def _triples(path: Path, start: int, stop: int, facts: Facts) -> Part:
+def _triples(path: Path, start: int, stop: int, facts: Facts) -> FileView:
     polars = _polars()
     row = polars.col("row")
     frame = polars.scan_parquet(path, glob=False).filter((row >= start) & (row < stop)).select(_TRIPLE).collect()
@@ -209,10 +247,10 @@ def _triples(path: Path, start: int, stop: int, facts: Facts) -> Part:
         )
     shape = (stop - start, facts.features)
     # through coordinates: the lines of a table may come in any order
-    return Part(_CLASSES[facts.kind]((values.astype(facts.dtype), (rows - start, columns)), shape=shape))
+    return FileView(_CLASSES[facts.kind]((values.astype(facts.dtype), (rows - start, columns)), shape=shape))
 
 
-def _table(path: Path, start: int, stop: int, facts: Facts) -> Part:
+def _table(path: Path, start: int, stop: int, facts: Facts) -> FileView:
     """Rows of a table of features; a first column of ids, and rows without any value, are as in other tables."""
     polars = _polars()
     frame = polars.scan_parquet(path, glob=False).slice(start, stop - start).collect()
@@ -234,7 +272,7 @@ def _table(path: Path, start: int, stop: int, facts: Facts) -> Part:
             "them, or leave the whole row empty if the object lacks the view."
         )
     matrix = frame.fill_null(0).to_numpy().astype(facts.dtype)
-    return Part(matrix, ids, None, empty == 0 if empty.any() else None)
+    return FileView(matrix, ids, None, empty == 0 if empty.any() else None)
 
 
 def _has_ids(schema: Any) -> bool:

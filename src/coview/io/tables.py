@@ -14,14 +14,14 @@ from coview.exceptions import DataFileError
 from coview.io.formats import native_parquet
 from coview.utils.messages import listed, not_text, short
 
-__all__ = ["TABLES", "read_columns"]
+__all__ = ["TABLES", "read_table"]
 
 TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
 _INTEGER = re.compile(r"[+-]?(0|[1-9]\d{0,17})")  # 007 is a name, and so is what 64 bits do not hold
 _NUMBER = re.compile(r"[+-]?((0|[1-9]\d{0,17})(\.\d*)?|\.\d+)([eE][+-]?\d+)?")  # Python would take nan and 2023_01 too
 
 
-def read_columns(path: str | Path) -> Any:
+def read_table(path: str | Path) -> Any:
     """Read a table: a mapping of column to values, or a data frame of a Parquet file.
 
     In .csv and .tsv files a column is one of numbers if all of its filled cells are; an empty cell is a missing value.
@@ -31,7 +31,7 @@ def read_columns(path: str | Path) -> Any:
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "pages.csv"
     >>> _ = file.write_text('title,year,code\\n"Red, blue",1999,007\\nSea,,008\\n')
-    >>> read_columns(file)
+    >>> read_table(file)
     {'title': ['Red, blue', 'Sea'], 'year': array([1999.,   nan]), 'code': ['007', '008']}
     """
     path = Path(path)

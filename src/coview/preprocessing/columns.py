@@ -13,7 +13,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ViewsError
-from coview.preprocessing.raw_columns import Column, Table, read_table
+from coview.preprocessing.raw_columns import Column, Table, as_table
 from coview.views.arrays import scatter_rows
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
@@ -71,7 +71,7 @@ class ColumnViews(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> ColumnViews:
         """Learn the categories of each column."""
-        table = read_table(X, "ColumnViews")
+        table = as_table(X, "ColumnViews")
         as_category = self._as_category(table)
         columns = _chosen_groups(self.groups, table, as_category)
         encoders: dict[str, dict[Any, OneHotEncoder]] = {}
@@ -93,7 +93,7 @@ class ColumnViews(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Views:
         """Return the views whose columns X has; at least one must be there, and a view's columns come together."""
         check_is_fitted(self)
-        table = read_table(X, "ColumnViews")
+        table = as_table(X, "ColumnViews")
         chosen = [view for view, names in self.columns_.items() if any(name in table.sources for name in names)]
         for view in chosen or self.view_names_:
             table.check_has(self.columns_[view], "ColumnViews")

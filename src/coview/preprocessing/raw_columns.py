@@ -12,7 +12,7 @@ from coview.exceptions import ViewsError
 from coview.utils.messages import listed, short
 from coview.views.arrays import frame_ids, is_frame, open_frame
 
-__all__ = ["Column", "Table", "read_table"]
+__all__ = ["Column", "Table", "as_table"]
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Table:
             raise ViewsError(f"{who} needs the column {short(absent[0])}; the columns are {listed(self.names)}.{hint}")
 
 
-def read_table(X: Any, who: str, bare: str | None = None) -> Table:
+def as_table(X: Any, who: str, bare: str | None = None) -> Table:
     """Return X as a table; with `bare`, one list of values is a table with one column of that name."""
     if is_frame(X):
         frame = open_frame(X)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ViewsError
 from coview.preprocessing.columns import ColumnViews
-from coview.preprocessing.raw_columns import Table, read_table
+from coview.preprocessing.raw_columns import Table, as_table
 from coview.preprocessing.text import TextViews
 from coview.utils.messages import short
 from coview.views.inputs import ViewInput
@@ -84,7 +84,7 @@ class TableViews(TransformerMixin, BaseEstimator):
         twice = [view for view in self.text or {} if view in (self.columns or {})]
         if twice:
             raise ViewsError(f"View {twice[0]!r} is named in text and in columns. Give one of them another name.")
-        table = read_table(X, "TableViews")
+        table = as_table(X, "TableViews")
         ids = self._ids(table)
         self.text_ = TextViews(self.text, self.vectorizer) if self.text else None
         self.columns_ = ColumnViews(self.columns) if self.columns else None
@@ -96,7 +96,7 @@ class TableViews(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Views:
         """Return the views whose columns X has; at least one must be there."""
         check_is_fitted(self)
-        table = read_table(X, "TableViews")
+        table = as_table(X, "TableViews")
         ids = self._ids(table, needed=False)
         parts = [part.transform(X) for part in (self.text_, self.columns_) if part is not None and _has(part, table)]
         if not parts:

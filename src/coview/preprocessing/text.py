@@ -11,7 +11,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ViewsError
-from coview.preprocessing.raw_columns import Column, Table, read_table
+from coview.preprocessing.raw_columns import Column, Table, as_table
 from coview.utils.messages import cut, listed
 from coview.views.arrays import scatter_rows
 from coview.views.inputs import ViewInput
@@ -127,7 +127,7 @@ class TextViews(TransformerMixin, BaseEstimator):
 
     def _table(self, X: Any, columns: Any) -> Table:
         one = isinstance(columns, Mapping) and len(columns) == 1
-        return read_table(X, "TextViews", bare=next(iter(columns.values())) if one else _BARE)
+        return as_table(X, "TextViews", bare=next(iter(columns.values())) if one else _BARE)
 
     def _chosen_columns(self, table: Table) -> dict[str, Any]:
         if self.columns is None:

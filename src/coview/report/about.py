@@ -120,7 +120,7 @@ def _code(reader: Reader, needs_y: bool, saved: str, data: Any, labels: str | No
     model, own = reader.model, reader.model is reader.core
     with config_context(print_changed_only=True):
         made = _call(model) if own else " ".join(repr(model).split())
-    read = "read_views" if table is None else "read_columns"
+    read = "read_views" if table is None else "read_table"
     named = set(re.findall(r"\b([A-Z]\w+)\(", made))
     ours = sorted(named & {*ESTIMATORS, *TRANSFORMERS})
     lines = [f"from coview import {', '.join([*ours, *([] if own else ['make_report']), read, 'save'])}"]

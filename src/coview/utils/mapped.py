@@ -43,6 +43,7 @@ class MappedTensors:
             raise ValueError(f"the header says {length} bytes, but the file has {len(self._bytes)}")
         self._start = 8 + length
         self._entries = json.loads(self._bytes[8 : self._start].tobytes())
+        self.metadata: dict[str, str] = self._entries.pop("__metadata__", {})
 
     def __call__(self, name: str) -> np.ndarray:
         entry = self._entries[name]

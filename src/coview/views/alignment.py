@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import ViewsError
+from coview.utils.messages import short
 from coview.views.arrays import as_matrix, scatter_rows
-from coview.views.checks import as_ids, check_name, row_of_id, rows_by_id
+from coview.views.checks import as_ids, check_name
 
 __all__ = ["join_rows"]
 
@@ -31,11 +32,51 @@ def join_rows(
         arrays[name], columns, index = as_matrix(name, matrix)
         if columns is not None:
             names[name] = columns
-        rows[name] = row_of_id(name, index if ids is None else ids, arrays[name].shape[0])
-    order = rows_by_id(rows, how)
+        rows[name] = _row_of_id(name, index if ids is None else ids, arrays[name].shape[0])
+    order = _rows_by_id(rows, how)
     present = np.empty((len(order), len(arrays)), dtype=bool)
     for v, name in enumerate(rows):
         positions = np.array([rows[name].get(key, -1) for key in order], dtype=np.intp)
         present[:, v] = positions >= 0
         arrays[name] = scatter_rows(arrays[name], positions)
     return arrays, as_ids(order, len(order)), present, names
+
+
+def _row_of_id(name: str, ids: Any, n_rows: int) -> dict[Any, int]:
+    """Position of every identifier of one view."""
+    if ids is None:
+        raise ViewsError(f"View {name!r} has no ids to align by. Pass (ids, matrix), or a pandas frame with an index.")
+    if isinstance(ids, list):
+        keys = ids
+    else:
+        array = np.asarray(ids)
+        keys = list(array) if array.dtype.kind in "mM" else array.tolist()  # tolist turns dates into bare integers
+    if len(keys) != n_rows:
+        raise ViewsError(f"View {name!r} has {n_rows} rows but {len(keys)} ids.")
+    index = {key: i for i, key in enumerate(keys)}
+    if len(index) != len(keys):
+        seen: set[Any] = set()
+        twice = next(key for key in keys if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ViewsError(f"View {name!r} has the id {short(twice)} more than once. Ids must be unique to align by.")
+    return index
+
+
+def _rows_by_id(rows: Mapping[str, dict[Any, int]], how: str) -> list[Any]:
+    """Identifiers of the joined rows, in order of first appearance."""
+    first_view, first = next((name, key) for name, index in rows.items() for key in index)
+    for name, index in rows.items():
+        for key in index:
+            if isinstance(key, str) != isinstance(first, str):  # 1 and "1" would become two objects without a word
+                raise ViewsError(
+                    f"Ids must be of one kind to align by, got {short(first)} in view {first_view!r} and {short(key)} "
+                    f"in view {name!r}. Turn all of them into text, or all into numbers."
+                )
+    if how == "left":
+        order = list(next(iter(rows.values())))
+    else:
+        order = list(dict.fromkeys(key for index in rows.values() for key in index))
+    if how == "inner":
+        order = [key for key in order if all(key in index for index in rows.values())]
+    if not order:
+        raise ViewsError("The views have no identifier in common. Check the ids, or use how='outer'.")
+    return order

@@ -17,6 +17,7 @@ __all__ = [
     "frame_ids",
     "from_tensor",
     "frozen",
+    "is_dask_collection",
     "is_frame",
     "is_tensor",
     "open_frame",
@@ -73,6 +74,11 @@ def from_tensor(tensor: Any) -> Any:
     csr = tensor.to_sparse_csr().cpu()
     parts = (csr.values(), csr.col_indices(), csr.crow_indices())
     return sparse.csr_array(tuple(part.numpy() for part in parts), shape=tuple(tensor.shape))
+
+
+def is_dask_collection(source: Any) -> bool:
+    """Tell whether a dask array, DataFrame or the like is given, without importing dask."""
+    return type(source).__module__.partition(".")[0] == "dask" and hasattr(type(source), "__dask_graph__")
 
 
 def is_frame(source: Any) -> bool:

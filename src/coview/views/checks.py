@@ -10,9 +10,10 @@ from scipy import sparse
 
 from coview.exceptions import ViewsError
 from coview.utils.messages import listed, short
-from coview.views.arrays import take_rows
+from coview.views.arrays import is_dask_collection, is_frame, take_rows
 
 __all__ = [
+    "PLAIN",
     "as_feature_names",
     "as_ids",
     "as_present",
@@ -21,11 +22,61 @@ __all__ = [
     "check_name",
     "check_same_index",
     "common_length",
-    "row_of_id",
-    "rows_by_id",
+    "has_two_levels",
+    "is_list_of_views",
+    "is_mudata",
+    "named_matrices",
     "same_optional",
     "same_values",
 ]
+
+PLAIN = "x"  # the name of the view that a plain matrix becomes
+
+
+def named_matrices(views: Any, named: Mapping[str, Any]) -> dict[str, Any]:
+    """Sources by view name, from the forms that `Views(...)` accepts."""
+    found: list[tuple[str, Any]]
+    if views is None or (isinstance(views, (list, tuple)) and not views):
+        found = []
+    elif isinstance(views, Mapping) and not sparse.issparse(views):
+        found = list(views.items())
+    elif is_mudata(views):
+        raise ViewsError("Views() takes matrices; turn a MuData into them with as_views(data).")
+    elif isinstance(views, (list, tuple)) and is_list_of_views(views):
+        found = [(f"view{i}", view) for i, view in enumerate(views)]
+    elif is_frame(views) and has_two_levels(views):
+        found = [(str(name), views[name]) for name in dict.fromkeys(views.columns.get_level_values(0))]
+    else:
+        found = [(PLAIN, views)]
+    found += list(named.items())
+    for name, _ in found:
+        check_name(name)
+    names = [name for name, _ in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise ViewsError(f"Views must have different names, got {name!r} more than once.")
+    return dict(found)
+
+
+def is_list_of_views(X: list[Any] | tuple[Any, ...]) -> bool:
+    """Tell a list of matrices from a matrix written as a list of rows."""
+    return len(X) > 0 and all(
+        sparse.issparse(part)
+        or is_frame(part)
+        or (isinstance(part, np.ndarray) and part.ndim == 2)
+        or is_dask_collection(part)
+        for part in X
+    )
+
+
+def has_two_levels(frame: Any) -> bool:
+    """Tell whether the columns of a pandas frame have two levels: views and features."""
+    return getattr(frame.columns, "nlevels", 1) == 2
+
+
+def is_mudata(X: Any) -> bool:
+    """Tell whether a MuData is given, without importing mudata."""
+    return isinstance(getattr(X, "mod", None), Mapping) and hasattr(X, "obs_names")
 
 
 def check_name(name: Any) -> None:
@@ -161,46 +212,6 @@ def as_rows(key: Any, n_rows: int) -> Any:
     if rows.size and (rows.min() < -n_rows or rows.max() >= n_rows):
         raise IndexError(f"Rows {rows.min()} to {rows.max()} are out of range: the views have {n_rows} rows.")
     return rows
-
-
-def row_of_id(name: str, ids: Any, n_rows: int) -> dict[Any, int]:
-    """Position of every identifier of one view."""
-    if ids is None:
-        raise ViewsError(f"View {name!r} has no ids to align by. Pass (ids, matrix), or a pandas frame with an index.")
-    if isinstance(ids, list):
-        keys = ids
-    else:
-        array = np.asarray(ids)
-        keys = list(array) if array.dtype.kind in "mM" else array.tolist()  # tolist turns dates into bare integers
-    if len(keys) != n_rows:
-        raise ViewsError(f"View {name!r} has {n_rows} rows but {len(keys)} ids.")
-    index = {key: i for i, key in enumerate(keys)}
-    if len(index) != len(keys):
-        seen: set[Any] = set()
-        twice = next(key for key in keys if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise ViewsError(f"View {name!r} has the id {short(twice)} more than once. Ids must be unique to align by.")
-    return index
-
-
-def rows_by_id(rows: Mapping[str, dict[Any, int]], how: str) -> list[Any]:
-    """Identifiers of the joined rows, in order of first appearance."""
-    first_view, first = next((name, key) for name, index in rows.items() for key in index)
-    for name, index in rows.items():
-        for key in index:
-            if isinstance(key, str) != isinstance(first, str):  # 1 and "1" would become two objects without a word
-                raise ViewsError(
-                    f"Ids must be of one kind to align by, got {short(first)} in view {first_view!r} and {short(key)} "
-                    f"in view {name!r}. Turn all of them into text, or all into numbers."
-                )
-    if how == "left":
-        order = list(next(iter(rows.values())))
-    else:
-        order = list(dict.fromkeys(key for index in rows.values() for key in index))
-    if how == "inner":
-        order = [key for key in order if all(key in index for index in rows.values())]
-    if not order:
-        raise ViewsError("The views have no identifier in common. Check the ids, or use how='outer'.")
-    return order
 
 
 def same_optional(a: np.ndarray | None, b: np.ndarray | None) -> bool:

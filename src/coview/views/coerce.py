@@ -1,4 +1,4 @@
-"""The only gate in: whatever a user holds becomes `Views` here, or is refused with one sentence."""
+"""The only gate in: whatever a user holds becomes `Views` or `LazyViews` here, or is refused with one sentence."""
 
 from __future__ import annotations
 
@@ -9,19 +9,34 @@ import numpy as np
 from scipy import sparse
 
 from coview.exceptions import ViewsError
-from coview.views.arrays import is_frame
-from coview.views.checks import check_name
+from coview.views.arrays import is_dask_collection, is_frame
+from coview.views.base import NamedViews
+from coview.views.checks import PLAIN, has_two_levels, is_list_of_views, is_mudata, named_matrices
+from coview.views.dask_collections import from_dask
 from coview.views.lazy import LazyViews
-from coview.views.sources import is_dask_collection
 from coview.views.views import Views
 
-__all__ = ["PLAIN", "as_views", "is_plain", "named_matrices"]
-
-PLAIN = "x"  # the name of the view that a plain matrix becomes
+__all__ = ["PLAIN", "as_views", "is_plain"]
 
 
-def as_views(X: Any) -> Any:
-    """Return X as `Views`; Views, in memory or lazy, come back as they are.
+def as_views(X: Any, *, ids: Any = None, present: Any = None, feature_names: Mapping[str, Any] | None = None) -> Any:
+    """Return X as `Views`, or as `LazyViews` where it holds dask collections; views come back as they are.
+
+    Parameters
+    ----------
+    X : views, mapping, sequence, matrix or MuData
+        Whatever `Views` takes, `Views` and `LazyViews` themselves, dask arrays and DataFrames, or a MuData.
+    ids : array-like of shape (n_rows,), optional
+        One identifier per object, as in `Views`.
+    present : mapping or array-like of shape (n_rows, n_views), optional
+        Which objects have which view, as in `Views`.
+    feature_names : mapping, optional
+        ``{name: names of the columns}``, as in `Views`.
+
+    Returns
+    -------
+    Views or LazyViews
+        Views in memory; lazy ones where X was lazy or held a dask collection.
 
     Examples
     --------
@@ -31,70 +46,31 @@ def as_views(X: Any) -> Any:
     >>> as_views(np.eye(2)).names
     ('x',)
     """
-    if isinstance(X, (Views, LazyViews)):
+    more = {"ids": ids, "present": present, "feature_names": feature_names}
+    as_it_is = all(value is None for value in more.values())
+    if isinstance(X, LazyViews) and not as_it_is:
+        raise ViewsError("Lazy views keep their own ids, present and feature_names. Read them first with X.collect().")
+    if isinstance(X, NamedViews) and as_it_is:
         return X
-    if _is_mudata(X):
-        return _from_mudata(X)
-    return Views(X)
+    if is_mudata(X):
+        joined = _from_mudata(X)
+        return joined if as_it_is else Views(joined, **more)
+    if not isinstance(X, NamedViews):
+        sources = named_matrices(X, {})
+        if any(is_dask_collection(source) for source in sources.values()):
+            return from_dask(sources, **more)
+    return Views(X, **more)
 
 
 def is_plain(X: Any) -> bool:
     """Tell whether X is one matrix, as any scikit-learn estimator takes it, rather than several views."""
     if sparse.issparse(X):  # asked first: a dok matrix is a mapping too
         return True
-    if isinstance(X, (Views, LazyViews, Mapping)) or _is_mudata(X):
+    if isinstance(X, (NamedViews, Mapping)) or is_mudata(X):
         return False
     if isinstance(X, (list, tuple)):
-        return not _is_list_of_views(X)
-    return not (is_frame(X) and _has_two_levels(X))
-
-
-def named_matrices(views: Any, named: Mapping[str, Any]) -> dict[str, Any]:
-    """Sources by view name, from the forms that `Views(...)` accepts."""
-    found: list[tuple[str, Any]]
-    if views is None or (isinstance(views, (list, tuple)) and not views):
-        found = []
-    elif isinstance(views, (Views, Mapping)) and not sparse.issparse(views):
-        found = list(views.items())
-    elif isinstance(views, LazyViews):
-        raise ViewsError(
-            "Views() takes matrices; read rows of lazy views with X[:100], or all of them with X.collect()."
-        )
-    elif _is_mudata(views):
-        raise ViewsError("Views() takes matrices; turn a MuData into them with as_views(data).")
-    elif isinstance(views, (list, tuple)) and _is_list_of_views(views):
-        found = [(f"view{i}", view) for i, view in enumerate(views)]
-    elif is_frame(views) and _has_two_levels(views):
-        found = [(str(name), views[name]) for name in dict.fromkeys(views.columns.get_level_values(0))]
-    else:
-        found = [(PLAIN, views)]
-    found += list(named.items())
-    for name, _ in found:
-        check_name(name)
-    names = [name for name, _ in found]
-    for name in names:
-        if names.count(name) > 1:
-            raise ViewsError(f"Views must have different names, got {name!r} more than once.")
-    return dict(found)
-
-
-def _is_list_of_views(X: list[Any] | tuple[Any, ...]) -> bool:
-    """Tell a list of matrices from a matrix written as a list of rows."""
-    return len(X) > 0 and all(
-        sparse.issparse(part)
-        or is_frame(part)
-        or (isinstance(part, np.ndarray) and part.ndim == 2)
-        or is_dask_collection(part)
-        for part in X
-    )
-
-
-def _has_two_levels(frame: Any) -> bool:
-    return getattr(frame.columns, "nlevels", 1) == 2
-
-
-def _is_mudata(X: Any) -> bool:
-    return isinstance(getattr(X, "mod", None), Mapping) and hasattr(X, "obs_names")
+        return not is_list_of_views(X)
+    return not (is_frame(X) and has_two_levels(X))
 
 
 def _from_mudata(data: Any) -> Views:

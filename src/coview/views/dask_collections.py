@@ -1,15 +1,14 @@
 """Dask arrays and DataFrames as `LazyViews`: the chunks of rows become the parts, and nothing is computed early.
 
-``Views(words=dask_array, links=dask_frame)`` comes here. Where the chunks of rows differ between views, all are cut
-like the view that has most of them; chunks of columns are put together; scipy matrices inside a dask array stay sparse.
-Rows of unknown number (after a filter, say) are counted once. A view that is in memory is cut to match the others.
+``as_views({"words": dask_array, "links": dask_frame})`` comes here. Where the chunks of rows differ between views, all
+are cut like the view that has most of them; chunks of columns are put together; scipy matrices inside a dask array stay
+sparse. Rows of unknown number (after a filter, say) are counted once. A view in memory is cut to match the others.
 
 Nothing here imports dask by itself: whoever holds a dask collection has done so.
 """
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,44 +18,34 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from coview.exceptions import EngineError, ViewsError
+from coview.exceptions import ViewsError
 from coview.utils.messages import listed
-from coview.views.arrays import as_matrix, is_frame, take_rows
+from coview.views.arrays import as_matrix, is_dask_collection, is_frame, take_rows
 from coview.views.checks import as_feature_names, as_ids, as_present, check_same_index, common_length
-from coview.views.coerce import named_matrices
 from coview.views.lazy import LazyViews
-from coview.views.sources import Source, is_dask_collection, kind_of, memory_size
+from coview.views.sources import Source, kind_of, load_dask, memory_size
 from coview.views.views import Views
 
-__all__ = ["DaskSource", "from_dask", "holds_dask", "load_dask"]
+__all__ = ["DaskSource", "from_dask"]
 
 Piece = tuple[list[Any], int, int]  # blocks side by side, and which of their rows: first, and one after the last
 
 
-def load_dask() -> Any:
-    """Return dask, or refuse with a sentence; by its name, since the data layer imports no engine's library."""
-    try:
-        return importlib.import_module("dask")
-    except ImportError:
-        raise EngineError('This needs dask, which is not installed. Run: pip install "coview[dask]".') from None
-
-
 def from_dask(
-    views: Any = None,
-    named: Mapping[str, Any] | None = None,
+    sources: Mapping[str, Any],
     *,
     ids: Any = None,
     present: Any = None,
     feature_names: Mapping[str, Any] | None = None,
 ) -> LazyViews:
-    """Make `LazyViews` of dask collections; the arguments are those of `Views`.
+    """Make `LazyViews` of matrices by name, at least one of which is a dask collection.
 
     Examples
     --------
     >>> import pytest
     >>> da = pytest.importorskip("dask.array", reason="needs dask")
-    >>> from coview import Views
-    >>> X = Views(words=da.ones((6, 4), chunks=(2, 4)), links=da.ones((6, 2), chunks=(3, 1)))
+    >>> from coview import as_views
+    >>> X = as_views({"words": da.ones((6, 4), chunks=(2, 4)), "links": da.ones((6, 2), chunks=(3, 1))})
     >>> X
     LazyViews of 6 rows in 3 parts
       words  6 x 4  dense float64
@@ -64,7 +53,6 @@ def from_dask(
     >>> X[2:5]["links"].shape
     (3, 2)
     """
-    sources = named_matrices(views, named or {})
     columns = {name: _column(name, source) for name, source in sources.items()}
     _count(columns)
     n_rows = common_length({name: _Shape((sum(column.lengths), 0)) for name, column in columns.items()})
@@ -83,12 +71,6 @@ def from_dask(
             raise ViewsError(f"{what} must be in memory, got a dask collection. Pass {what}.compute().")
     mask = None if present is None else as_present(present, tuple(columns), n_rows)
     return LazyViews(DaskSource(columns, as_ids(ids, n_rows), mask))
-
-
-def holds_dask(views: Any, named: Mapping[str, Any]) -> bool:
-    """Tell whether any of the arguments of `Views` is a dask collection."""
-    given = views.values() if isinstance(views, Mapping) else views if isinstance(views, (list, tuple)) else (views,)
-    return any(is_dask_collection(source) for source in (*named.values(), *given))
 
 
 class DaskSource(Source):

@@ -7,29 +7,27 @@ asked of it is here: rows by number across parts, one part after the other, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from coview.exceptions import ViewsError
 from coview.utils.messages import listed
+from coview.views.base import NamedViews, html_table, text_table
 from coview.views.checks import as_rows
-from coview.views.display import html_table, text_table
-from coview.views.sources import InMemory, Mapped, Renamed, Source
+from coview.views.sources import Mapped, MemorySource, Renamed, Source, load_dask
 from coview.views.views import Matrix, Views
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 __all__ = ["LazyViews", "stack_views"]
 
 
-class LazyViews:
+class LazyViews(NamedViews):
     """Views in parts that are read only when needed: a folder of shards, dask collections, or any `Source`.
 
-    Most users meet it as what `read_views` returns for a sharded folder and what `Views` makes of dask arrays. Taking
-    rows reads just those and gives `Views`; everything else stays lazy. It pickles small: paths or dask keys, no data.
+    Most users meet it as what `read_views` returns for a folder of several shards and what `as_views` makes of dask
+    arrays. Taking rows reads just those and gives `Views`; everything else stays lazy. It pickles small: paths or dask
+    keys, no data.
 
     Parameters
     ----------
@@ -59,7 +57,6 @@ class LazyViews:
     """
 
     __slots__ = ("_ends", "_source")
-    __hash__ = None  # type: ignore[assignment]
 
     _source: Source
     _ends: np.ndarray
@@ -77,16 +74,7 @@ class LazyViews:
         """See views that are in memory as parts of so many rows; nothing is copied."""
         if rows_per_part < 1:
             raise ViewsError(f"rows_per_part must be at least 1, got {rows_per_part}.")
-        return cls(InMemory(views, rows_per_part))
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError("LazyViews are immutable. Make new ones with select, drop, rename or map.")
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        raise TypeError("LazyViews are immutable. Make new ones with select, drop, rename or map.")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError("LazyViews are immutable. Make new ones with drop(name).")
+        return cls(MemorySource(views, rows_per_part))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return LazyViews, (self._source,)
@@ -144,11 +132,6 @@ class LazyViews:
         return self._source.is_dask
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Number of objects, and of features over all views."""
-        return len(self), sum(self._source.n_features.values())
-
-    @property
     def ids(self) -> np.ndarray | None:
         """Identifiers of the objects, read now, or None."""
         found: list[np.ndarray] = []
@@ -161,16 +144,6 @@ class LazyViews:
 
     def __len__(self) -> int:
         return int(self._ends[-1])
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.names
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
-
-    def keys(self) -> tuple[str, ...]:
-        """Names of the views."""
-        return self.names
 
     # -- reading
 
@@ -193,19 +166,13 @@ class LazyViews:
         """Return one dask Delayed of `Views` per part: dask's own where it is the source, else reads of the parts."""
         if self.is_dask:
             return self._source.delayed()
-        from coview.views.dask_collections import load_dask
-
         delayed = load_dask().delayed
         return [delayed(_read_part)(self, i) for i in range(len(self.lengths))]
 
     def __getitem__(self, key: Any) -> Views:
         if isinstance(key, str):
             raise TypeError(f"LazyViews hold no matrix: read one with X.select({key!r}).collect()[{key!r}].")
-        if isinstance(key, tuple):  # scikit-learn asks for X[rows, ...]
-            if len(key) != 2 or not (key[1] is Ellipsis or (isinstance(key[1], slice) and key[1] == slice(None))):
-                raise TypeError("LazyViews are indexed by rows. For several views use X.select(...).")
-            key = key[0]
-        rows = as_rows(key, len(self))
+        rows = as_rows(self._row_key(key), len(self))
         if isinstance(rows, slice):
             start, stop, step = rows.indices(len(self))
             if step == 1:
@@ -243,30 +210,12 @@ class LazyViews:
 
     # -- lazy changes
 
-    def select(self, *names: str) -> LazyViews:
-        """Keep these views, in this order; the others are not read."""
-        if len(names) == 1 and not isinstance(names[0], str):
-            names = tuple(names[0])
-        if not names:
-            raise ViewsError(f"select needs at least one view; the views are {listed(self.names)}.")
-        self._check_names(names)
-        if len(set(names)) != len(names):
-            raise ViewsError(f"Views must have different names, got {listed(names)}.")
+    def _select(self, names: tuple[str, ...]) -> LazyViews:
         return self if names == self.names else LazyViews(self._source.select(names))
-
-    def drop(self, *names: str) -> LazyViews:
-        """Keep all views but these."""
-        self._check_names(names)
-        return self.select(*(name for name in self.names if name not in names))
 
     def rename(self, mapping: Mapping[str, str] | None = None, /, **named: str) -> LazyViews:
         """Give views new names: ``X.rename(words="text")``."""
-        new = {**(mapping or {}), **named}
-        self._check_names(tuple(new))
-        names = tuple(new.get(name, name) for name in self.names)
-        if len(set(names)) != len(names):
-            raise ViewsError(f"Views must have different names, got {listed(names)}.")
-        return LazyViews(Renamed(self._source, new))
+        return LazyViews(Renamed(self._source, self._renaming(mapping, named)))
 
     def map(self, function: Callable[[Matrix], Any] | Mapping[str, Callable[[Matrix], Any]]) -> LazyViews:
         """Apply a function to every view's matrix when it is read, or one function each by name.
@@ -277,12 +226,6 @@ class LazyViews:
         functions = dict(function) if isinstance(function, Mapping) else dict.fromkeys(self.names, function)
         self._check_names(tuple(functions))
         return LazyViews(Mapped(self._source, functions))
-
-    def write(self, path: str | Path, **options: Any) -> None:
-        """Write a sharded folder; `coview.io.shards.write_shards` says which options there are."""
-        from coview.io.shards import write_shards
-
-        write_shards(self, path, **options)
 
     # -- showing
 
@@ -305,11 +248,6 @@ class LazyViews:
 
     def _repr_html_(self) -> str:
         return html_table(self._title(), ("view", "shape", "kind"), self._summary())
-
-    def _check_names(self, names: Sequence[str]) -> None:
-        for name in names:
-            if name not in self.names:
-                raise ViewsError(f"There is no view {name!r}; the views are {listed(self.names)}.")
 
 
 def stack_views(pieces: Sequence[Views]) -> Views:

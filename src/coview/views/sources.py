@@ -9,7 +9,7 @@ A source subclasses `Source` and has
 
 and may have better ways than these to `take` rows in any order and to `select` views.
 
-Parts have at least one row. `coview.io.shards` reads them from a folder, `coview.views.dask_collections` from dask
+Parts have at least one row. `coview.io.views_folder` reads them from a folder, `dask_collections.py` from dask
 collections. Selecting, renaming and mapping views wrap a source into another one; nothing is read by that, except a few
 rows of the first part when somebody asks for the width of a mapped view.
 """
@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from coview.exceptions import ViewsError
+from coview.exceptions import EngineError, ViewsError
 from coview.views.views import Matrix, Views
 
-__all__ = ["InMemory", "Mapped", "Renamed", "Source", "is_dask_collection", "kind_of", "memory_size", "stored_values"]
+__all__ = ["Mapped", "MemorySource", "Renamed", "Source", "kind_of", "load_dask", "memory_size", "stored_values"]
 
 _PROBE = 64  # rows that tell the width of a mapped view
 
@@ -68,7 +68,7 @@ class Source(ABC):
         raise TypeError(f"{type(self).__name__} does not come from dask.")
 
 
-class InMemory(Source):
+class MemorySource(Source):
     """Views in memory, seen as parts of so many rows."""
 
     def __init__(self, views: Views, rows_per_part: int) -> None:
@@ -91,7 +91,7 @@ class InMemory(Source):
 
     def select(self, names: tuple[str, ...]) -> Source:
         """Return a source of these views only."""
-        return InMemory(self._views.select(*names), self._rows)
+        return MemorySource(self._views.select(*names), self._rows)
 
 
 class _Derived(Source):
@@ -121,8 +121,6 @@ class _Derived(Source):
 
     @cached_property
     def _delayed(self) -> list[Any]:
-        from coview.views.dask_collections import load_dask
-
         step = load_dask().delayed(self._step)
         return [step(part) for part in self._base.delayed()]
 
@@ -272,9 +270,13 @@ class _SameRows:
         return result
 
 
-def is_dask_collection(source: Any) -> bool:
-    """Tell whether a dask array, DataFrame or the like is given, importing nothing."""
-    return type(source).__module__.partition(".")[0] == "dask" and hasattr(type(source), "__dask_graph__")
+def load_dask() -> Any:
+    """Return dask, or refuse with a sentence where it is not installed."""
+    try:
+        import dask
+    except ImportError:
+        raise EngineError('This needs dask, which is not installed. Run: pip install "coview[dask]".') from None
+    return dask
 
 
 def kind_of(matrix: Any) -> str:

@@ -6,16 +6,17 @@ scikit-learn's splitters and searches expect, or one view by its name.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Union
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Union
 
 import numpy as np
 from scipy import sparse
 
 from coview.exceptions import ViewsError
+from coview.utils.messages import listed
 from coview.views.alignment import join_rows
-from coview.views.arrays import as_matrix, density, frozen, read_only, side_by_side, take_rows
+from coview.views.arrays import as_matrix, density, frozen, is_dask_collection, read_only, side_by_side, take_rows
+from coview.views.base import NamedViews, html_table, text_table
 from coview.views.checks import (
     as_feature_names,
     as_ids,
@@ -26,29 +27,25 @@ from coview.views.checks import (
     check_same_index,
     common_length,
     counts_rows,
-    listed,
+    named_matrices,
     same_optional,
     same_values,
 )
-from coview.views.display import html_table, text_table
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Matrix = Union[np.ndarray, sparse.csr_matrix, sparse.csr_array]  # noqa: UP007  (evaluated at run time by sphinx)
 
 __all__ = ["Matrix", "Views"]
 
 
-class Views:
+class Views(NamedViews):
     """Feature sets of the same objects, side by side but never glued.
 
     Parameters
     ----------
     views : mapping, sequence or matrix, optional
         ``{name: matrix}``, a list of matrices (named ``view0``, ``view1``, ...), or one matrix (named ``x``).
-        A matrix is a NumPy array, a scipy sparse matrix or array of any format, or a pandas or polars frame. Dask
-        arrays and DataFrames give `LazyViews`, whose rows are computed when they are needed.
+        A matrix is a NumPy array, a scipy sparse matrix or array of any format, or a pandas or polars frame.
+        `as_views` takes dask arrays and DataFrames, MuData and lazy views as well.
     ids : array-like of shape (n_rows,), optional
         One identifier per object. Taken from the index of pandas frames where they have one of their own.
     present : mapping or array-like of shape (n_rows, n_views), optional
@@ -73,30 +70,12 @@ class Views:
     """
 
     __slots__ = ("_arrays", "_feature_names", "_ids", "_names", "_present")
-    __hash__ = None  # type: ignore[assignment]
 
     _arrays: dict[str, Matrix]
     _feature_names: dict[str, np.ndarray]
     _ids: np.ndarray | None
     _names: tuple[str, ...]
     _present: np.ndarray
-
-    def __new__(
-        cls,
-        views: Any = None,
-        /,
-        *,
-        ids: Any = None,
-        present: Any = None,
-        feature_names: Mapping[str, Any] | None = None,
-        **named: Any,
-    ) -> Any:
-        if "dask" in sys.modules:  # else nobody holds a dask collection
-            from coview.views.dask_collections import from_dask, holds_dask
-
-            if holds_dask(views, named):
-                return from_dask(views, named, ids=ids, present=present, feature_names=feature_names)
-        return super().__new__(cls)
 
     def __init__(
         self,
@@ -108,12 +87,15 @@ class Views:
         feature_names: Mapping[str, Any] | None = None,
         **named: Any,
     ) -> None:
-        from coview.views.coerce import named_matrices
-
         if isinstance(views, Views):  # what is known of these views stays known
             ids = views._ids if ids is None else ids
             present = dict(zip(views._names, views._present.T)) if present is None else present
             feature_names = {**views._feature_names, **(feature_names or {})}
+            views = views._arrays
+        elif isinstance(views, NamedViews):
+            raise ViewsError(
+                "Views() takes matrices, got lazy views. Keep them lazy with as_views(X), or read X.collect()."
+            )
         sources = named_matrices(views, named)
         if not sources:
             raise ViewsError("Views needs at least one view, got none. Example: Views(words=W, links=L).")
@@ -121,6 +103,11 @@ class Views:
         names: dict[str, np.ndarray] = {}
         found_ids: list[tuple[str, np.ndarray]] = []
         for name, source in sources.items():
+            if is_dask_collection(source):
+                raise ViewsError(
+                    f"View {name!r} is a dask {type(source).__name__}, which Views() does not compute. Keep it lazy "
+                    f"with as_views({{{name!r}: ...}}), or pass its .compute()."
+                )
             array, columns, index = as_matrix(name, source)
             arrays[name] = array
             if columns is not None:
@@ -165,15 +152,6 @@ class Views:
         self._set({name: read_only(array) for name, array in arrays.items()}, ids, present, names)
         return self
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError("Views are immutable. Make new ones with select, drop, rename, map, or Views(...).")
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        raise TypeError("Views are immutable. Make new ones with select, drop, rename, map, or Views(...).")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError("Views are immutable. Make new ones with drop(name).")
-
     def __getstate__(self) -> dict[str, Any]:
         return {
             "arrays": self._arrays,
@@ -192,11 +170,6 @@ class Views:
     def names(self) -> tuple[str, ...]:
         """Names of the views, in order."""
         return self._names
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of objects, and of features over all views."""
-        return len(self), sum(array.shape[1] for array in self._arrays.values())
 
     @property
     def n_features(self) -> dict[str, int]:
@@ -221,16 +194,6 @@ class Views:
     def __len__(self) -> int:
         return int(self._present.shape[0])
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._arrays
-
-    def keys(self) -> tuple[str, ...]:
-        """Names of the views, so that ``dict(X)`` works."""
-        return self._names
-
     def items(self) -> Iterator[tuple[str, Matrix]]:
         """Pairs of name and matrix."""
         return iter(self._arrays.items())
@@ -245,11 +208,7 @@ class Views:
         if isinstance(key, str):
             self._check_names((key,))
             return self._arrays[key]
-        if isinstance(key, tuple):  # scikit-learn asks for X[rows, ...]
-            if len(key) != 2 or not (key[1] is Ellipsis or (isinstance(key[1], slice) and key[1] == slice(None))):
-                raise TypeError("Views are indexed by rows or by one view's name. For several views use X.select(...).")
-            key = key[0]
-        return self._take(key)
+        return self._take(self._row_key(key))
 
     def _take(self, key: Any) -> Views:
         rows = as_rows(key, len(self))
@@ -260,15 +219,7 @@ class Views:
             self._feature_names,
         )
 
-    def select(self, *names: str) -> Views:
-        """Keep these views, in this order."""
-        if len(names) == 1 and not isinstance(names[0], str):
-            names = tuple(names[0])
-        if not names:
-            raise ViewsError(f"select needs at least one view; the views are {listed(self._names)}.")
-        self._check_names(names)
-        if len(set(names)) != len(names):
-            raise ViewsError(f"Views must have different names, got {listed(names)}.")
+    def _select(self, names: tuple[str, ...]) -> Views:
         columns = [self._names.index(name) for name in names]
         return Views._trusted(
             {name: self._arrays[name] for name in names},
@@ -277,20 +228,11 @@ class Views:
             {name: self._feature_names[name] for name in names if name in self._feature_names},
         )
 
-    def drop(self, *names: str) -> Views:
-        """Keep all views but these."""
-        self._check_names(names)
-        return self.select(*(name for name in self._names if name not in names))
-
     def rename(self, mapping: Mapping[str, str] | None = None, /, **named: str) -> Views:
         """Give views new names: ``X.rename(words="text")``."""
-        new = {**(mapping or {}), **named}
-        self._check_names(tuple(new))
-        names = [new.get(name, name) for name in self._names]
-        if len(set(names)) != len(names):
-            raise ViewsError(f"Views must have different names, got {listed(tuple(names))}.")
+        new = self._renaming(mapping, named)
         return Views._trusted(
-            dict(zip(names, self._arrays.values())),
+            {new.get(name, name): array for name, array in self._arrays.items()},
             self._ids,
             self._present,
             {new.get(name, name): columns for name, columns in self._feature_names.items()},
@@ -328,26 +270,6 @@ class Views:
         (['a', 'b', 'c'], [[True, False], [True, True], [False, True]])
         """
         return cls._trusted(*join_rows(views, how))
-
-    def write(
-        self,
-        path: str | Path,
-        *,
-        rows_per_shard: int | None = None,
-        format: str | None = None,
-        overwrite: bool = False,
-    ) -> None:
-        """Write a folder of views that `read_views` reads back; it appears whole or not at all.
-
-        With `rows_per_shard` or `format` ("npz", "parquet" or "zarr") it is a folder of shards, which is read lazily.
-        """
-        if rows_per_shard is None and format is None:
-            from coview.io.views_files import write_views
-
-            return write_views(self, path, overwrite=overwrite)
-        from coview.io.shards import write_shards
-
-        write_shards(self, path, rows_per_shard=rows_per_shard, format=format or "npz", overwrite=overwrite)
 
     # -- comparing and showing
 
@@ -391,8 +313,3 @@ class Views:
             ("view", "shape", "kind", "density", "present"),
             rows,
         )
-
-    def _check_names(self, names: Sequence[str]) -> None:
-        for name in names:
-            if name not in self._arrays:
-                raise ViewsError(f"There is no view {name!r}; the views are {listed(self._names)}.")

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import ViewsError
-from coview.io.tables import TABLES, read_columns
-from coview.io.views_files import read_views
-from coview.preprocessing.raw_columns import read_table
+from coview.io.tables import TABLES, read_table
+from coview.io.views_folder import read_views
+from coview.preprocessing.raw_columns import as_table
 from coview.utils.messages import listed
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
@@ -26,7 +26,7 @@ def read_objects(path: Path, models: Sequence[Any]) -> tuple[Views, dict[str, li
     front = next((one.front for one in held if one.front is not None), None)
     texts: dict[str, list[str]] = {}
     if front is not None and path.is_file() and path.suffix.lower() in TABLES:
-        table = read_columns(path)
+        table = read_table(path)
         views: Any = front.transform(table)
         texts = _texts(front, table)
     else:
@@ -44,7 +44,7 @@ def _texts(front: Any, table: Any) -> dict[str, list[str]]:
     part = getattr(front, "text_", front)
     columns = getattr(part, "columns_", {})
     vectorizers = getattr(front, "vectorizers_", {})
-    opened = read_table(table, "explore")
+    opened = as_table(table, "explore")
     found = {}
     for view in vectorizers:
         values = opened.column(columns[view]).values

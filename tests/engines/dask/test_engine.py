@@ -29,7 +29,7 @@ from coview import (  # noqa: E402
     make_topic_views,
     read_views,
     save,
-    write_shards,
+    write_views,
 )
 from coview.engines.dask.engine import DaskEngine  # noqa: E402
 from coview.engines.dask.recipes import Begin, Stepped, length  # noqa: E402
@@ -112,7 +112,7 @@ def test_views_in_memory_go_to_the_cluster_when_asked(threads):
 
 
 def test_a_sharded_folder_is_read_by_the_workers(threads, tmp_path):
-    write_shards(X, tmp_path / "shards", rows_per_shard=250)
+    write_views(X, tmp_path / "shards", rows_per_shard=250)
     model = LinkPLSA(4, engine=DaskEngine(threads), **SETTINGS).fit(read_views(tmp_path / "shards"))
     assert_allclose(model.history_["objective"], LinkPLSA(4, **SETTINGS).fit(X).history_["objective"], rtol=1e-10)
 

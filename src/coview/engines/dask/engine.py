@@ -276,7 +276,7 @@ class OnCluster:
         carried = {name: value if callable(value) else value[start:stop] for name, value in self.extra.items()}
         if self.views.is_dask:
             part = self.client.compute(self.views.delayed_parts()[i], workers=[self.homes[i]], allow_other_workers=True)
-        elif isinstance(self.views.source, sources.InMemory):
+        elif isinstance(self.views.source, sources.MemorySource):
             part = self.client.scatter([self.views.part(i)], workers=[self.homes[i]], hash=False)[0]
         else:
             part = self._submit(i, work.read_part, self.views, i)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from coview.views.display import html_table, text_table
+from coview.views.base import html_table, text_table
 
 
 def test_columns_line_up_and_empty_cells_are_left_out():

@@ -1,28 +1,43 @@
-"""Sharded folders: there and back in every format, mapped and not read, refused with one sentence when damaged."""
+"""Folders of views: there and back in every format, one shard or many, refused with one sentence when damaged."""
 
 from __future__ import annotations
 
 import json
+import os
 import pickle
+import re
 import shutil
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import load_file, save_file
 from scipy import sparse
 
-from coview import Views, as_views, read_views
+from coview import Views, as_views, read_views, write_views
 from coview.exceptions import DataFileError, ViewsError
-from coview.io import shard_source
-from coview.io.manifest import read_manifest
-from coview.io.shards import open_shards, write_shards
+from coview.io import views_folder
+from coview.io.shard_files import _write_csr as write_csr
+from coview.io.views_folder import read_manifest
 from coview.views.coerce import is_plain
 from coview.views.lazy import LazyViews
 
-FORMATS = ["npz", "parquet", "zarr"]
+FORMATS = [None, "parquet", "zarr"]
 N = 23
+WORDS = np.array([[1, 0, 2], [0, 3, 0]])
+
+
+def open_shards(folder) -> LazyViews:
+    return read_views(folder, lazy=True)
+
+
+def small(**options) -> Views:
+    return Views(words=sparse.csr_array(WORDS), image=np.eye(2), **options)
 
 
 def views(**options) -> Views:
@@ -45,12 +60,12 @@ def format(request):
 @pytest.fixture
 def folder(tmp_path):
     """Three shards of 10, 10 and 3 rows."""
-    write_shards(views(ids=np.arange(N)), tmp_path / "s", rows_per_shard=10)
+    write_views(views(ids=np.arange(N)), tmp_path / "s", rows_per_shard=10)
     return tmp_path / "s"
 
 
 def edit(folder, change) -> None:
-    path = folder / "shards.json"
+    path = folder / "views.json"
     found = json.loads(path.read_text())
     change(found)
     path.write_text(json.dumps(found))
@@ -68,7 +83,7 @@ def owner(array: np.ndarray) -> object:
 
 def test_views_come_back(tmp_path, format):
     X = views(feature_names={"words": list("abcdefg")})
-    write_shards(X, tmp_path / "s", rows_per_shard=10, format=format)
+    write_views(X, tmp_path / "s", rows_per_shard=10, format=format)
     again = open_shards(tmp_path / "s")
     assert again.lengths == (10, 10, 3)
     assert again.collect() == X
@@ -79,7 +94,7 @@ def test_views_come_back(tmp_path, format):
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, bool])
 def test_class_and_dtype_come_back(tmp_path, format, make, dtype):
     X = Views(words=make(np.arange(12).reshape(4, 3).astype(dtype)))
-    write_shards(X, tmp_path / "s", rows_per_shard=3, format=format)
+    write_views(X, tmp_path / "s", rows_per_shard=3, format=format)
     again = open_shards(tmp_path / "s")
     assert again.collect() == X
     assert again.dtypes["words"] == again.part(0)["words"].dtype == dtype
@@ -88,7 +103,7 @@ def test_class_and_dtype_come_back(tmp_path, format, make, dtype):
 
 def test_half_precision_comes_back(tmp_path, format):
     X = Views(x=np.linspace(0, 1, 12, dtype=np.float16).reshape(4, 3))
-    write_shards(X, tmp_path / "s", rows_per_shard=3, format=format)
+    write_views(X, tmp_path / "s", rows_per_shard=3, format=format)
     again = open_shards(tmp_path / "s").collect()
     assert again == X and again["x"].dtype == np.float16
 
@@ -100,7 +115,7 @@ def test_half_precision_comes_back(tmp_path, format):
 )
 def test_ids_come_back(tmp_path, format, ids):
     X = Views(x=np.eye(4), ids=ids)
-    write_shards(X, tmp_path / "s", rows_per_shard=3, format=format)
+    write_views(X, tmp_path / "s", rows_per_shard=3, format=format)
     again = open_shards(tmp_path / "s")
     assert again.ids.tolist() == X.ids.tolist() and again.ids.dtype == X.ids.dtype
     assert again[2:] == X[2:]
@@ -113,7 +128,7 @@ def test_missing_rows_come_back(tmp_path, format):
         {"w": sparse.csr_array(present[:, :1] * np.arange(1, 5)), "d": present[:, 1:] * np.ones((6, 2))},
         present=present,
     )
-    write_shards(X, tmp_path / "s", rows_per_shard=2, format=format)
+    write_views(X, tmp_path / "s", rows_per_shard=2, format=format)
     again = open_shards(tmp_path / "s")
     assert again.collect() == X
     assert again.select("d").collect() == X.select("d")
@@ -123,33 +138,31 @@ def test_empty_rows_and_an_empty_shard_of_a_sparse_view_come_back(tmp_path, form
     words = np.zeros((6, 4))
     words[0, 3] = 2.0
     X = Views(words=sparse.csr_array(words))
-    write_shards(X, tmp_path / "s", rows_per_shard=2, format=format)
+    write_views(X, tmp_path / "s", rows_per_shard=2, format=format)
     assert open_shards(tmp_path / "s").collect() == X
 
 
 @pytest.mark.parametrize("names", [["id", "b", "c"], ["a", "a", "c"], ["row", "column", "value"], ["A", "ID", ""]])
 def test_any_feature_names_come_back(tmp_path, format, names):
     X = Views(x=np.arange(6.0).reshape(2, 3), feature_names={"x": names})
-    write_shards(X, tmp_path / "s", format=format)
+    write_views(X, tmp_path / "s", format=format)
     assert open_shards(tmp_path / "s").collect() == X
 
 
 def test_any_view_name_can_be_written(tmp_path, format):
     X = Views({"../a b/ü": np.eye(2), "A": np.eye(2), "a": np.eye(2) * 2})
-    write_shards(X, tmp_path / "s", format=format)
+    write_views(X, tmp_path / "s", format=format)
     assert open_shards(tmp_path / "s").collect() == X
 
 
 def test_others_read_the_files(tmp_path):
     X = views()
-    write_shards(X, tmp_path / "n", format="npz")
-    write_shards(X, tmp_path / "p", format="parquet")
-    for make in (sparse.csr_matrix, sparse.csr_array):
-        write_shards(Views(w=make(np.eye(3))), tmp_path / "m", overwrite=True)
-        assert type(sparse.load_npz(tmp_path / "m" / "00000-00-w.npz")) is make
-    np.testing.assert_array_equal(
-        sparse.load_npz(tmp_path / "n" / "00000-00-words.npz").toarray(), X["words"].toarray()
-    )
+    write_views(X, tmp_path / "n")
+    write_views(X, tmp_path / "p", format="parquet")
+    parts = load_file(tmp_path / "n" / "00000-00-words.safetensors")
+    again = sparse.csr_array((parts["data"], parts["indices"], parts["indptr"]), shape=X["words"].shape)
+    np.testing.assert_array_equal(again.toarray(), X["words"].toarray())
+    np.testing.assert_array_equal(np.load(tmp_path / "n" / "00000-01-links.npy"), X["links"])
     np.testing.assert_array_equal(pl.read_parquet(tmp_path / "p" / "00000-01-links.parquet").to_numpy(), X["links"])
     triples = pl.read_parquet(tmp_path / "p" / "00000-00-words.parquet")
     assert triples.columns == ["row", "column", "value"] and triples.height == X["words"].nnz
@@ -160,7 +173,7 @@ def test_others_read_the_files(tmp_path):
 def test_any_cut_gives_the_same_rows(tmp_path_factory, rows, per_shard, data):
     folder = tmp_path_factory.mktemp("cut") / "s"
     X = Views(x=np.arange(rows * 2.0).reshape(rows, 2))
-    write_shards(X, folder, rows_per_shard=per_shard)
+    write_views(X, folder, rows_per_shard=per_shard)
     start, stop = data.draw(st.integers(0, rows)), data.draw(st.integers(0, rows))
     assert open_shards(folder)[start:stop] == X[start:stop]
 
@@ -174,11 +187,11 @@ def test_a_stream_is_written_piece_by_piece(tmp_path):
     def stream():
         nonlocal most
         for start in range(0, N, 4):
-            parts = list(tmp_path.glob(".s.*.part/*words.npz"))
+            parts = list(tmp_path.glob(".s.*.part/*words.safetensors"))
             most = max(most, len(parts))
             yield X[start : start + 4]
 
-    write_shards(stream(), tmp_path / "s")
+    write_views(stream(), tmp_path / "s")
     assert open_shards(tmp_path / "s").lengths == (4, 4, 4, 4, 4, 3)
     assert open_shards(tmp_path / "s").collect() == X
     assert most == 5  # all but the last were on disk before the last was made
@@ -187,7 +200,7 @@ def test_a_stream_is_written_piece_by_piece(tmp_path):
 @pytest.mark.parametrize("per_shard", [1, 3, 4, 7, 8, 50])
 def test_a_stream_is_cut_anew(tmp_path, per_shard):
     X = views()
-    write_shards((X[i : i + 4] for i in range(0, N, 4)), tmp_path / "s", rows_per_shard=per_shard)
+    write_views((X[i : i + 4] for i in range(0, N, 4)), tmp_path / "s", rows_per_shard=per_shard)
     again = open_shards(tmp_path / "s")
     assert set(again.lengths[:-1]) <= {per_shard} and again.lengths[-1] <= per_shard
     assert again.collect() == X
@@ -196,8 +209,8 @@ def test_a_stream_is_cut_anew(tmp_path, per_shard):
 def test_lazy_views_are_written_as_their_parts_or_cut_anew(tmp_path):
     X = views()
     lazy = LazyViews.from_views(X, 6)
-    write_shards(lazy, tmp_path / "a")
-    lazy.write(tmp_path / "b", rows_per_shard=9)
+    write_views(lazy, tmp_path / "a")
+    write_views(lazy, tmp_path / "b", rows_per_shard=9)
     assert open_shards(tmp_path / "a").lengths == (6, 6, 6, 5)
     assert open_shards(tmp_path / "b").lengths == (9, 9, 5)
     assert open_shards(tmp_path / "a").collect() == open_shards(tmp_path / "b").collect() == X
@@ -205,15 +218,15 @@ def test_lazy_views_are_written_as_their_parts_or_cut_anew(tmp_path):
 
 def test_a_folder_can_replace_itself(tmp_path):
     X = views()
-    write_shards(X, tmp_path / "s", rows_per_shard=5)
-    write_shards(open_shards(tmp_path / "s"), tmp_path / "s", rows_per_shard=8, overwrite=True)
+    write_views(X, tmp_path / "s", rows_per_shard=5)
+    write_views(open_shards(tmp_path / "s"), tmp_path / "s", rows_per_shard=8, overwrite=True)
     assert open_shards(tmp_path / "s").lengths == (8, 8, 7)
     assert open_shards(tmp_path / "s").collect() == X
 
 
 def test_mappings_and_pieces_without_rows_are_taken(tmp_path):
-    write_shards({"x": np.eye(3)}, tmp_path / "a")
-    write_shards(iter([{"x": np.eye(3)}, views().select("links")[:0], {"x": np.ones((1, 3))}]), tmp_path / "b")
+    write_views({"x": np.eye(3)}, tmp_path / "a")
+    write_views(iter([{"x": np.eye(3)}, views().select("links")[:0], {"x": np.ones((1, 3))}]), tmp_path / "b")
     assert len(open_shards(tmp_path / "a")) == 3 and open_shards(tmp_path / "b").lengths == (3, 1)
 
 
@@ -231,7 +244,7 @@ def test_mappings_and_pieces_without_rows_are_taken(tmp_path):
 )
 def test_a_stream_whose_pieces_differ_is_refused_and_leaves_nothing(tmp_path, second, text):
     with pytest.raises(DataFileError, match=text):
-        write_shards([Views(x=np.eye(2)), second], tmp_path / "s")
+        write_views([Views(x=np.eye(2)), second], tmp_path / "s")
     assert not list(tmp_path.iterdir())
 
 
@@ -241,7 +254,7 @@ def test_a_stream_that_fails_leaves_nothing(tmp_path):
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        write_shards(stream(), tmp_path / "s")
+        write_views(stream(), tmp_path / "s")
     assert not list(tmp_path.iterdir())
 
 
@@ -251,42 +264,42 @@ def test_a_stream_that_fails_leaves_nothing(tmp_path):
         ([], {}, "no rows"),
         (7, {}, "iterable of Views, got int"),
         ("abc", {}, "iterable of Views, got str"),
-        (Views(x=np.eye(2)), {"format": "csv"}, "one of 'npz', 'parquet', 'zarr', got 'csv'"),
+        (Views(x=np.eye(2)), {"format": "csv"}, "one of 'parquet', 'zarr' or None, got 'csv'"),
         (Views(x=np.eye(2)), {"rows_per_shard": 0}, "at least 1, got 0"),
         (Views(x=np.eye(2), ids=np.array([1, "a"], dtype=object)), {}, "ids of type object"),
     ],
 )
 def test_what_cannot_be_written_is_refused(tmp_path, what, options, text):
     with pytest.raises(DataFileError, match=text):
-        write_shards(what, tmp_path / "s", **options)
+        write_views(what, tmp_path / "s", **options)
     assert not list(tmp_path.iterdir())
 
 
 def test_nothing_but_a_sharded_folder_is_replaced(tmp_path, folder):
     X = Views(x=np.eye(2))
     with pytest.raises(DataFileError, match="overwrite=True"):
-        write_shards(X, folder)
+        write_views(X, folder)
     (folder / "notes.txt").write_text("mine")
     with pytest.raises(DataFileError, match=r"'notes.txt'"):
-        write_shards(X, folder, overwrite=True)
+        write_views(X, folder, overwrite=True)
     (tmp_path / "other").mkdir()
-    with pytest.raises(DataFileError, match="not a sharded folder"):
-        write_shards(X, tmp_path / "other", overwrite=True)
+    with pytest.raises(DataFileError, match="not a folder of views"):
+        write_views(X, tmp_path / "other", overwrite=True)
 
 
 # -- lazily
 
 
 def test_opening_reads_the_manifest_only(folder, monkeypatch):
-    monkeypatch.setattr(shard_source, "read_rows", lambda *_: pytest.fail("a shard was read"))
-    monkeypatch.setattr(shard_source, "map_npy", lambda *_: pytest.fail("ids were read"))
+    monkeypatch.setattr(views_folder, "read_rows", lambda *_: pytest.fail("a shard was read"))
+    monkeypatch.setattr(np, "load", lambda *_, **__: pytest.fail("ids were read"))
     X = open_shards(folder)
     assert (len(X), X.shape, X.names) == (N, (N, 10), ("words", "links"))
     assert X.nnz[0] > 0 and X.kinds == {"words": "sparse", "links": "dense"} and "23 rows" in repr(X)
 
 
 def test_the_bytes_told_are_those_read(tmp_path, format):
-    write_shards(views(), tmp_path / "s", rows_per_shard=10, format=format)
+    write_views(views(), tmp_path / "s", rows_per_shard=10, format=format)
     X = open_shards(tmp_path / "s")
     for i, part in enumerate(X.parts()):
         w = part["words"]
@@ -296,7 +309,7 @@ def test_the_bytes_told_are_those_read(tmp_path, format):
 
 def test_a_slice_of_a_shard_is_a_map_of_its_file(tmp_path):
     X = views()
-    write_shards(X, tmp_path / "s")
+    write_views(X, tmp_path / "s")
     part = open_shards(tmp_path / "s")[5:9]
     for array in (part["words"].data, part["words"].indices, part["links"]):
         assert isinstance(owner(array), np.memmap)
@@ -305,16 +318,16 @@ def test_a_slice_of_a_shard_is_a_map_of_its_file(tmp_path):
 
 
 def test_selected_views_leave_the_files_of_others_unread(folder, monkeypatch):
-    read, seen = shard_source.read_rows, []
-    monkeypatch.setattr(shard_source, "read_rows", lambda path, *rest: seen.append(path.name) or read(path, *rest))
+    read, seen = views_folder.read_rows, []
+    monkeypatch.setattr(views_folder, "read_rows", lambda path, *rest: seen.append(path.name) or read(path, *rest))
     open_shards(folder).select("links")[:3]
     assert seen == ["00000-01-links.npy"]
 
 
 def test_values_are_checked_once(folder, monkeypatch):
-    check, seen = shard_source.check_columns, []
+    check, seen = views_folder.check_columns, []
     monkeypatch.setattr(
-        shard_source, "check_columns", lambda path, matrix: seen.append(path.name) or check(path, matrix)
+        views_folder, "check_columns", lambda path, matrix: seen.append(path.name) or check(path, matrix)
     )
     X = open_shards(folder)
     assert X[2:5] == X[2:5]
@@ -340,7 +353,7 @@ def test_pickles_are_small_and_come_back(folder):
 
 def test_a_pickle_of_a_folder_that_was_replaced_or_removed_is_refused(folder):
     text = pickle.dumps(open_shards(folder))
-    write_shards(views(), folder, rows_per_shard=4, overwrite=True)
+    write_views(views(), folder, rows_per_shard=4, overwrite=True)
     with pytest.raises(DataFileError, match="written again"):
         pickle.loads(text)
     shutil.rmtree(folder)
@@ -349,14 +362,14 @@ def test_a_pickle_of_a_folder_that_was_replaced_or_removed_is_refused(folder):
 
 
 def test_hundreds_of_shards_pickle_as_small_as_three(tmp_path):
-    write_shards(Views(x=np.ones((200, 1))), tmp_path / "s", rows_per_shard=1)
+    write_views(Views(x=np.ones((200, 1))), tmp_path / "s", rows_per_shard=1)
     X = open_shards(tmp_path / "s")
     assert len(X.lengths) == 200 and len(pickle.dumps(X)) < 1000
 
 
 def test_some_rows_of_a_shard_leave_the_others_untouched(tmp_path):
     X = Views(x=np.ones((10, 2)))
-    write_shards(X, tmp_path / "s")
+    write_views(X, tmp_path / "s")
     file = next((tmp_path / "s").glob("*.npy"))
     bad = np.load(file)
     bad[4] = np.nan
@@ -371,7 +384,7 @@ def test_some_rows_of_a_shard_leave_the_others_untouched(tmp_path):
 
 
 def write_by_hand(folder, manifest) -> None:
-    (folder / "shards.json").write_text(json.dumps({"format": "coview shards", "version": 1, **manifest}))
+    (folder / "views.json").write_text(json.dumps({"format": "coview views", "version": 1, **manifest}))
 
 
 def test_a_minimal_manifest_takes_the_rest_from_the_files(tmp_path):
@@ -470,16 +483,16 @@ def test_tables_whose_ids_disagree_are_refused(tmp_path):
 
 
 def test_a_missing_shard_is_told_when_the_folder_is_opened(folder):
-    (folder / "00001-00-words.npz").unlink()
-    with pytest.raises(DataFileError, match=r"lacks the file '00001-00-words.npz' of shard 1"):
+    (folder / "00001-00-words.safetensors").unlink()
+    with pytest.raises(DataFileError, match=r"lacks the file '00001-00-words.safetensors' of shard 1"):
         open_shards(folder)
 
 
 def test_a_shard_that_goes_missing_is_told_when_it_is_read(folder):
     X = open_shards(folder)
-    (folder / "00001-00-words.npz").unlink()
+    (folder / "00001-00-words.safetensors").unlink()
     assert len(X.part(0)) == 10
-    with pytest.raises(DataFileError, match=r"00001-00-words.npz of shard 1 is missing"):
+    with pytest.raises(DataFileError, match=r"00001-00-words.safetensors of shard 1 is missing"):
         X.part(1)
 
 
@@ -487,7 +500,7 @@ def test_a_shard_that_goes_missing_is_told_when_it_is_read(folder):
 @pytest.mark.parametrize("keep", [0.0, 0.5, 0.95])
 def test_a_truncated_shard_is_told_when_it_is_read(tmp_path, format, keep):
     need(format)
-    write_shards(views(), tmp_path / "s", rows_per_shard=10, format=format)
+    write_views(views(), tmp_path / "s", rows_per_shard=10, format=format)
     for file in (tmp_path / "s").rglob("00001-0*"):
         for damaged in [file] if file.is_file() else [f for f in file.rglob("c/*") if f.is_file()]:
             content = damaged.read_bytes()
@@ -512,8 +525,10 @@ def test_a_shard_of_another_shape_or_type_is_told_when_it_is_read(folder):
     assert len(open_shards(folder).part(0)) == 10
 
 
-def test_indices_out_of_range_never_reach_compiled_code(folder):
-    words = sparse.load_npz(folder / "00000-00-words.npz")
+@pytest.mark.parametrize("suffix", [".safetensors", ".npz"])
+def test_indices_out_of_range_never_reach_compiled_code(folder, suffix):
+    edit(folder, lambda m: m["shards"][0]["files"].__setitem__(0, f"00000-00-words{suffix}"))
+    words = views()["words"][:10]
     for change in ("indices", "indptr"):
         bad = words.copy()
         if change == "indices":
@@ -521,9 +536,18 @@ def test_indices_out_of_range_never_reach_compiled_code(folder):
         else:
             bad.indptr[3] = bad.indptr[5]
             bad.indptr[4] = 0
-        sparse.save_npz(folder / "00000-00-words.npz", bad, compressed=False)
-        with pytest.raises(DataFileError, match=r"00000-00-words.npz is damaged"):
+        if suffix == ".npz":
+            sparse.save_npz(folder / "00000-00-words.npz", bad)
+        else:
+            write_csr(folder / "00000-00-words.safetensors", bad)
+        with pytest.raises(DataFileError, match=rf"00000-00-words{suffix} (is damaged|cannot be read)"):
             open_shards(folder).part(0)
+
+
+def test_a_file_of_other_tensors_is_told(folder):
+    save_file({"x": np.eye(2)}, folder / "00001-00-words.safetensors")
+    with pytest.raises(DataFileError, match=r"00001-00-words.safetensors of shard 1 is missing, cut short or damaged"):
+        open_shards(folder).part(1)
 
 
 def test_ids_and_missing_rows_of_another_length_are_told(folder):
@@ -560,21 +584,21 @@ def test_ids_and_missing_rows_of_another_length_are_told(folder):
         lambda m: m["shards"][0]["files"].pop(),
         lambda m: m["shards"][0].update(files=["../x.npz", "00000-01-links.npy"]),
         lambda m: m["shards"][0].update(files=["/etc/x.npz", "00000-01-links.npy"]),
-        lambda m: m["shards"][0].update(files=["shards.json", "00000-01-links.npy"]),
+        lambda m: m["shards"][0].update(files=["views.json", "00000-01-links.npy"]),
         lambda m: m["shards"][0].update(files=[None, "00000-01-links.npy"]),
-        lambda m: m["shards"][0].update(ids="00000-00-words.npz"),
+        lambda m: m["shards"][0].update(ids="00000-00-words.safetensors"),
     ],
 )
 def test_a_damaged_manifest_is_refused(folder, change):
     edit(folder, change)
-    with pytest.raises(DataFileError, match=r"shards.json is damaged"):
+    with pytest.raises(DataFileError, match=r"views.json is damaged"):
         open_shards(folder)
 
 
 @pytest.mark.parametrize("text", ["", "[1, 2", "7", "null", "[" * 100_000])
 def test_a_manifest_that_is_no_json_object_is_refused(folder, text):
-    (folder / "shards.json").write_text(text)
-    with pytest.raises(DataFileError, match=r"shards.json is damaged"):
+    (folder / "views.json").write_text(text)
+    with pytest.raises(DataFileError, match=r"views.json is damaged"):
         open_shards(folder)
 
 
@@ -600,19 +624,22 @@ def test_a_folder_without_a_manifest_is_refused(tmp_path):
 
 def test_views_write_shards_and_read_views_opens_them(tmp_path, format):
     X = views(ids=np.arange(N))
-    X.write(tmp_path / "s", rows_per_shard=9, format=format)
+    write_views(X, tmp_path / "s", rows_per_shard=9, format=format)
     again = read_views(tmp_path / "s")
     assert isinstance(again, LazyViews) and again.lengths == (9, 9, 5)
     assert again.collect() == X
 
 
-def test_one_of_the_two_options_is_enough_and_none_writes_plain_views(tmp_path):
-    X = views()
-    X.write(tmp_path / "a", format="parquet")
-    X.write(tmp_path / "b", rows_per_shard=20)
-    X.write(tmp_path / "c")
-    assert read_views(tmp_path / "a").lengths == (N,) and read_views(tmp_path / "b").lengths == (20, 3)
-    assert isinstance(read_views(tmp_path / "c"), Views)
+def test_one_shard_is_read_into_memory_and_several_stay_on_disk(tmp_path, format):
+    X = views(ids=np.arange(N))
+    write_views(X, tmp_path / "one", format=format)
+    write_views(X, tmp_path / "two", rows_per_shard=20, format=format)
+    whole = read_views(tmp_path / "one")
+    assert isinstance(whole, Views) and whole == X
+    assert not isinstance(owner(whole["links"]), np.memmap) and not isinstance(owner(whole["words"].data), np.memmap)
+    assert read_views(tmp_path / "two").lengths == (20, 3)
+    assert read_views(tmp_path / "one", lazy=True).lengths == (N,)
+    assert read_views(tmp_path / "two", lazy=False) == X
 
 
 def test_lazy_views_pass_the_gate_as_they_are(folder):
@@ -620,3 +647,306 @@ def test_lazy_views_pass_the_gate_as_they_are(folder):
     assert as_views(X) is X and not is_plain(X)
     with pytest.raises(ViewsError, match=r"X\.collect\(\)"):
         Views(X)
+
+
+# -- one shard
+
+
+@pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sparse.csr_matrix, sparse.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.uint8, bool])
+def test_class_and_dtype_of_one_shard_come_back(tmp_path, make, dtype):
+    X = Views(words=make(WORDS.astype(dtype)))
+    write_views(X, tmp_path / "v")
+    again = read_views(tmp_path / "v")
+    assert again == X
+    assert again["words"].dtype == dtype
+    assert type(again["words"]) is type(X["words"])
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        None,
+        ["a", "ü\n"],
+        [7, -3],
+        np.array([1, 2], dtype=np.int32),
+        np.array(["2020-01-01", "2021-02-03"], dtype="M8[ns]"),
+    ],
+    ids=["none", "text", "integers", "int32", "dates"],
+)
+def test_ids_of_one_shard_come_back(tmp_path, ids):
+    X = small(ids=ids)
+    write_views(X, tmp_path / "v")
+    again = read_views(tmp_path / "v")
+    assert again == X
+    assert ids is None or again.ids.dtype == X.ids.dtype
+
+
+def test_order_feature_names_and_missing_rows_come_back(tmp_path):
+    image = np.array([[0.0, 0.0], [1.0, 2.0]])
+    X = Views(
+        {"z": image, "a": sparse.csr_array(WORDS)},
+        present={"z": np.array([False, True])},
+        feature_names={"a": ["fox", "ß", 'say "no"']},
+    )
+    write_views(X, tmp_path / "v")
+    again = read_views(str(tmp_path / "v") + "/")
+    assert again == X
+    assert again.names == ("z", "a")
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    names=st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=60), min_size=1, max_size=3, unique=True)
+)
+def test_any_text_can_name_a_view(tmp_path_factory, names):
+    folder = tmp_path_factory.mktemp("names") / "v"
+    X = Views({name: np.eye(2) * i for i, name in enumerate(names)})
+    write_views(X, folder)
+    assert read_views(folder) == X
+    assert {os.path.dirname(file) for file in os.listdir(folder)} == {""}
+
+
+def test_reserved_and_dangerous_names_stay_inside_the_folder(tmp_path):
+    X = Views({"../../escape": np.eye(2), "/etc/x": np.eye(2), "a": np.eye(2), "A": np.eye(2) * 2, "nul\0": np.eye(2)})
+    write_views(X, tmp_path / "v")
+    assert read_views(tmp_path / "v") == X
+    assert os.listdir(tmp_path) == ["v"]
+
+
+def test_written_views_can_be_row_slices(tmp_path):
+    X = small(ids=["a", "b"])[1:]
+    write_views(X, tmp_path / "v")
+    assert read_views(tmp_path / "v") == X
+
+
+def test_an_existing_folder_is_kept_unless_asked(tmp_path):
+    write_views(small(), tmp_path / "v")
+    with pytest.raises(DataFileError, match=r"v exists. Pass overwrite=True"):
+        write_views(small(ids=[1, 2]), tmp_path / "v")
+    assert read_views(tmp_path / "v").ids is None
+    write_views(small(ids=[1, 2]), tmp_path / "v", overwrite=True)
+    assert read_views(tmp_path / "v").ids.tolist() == [1, 2]
+
+
+def test_overwriting_leaves_no_file_of_the_old_views(tmp_path):
+    write_views(small(), tmp_path / "v")
+    write_views(Views(only=np.eye(2)), tmp_path / "v", overwrite=True)
+    assert sorted(os.listdir(tmp_path / "v")) == ["00000-00-only.npy", "views.json"]
+
+
+@pytest.mark.parametrize("content", [None, "photo.jpg", "views.json"], ids=["empty", "file", "another views.json"])
+def test_a_foreign_folder_is_never_replaced(tmp_path, content):
+    target = tmp_path / "v"
+    target.mkdir()
+    if content:
+        (target / content).write_text("{}")
+    with pytest.raises(DataFileError, match="is not a folder of views, so it is not replaced"):
+        write_views(small(), target, overwrite=True)
+    assert os.listdir(target) == ([content] if content else [])
+
+
+def test_a_file_is_never_replaced(tmp_path):
+    (tmp_path / "v").write_text("mine")
+    with pytest.raises(DataFileError, match="is not a folder of views"):
+        write_views(small(), tmp_path / "v", overwrite=True)
+    assert (tmp_path / "v").read_text() == "mine"
+
+
+def test_files_that_a_user_put_into_the_folder_are_not_lost(tmp_path):
+    write_views(small(), tmp_path / "v")
+    (tmp_path / "v" / "notes.txt").write_text("mine")
+    with pytest.raises(DataFileError, match=r"holds files that are not of its views \('notes.txt'\)"):
+        write_views(small(), tmp_path / "v", overwrite=True)
+
+
+def test_a_write_that_fails_leaves_the_old_folder(tmp_path, monkeypatch):
+    write_views(small(), tmp_path / "v")
+    monkeypatch.setattr(np, "save", lambda *a, **k: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        write_views(small(ids=[1, 2]), tmp_path / "v", overwrite=True)
+    assert read_views(tmp_path / "v") == small()
+    assert os.listdir(tmp_path) == ["v"]
+
+
+@pytest.mark.skipif(
+    not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here: a writer that is killed is not checked"
+)
+def test_a_write_that_is_killed_leaves_the_old_folder(tmp_path):
+    write_views(small(), tmp_path / "v")
+    script = (
+        "import os, signal, sys, numpy as np\n"
+        "from coview import Views, write_views\n"
+        "real = np.save\n"
+        "def save(path, array, **options):\n"
+        "    real(path, array, **options)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "np.save = save\n"
+        "write_views(Views(a=np.ones((3, 3)), b=np.ones((3, 3))), sys.argv[1], overwrite=True)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path / "v")], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert read_views(tmp_path / "v") == small()
+
+
+def test_ids_that_no_file_can_hold_are_refused(tmp_path):
+    X = small(ids=np.array([("a", 1), None], dtype=object))
+    with pytest.raises(DataFileError, match=r"ids of type object cannot be written. Turn them into text or integers."):
+        write_views(X, tmp_path / "v")
+    assert os.listdir(tmp_path) == []
+
+
+def test_views_without_rows_are_not_written(tmp_path):
+    with pytest.raises(DataFileError, match="no rows to write"):
+        write_views(small()[[]], tmp_path / "v")
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda m: m["views"][0].update(features=4), "but its shard has 2 rows and its view 4 features"),
+        (lambda m: m["shards"][0].update(rows=3), "but its shard has 3 rows and its view"),
+        (lambda m: m["shards"][0].update(files=["00000-01-image.npy"] * 2), "but its shard has 2 rows and its view 3"),
+        (lambda m: m["shards"][0].update(files=["gone.npy"] * 2), "lacks the file 'gone.npy' of shard 0"),
+        (
+            lambda m: m["views"][0].update(dtype="<f4"),
+            "is csr_array of int64, but view 'words' is csr_array of float32",
+        ),
+    ],
+)
+def test_a_changed_manifest_of_one_shard_is_refused(tmp_path, change, sentence):
+    write_views(small(), tmp_path / "v")
+    edit(tmp_path / "v", change)
+    with pytest.raises(DataFileError, match=re.escape(sentence)):
+        read_views(tmp_path / "v")
+
+
+def test_values_in_rows_marked_absent_are_refused(tmp_path):
+    write_views(small(present=None), tmp_path / "v")
+    np.save(tmp_path / "v" / "present.npy", np.array([[True, False], [True, True]]))
+    edit(tmp_path / "v", lambda m: m["shards"][0].update(present="present.npy"))
+    with pytest.raises(DataFileError, match="View 'image' has 1 non-zero values in rows"):
+        read_views(tmp_path / "v")
+
+
+@pytest.mark.parametrize("name", ["00000-00-words.safetensors", "00000-01-image.npy"])
+@pytest.mark.parametrize("keep", [0, 10, 100, -1])
+def test_a_truncated_matrix_is_refused(tmp_path, name, keep):
+    write_views(small(), tmp_path / "v")
+    file = tmp_path / "v" / name
+    file.write_bytes(file.read_bytes()[:keep])
+    with pytest.raises(DataFileError, match=name):
+        read_views(tmp_path / "v")
+
+
+# -- folders and files of others
+
+
+def test_a_folder_without_manifest_takes_every_known_file(tmp_path):
+    np.save(tmp_path / "image.npy", np.eye(2))
+    sparse.save_npz(tmp_path / "words.npz", sparse.csr_array(WORDS))
+    (tmp_path / "README.md").write_text("notes")
+    (tmp_path / ".hidden.npy").write_text("x")
+    (tmp_path / "more.npy").mkdir()
+    assert read_views(tmp_path) == Views(image=np.eye(2), words=sparse.csr_array(WORDS))
+
+
+def test_one_file_per_view(tmp_path):
+    np.save(tmp_path / "a.npy", np.eye(2))
+    np.save(tmp_path / "b.npy", WORDS)
+    expected = Views(words=WORDS, image=np.eye(2))
+    assert read_views({"words": str(tmp_path / "b.npy"), "image": tmp_path / "a.npy"}) == expected
+
+
+def test_one_file_is_the_view_of_its_stem(tmp_path):
+    np.save(tmp_path / "image.npy", np.eye(2))
+    assert read_views(tmp_path / "image.npy").names == ("image",)
+
+
+def test_same_ids_are_kept_in_order(tmp_path):
+    (tmp_path / "a.csv").write_text("id,x\nq,1\np,2\n")
+    (tmp_path / "b.jsonl").write_text('{"id": "q", "f": 1}\n{"id": "p", "g": 2}\n')
+    X = read_views(tmp_path)
+    assert X.ids.tolist() == ["q", "p"]
+    assert X.present.all()
+    assert X["b"].toarray().tolist() == [[1, 0], [0, 2]]
+
+
+def test_different_ids_are_joined(tmp_path):
+    (tmp_path / "a.csv").write_text("id,x,y\nq,1,1\np,2,2\n")
+    (tmp_path / "b.jsonl").write_text('{"id": "p", "f": 1}\n{"id": "r", "g": 2}\n')
+    X = read_views(tmp_path)
+    assert X.ids.tolist() == ["q", "p", "r"]
+    assert X.present.tolist() == [[True, False], [True, True], [False, True]]
+    assert X["a"].tolist() == [[1, 1], [2, 2], [0, 0]]
+    assert X.feature_names["a"].tolist() == ["x", "y"]
+    assert X.feature_names["b"].tolist() == ["f", "g"]
+
+
+def test_numbers_and_text_of_the_same_id_meet(tmp_path):
+    (tmp_path / "a.csv").write_text("id,x\n1,10\n2,20\n")
+    (tmp_path / "b.jsonl").write_text('{"id": "2", "f": 1}\n{"id": "1", "f": 2}\n')
+    X = read_views(tmp_path)
+    assert X.ids.tolist() == ["1", "2"]
+    assert X["b"].toarray().tolist() == [[2], [1]]
+
+
+def test_ids_of_one_file_serve_files_without(tmp_path):
+    (tmp_path / "a.csv").write_text("id,x\nq,1\np,2\n")
+    np.save(tmp_path / "b.npy", np.eye(2))
+    assert read_views(tmp_path).ids.tolist() == ["q", "p"]
+
+
+def test_rows_that_lack_a_view_in_their_file_lack_it_after_joining(tmp_path):
+    (tmp_path / "a.csv").write_text("id,x,y\nq,1,1\np,,\n")
+    (tmp_path / "b.csv").write_text("id,z\np,5\nr,6\n")
+    X = read_views(tmp_path)
+    assert dict(zip(X.ids.tolist(), X.present.tolist())) == {"q": [True, False], "p": [False, True], "r": [False, True]}
+
+
+def test_a_file_without_ids_cannot_join_files_with_different_ones(tmp_path):
+    (tmp_path / "a.csv").write_text("id,x\nq,1\n")
+    (tmp_path / "b.csv").write_text("id,x\np,1\n")
+    np.save(tmp_path / "c.npy", np.eye(1))
+    with pytest.raises(DataFileError, match="View 'c' has no ids, but the ids of the other files differ"):
+        read_views(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        (lambda p: p / "absent.npz", "There is no file"),
+        (lambda p: p / "absent", "There is no file"),
+        (lambda p: {"a": p / "absent.csv"}, "There is no file"),
+        (lambda p: p / "words.xls", "has no known format; the extensions read are .npz, .npy, .csv, .tsv, .parquet,"),
+        (lambda p: p, "has no file of a known format (.npz, .npy,"),
+        (lambda p: np.eye(2), "read_views needs a folder, a file or {view: file}, got ndarray."),
+        (lambda p: {"a": np.eye(2)}, "read_views needs a file name for view 'a', got ndarray."),
+    ],
+    ids=["file", "folder", "mapping", "extension", "empty folder", "matrix", "mapping of matrix"],
+)
+def test_what_cannot_be_found_is_refused(tmp_path, source, sentence):
+    (tmp_path / "words.xls").write_text("x")
+    with pytest.raises(DataFileError, match=re.escape(sentence)):
+        read_views(source(tmp_path))
+
+
+def test_two_files_of_one_view_are_refused(tmp_path):
+    np.save(tmp_path / "a.npy", np.eye(2))
+    (tmp_path / "a.csv").write_text("x\n1\n2\n")
+    with pytest.raises(DataFileError, match="has two files of view 'a'"):
+        read_views(tmp_path)
+
+
+def test_files_of_different_length_are_refused(tmp_path):
+    np.save(tmp_path / "a.npy", np.eye(2))
+    np.save(tmp_path / "b.npy", np.eye(3))
+    with pytest.raises(ViewsError, match="Views must have the same rows: 'a' has 2, 'b' has 3"):
+        read_views(tmp_path)
+
+
+def test_an_archive_of_many_views_is_no_single_view(tmp_path):
+    np.savez(tmp_path / "both.npz", words=WORDS, image=np.eye(2))
+    assert read_views(tmp_path / "both.npz").names == ("words", "image")
+    with pytest.raises(DataFileError, match=r"both.npz holds 2 views \('words', 'image'\)"):
+        read_views({"words": tmp_path / "both.npz"})

@@ -1,0 +1,711 @@
+"""Views on disk: `write_views` makes a folder of one manifest and one file per view and shard; `read_views` reads it.
+
+A shard is some rows of all views. `read_views` reads a folder of one shard into memory and opens one of several as
+`LazyViews`, whose rows are read when they are needed; it reads the single files of `coview.io.formats` as well.
+
+The manifest, ``views.json``:
+
+    {"format": "coview views", "version": 1,
+     "views":  [{"name": "words", "kind": "csr_array", "dtype": "<f4", "features": 5000, "feature_names": null}, ...],
+     "shards": [{"rows": 1000, "files": ["00000-00-words.safetensors", ...], "nnz": [60213, ...], "ids": null,
+                 "present": null}, ...]}
+
+A manifest for files that something else wrote can be written by hand, and then needs less:
+
+    {"format": "coview views", "version": 1,
+     "views":  ["words", "image"],
+     "shards": [{"files": ["words/0.npz", "image/0.parquet"]}, {"files": ["words/1.npz", "image/1.parquet"]}]}
+
+What it leaves out is taken from the headers of the files when the folder is opened. Files are named relative to the
+folder; `coview.io.shard_files` says which formats there are. A sparse view in Parquet files says so, ``{"name":
+"words", "kind": "sparse", "features": 5000}``, and its shards say how many ``rows`` they have. "files" may also be
+``{view: file}``. "ids" and "present" name .npy files: one id per row, and one boolean per row and view.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from coview.exceptions import DataFileError, ViewsError
+from coview.io.formats import EXTENSIONS, FileView, join_files, load_file, one_line
+from coview.io.shard_files import (
+    FORMATS,
+    SUFFIXES,
+    Facts,
+    check_columns,
+    describe,
+    file_stem,
+    read_rows,
+    write_matrix,
+)
+from coview.utils.atomic import atomic_folder
+from coview.utils.messages import listed
+from coview.views.arrays import take_rows
+from coview.views.checks import as_feature_names, check_name, same_optional
+from coview.views.coerce import as_views
+from coview.views.lazy import LazyViews, stack_views
+from coview.views.sources import Source, stored_values
+from coview.views.views import Views
+
+__all__ = ["FolderSource", "read_manifest", "read_views", "write_views"]
+
+MANIFEST = "views.json"
+_FORMAT = "coview views"
+_VERSION = 1
+_KINDS = {"dense": "dense", "sparse": "csr_array", "csr_array": "csr_array", "csr_matrix": "csr_matrix"}
+_KNOWN_RANGES = 4096  # ranges of rows remembered as sound
+
+
+def read_views(source: str | Path | Mapping[str, str | Path], *, lazy: bool | None = None) -> Views | LazyViews:
+    """Read views from a folder, one file, or one file per view.
+
+    Parameters
+    ----------
+    source : path, or mapping of view name to path
+        A folder that `write_views` made, any other folder (each file of a known format is a view, named by the file's
+        stem), one file, or ``{"words": "words.npz", "links": "links.mtx"}``. The formats are .npz .npy .csv .tsv
+        .parquet .mtx .svmlight .jsonl and .h5mu; the labels of .svmlight files are left out.
+    lazy : bool or None, default=None
+        Whether a folder that `write_views` made is only opened, its rows to be read when they are needed. None opens a
+        folder of several shards and reads one of a single shard. Everything else is always read.
+
+    Returns
+    -------
+    Views or LazyViews
+        Rows are joined by id where files have different ids, so that an object may lack a view.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np
+    >>> from pathlib import Path
+    >>> from coview import Views, write_views
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> write_views(Views(words=np.eye(2), ids=["a", "b"]), folder / "mine")
+    >>> read_views(folder / "mine").ids.tolist()
+    ['a', 'b']
+    >>> _ = (folder / "ages.csv").write_text("id,age\\nb,31\\nc,7\\n")
+    >>> _ = (folder / "links.csv").write_text("id,x,y\\na,0,1\\nb,1,0\\n")
+    >>> X = read_views({"links": folder / "links.csv", "ages": folder / "ages.csv"})
+    >>> X.ids.tolist(), X.present.tolist()
+    (['a', 'b', 'c'], [[True, False], [True, True], [False, True]])
+    """
+    if isinstance(source, Mapping):
+        return join_files({name: _one_view(name, path) for name, path in source.items()})
+    if not isinstance(source, (str, Path)):
+        raise DataFileError(
+            f"read_views needs a folder, a file or {{view: file}}, got {type(source).__name__}. Matrices in memory "
+            "become views with Views(...)."
+        )
+    path = Path(source)
+    if not path.is_dir():
+        return join_files(load_file(path))
+    if not (path / MANIFEST).exists():
+        return join_files(_known_files(path))
+    opened = LazyViews(FolderSource(read_manifest(path)))
+    if lazy or (lazy is None and len(opened.lengths) > 1):
+        return opened
+    return _unmapped(opened.collect())
+
+
+def write_views(
+    X: Any,
+    path: str | Path,
+    *,
+    rows_per_shard: int | None = None,
+    format: str | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Write views to a folder that `read_views` reads back exactly; it appears whole or not at all.
+
+    Parameters
+    ----------
+    X : Views, LazyViews, what becomes Views, or an iterable of Views
+        What to write. An iterable, such as a generator that makes some rows at a time, is consumed piece by piece, so
+        that no more than a shard and a piece are in memory.
+    path : path
+        The folder to make.
+    rows_per_shard : int, optional
+        Rows of each shard, except the last. By default views in memory are one shard, and each part of lazy views and
+        each piece of an iterable becomes one.
+    format : {"parquet", "zarr"}, optional
+        By default .npy and .safetensors files, which are mapped into memory when read and so are the fastest.
+        "parquet" needs polars, "zarr" zarr.
+    overwrite : bool, default=False
+        Replace a folder of views that is there already; any other folder is never replaced.
+
+    See Also
+    --------
+    read_views : Read the folder, into memory or lazily.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np
+    >>> from coview import Views, read_views, write_views
+    >>> folder = tempfile.mkdtemp()
+    >>> X = Views(words=np.eye(2, dtype=np.float32), links=np.ones((2, 3)))
+    >>> write_views(X, folder + "/mine")
+    >>> read_views(folder + "/mine") == X
+    True
+    >>> stream = (Views(words=np.full((3, 4), float(i)), links=np.ones((3, 2))) for i in range(10))
+    >>> write_views(stream, folder + "/shards", rows_per_shard=12)
+    >>> read_views(folder + "/shards").lengths
+    (12, 12, 6)
+    """
+    if format is not None and format not in FORMATS:
+        raise DataFileError(f"format must be one of {listed(FORMATS)} or None, got {format!r}.")
+    if rows_per_shard is not None and rows_per_shard < 1:
+        raise DataFileError(f"rows_per_shard must be at least 1, got {rows_per_shard}.")
+    target = Path(path)
+    if target.exists():
+        _check_replaceable(target, overwrite)
+    first: list[ViewEntry] = []
+    shards: list[ShardEntry] = []
+    ids_kind = ""
+    with atomic_folder(target) as beside:
+        for piece in _pieces(X, rows_per_shard):
+            if not first:
+                first = [_entry_of(piece, name) for name in piece.names]
+                ids_kind = _ids_kind(piece)
+            _check_like(piece, first, ids_kind, len(shards))
+            shards.append(_write_shard(beside, len(shards), piece, format))
+        if not shards:
+            raise DataFileError("The views have no rows to write.")
+        _write_manifest(beside, first, shards)
+
+
+# -- reading
+
+
+def _one_view(name: str, path: Any) -> FileView:
+    if not isinstance(path, (str, Path)):
+        raise DataFileError(
+            f"read_views needs a file name for view {name!r}, got {type(path).__name__}. Matrices in memory become "
+            "views with Views(...)."
+        )
+    parts = load_file(Path(path))
+    if len(parts) != 1:
+        raise DataFileError(f"{path} holds {len(parts)} views ({listed(tuple(parts))}); read it with read_views(path).")
+    return next(iter(parts.values()))
+
+
+def _known_files(folder: Path) -> dict[str, FileView]:
+    parts: dict[str, FileView] = {}
+    for file in sorted(folder.iterdir()):
+        if file.suffix.lower() not in EXTENSIONS or file.name.startswith(".") or not file.is_file():
+            continue
+        for name, part in load_file(file).items():
+            if name in parts:
+                raise DataFileError(f"{folder} has two files of view {name!r}. Keep one, or name the files to read.")
+            parts[name] = part
+    if not parts:
+        raise DataFileError(f"{folder} has no file of a known format ({', '.join(EXTENSIONS)}).")
+    return parts
+
+
+def _unmapped(views: Views) -> Views:
+    """Return the same views with no matrix left in its file."""
+    arrays = {name: array.copy() if _is_mapped(array) else array for name, array in views.items()}
+    return Views._trusted(arrays, views.ids, views.present, views.feature_names)
+
+
+def _is_mapped(matrix: Any) -> bool:
+    base = matrix.data if sparse.issparse(matrix) else matrix
+    while isinstance(base, np.ndarray) and not isinstance(base, np.memmap):
+        base = base.base
+    return isinstance(base, np.memmap)
+
+
+class FolderSource(Source):
+    """Reads rows of the shards of a folder; pickles as the folder's name."""
+
+    def __init__(self, manifest: Manifest, names: tuple[str, ...] | None = None) -> None:
+        position = {view.name: v for v, view in enumerate(manifest.views)}
+        self.names = tuple(position) if names is None else names
+        self._manifest = manifest
+        self._columns = [position[name] for name in self.names]
+        self._sound: set[tuple[Any, ...]] = set()
+        views = [manifest.views[v] for v in self._columns]
+        self.n_features = {view.name: view.features for view in views}
+        self.feature_names = {view.name: view.feature_names for view in views if view.feature_names is not None}
+        self.dtypes = {view.name: np.dtype(view.dtype) for view in views}
+        self.kinds = {view.name: "dense" if view.kind == "dense" else "sparse" for view in views}
+        self.lengths = tuple(shard.rows for shard in manifest.shards)
+        self.nnz = tuple(sum(shard.nnz[v] for v in self._columns) for shard in manifest.shards)
+        self.nbytes = tuple(
+            sum(_memory(manifest.views[v], shard, v) for v in self._columns) for shard in manifest.shards
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open_again, (str(self._manifest.folder), self._manifest.digest, self.names)
+
+    def select(self, names: tuple[str, ...]) -> Source:
+        """Return a source that reads the files of these views only."""
+        return FolderSource(self._manifest, names)
+
+    def ids(self, part: int) -> np.ndarray | None:
+        """Read the identifiers of one shard's rows."""
+        shard = self._manifest.shards[part]
+        if shard.ids is not None:
+            return self._small_array(part, shard.ids, (shard.rows,))
+        tables = any(shard.files[v].endswith(".parquet") for v in self._columns)
+        return self.read(part, 0, shard.rows).ids if tables else None
+
+    def read(self, part: int, start: int, stop: int) -> Views:
+        """Read rows start to stop of one shard; their values are checked once, as engines read them in every sweep."""
+        arrays, ids, mask = self._unchecked(part, start, stop)
+        stamps = [self._path(part, column).stat() for column in self._columns]
+        key = (part, start, stop, *((stamp.st_mtime_ns, stamp.st_size) for stamp in stamps))
+        if key in self._sound:
+            return Views._trusted(arrays, ids, mask, self.feature_names)
+        views = self._checked(part, arrays, ids, mask)
+        if all(array.has_canonical_format for array in arrays.values() if sparse.issparse(array)):
+            if len(self._sound) >= _KNOWN_RANGES:
+                self._sound.clear()
+            self._sound.add(key)
+        return views
+
+    def take(self, part: int, rows: np.ndarray) -> Views:
+        """Read some rows of one shard; of a mapped file, no others are touched."""
+        low = int(rows.min())
+        arrays, ids, mask = self._unchecked(part, low, int(rows.max()) + 1)
+        rows = rows - low
+        arrays = {name: take_rows(array, rows) for name, array in arrays.items()}
+        return self._checked(part, arrays, None if ids is None else ids[rows], mask[rows])
+
+    def _unchecked(self, part: int, start: int, stop: int) -> tuple[dict[str, Any], np.ndarray | None, np.ndarray]:
+        """Matrices, ids and mask of rows of a shard, with their shapes and types but not their values checked."""
+        shard = self._manifest.shards[part]
+        ids = None if shard.ids is None else self._small_array(part, shard.ids, (shard.rows,))[start:stop]
+        mask = np.ones((stop - start, len(self.names)), dtype=bool)
+        if shard.present is not None:
+            shape = (shard.rows, len(self._manifest.views))
+            mask &= self._small_array(part, shard.present, shape)[start:stop, self._columns].astype(bool)
+        arrays: dict[str, Any] = {}
+        for v, (name, column) in enumerate(zip(self.names, self._columns)):
+            found = self._file(part, column, start, stop)
+            arrays[name] = found.matrix
+            if found.present is not None:
+                mask[:, v] &= found.present
+            if found.ids is not None:
+                if ids is not None and not np.array_equal(ids, found.ids):
+                    raise DataFileError(f"{self._path(part, column)} has other ids than shard {part} has elsewhere.")
+                ids = found.ids
+        return arrays, ids, mask
+
+    def _checked(self, part: int, arrays: dict[str, Any], ids: np.ndarray | None, mask: np.ndarray) -> Views:
+        for name, column in zip(self.names, self._columns):
+            if self.kinds[name] == "sparse":
+                check_columns(self._path(part, column), arrays[name])
+        try:
+            return Views(arrays, ids=ids, present=mask, feature_names=self.feature_names)
+        except ViewsError as error:
+            raise DataFileError(f"Shard {part} of {self._manifest.folder} cannot be used: {error}") from None
+
+    def _path(self, part: int, column: int) -> Path:
+        return self._manifest.folder / self._manifest.shards[part].files[column]
+
+    def _file(self, part: int, column: int, start: int, stop: int) -> FileView:
+        """Rows of one file, which must be what the manifest says."""
+        path, view, shard = self._path(part, column), self._manifest.views[column], self._manifest.shards[part]
+        facts = Facts(shard.rows, view.features, view.dtype, view.kind, shard.nnz[column])
+        try:
+            found = read_rows(path, start, stop, facts)
+        except (DataFileError, MemoryError):
+            raise
+        except Exception as error:  # each format's library has errors of its own; all mean the same to the reader
+            raise _unreadable(path, part, error) from error
+        matrix = found.matrix
+        kind = type(matrix).__name__ if sparse.issparse(matrix) else "dense"
+        if matrix.dtype != np.dtype(view.dtype) or (kind == "dense") != (view.kind == "dense"):
+            raise DataFileError(
+                f"{path} of shard {part} is {kind} of {matrix.dtype}, but view {view.name!r} is {view.kind} of "
+                f"{np.dtype(view.dtype)}. Write it again."
+            )
+        return found
+
+    def _small_array(self, part: int, file: str, shape: tuple[int, ...]) -> np.ndarray:
+        """Return the ids or the missing rows of a shard."""
+        path = self._manifest.folder / file
+        try:
+            array = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (DataFileError, MemoryError):
+            raise
+        except Exception as error:
+            raise _unreadable(path, part, error) from error
+        if array.shape != shape:
+            raise DataFileError(f"{path} of shard {part} has shape {array.shape}, but {shape} is needed.")
+        return array
+
+
+def _unreadable(path: Path, part: int, error: Exception) -> DataFileError:
+    return DataFileError(
+        f"{path} of shard {part} is missing, cut short or damaged ({one_line(error)}). Write it again."
+    )
+
+
+def _memory(view: ViewEntry, shard: ShardEntry, v: int) -> int:
+    """Bytes of one view of a shard in memory."""
+    if view.kind == "dense":
+        return shard.rows * view.features * np.dtype(view.dtype).itemsize
+    index = 4 if max(shard.nnz[v], view.features) < 1 << 31 else 8
+    return shard.nnz[v] * (np.dtype(view.dtype).itemsize + index) + (shard.rows + 1) * index
+
+
+def open_again(folder: str, digest: str, names: tuple[str, ...]) -> FolderSource:
+    """Return the source that was pickled; a process opens each folder once."""
+    try:
+        stat = (Path(folder) / MANIFEST).stat()
+    except OSError as error:
+        raise DataFileError(
+            f"{folder} cannot be opened here ({error.strerror}). Put it where every process sees it."
+        ) from None
+    source = _opened(folder, names, stat.st_mtime_ns, stat.st_size)
+    if source._manifest.digest != digest:
+        raise DataFileError(f"{folder} was written again since it was opened. Open it again with read_views.")
+    return source
+
+
+@functools.lru_cache(maxsize=32)
+def _opened(folder: str, names: tuple[str, ...], modified: int, size: int) -> FolderSource:
+    return FolderSource(read_manifest(folder), names)
+
+
+# -- writing
+
+
+def _pieces(views: Any, rows: int | None) -> Iterator[Views]:
+    """Views of the rows of each shard, one after the other."""
+    if not isinstance(views, LazyViews) and (isinstance(views, (Views, Mapping)) or _is_matrix(views)):
+        views = as_views(views)
+    if isinstance(views, Views):
+        for start in range(0, len(views), rows or len(views) or 1):
+            yield views[start : start + (rows or len(views))]
+        return
+    stream = views.parts() if isinstance(views, LazyViews) else _checked(views)
+    held: list[Views] = []
+    for piece in stream:
+        if rows is None:
+            yield piece
+            continue
+        held.append(piece)
+        while sum(map(len, held)) >= rows:
+            whole = stack_views(held)
+            yield whole[:rows]
+            held = [whole[rows:]] if len(whole) > rows else []
+    if held:
+        yield stack_views(held)
+
+
+def _is_matrix(views: Any) -> bool:
+    return len(getattr(views, "shape", ())) == 2
+
+
+def _checked(stream: Any) -> Iterator[Views]:
+    if not isinstance(stream, Iterable) or isinstance(stream, (str, bytes)):
+        raise DataFileError(f"write_views needs Views, LazyViews or an iterable of Views, got {type(stream).__name__}.")
+    for i, piece in enumerate(stream):
+        if not isinstance(piece, (Views, Mapping)):
+            raise DataFileError(f"write_views needs an iterable of Views; piece {i} is {type(piece).__name__}.")
+        found = as_views(piece)
+        if isinstance(found, LazyViews):
+            yield from found.parts()
+        elif len(found):
+            yield found
+
+
+def _entry_of(piece: Views, name: str) -> ViewEntry:
+    array = piece[name]
+    kind = type(array).__name__ if sparse.issparse(array) else "dense"
+    return ViewEntry(name, kind, array.dtype.str, array.shape[1], piece.feature_names.get(name))
+
+
+def _ids_kind(piece: Views) -> str:
+    if piece.ids is None:
+        return ""
+    if piece.ids.dtype.kind not in "biufUM":
+        raise DataFileError(f"ids of type {piece.ids.dtype} cannot be written. Turn them into text or integers.")
+    return piece.ids.dtype.kind
+
+
+def _check_like(piece: Views, common: list[ViewEntry], ids_kind: str, i: int) -> None:
+    """Refuse a piece of a stream that is not like the first."""
+    names = tuple(view.name for view in common)
+    if piece.names != names:
+        raise DataFileError(
+            f"All shards must have the same views: the first has {listed(names)}, shard {i} {listed(piece.names)}."
+        )
+    for view in common:
+        found = _entry_of(piece, view.name)
+        for what in ("features", "dtype", "kind"):
+            if getattr(found, what) != getattr(view, what):
+                raise DataFileError(
+                    f"All shards must be alike: view {view.name!r} has {what} {getattr(view, what)} in the first, but "
+                    f"{getattr(found, what)} in shard {i}."
+                )
+        if not same_optional(found.feature_names, view.feature_names):
+            raise DataFileError(
+                f"All shards must have the same features: view {view.name!r} has other names in shard {i}."
+            )
+    if _ids_kind(piece) != ids_kind:
+        raise DataFileError(f"All shards must have ids of the same kind, or none: shard {i} differs from the first.")
+
+
+def _write_shard(folder: Path, i: int, piece: Views, format: str | None) -> ShardEntry:
+    files = tuple(
+        write_matrix(folder, f"{i:05d}-{file_stem(v, name)}", array, format, piece.feature_names.get(name))
+        for v, (name, array) in enumerate(piece.items())
+    )
+    ids = present = None
+    if piece.ids is not None:
+        ids = f"{i:05d}-ids.npy"
+        np.save(folder / ids, piece.ids, allow_pickle=False)
+    if not piece.present.all():
+        present = f"{i:05d}-present.npy"
+        np.save(folder / present, piece.present, allow_pickle=False)
+    return ShardEntry(len(piece), files, tuple(map(stored_values, piece.values())), ids, present)
+
+
+def _write_manifest(folder: Path, views: list[ViewEntry], shards: list[ShardEntry]) -> None:
+    titles = [None if view.feature_names is None else view.feature_names.tolist() for view in views]
+    entries = [{**vars(view), "feature_names": names} for view, names in zip(views, titles)]
+    parts = ",\n  ".join(json.dumps(vars(shard)) for shard in shards)  # a line each: there may be thousands
+    head = f'{{"format": "{_FORMAT}", "version": {_VERSION},\n "views": {json.dumps(entries)},\n "shards": [\n  '
+    (folder / MANIFEST).write_text(f"{head}{parts}]}}\n", encoding="utf-8")
+
+
+def _check_replaceable(target: Path, overwrite: bool) -> None:
+    """Refuse to replace anything but a folder of views, and that only when asked to."""
+    try:
+        _, _, shards = _read_drafts(target.resolve())
+    except DataFileError:
+        raise DataFileError(
+            f"{target} exists and is not a folder of views, so it is not replaced. Use another name."
+        ) from None
+    if not overwrite:
+        raise DataFileError(f"{target} exists. Pass overwrite=True to replace it, or use another name.")
+    named = {name for shard in shards for name in (*shard["files"], shard["ids"], shard["present"]) if name}
+    foreign = _foreign(target, {MANIFEST, *named})
+    if foreign:
+        raise DataFileError(f"{target} holds files that are not of its views ({listed(foreign)}). Move them first.")
+
+
+def _foreign(folder: Path, own: set[str]) -> list[str]:
+    """Names of what is in a folder and not its own; a .zarr folder that is its own is so with all that it holds."""
+    found = []
+    for path in sorted(folder.rglob("*")):
+        name = PurePosixPath(path.relative_to(folder).as_posix())
+        if not path.is_dir() and own.isdisjoint(map(str, (name, *name.parents))):
+            found.append(str(name))
+    return found
+
+
+# -- the manifest: what it says
+
+
+@dataclass(frozen=True)
+class ViewEntry:
+    """One view: what all its shards have in common."""
+
+    name: str
+    kind: str  # "dense", "csr_array" or "csr_matrix"
+    dtype: str
+    features: int
+    feature_names: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class ShardEntry:
+    """One shard: its rows, and the files and stored values of each view, in the order of the views."""
+
+    rows: int
+    files: tuple[str, ...]
+    nnz: tuple[int, ...]
+    ids: str | None
+    present: str | None
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a folder of views says of itself, checked and complete."""
+
+    folder: Path
+    digest: str
+    views: tuple[ViewEntry, ...]
+    shards: tuple[ShardEntry, ...]
+
+
+def read_manifest(folder: str | Path) -> Manifest:
+    """Read the manifest of a folder of views, refusing a damaged one and one whose files are not there.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> np.save(folder / "a.npy", np.ones((3, 2)))
+    >>> _ = (folder / "views.json").write_text(
+    ...     '{"format": "coview views", "version": 1, "views": ["x"], "shards": [{"files": ["a.npy"]}]}')
+    >>> read_manifest(folder).shards[0].rows
+    3
+    """
+    root = Path(folder).resolve()
+    digest, drafts, shards = _read_drafts(root)
+    for i, shard in enumerate(shards):
+        for name in (*shard["files"], shard["ids"], shard["present"]):
+            if name is not None and not (root / name).exists():
+                raise DataFileError(
+                    f"{root} lacks the file {name!r} of shard {i}. Copy it there, or write the views again."
+                )
+    return Manifest(root, digest, *_complete(root, drafts, shards))
+
+
+def _read_drafts(root: Path) -> tuple[str, list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the manifest's digest, and its views and shards with None for what they do not say."""
+    path = root / MANIFEST
+    try:
+        text = path.read_bytes()
+        found = json.loads(text)
+    except OSError as error:
+        raise DataFileError(f"{path} cannot be read ({error.strerror}). Name a folder that write_views made.") from None
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, f"it is not JSON: {error}") from None
+    if not isinstance(found, dict) or found.get("format") != _FORMAT or type(found.get("version")) is not int:
+        raise _damaged(path, f"it has no format {_FORMAT!r} with a version")
+    if found["version"] > _VERSION:
+        raise DataFileError(f"{root} is of format {found['version']}, but this coview reads {_VERSION}. Update coview.")
+    try:
+        drafts = [_draft_view(entry) for entry in _items(found, "views")]
+        names = [draft["name"] for draft in drafts]
+        if len(set(names)) != len(names):
+            raise ValueError("two views have the same name")
+        shards = [_draft_shard(entry, names) for entry in _items(found, "shards")]
+    except (KeyError, TypeError, ValueError, SyntaxError) as error:
+        raise _damaged(path, f"{type(error).__name__}: {error}") from None
+    return hashlib.sha256(text).hexdigest()[:16], drafts, shards
+
+
+def _items(found: Mapping[str, Any], key: str) -> list[Any]:
+    entries = found[key]
+    if not isinstance(entries, list) or not entries:
+        raise TypeError(f"{key} must be a list with at least one entry")
+    return entries
+
+
+def _draft_view(entry: Any) -> dict[str, Any]:
+    """Return a view's entry with None for what it does not say."""
+    view = {"name": entry} if isinstance(entry, str) else dict(entry)
+    check_name(view["name"])
+    kind, dtype, features = view.get("kind"), view.get("dtype"), view.get("features")
+    if kind is not None and kind not in _KINDS:
+        raise ValueError(f"view {view['name']!r} is of kind {kind!r}")
+    if dtype is not None and np.dtype(_text(dtype)).kind not in "biuf":
+        raise ValueError(f"view {view['name']!r} is of type {dtype!r}")
+    if features is not None:
+        _count(features, 1)
+    names = view.get("feature_names")
+    if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        raise TypeError(f"feature_names of view {view['name']!r} must be a list of texts")
+    kind = None if kind is None else _KINDS[kind]
+    return {"name": view["name"], "kind": kind, "dtype": dtype, "features": features, "feature_names": names}
+
+
+def _draft_shard(entry: Any, names: list[str]) -> dict[str, Any]:
+    """Return a shard's entry with None for what it does not say."""
+    files = entry["files"]
+    files = [files[name] for name in names] if isinstance(files, dict) else files
+    nnz, rows = entry.get("nnz"), entry.get("rows")
+    if not isinstance(files, list) or len(files) != len(names):
+        raise TypeError("a shard does not have one file per view")
+    if nnz is not None and (not isinstance(nnz, list) or len(nnz) != len(names)):
+        raise TypeError("a shard does not have one nnz per view")
+    return {
+        "files": tuple(_inside(file, SUFFIXES) for file in files),
+        "rows": None if rows is None else _count(rows, 1),
+        "nnz": None if nnz is None else tuple(_count(n, 0) for n in nnz),
+        "ids": None if entry.get("ids") is None else _inside(entry["ids"], (".npy",)),
+        "present": None if entry.get("present") is None else _inside(entry["present"], (".npy",)),
+    }
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not text")
+    return value
+
+
+def _count(value: Any, least: int) -> int:
+    if type(value) is not int or value < least:
+        raise ValueError(f"{value!r} is not a whole number of at least {least}")
+    return value
+
+
+def _inside(file: Any, suffixes: tuple[str, ...]) -> str:
+    """Return a file's name if it stays inside the folder and is of a format that is read."""
+    path = PurePosixPath(_text(file))
+    if path.is_absolute() or ".." in path.parts or "\\" in file or ":" in file or path.suffix not in suffixes:
+        raise ValueError(f"{file!r} is not a file of this folder that ends in {' '.join(suffixes)}")
+    return file
+
+
+# -- the manifest: what it leaves to the headers of the files
+
+
+def _complete(
+    root: Path, drafts: list[dict[str, Any]], shards: list[dict[str, Any]]
+) -> tuple[tuple[ViewEntry, ...], tuple[ShardEntry, ...]]:
+    """Fill in what the manifest leaves out from the headers of the files."""
+    facts: dict[str, Facts] = {}
+
+    def about(i: int, v: int) -> Facts:
+        file = shards[i]["files"][v]
+        if file not in facts:
+            facts[file] = _describe(root / file, i, drafts[v]["kind"])
+        return facts[file]
+
+    full: list[ShardEntry] = []
+    for i, shard in enumerate(shards):
+        rows = shard["rows"] or next((n for v in range(len(drafts)) if (n := about(i, v).rows)), 0)
+        if not rows:
+            raise DataFileError(f"{root / MANIFEST} must say how many rows shard {i} has: its files do not tell.")
+        nnz = shard["nnz"] or tuple(about(i, v).nnz for v in range(len(drafts)))
+        full.append(ShardEntry(rows, shard["files"], nnz, shard["ids"], shard["present"]))
+    views: list[ViewEntry] = []
+    for v, draft in enumerate(drafts):
+        known = dict(draft)
+        if None in (draft["kind"], draft["dtype"], draft["features"]):
+            said = vars(about(0, v))
+            known = {key: said[key] if value is None else value for key, value in draft.items() if key != "name"}
+            known["name"] = draft["name"]
+        if not known["features"]:
+            raise DataFileError(f"{root / MANIFEST} must say how many features view {draft['name']!r} has.")
+        known["dtype"] = np.dtype(known["dtype"]).newbyteorder("=").str  # read as native, whatever the files hold
+        names = known["feature_names"]
+        try:
+            known["feature_names"] = (
+                None if names is None else as_feature_names(known["name"], names, known["features"])
+            )
+        except ViewsError as error:
+            raise _damaged(root / MANIFEST, str(error)) from None
+        views.append(ViewEntry(**known))
+    return tuple(views), tuple(full)
+
+
+def _describe(path: Path, shard: int, kind: str | None) -> Facts:
+    try:
+        return describe(path, kind)
+    except (DataFileError, MemoryError):
+        raise
+    except Exception as error:  # each format's library has errors of its own; all mean the same to the reader
+        raise DataFileError(f"{path} of shard {shard} cannot be read ({one_line(error)}). Write it again.") from error
+
+
+def _damaged(path: Path, why: str) -> DataFileError:
+    return DataFileError(f"{path} is damaged ({why}). Mend it, or write the views again.")

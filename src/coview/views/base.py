@@ -1,0 +1,145 @@
+"""What views in memory and lazy views have in common: names, choosing among them, immutability, and how they show."""
+
+from __future__ import annotations
+
+import html
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from coview.exceptions import ViewsError
+from coview.utils.messages import listed
+
+__all__ = ["NamedViews", "html_table", "text_table"]
+
+
+class NamedViews(ABC):
+    """Several views of the same objects, by name; `Views` and `LazyViews` say where the rows are."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """Names of the views, in order."""
+
+    @property
+    @abstractmethod
+    def n_features(self) -> dict[str, int]:
+        """Number of features of each view."""
+
+    @property
+    @abstractmethod
+    def feature_names(self) -> dict[str, np.ndarray]:
+        """Names of the columns, for the views that have them."""
+
+    @property
+    @abstractmethod
+    def ids(self) -> np.ndarray | None:
+        """Identifiers of the objects, or None."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def _select(self, names: tuple[str, ...]) -> Any: ...
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of objects, and of features over all views."""
+        return len(self), sum(self.n_features.values())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def keys(self) -> tuple[str, ...]:
+        """Names of the views, so that ``dict(X)`` works for views in memory."""
+        return self.names
+
+    # -- choosing among the views
+
+    def select(self, *names: str) -> Any:
+        """Keep these views, in this order."""
+        if len(names) == 1 and not isinstance(names[0], str):
+            names = tuple(names[0])
+        if not names:
+            raise ViewsError(f"select needs at least one view; the views are {listed(self.names)}.")
+        self._check_names(names)
+        _check_different(names)
+        return self._select(names)
+
+    def drop(self, *names: str) -> Any:
+        """Keep all views but these."""
+        self._check_names(names)
+        return self.select(*(name for name in self.names if name not in names))
+
+    def _renaming(self, mapping: Mapping[str, str] | None, named: Mapping[str, str]) -> dict[str, str]:
+        """Return ``{old name: new name}``, refusing unknown views and names that would be there twice."""
+        new = {**(mapping or {}), **named}
+        self._check_names(tuple(new))
+        _check_different(tuple(new.get(name, name) for name in self.names))
+        return new
+
+    def _check_names(self, names: Sequence[str]) -> None:
+        for name in names:
+            if name not in self.names:
+                raise ViewsError(f"There is no view {name!r}; the views are {listed(self.names)}.")
+
+    def _row_key(self, key: Any) -> Any:
+        """Return the rows of an index; scikit-learn asks for X[rows, ...]."""
+        if not isinstance(key, tuple):
+            return key
+        if len(key) != 2 or not (key[1] is Ellipsis or (isinstance(key[1], slice) and key[1] == slice(None))):
+            raise TypeError(f"{type(self).__name__} are indexed by rows. For several views use X.select(...).")
+        return key[0]
+
+    # -- immutability
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{type(self).__name__} are immutable. Make new ones with select, drop, rename or map.")
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise TypeError(f"{type(self).__name__} are immutable. Make new ones with select, drop, rename or map.")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__} are immutable. Make new ones with drop(name).")
+
+
+def _check_different(names: tuple[str, ...]) -> None:
+    if len(set(names)) != len(names):
+        raise ViewsError(f"Views must have different names, got {listed(names)}.")
+
+
+# -- a title and a line per view, as text and as HTML
+
+
+def text_table(title: str, rows: Sequence[Sequence[str]], aligned: int) -> str:
+    """Return a title and a line per row, the first columns aligned; empty cells at the end are left out.
+
+    Examples
+    --------
+    >>> print(text_table("Two", [("a", "1", ""), ("bcd", "2", "x")], aligned=2))
+    Two
+      a    1
+      bcd  2  x
+    """
+    widths = [max(len(row[c]) for row in rows) for c in range(aligned)]
+    lines = [
+        "  " + "  ".join([*(cell.ljust(w) for cell, w in zip(row, widths)), *(c for c in row[aligned:] if c)])
+        for row in rows
+    ]
+    return "\n".join([title, *lines])
+
+
+def html_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return the same as an HTML table; cells are text, not markup."""
+    top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    caption = f"<caption>{html.escape(title)}</caption>"
+    return f"<table>{caption}<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
