@@ -70,7 +70,7 @@ def whole_fits(X: Any, k: int) -> list[str]:
     from coview.engines.cuda import CudaEngine
 
     doc, topics = start(X, k)
-    init = {"doc_topic": doc, "topic_feature": topics}
+    init = {"memberships": doc, "topic_feature": topics}
     ends = {}
     for name, engine in (("cpu", "cpu"), ("single", CudaEngine()), ("mixed", CudaEngine(precision="mixed"))):
         ends[name] = PLSA(k, init=init, max_iter=50, tol=0, engine=engine).fit(X).history_["objective"][-1]

@@ -25,7 +25,7 @@ SWEEPS = {"newsgroups": (10, 2), "large": (4, 1)}
 def plsa(X: Any, doc: np.ndarray, topics: np.ndarray, sweeps: int, **settings: Any) -> Any:
     from coview import PLSA
 
-    init = {"doc_topic": doc, "topic_feature": topics}
+    init = {"memberships": doc, "topic_feature": topics}
     return PLSA(doc.shape[1], init=init, max_iter=sweeps, tol=0, **settings).fit(X)
 
 

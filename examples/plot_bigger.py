@@ -32,7 +32,7 @@ with (
     Client(cluster) as client,
 ):
     fits["on a cluster"] = PLSA(engine=DaskEngine(client), **settings).fit(pages)
-    print("row state stays there until asked for:", type(fits["on a cluster"].doc_topic_).__name__)
+    print("row state stays there until asked for:", type(fits["on a cluster"].memberships_).__name__)
 
 # %%
 # One curve.

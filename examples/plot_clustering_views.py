@@ -29,7 +29,7 @@ tfidf = TfidfViews().fit_transform(X)
 k_means = KMeans(K, n_init=3, random_state=0)
 found = {
     "MultiViewPLSA": model.labels_,
-    "PLSA, side by side": PLSA(K, max_iter=100, n_jobs=1, random_state=0).fit(X).doc_topic_.argmax(axis=1),
+    "PLSA, side by side": PLSA(K, max_iter=100, n_jobs=1, random_state=0).fit(X).memberships_.argmax(axis=1),
     "k-means, side by side": ConcatenatedViews(k_means).fit(tfidf).labels_,
     "ConsensusClustering": ConsensusClustering(K, random_state=0).fit(tfidf).labels_,
 }

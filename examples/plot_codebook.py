@@ -40,7 +40,7 @@ print(both)
 # made of the pixels here, so the two together know no more than the better one.
 def accuracy(views):
     model = PLSA(10, max_iter=60, n_init=3, random_state=0).fit(views)
-    return clustering_accuracy(digits.target, model.doc_topic_.argmax(axis=1))
+    return clustering_accuracy(digits.target, model.memberships_.argmax(axis=1))
 
 
 for names in (("pixels",), ("embedding",), ("pixels", "embedding")):

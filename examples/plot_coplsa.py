@@ -3,7 +3,7 @@ Views that agree, but not quite
 ===============================
 
 A picture and the text beside it share their subject, but not every shade of it. `CoPLSA` gives each view of an object a
-topic mixture of its own and pulls the mixtures together; ``weight`` says how hard.
+topic mixture of its own and pulls the mixtures together; ``coupling`` says how hard.
 """
 
 # %%
@@ -23,7 +23,7 @@ print(train)
 # Fit with each of the three measures of agreement. The objective, the likelihood of both views less their weighted
 # disagreement, never falls.
 settings = {"n_components": 20, "max_iter": 50, "tol": 0, "random_state": 0}
-models = {kind: CoPLSA(agreement=kind, **settings).fit(train) for kind in ("skl", "l2", "l1")}
+models = {kind: CoPLSA(divergence=kind, **settings).fit(train) for kind in ("skl", "l2", "l1")}
 for kind, model in models.items():
     climb = np.diff(model.history_["objective"])
     print(f"{kind:4s} objective {model.history_['objective'][-1]:9.1f}, smallest step {climb.min():.1e}")
@@ -32,12 +32,12 @@ for kind, model in models.items():
 # With "l1" most entries of the two mixtures are equal to the last bit. With "l2" only those are that are nearly zero in
 # both views, with "skl" none.
 for kind, model in models.items():
-    same = model.doc_topic_["words"] == model.doc_topic_["image"]
+    same = model.memberships_by_view_["words"] == model.memberships_by_view_["image"]
     print(f"{kind:4s} share of equal entries {same.mean():.2f}")
 
 # %%
 # Each view of a new object is placed by itself, and objects are then found across views: how high does an image's own
-# text come among 300 texts, when they are ranked by the centered correlation of topic mixtures? Without weight the
+# text come among 300 texts, when they are ranked by the centered correlation of topic mixtures? Without coupling the
 # topics of the two views have nothing in common, and the rank is that of a guess.
 
 
@@ -52,9 +52,9 @@ def mean_rank(model):
     return float((scores > np.diag(scores)[:, None]).sum(axis=1).mean() + 1)
 
 
-weights = [0.0, 0.03, 0.1, 0.3, 1.0, 3.0]
+couplings = [0.0, 0.03, 0.1, 0.3, 1.0, 3.0]
 ranks = {
-    kind: [mean_rank(CoPLSA(agreement=kind, weight=weight, **settings).fit(train)) for weight in weights]
+    kind: [mean_rank(CoPLSA(divergence=kind, coupling=coupling, **settings).fit(train)) for coupling in couplings]
     for kind in models
 }
 linked = mean_rank(LinkPLSA(**settings).fit(train))
@@ -74,13 +74,13 @@ colors = {"skl": "#3b6fb6", "l2": "#d9822b", "l1": "#3a8f5c"}
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 for kind, model in models.items():
     left.plot(model.history_["objective"], color=colors[kind], label=kind)
-    right.plot(range(len(weights)), ranks[kind], "o-", color=colors[kind], label=kind)
+    right.plot(range(len(couplings)), ranks[kind], "o-", color=colors[kind], label=kind)
 left.set_xlabel("sweep")
 left.set_title("objective", fontsize=11)
 left.legend(frameon=False)
 right.axhline(linked, color="#9aa0a6", linestyle="--", label="link-PLSA")
-right.set_xticks(range(len(weights)), weights)
-right.set_xlabel("weight")
+right.set_xticks(range(len(couplings)), couplings)
+right.set_xlabel("coupling")
 right.set_title("mean rank of an image's own text among 300", fontsize=11)
 right.legend(frameon=False)
 for axis in (left, right):

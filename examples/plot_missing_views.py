@@ -67,7 +67,7 @@ def hits(mixtures):
     return linear_sum_assignment(-table)[1][labels] == y
 
 
-ways = {"fit on all": hits(everyone.doc_topic_), "fit on complete, then transform": hits(learned.transform(X))}
+ways = {"fit on all": hits(everyone.memberships_), "fit on complete, then transform": hits(learned.transform(X))}
 for way, right in ways.items():
     print(f"{way:32s}", {name: round(float(right[rows].mean()), 2) for name, rows in kinds.items()})
 

@@ -3,7 +3,7 @@ Views that agree on who is near whom
 ====================================
 
 Two views of the same objects need not have the same topics. `PairwiseCoPLSA` asks for less: two objects that are alike
-in one view should be alike in the other. ``weight`` says how hard it asks.
+in one view should be alike in the other. ``coupling`` says how hard it asks.
 """
 
 # %%
@@ -19,19 +19,20 @@ X, y, new = made.views[:600], made.target[:600], made.views[600:]
 print(X)
 
 # %%
-# One topic per cluster in each view. Pairs are a sample: 5 % of all, drawn once per fit. Weight 0 is a PLSA per view;
+# One topic per cluster in each view. Pairs are a sample: 5 % of all, drawn once per fit. Coupling 0 is a PLSA per view;
 # with more of it the clusters of each view improve as they learn from the other's. The consensus of the views gains
-# less. `VotingPLSA` learns from the objects on which both views agree, without any weight.
-weights = [0.0, 0.03, 0.1, 0.3, 1.0]
+# less. `VotingPLSA` learns from the objects on which both views agree, without any coupling.
+couplings = [0.0, 0.06, 0.2, 0.6, 2.0]
 starts = range(3)
 found = {
-    weight: [PairwiseCoPLSA(5, weight=weight, max_iter=60, random_state=s).fit(X) for s in starts] for weight in weights
+    coupling: [PairwiseCoPLSA(5, coupling=coupling, max_iter=60, random_state=s).fit(X) for s in starts]
+    for coupling in couplings
 }
 
 
 def share_right(labels_of):
-    """Mean accuracy over the starts, by weight."""
-    return [np.mean([clustering_accuracy(y, labels_of(model)) for model in found[weight]]) for weight in weights]
+    """Mean accuracy over the starts, by coupling."""
+    return [np.mean([clustering_accuracy(y, labels_of(model)) for model in found[coupling]]) for coupling in couplings]
 
 
 lines = {
@@ -54,10 +55,10 @@ def same(words, links):
 
 
 agreed = {
-    "fitted": [np.mean([same(*model.labels_by_view_.values()) for model in found[weight]]) for weight in weights],
+    "fitted": [np.mean([same(*model.labels_by_view_.values()) for model in found[coupling]]) for coupling in couplings],
     "new": [
-        np.mean([same(*(model.predict(new.select(view)) for view in ("words", "links"))) for model in found[weight]])
-        for weight in weights
+        np.mean([same(*(model.predict(new.select(view)) for view in ("words", "links"))) for model in found[coupling]])
+        for coupling in couplings
     ],
 }
 for name, values in agreed.items():
@@ -66,7 +67,7 @@ for name, values in agreed.items():
 # %%
 # The published step is a fixed-point step that may leave the simplex and may fall. The safeguarded one is the same
 # where that one climbs, and shorter where it does not.
-settings = {"weight": 3.0, "max_iter": 60, "tol": 0, "random_state": 0}
+settings = {"coupling": 6.0, "max_iter": 60, "tol": 0, "random_state": 0}
 climbs = {
     step: PairwiseCoPLSA(5, step=step, **settings).fit(X).history_["objective"] for step in ("safeguarded", "paper")
 }
@@ -79,21 +80,21 @@ import matplotlib.pyplot as plt
 colors = {"words": "#3b6fb6", "links": "#d9822b", "consensus": "#3a8f5c"}
 fig, (left, middle, right) = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
 for name, values in lines.items():
-    left.plot(range(len(weights)), values, "o-", color=colors[name], label=name)
+    left.plot(range(len(couplings)), values, "o-", color=colors[name], label=name)
 left.axhline(votes, color="#9aa0a6", linestyle="--", label="VotingPLSA")
 left.set_title("clustering accuracy", fontsize=11)
 left.legend(frameon=False)
 for (name, values), color in zip(agreed.items(), ("#7d5ba6", "#9aa0a6")):
-    middle.plot(range(len(weights)), values, "o-", color=color, label=name)
+    middle.plot(range(len(couplings)), values, "o-", color=color, label=name)
 middle.set_title("objects whose views agree", fontsize=11)
 middle.legend(frameon=False)
 for axis in (left, middle):
-    axis.set_xticks(range(len(weights)), weights)
-    axis.set_xlabel("weight")
+    axis.set_xticks(range(len(couplings)), couplings)
+    axis.set_xlabel("coupling")
 for step, values in climbs.items():
     right.plot(values, label=step)
 right.set_xlabel("sweep")
-right.set_title("objective, weight 3", fontsize=11)
+right.set_title("objective, coupling 6", fontsize=11)
 right.legend(frameon=False)
 for axis in (left, middle, right):
     axis.spines[["top", "right"]].set_visible(False)

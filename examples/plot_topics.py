@@ -27,7 +27,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 share = np.zeros((len(corpus.target_names), settings["n_components"]))
-np.add.at(share, corpus.target, model.doc_topic_)
+np.add.at(share, corpus.target, model.memberships_)
 share /= share.sum(axis=0)
 purest = np.argsort(-share.max(axis=0))[:4]
 

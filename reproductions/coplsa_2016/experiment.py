@@ -23,7 +23,7 @@ from coview.datasets import load_wikipedia_retrieval
 from coview.metrics import mean_average_precision
 
 SWEEPS, TRIAL_SWEEPS, STARTS = 100, 40, 4
-AGREEMENTS = {"sKL coPLSA": "skl", "L2 coPLSA": "l2", "L1 coPLSA": "l1"}
+DIVERGENCES = {"sKL coPLSA": "skl", "L2 coPLSA": "l2", "L1 coPLSA": "l1"}
 SPACES = ("topic", "semantic")
 
 Values = dict[str, dict[str, float]]
@@ -136,7 +136,7 @@ METHODS = {
     "LR": _regressions,
     "SCM": _scm,
     "Link PLSA": _link,
-    **{name: _co(name) for name in AGREEMENTS},
+    **{name: _co(name) for name in DIVERGENCES},
     "Retriever": _retriever,
 }
 
@@ -181,7 +181,7 @@ def _weighing(corpus: Bunch) -> list[Any]:
 
 
 def _coplsa(name: str, topics: int, weight: float, seed: int, sweeps: int = SWEEPS) -> CoPLSA:
-    return CoPLSA(topics, agreement=AGREEMENTS[name], weight=weight, max_iter=sweeps, random_state=seed)
+    return CoPLSA(topics, divergence=DIVERGENCES[name], coupling=weight, max_iter=sweeps, random_state=seed)
 
 
 def _search(model: Any, corpus: Bunch, spaces: tuple[str, ...] = SPACES, n_models: int = 1) -> dict[str, np.ndarray]:

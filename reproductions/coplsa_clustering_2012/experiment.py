@@ -94,7 +94,7 @@ def _plsa(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str,
 
 
 def _plsa_of(views: Views, k: int, seed: int, options: dict[str, Any]) -> np.ndarray:
-    return PLSA(k, **_loop(options, seed)).fit(views).doc_topic_.argmax(axis=1)
+    return PLSA(k, **_loop(options, seed)).fit(views).memberships_.argmax(axis=1)
 
 
 def _cca(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -105,7 +105,7 @@ def _cca(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, 
     reduced = {}
     for name in two.names:
         model = PLSA(REDUCED, max_iter=50, random_state=seed, n_jobs=1)
-        reduced[name] = model.fit(two.select(name)).doc_topic_
+        reduced[name] = model.fit(two.select(name)).memberships_
     return {
         "CCAMC": CCAClustering(k, random_state=seed).fit(Views(reduced)).labels_,
         "CCAMC, not reduced": CCAClustering(k, random_state=seed).fit(two).labels_,
@@ -129,15 +129,15 @@ def _coplsa(number: int, form: str = "") -> Method:
     """CoPLSA of two or three views as it is by default, with the published step, or from another start."""
     settings = {
         "": {},
-        "published step": {"weight": PAPER_WEIGHT, "step": "paper", "schedule": "joint", "init": "random"},
+        "published step": {"coupling": PAPER_WEIGHT, "step": "paper", "schedule": "joint", "init": "random"},
         "link start": {"init": "link"},
     }[form]
     name = f"CoPLSA({number})" + (f", {form}" if form else "")
 
     def labels(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
         chosen = views.select(*options["two" if number == 2 else "three"])
-        found = {"weight": options["weight"], **settings}
-        model = PairwiseCoPLSA(k, **found, **_loop(options, seed)).fit(chosen)
+        found = {"coupling": options["weight"], **settings}
+        model = PairwiseCoPLSA(k, view_weights=1 / number, **found, **_loop(options, seed)).fit(chosen)
         return {name: model.labels_by_view_[options["best"]], f"{name}, consensus": model.labels_}
 
     return labels
@@ -167,7 +167,7 @@ def _start(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str
 
 def _start_of(views: Views, k: int, seed: int) -> np.ndarray:
     """The clustering at which CoPLSA begins."""
-    return np.asarray(consensus_arrays(views, k, base_seed(seed), 1)["doc_topic"].argmax(axis=1))
+    return np.asarray(consensus_arrays(views, k, base_seed(seed), 1)["memberships"].argmax(axis=1))
 
 
 def _drawn_to_each_other(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -199,7 +199,8 @@ def _voting_of_all(views: Views, k: int, seed: int, options: dict[str, Any]) -> 
 
 
 def _coplsa_of_all(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
-    model = PairwiseCoPLSA(k, weight=options["weight"], **_loop(options, seed)).fit(views)
+    shares = 1 / len(views.names)  # weights of the views that sum to one, as in the paper
+    model = PairwiseCoPLSA(k, coupling=options["weight"], view_weights=shares, **_loop(options, seed)).fit(views)
     return {
         "CoPLSA": model.labels_by_view_[options["best"]],
         "CoPLSA, consensus": model.labels_,

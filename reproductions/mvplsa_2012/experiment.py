@@ -102,7 +102,7 @@ def _dual_plsa(views: Views, target: np.ndarray, labels: np.ndarray, seed: int, 
     rows = {
         row: DualPLSAClassifier(options["topics"], max_iter=SWEEPS, random_state=seed, n_jobs=1)
         .fit(part, labels)
-        .labels_
+        .transduction_
         for row, part in {**chosen, "DPLSA": views}.items()
     }
     return _accuracies(rows, target, labels)
@@ -112,7 +112,7 @@ def _multi_view_plsa(
     views: Views, target: np.ndarray, labels: np.ndarray, seed: int, options: dict[str, Any]
 ) -> Values:
     model = MultiViewPLSAClassifier(options["topics"], max_iter=SWEEPS, random_state=seed, n_jobs=1)
-    return _accuracies({"MVPLSA": model.fit(views, labels).labels_}, target, labels)
+    return _accuracies({"MVPLSA": model.fit(views, labels).transduction_}, target, labels)
 
 
 def _by_view(model: Any, views: Views) -> list[np.ndarray]:

@@ -219,7 +219,7 @@ def _neighbors(data: Bunch, cell: Any, options: dict[str, Any]) -> Values:
         return _model(max_iter=3, random_state=seed, **settings).fit(views, labels).labels_
 
     def plsa(views: Views, **settings: Any) -> np.ndarray:
-        return MultiViewPLSAClassifier(8, random_state=seed, n_jobs=1, **settings).fit(views, labels).labels_
+        return MultiViewPLSAClassifier(8, random_state=seed, n_jobs=1, **settings).fit(views, labels).transduction_
 
     bayes = MultiViewNaiveBayes(0.03).fit(words, labels)
     start = bayes.predict_proba(words)

@@ -223,7 +223,7 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
         light = copy.copy(self)
         light.engine = getattr(self.engine, "worker_engine", "cpu" if self.engine in ("auto", "dask") else self.engine)
         light.callbacks = None
-        for name in ("labels_", "history_", self._mixture):
+        for name in ("labels_", "labels_by_view_", "transduction_", "history_", self._mixture):
             light.__dict__.pop(name, None)
         return light
 

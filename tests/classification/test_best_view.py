@@ -172,7 +172,7 @@ def test_string_labels_of_a_wrapped_classifier_are_kept():
     made = make_topic_views(n_objects=60, n_clusters=2, random_state=0)
     y = np.array(["a", "b"])[made.target]
     model = BestView(MultiViewPLSAClassifier(3, random_state=0)).fit(made.views, y)
-    assert set(model.labels_) == {"a", "b"}
+    assert set(model.transduction_) == {"a", "b"}
 
 
 def test_scoring_is_used_even_with_one_label_per_class():

@@ -94,7 +94,7 @@ def test_a_config_records_a_run_and_repeats_it(run, folder, tmp_path):
     assert code == 0
     code, _, _ = run("fit", "--config", config, "--out", again)
     assert code == 0
-    assert np.array_equal(load(first).doc_topic_, load(again).doc_topic_)
+    assert np.array_equal(load(first).memberships_, load(again).memberships_)
     code, _, error = run("predict", "--config", config)
     assert code == 2 and "coview fit" in error
 

@@ -28,7 +28,7 @@ def test_the_objective_never_falls(views, seed):
 def test_reaches_a_plain_fit_in_fewer_sweeps(views, seed):
     # from a common point on the slope, so that both climb the same hill
     early = PLSA(8, max_iter=30, tol=0, random_state=seed).fit(views)
-    init = {name: getattr(early, name + "_") for name in ("doc_topic", "topic_feature", "topic_view")}
+    init = {name: getattr(early, name + "_") for name in ("memberships", "topic_feature", "topic_view")}
     plain = PLSA(8, max_iter=150, tol=0, init=init).fit(views).history_["objective"]
     fast = PLSA(8, max_iter=150, tol=0, init=init, acceleration="squarem").fit(views).history_["objective"]
     reached = np.flatnonzero(np.array(fast) >= plain[-1])
@@ -38,8 +38,8 @@ def test_reaches_a_plain_fit_in_fewer_sweeps(views, seed):
 
 def test_distributions_stay_distributions(views):
     model = PLSA(8, max_iter=31, tol=0, acceleration="squarem", random_state=0).fit(views)
-    np.testing.assert_allclose(model.doc_topic_.sum(axis=1), 1, atol=1e-9)
-    assert (model.doc_topic_ > 0).all()
+    np.testing.assert_allclose(model.memberships_.sum(axis=1), 1, atol=1e-9)
+    assert (model.memberships_ > 0).all()
 
 
 def test_an_unknown_accelerator_is_refused():

@@ -91,7 +91,7 @@ def test_every_part_of_lazy_rows_is_a_minibatch():
 def test_a_saved_model_holds_what_was_on_disk(tmp_path, small_blocks):
     model = PLSA(4, max_iter=4, random_state=0).fit(LazyViews.from_views(DATA.views, 130))
     save(model, tmp_path / "m.coview")
-    assert_array_equal(load(tmp_path / "m.coview").doc_topic_, model.doc_topic_)
+    assert_array_equal(load(tmp_path / "m.coview").memberships_, model.memberships_)
 
 
 def test_a_fit_from_disk_resumes_from_its_checkpoint(tmp_path, small_blocks):
@@ -108,7 +108,7 @@ def test_a_fit_from_disk_resumes_from_its_checkpoint(tmp_path, small_blocks):
         PLSA(4, max_iter=8, checkpoint=Checkpoint(path, every=2), callbacks=[fail], **settings).fit(lazy)
     assert path.exists()
     resumed = PLSA(4, max_iter=8, checkpoint=Checkpoint(path, every=2), **settings).fit(lazy)
-    assert_array_equal(resumed.doc_topic_, straight.doc_topic_)
+    assert_array_equal(resumed.memberships_, straight.memberships_)
 
 
 def test_negative_values_are_refused_by_name_when_their_rows_are_read():
@@ -136,7 +136,7 @@ def test_a_limit_makes_blocks_smaller():
     assert sizes.max() <= 110
     assert sizes.sum() == 700
     model = PLSA(4, max_iter=3, tol=0, random_state=0, engine=engine).fit(lazy)
-    assert_allclose(model.doc_topic_, PLSA(4, max_iter=3, tol=0, random_state=0).fit(lazy).doc_topic_)
+    assert_allclose(model.memberships_, PLSA(4, max_iter=3, tol=0, random_state=0).fit(lazy).memberships_)
 
 
 class _Gate:

@@ -35,7 +35,7 @@ def test_history_holds_the_objective_of_each_state_from_the_start_on():
     values = PLSA(3, max_iter=5, tol=0, random_state=0).fit(X).history_["objective"]
     for sweeps in (1, 3, 5):
         model = PLSA(3, max_iter=sweeps, tol=0, random_state=0).fit(X)
-        mixture = model.doc_topic_ @ model.topic_feature_["x"]
+        mixture = model.memberships_ @ model.topic_feature_["x"]
         coo = X.tocoo()
         assert values[sweeps] == pytest.approx((coo.data * np.log(mixture[coo.row, coo.col])).sum(), rel=1e-10)
 
@@ -133,7 +133,7 @@ def test_control_c_returns_the_model_so_far_with_a_warning(n_init):
     with pytest.warns(InterruptedFitWarning, match="after 7 of 50 sweeps"):
         model = PLSA(3, max_iter=50, tol=0, n_init=n_init, random_state=0, callbacks=[interrupt]).fit(X)
     assert model.n_iter_ == 7
-    assert_array_equal(model.doc_topic_, PLSA(3, max_iter=7, tol=0, random_state=0).fit(X).doc_topic_)
+    assert_array_equal(model.memberships_, PLSA(3, max_iter=7, tol=0, random_state=0).fit(X).memberships_)
 
 
 SCRIPT = """
@@ -148,7 +148,7 @@ def killer(sweep):
         os.kill(os.getpid(), signal.SIGKILL)
 model = PLSA(4, max_iter=40, tol=0, random_state=0, checkpoint=Checkpoint(path, every=4), **settings)
 model.set_params(callbacks=[killer] if kill else None).fit(counts())
-np.savez(sys.argv[4], doc=model.doc_topic_, topics=model.topic_feature_["x"], history=model.history_["objective"])
+np.savez(sys.argv[4], doc=model.memberships_, topics=model.topic_feature_["x"], history=model.history_["objective"])
 """
 
 
@@ -207,7 +207,7 @@ def test_blocks_do_not_change_the_start_nor_the_result_beyond_rounding(monkeypat
     monkeypatch.setattr(CpuEngine, "block_rows", lambda self, *_: 37)
     cut = PLSA(4, max_iter=20, tol=0, random_state=0).fit(X)
     assert cut.history_["objective"][0] == pytest.approx(whole.history_["objective"][0], rel=1e-14)
-    np.testing.assert_allclose(cut.doc_topic_, whole.doc_topic_, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(cut.memberships_, whole.memberships_, rtol=1e-8, atol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_tensors_go_in_and_come_out():
     dense = torch.from_numpy(X.toarray()).cuda()
     model = PLSA(4, max_iter=5, random_state=0).fit(dense)
     expected = PLSA(4, max_iter=5, random_state=0, engine="cuda").fit(X)
-    assert_allclose(model.doc_topic_, expected.doc_topic_, rtol=1e-4, atol=1e-6)
+    assert_allclose(model.memberships_, expected.memberships_, rtol=1e-4, atol=1e-6)
     csr = dense.to_sparse_csr()
     found = model.set_params(engine=CudaEngine(tensors=True)).transform(csr)
     assert isinstance(found, torch.Tensor)

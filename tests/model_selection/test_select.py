@@ -62,9 +62,11 @@ def test_k_means_is_chosen_by_stability_alone():
 
 def test_weights_are_tried_with_every_number():
     data = make_topic_views(40, n_clusters=2, n_features=20, random_state=0)
-    choice = select_clusters(data.views, CoPLSA(max_iter=5), [2, 3], weight=[0.1, 10.0], n_repeats=1, **HERE)
-    assert [(row["n_clusters"], row["weight"]) for row in choice.rows] == [(2, 0.1), (2, 10.0), (3, 0.1), (3, 10.0)]
-    assert set(choice.best_) == {"n_clusters", "weight"} and choice.best_estimator().weight == choice.best_["weight"]
+    choice = select_clusters(data.views, CoPLSA(max_iter=5), [2, 3], coupling=[0.1, 10.0], n_repeats=1, **HERE)
+    assert [(row["n_clusters"], row["coupling"]) for row in choice.rows] == [(2, 0.1), (2, 10.0), (3, 0.1), (3, 10.0)]
+    assert (
+        set(choice.best_) == {"n_clusters", "coupling"} and choice.best_estimator().coupling == choice.best_["coupling"]
+    )
 
 
 @pytest.mark.parametrize("model", [PLSA, LinkPLSA, CoPLSA, DualPLSA, MultiViewPLSA], ids=lambda cls: cls.__name__)
@@ -180,7 +182,7 @@ def test_the_table_is_shown_drawn_and_written(topics, tmp_path):
         ({"n_clusters": [40]}, "too many for 30 objects"),
         ({"criteria": "elbow"}, "criteria must be of likelihood, stability"),
         ({"criteria": []}, "criteria is empty"),
-        ({"weight": [1.0]}, "has no parameter 'weight'"),
+        ({"coupling": [1.0]}, "has no parameter 'coupling'"),
         ({"n_repeats": 0}, "n_repeats must be a whole number"),
     ],
 )

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from coview import PLSA, Checkpoint, CoPLSA, LinkPLSA, UnitRows, Views, load, save
 from coview.datasets import data_home, load_webkb, make_topic_views
 from coview.exceptions import InterruptedFitWarning, ViewsError
-from coview.plsa.divergence import disagreement
+from coview.plsa.divergence import total_divergence
 from coview.views.lazy import LazyViews
 
 KINDS = ("skl", "l2", "l1")
@@ -36,23 +36,26 @@ def shares(X):
 def start(X, K, seed=0):
     rng = np.random.default_rng(seed)
     doc = {name: rng.dirichlet(np.ones(K), len(X)) for name in X.names}
-    return {"doc_topic": doc, "topic_feature": {n: rng.dirichlet(np.ones(m), K) for n, m in X.n_features.items()}}
+    return {
+        "memberships_by_view": doc,
+        "topic_feature": {n: rng.dirichlet(np.ones(m), K) for n, m in X.n_features.items()},
+    }
 
 
 # -- the naive way: one root per object, entries of L1 by trying every candidate
 
 
-def naive_mixture(agreement, q, others, weights):
+def naive_mixture(divergence, q, others, weights):
     total = weights.sum()
     if total == 0:
         return q / q.sum() if q.sum() > 0 else np.mean(others, axis=0)
-    if agreement == "l1":
+    if divergence == "l1":
         return naive_l1(q, others, weights)
     mean, log_mean = weights @ others / total, weights @ np.log(others) / total
     p = q / total
 
     def entries(eta):
-        if agreement == "skl":
+        if divergence == "skl":
             return (p + mean) / wrightomega(np.log(p + mean) - log_mean + 1 + eta)
         return 0.5 * ((mean - eta) + np.sqrt((mean - eta) ** 2 + 4 * p))
 
@@ -78,9 +81,9 @@ def naive_l1(q, others, weights):
     return lower + (upper - lower) * (0.0 if gap <= 0 else (1 - lower.sum()) / gap)
 
 
-def naive_sweeps(X, have, init, agreement, pairs, sweeps):
+def naive_sweeps(X, have, init, divergence, pairs, sweeps):
     names = sorted(X)
-    doc = {name: part.copy() for name, part in init["doc_topic"].items()}
+    doc = {name: part.copy() for name, part in init["memberships_by_view"].items()}
     topics = {name: part.copy() for name, part in init["topic_feature"].items()}
 
     def pull(name):
@@ -89,7 +92,7 @@ def naive_sweeps(X, have, init, agreement, pairs, sweeps):
     def mixture(name, i, q):
         partners = [other for other in names if other != name and have[other][i]]
         weights = np.array([pairs[tuple(sorted((name, other)))] for other in partners])
-        return naive_mixture(agreement, q, np.array([doc[other][i] for other in partners]), weights)
+        return naive_mixture(divergence, q, np.array([doc[other][i] for other in partners]), weights)
 
     for _ in range(sweeps):
         counts = {name: doc[name] * (pull(name) @ topics[name].T) for name in names}
@@ -98,7 +101,7 @@ def naive_sweeps(X, have, init, agreement, pairs, sweeps):
             doc[name] = np.array(
                 [mixture(name, i, counts[name][i]) if have[name][i] else doc[name][i] for i in range(len(doc[name]))]
             )
-        for i in range(len(have[names[0]])) if agreement == "l1" else ():
+        for i in range(len(have[names[0]])) if divergence == "l1" else ():
             mine = [name for name in names if have[name][i]]
             at = doc[mine[0]][i]
             if len(mine) > 1 and all(np.allclose(d[n][i], at, atol=1e-12) for d in (doc, before) for n in mine):
@@ -114,15 +117,15 @@ def naive_sweeps(X, have, init, agreement, pairs, sweeps):
 
 
 @pytest.mark.parametrize("engine", ["cpu", "reference"])
-@pytest.mark.parametrize("agreement", KINDS)
-def test_sweeps_equal_one_root_per_object(agreement, engine):
+@pytest.mark.parametrize("divergence", KINDS)
+def test_sweeps_equal_one_root_per_object(divergence, engine):
     X = corpus(9, views=3, missing=0.2)
     init, pairs = start(X, 4), {("view0", "view1"): 0.3, ("view0", "view2"): 0.7, ("view1", "view2"): 0.1}
     have = {name: X.present[:, v] for v, name in enumerate(X.names)}
-    model = CoPLSA(4, agreement=agreement, weight=pairs, init=init, max_iter=4, tol=0, engine=engine).fit(X)
-    doc, topics = naive_sweeps(shares(X), have, init, agreement, pairs, 4)
+    model = CoPLSA(4, divergence=divergence, coupling=pairs, init=init, max_iter=4, tol=0, engine=engine).fit(X)
+    doc, topics = naive_sweeps(shares(X), have, init, divergence, pairs, 4)
     for name in X.names:
-        assert_allclose(model.doc_topic_[name], doc[name], atol=1e-8)
+        assert_allclose(model.memberships_by_view_[name], doc[name], atol=1e-8)
         assert_allclose(model.topic_feature_[name], topics[name], atol=1e-8)
 
 
@@ -131,8 +134,8 @@ def test_the_engine_of_torch_agrees():
     from coview.engines.cuda import CudaEngine
 
     X = corpus(views=3, missing=0.2)
-    for agreement in KINDS:
-        settings = {"agreement": agreement, "max_iter": 8, "tol": 0, "random_state": 0}
+    for divergence in KINDS:
+        settings = {"divergence": divergence, "max_iter": 8, "tol": 0, "random_state": 0}
         ours, right = CoPLSA(3, engine=CudaEngine("cpu"), **settings).fit(X), CoPLSA(3, **settings).fit(X)
         assert_allclose(ours.history_["objective"], right.history_["objective"], rtol=1e-10)
         assert_allclose(ours.transform(X), right.transform(X), atol=1e-8)
@@ -145,69 +148,77 @@ def value_of(model, X, have, pairs):
     """The objective of a fitted model, from its definition."""
     total = 0.0
     for name, part in shares(X).items():
-        explained = model.doc_topic_[name] @ model.topic_feature_[name]
+        explained = model.memberships_by_view_[name] @ model.topic_feature_[name]
         total += (part[part > 0] * np.log(explained[part > 0])).sum()
-    return total - disagreement(model.agreement, model.doc_topic_, have, pairs).sum()
+    return total - total_divergence(model.divergence, model.memberships_by_view_, have, pairs).sum()
 
 
 @pytest.mark.parametrize("acceleration", [None, "squarem"])
-@pytest.mark.parametrize("agreement", KINDS)
+@pytest.mark.parametrize("divergence", KINDS)
 @pytest.mark.parametrize("views", [2, 3, 4])
-def test_the_objective_never_falls(agreement, views, acceleration):
-    for weight in (1e-3, 1.0, 1e3):
+def test_the_objective_never_falls(divergence, views, acceleration):
+    for coupling in (1e-3, 1.0, 1e3):
         for missing in (0.0, 0.3):
             X = corpus(views=views, missing=missing)
-            init = start(X, 5) if weight == 1.0 else "random"
-            model = CoPLSA(5, agreement=agreement, weight=weight, init=init, acceleration=acceleration, random_state=1)
+            init = start(X, 5) if coupling == 1.0 else "random"
+            model = CoPLSA(
+                5, divergence=divergence, coupling=coupling, init=init, acceleration=acceleration, random_state=1
+            )
             history = np.array(model.set_params(max_iter=60, tol=0).fit(X).history_["objective"])
             assert len(history) == 61
             assert (np.diff(history) >= -1e-10 * np.abs(history[:-1])).all()
             have = {name: X.present[:, v] for v, name in enumerate(X.names)}
-            pairs = dict.fromkeys(combinations(sorted(X.names), 2), weight)
+            pairs = dict.fromkeys(combinations(sorted(X.names), 2), coupling)
             assert history[-1] == pytest.approx(value_of(model, X, have, pairs), rel=1e-9)
 
 
 def test_the_objective_never_falls_on_unscaled_counts():
-    for agreement in KINDS:
+    for divergence in KINDS:
         history = (
-            CoPLSA(4, agreement=agreement, weight=5.0, scale_rows=False, random_state=0, tol=0, max_iter=60)
+            CoPLSA(4, divergence=divergence, coupling=5.0, scale_rows=False, random_state=0, tol=0, max_iter=60)
             .fit(corpus())
             .history_["objective"]
         )
         assert (np.diff(history) >= -1e-10 * np.abs(history[:-1])).all()
 
 
-# -- the limits: no weight, and weight without bound
+# -- the limits: no coupling, and coupling without bound
 
 
-@pytest.mark.parametrize("agreement", KINDS)
-def test_without_weight_every_view_is_a_plsa_of_its_own(agreement):
+@pytest.mark.parametrize("divergence", KINDS)
+def test_without_weight_every_view_is_a_plsa_of_its_own(divergence):
     X, K = corpus(), 3
     init = start(X, K)
-    model = CoPLSA(K, agreement=agreement, weight=0.0, init=init, max_iter=15, tol=0).fit(X)
+    model = CoPLSA(K, divergence=divergence, coupling=0.0, init=init, max_iter=15, tol=0).fit(X)
     for name, part in shares(X).items():
-        alone = {key: value[name] for key, value in init.items()}
+        alone = {"memberships": init["memberships_by_view"][name], "topic_feature": init["topic_feature"][name]}
         right = PLSA(K, init=alone, max_iter=15, tol=0).fit(part)
         assert_allclose(model.topic_feature_[name], right.topic_feature_["x"], atol=1e-9)
-        assert_allclose(model.doc_topic_[name], right.doc_topic_, atol=1e-9)
+        assert_allclose(model.memberships_by_view_[name], right.memberships_, atol=1e-9)
 
 
 def test_l1_with_a_large_weight_is_link_plsa():
     X, K = corpus(views=3), 3
     init = start(X, K)
-    init["doc_topic"] = init["doc_topic"]["view0"]
-    model = CoPLSA(K, agreement="l1", weight=1e4, init=init, max_iter=20, tol=0).fit(X)
-    right = LinkPLSA(K, init=init, max_iter=20, tol=0).fit(Views(shares(X)))
-    assert_array_equal(model.doc_topic_["view0"], model.doc_topic_["view2"])
-    assert_allclose(model.doc_topic_["view1"], right.doc_topic_, atol=1e-9)
+    init["memberships_by_view"] = both = init["memberships_by_view"]["view0"]
+    model = CoPLSA(K, divergence="l1", coupling=1e4, init=init, max_iter=20, tol=0).fit(X)
+    right = LinkPLSA(K, init={"memberships": both, "topic_feature": init["topic_feature"]}, max_iter=20, tol=0).fit(
+        Views(shares(X))
+    )
+    assert_array_equal(model.memberships_by_view_["view0"], model.memberships_by_view_["view2"])
+    assert_allclose(model.memberships_by_view_["view1"], right.memberships_, atol=1e-9)
     assert_allclose(model.topic_feature_["view1"], right.topic_feature_["view1"], atol=1e-9)
 
 
-@pytest.mark.parametrize("agreement", KINDS)
-def test_more_weight_means_closer_mixtures(agreement):
+@pytest.mark.parametrize("divergence", KINDS)
+def test_more_weight_means_closer_mixtures(divergence):
     X, gaps = corpus(), []
-    for weight in (0.0, 0.1, 1.0, 10.0):
-        doc = CoPLSA(3, agreement=agreement, weight=weight, random_state=0, max_iter=100).fit(X).doc_topic_
+    for coupling in (0.0, 0.1, 1.0, 10.0):
+        doc = (
+            CoPLSA(3, divergence=divergence, coupling=coupling, random_state=0, max_iter=100)
+            .fit(X)
+            .memberships_by_view_
+        )
         gaps.append(np.abs(doc["view0"] - doc["view1"]).sum())
     assert gaps == sorted(gaps, reverse=True) and gaps[0] > 2 * gaps[-1]
 
@@ -215,7 +226,7 @@ def test_more_weight_means_closer_mixtures(agreement):
 # -- new objects
 
 
-def best_joint(agreement, x, topics, weight):
+def best_joint(divergence, x, topics, coupling):
     """Mixtures of two views that maximize the objective of one object, by a general optimizer."""
     K = len(topics[0])
 
@@ -225,29 +236,31 @@ def best_joint(agreement, x, topics, weight):
         both = np.array([True])
         return (
             -fit
-            + disagreement(agreement, {"a": doc[:1], "b": doc[1:]}, {"a": both, "b": both}, {("a", "b"): weight}).sum()
+            + total_divergence(
+                divergence, {"a": doc[:1], "b": doc[1:]}, {"a": both, "b": both}, {("a", "b"): coupling}
+            ).sum()
         )
 
     return min(minimize(loss, s, method="BFGS").fun for s in np.random.default_rng(0).normal(size=(3, 2 * K)))
 
 
-@pytest.mark.parametrize("weight", [0.1, 1.0, 20.0])
-@pytest.mark.parametrize("agreement", ["skl", "l2"])
-def test_joint_fold_in_is_the_best_pair_of_mixtures(agreement, weight):
+@pytest.mark.parametrize("coupling", [0.1, 1.0, 20.0])
+@pytest.mark.parametrize("divergence", ["skl", "l2"])
+def test_joint_fold_in_is_the_best_pair_of_mixtures(divergence, coupling):
     X = corpus(12)
-    model = CoPLSA(3, agreement=agreement, weight=weight, random_state=0).fit(X)
+    model = CoPLSA(3, divergence=divergence, coupling=coupling, random_state=0).fit(X)
     doc, data = model.transform_by_view(X), shares(X)
     topics = [model.topic_feature_[name] for name in X.names]
     both = np.array([True])
     for i in range(4):
         fit = sum((data[n][i] * np.log(doc[n][i] @ t)).sum() for n, t in zip(X.names, topics))
-        gap = disagreement(
-            agreement,
+        gap = total_divergence(
+            divergence,
             {n: doc[n][i : i + 1] for n in X.names},
             dict.fromkeys(X.names, both),
-            {("view0", "view1"): weight},
+            {("view0", "view1"): coupling},
         ).sum()
-        best = -best_joint(agreement, [data[n][i] for n in X.names], topics, weight)
+        best = -best_joint(divergence, [data[n][i] for n in X.names], topics, coupling)
         assert fit - gap == pytest.approx(best, abs=2e-4)
 
 
@@ -269,11 +282,11 @@ def test_transform_is_the_mean_over_the_views_that_an_object_has():
         assert_allclose(row, np.mean(mine, axis=0), atol=1e-12)
 
 
-@pytest.mark.parametrize("agreement", KINDS)
-def test_an_absent_view_is_imputed_from_the_others(agreement):
+@pytest.mark.parametrize("divergence", KINDS)
+def test_an_absent_view_is_imputed_from_the_others(divergence):
     made = make_topic_views(300, {"words": 60, "image": 40}, 3, length=40, random_state=0)
     X = made.views
-    model = CoPLSA(6, agreement=agreement, random_state=0, init="link").fit(X[:200])
+    model = CoPLSA(6, divergence=divergence, random_state=0, init="link").fit(X[:200])
     expected = model.impute(X[200:].select("words"), "image")
     assert expected.shape == (100, 40)
     assert_allclose(expected.sum(axis=1), 1, atol=1e-9)
@@ -287,7 +300,7 @@ def test_with_one_partner_the_imputed_mixture_is_the_partners():
     X = corpus(30, missing=0.4)
     model = CoPLSA(3, random_state=0).fit(X)
     lacks = ~X.present[:, 0]
-    assert_allclose(model.doc_topic_["view0"][lacks], model.doc_topic_["view1"][lacks], atol=1e-12)
+    assert_allclose(model.memberships_by_view_["view0"][lacks], model.memberships_by_view_["view1"][lacks], atol=1e-12)
     topics = model.topic_feature_["view0"]
     given = X.select("view1")
     assert_allclose(model.impute(given, "view0"), model.transform(given) @ topics, atol=1e-4)
@@ -300,14 +313,14 @@ def test_what_an_object_lacks_does_not_matter_to_it():
     part = Views({n: m if n != "view2" else 0 * m for n, m in X.items()}, present=present)
     three, two = (CoPLSA(3, random_state=0, max_iter=20, tol=0).fit(V) for V in (part, X.select("view0", "view1")))
     assert_allclose(three.history_["objective"], two.history_["objective"], rtol=1e-12)
-    assert_allclose(three.doc_topic_["view0"], two.doc_topic_["view0"], atol=1e-12)
+    assert_allclose(three.memberships_by_view_["view0"], two.memberships_by_view_["view0"], atol=1e-12)
 
 
 def test_an_object_without_any_feature_is_an_even_mixture():
     X = corpus(10).map(lambda matrix: matrix.multiply(np.arange(10)[:, None] > 0).tocsr())
     model = CoPLSA(3, random_state=0).fit(X)
     assert_allclose(model.transform(X)[0], 1 / 3)
-    assert_allclose(model.doc_topic_["view0"][0], 1 / 3)
+    assert_allclose(model.memberships_by_view_["view0"][0], 1 / 3)
 
 
 # -- starts, scores, online learning, files
@@ -317,9 +330,12 @@ def test_a_fit_goes_on_from_what_another_left():
     X = corpus(views=3)
     whole = CoPLSA(3, random_state=0, max_iter=10, tol=0).fit(X)
     half = CoPLSA(3, random_state=0, max_iter=5, tol=0).fit(X)
-    rest = CoPLSA(3, init={"doc_topic": half.doc_topic_, "topic_feature": half.topic_feature_}, max_iter=5, tol=0).fit(
-        X
-    )
+    rest = CoPLSA(
+        3,
+        init={"memberships_by_view": half.memberships_by_view_, "topic_feature": half.topic_feature_},
+        max_iter=5,
+        tol=0,
+    ).fit(X)
     assert_allclose(rest.history_["objective"], whole.history_["objective"][5:], rtol=1e-12)
 
 
@@ -340,9 +356,9 @@ def test_scaling_makes_the_length_of_an_object_irrelevant():
     X = corpus()
     longer = X.map(lambda matrix: matrix.multiply(1.0 + np.arange(24)[:, None]).tocsr())
     one, other = (CoPLSA(3, random_state=0, max_iter=20, tol=0).fit(V) for V in (X, longer))
-    assert_allclose(one.doc_topic_["view0"], other.doc_topic_["view0"], atol=1e-9)
+    assert_allclose(one.memberships_by_view_["view0"], other.memberships_by_view_["view0"], atol=1e-9)
     raw = CoPLSA(3, random_state=0, max_iter=20, tol=0, scale_rows=False).fit(longer)
-    assert not np.allclose(raw.doc_topic_["view0"], one.doc_topic_["view0"], atol=1e-3)
+    assert not np.allclose(raw.memberships_by_view_["view0"], one.memberships_by_view_["view0"], atol=1e-3)
 
 
 def test_score_is_the_likelihood_per_token():
@@ -363,7 +379,10 @@ def test_minibatches_teach():
         model.partial_fit(made.views[first : first + 50])
         scores.append(model.score(made.views[300:]))
     assert scores[-1] > scores[0]
-    assert set(model.doc_topic_) == {"words", "image"} and model.doc_topic_["words"].shape == (50, 4)
+    assert set(model.memberships_by_view_) == {"words", "image"} and model.memberships_by_view_["words"].shape == (
+        50,
+        4,
+    )
 
 
 def test_rows_that_are_read_when_needed_give_the_same_model():
@@ -371,7 +390,7 @@ def test_rows_that_are_read_when_needed_give_the_same_model():
     lazy = LazyViews.from_views(X, 13)
     here, there = (CoPLSA(3, random_state=0, max_iter=8, tol=0).fit(V) for V in (X, lazy))
     assert_allclose(there.history_["objective"], here.history_["objective"], rtol=1e-12)
-    assert_allclose(there.doc_topic_["view2"], here.doc_topic_["view2"], atol=1e-12)
+    assert_allclose(there.memberships_by_view_["view2"], here.memberships_by_view_["view2"], atol=1e-12)
     assert_allclose(there.transform(lazy), here.transform(X), atol=1e-12)
     assert_allclose(there.impute(lazy.select("view0"), "view1"), here.impute(X.select("view0"), "view1"), atol=1e-12)
     assert there.score(lazy) == pytest.approx(here.score(X), rel=1e-9)
@@ -379,7 +398,7 @@ def test_rows_that_are_read_when_needed_give_the_same_model():
 
 def test_a_resumed_fit_is_the_same(tmp_path):
     X = corpus(views=3)
-    settings = {"weight": {("view1", "view0"): 0.2}, "random_state": 3, "tol": 0}
+    settings = {"coupling": {("view1", "view0"): 0.2}, "random_state": 3, "tol": 0}
     whole = CoPLSA(3, max_iter=12, **settings).fit(X)
 
     def interrupt(sweep):
@@ -390,35 +409,35 @@ def test_a_resumed_fit_is_the_same(tmp_path):
     with pytest.warns(InterruptedFitWarning):
         CoPLSA(3, max_iter=12, checkpoint=path, callbacks=[interrupt], **settings).fit(X)
     resumed = CoPLSA(3, max_iter=12, checkpoint=path, **settings).fit(X)
-    assert_array_equal(resumed.doc_topic_["view2"], whole.doc_topic_["view2"])
+    assert_array_equal(resumed.memberships_by_view_["view2"], whole.memberships_by_view_["view2"])
 
 
 def test_the_order_of_the_views_does_not_matter():
     X = corpus(views=3)
-    for agreement in KINDS:
-        settings = {"agreement": agreement, "random_state": 0, "max_iter": 15, "tol": 0}
+    for divergence in KINDS:
+        settings = {"divergence": divergence, "random_state": 0, "max_iter": 15, "tol": 0}
         one, other = CoPLSA(3, **settings).fit(X), CoPLSA(3, **settings).fit(X.select("view2", "view0", "view1"))
-        assert_allclose(one.doc_topic_["view1"], other.doc_topic_["view1"], atol=1e-9)
+        assert_allclose(one.memberships_by_view_["view1"], other.memberships_by_view_["view1"], atol=1e-9)
 
 
 def test_threads_do_not_matter():
     X = make_topic_views(9000, [30, 20], 3, length=10, random_state=0).views
     one, two = (CoPLSA(3, random_state=0, max_iter=3, n_jobs=n).fit(X) for n in (1, 2))
-    assert_array_equal(one.doc_topic_["view0"], two.doc_topic_["view0"])
+    assert_array_equal(one.memberships_by_view_["view0"], two.memberships_by_view_["view0"])
 
 
-@pytest.mark.parametrize("agreement", KINDS)
-def test_float32_follows_float64(agreement):
+@pytest.mark.parametrize("divergence", KINDS)
+def test_float32_follows_float64(divergence):
     X = corpus()
-    settings = {"agreement": agreement, "max_iter": 30, "tol": 0, "init": start(X, 4)}
+    settings = {"divergence": divergence, "max_iter": 30, "tol": 0, "init": start(X, 4)}
     double, single = CoPLSA(4, **settings).fit(X), CoPLSA(4, **settings).fit(X.map(lambda m: m.astype(np.float32)))
-    assert single.doc_topic_["view0"].dtype == single.topic_feature_["view1"].dtype == np.float32
+    assert single.memberships_by_view_["view0"].dtype == single.topic_feature_["view1"].dtype == np.float32
     assert single.history_["objective"][-1] == pytest.approx(double.history_["objective"][-1], rel=1e-4)
 
 
 def test_a_model_comes_back_from_its_file(tmp_path):
     X = corpus()
-    model = CoPLSA(3, random_state=0, agreement="l2").fit(X)
+    model = CoPLSA(3, random_state=0, divergence="l2").fit(X)
     save(model, tmp_path / "model.coview")
     again = load(tmp_path / "model.coview")
     assert_array_equal(again.impute(X.select("view0"), "view1"), model.impute(X.select("view0"), "view1"))
@@ -428,12 +447,12 @@ def test_a_model_comes_back_from_its_file(tmp_path):
 
 @pytest.mark.parametrize("piped", [False, True])
 def test_weights_by_pair_come_back_from_a_file(tmp_path, piped):
-    X, weight = corpus(), {("view0", "view1"): 3.0}
-    model = CoPLSA(3, random_state=0, weight=weight, max_iter=5)
+    X, coupling = corpus(), {("view0", "view1"): 3.0}
+    model = CoPLSA(3, random_state=0, coupling=coupling, max_iter=5)
     model = (make_pipeline(UnitRows("l1"), model) if piped else model).fit(X)
     save(model, tmp_path / "model.coview")
     again = load(tmp_path / "model.coview")
-    assert (again[-1] if piped else again).weight == weight
+    assert (again[-1] if piped else again).coupling == coupling
     assert_array_equal(again.transform(X), model.transform(X))
     assert_array_equal(clone(again).fit(X).transform(X), model.transform(X))
 
@@ -441,16 +460,16 @@ def test_weights_by_pair_come_back_from_a_file(tmp_path, piped):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"agreement": "kl"}, "agreement must be one of 'skl', 'l2', 'l1', got 'kl'"),
-        ({"weight": -1}, "weight must be a number of at least 0, got -1"),
-        ({"weight": np.inf}, "weight must be a number of at least 0, got inf"),
-        ({"weight": {"view0": 1}}, "weight has the key 'view0', which is no pair of the views 'view0', 'view1'"),
-        ({"weight": {("view0", "image"): 1}}, "no pair of the views"),
-        ({"weight": {("view0", "view1"): 1, ("view1", "view0"): 2}}, "twice"),
-        ({"weight": {("view0", "view1"): None}}, "weight of .* must be a number"),
+        ({"divergence": "kl"}, "divergence must be one of 'skl', 'l2', 'l1', got 'kl'"),
+        ({"coupling": -1}, "coupling must be a number of at least 0, got -1"),
+        ({"coupling": np.inf}, "coupling must be a number of at least 0, got inf"),
+        ({"coupling": {"view0": 1}}, "coupling has the key 'view0', which is no pair of the views 'view0', 'view1'"),
+        ({"coupling": {("view0", "image"): 1}}, "no pair of the views"),
+        ({"coupling": {("view0", "view1"): 1, ("view1", "view0"): 2}}, "twice"),
+        ({"coupling": {("view0", "view1"): None}}, "coupling of .* must be a number"),
         ({"init": "nndsvd"}, "init must be one of 'random', 'link'"),
-        ({"init": {"doc_topic": {"image": np.ones((24, 3))}}}, "names view 'image'"),
-        ({"init": {"doc_topic": np.ones((2, 3))}}, "shape"),
+        ({"init": {"memberships_by_view": {"image": np.ones((24, 3))}}}, "names view 'image'"),
+        ({"init": {"memberships_by_view": np.ones((2, 3))}}, "shape"),
         ({"n_components": 0}, "n_components must be a whole number"),
     ],
 )
@@ -475,10 +494,12 @@ def test_one_view_is_refused_with_a_sentence():
     not (data_home() / "webkb_linqs").is_dir(),
     reason="the data home has no folder 'webkb_linqs': the real corpus is not checked",
 )
-@pytest.mark.parametrize("agreement", KINDS)
-def test_the_objective_never_falls_on_web_pages(agreement):
+@pytest.mark.parametrize("divergence", KINDS)
+def test_the_objective_never_falls_on_web_pages(divergence):
     X = load_webkb("cornell").views  # some pages have no link
     history = np.array(
-        CoPLSA(10, agreement=agreement, weight=0.3, max_iter=200, tol=0, random_state=0).fit(X).history_["objective"]
+        CoPLSA(10, divergence=divergence, coupling=0.3, max_iter=200, tol=0, random_state=0)
+        .fit(X)
+        .history_["objective"]
     )
     assert (np.diff(history) >= -1e-10 * np.abs(history[:-1])).all()

@@ -129,10 +129,10 @@ def test_plsa_is_multi_view_plsa_with_one_topic_per_cluster():
     X = counts(20, 12, 0)
     rng = np.random.default_rng(0)
     doc, topics = rng.dirichlet(np.ones(3), 20), rng.dirichlet(np.ones(12), 3)
-    plain = PLSA(3, init={"doc_topic": doc, "topic_feature": topics}, max_iter=20, tol=0).fit(X)
+    plain = PLSA(3, init={"memberships": doc, "topic_feature": topics}, max_iter=20, tol=0).fit(X)
     init = {"memberships": doc, "topic_feature": topics, "cluster_topic": np.eye(3)}
     multi = MultiViewPLSA(3, 3, init=init, max_iter=20, tol=0).fit(X)
-    assert_allclose(multi.memberships_, plain.doc_topic_, atol=1e-8)
+    assert_allclose(multi.memberships_, plain.memberships_, atol=1e-8)
 
 
 def test_link_plsa_sums_the_row_statistics_over_views():
@@ -140,7 +140,7 @@ def test_link_plsa_sums_the_row_statistics_over_views():
     rng = np.random.default_rng(2)
     doc = rng.dirichlet(np.ones(3), 14)
     topics = {"v0": rng.dirichlet(np.ones(8), 3), "v1": rng.dirichlet(np.ones(11), 3)}
-    init = {"doc_topic": doc, "topic_feature": topics}
+    init = {"memberships": doc, "topic_feature": topics}
     model = LinkPLSA(3, init=init, schedule="joint", max_iter=10, tol=0).fit(views)
     for _ in range(10):
         pull, new = np.zeros_like(doc), {}
@@ -151,7 +151,7 @@ def test_link_plsa_sums_the_row_statistics_over_views():
             new[v] = new[v] / new[v].sum(axis=1, keepdims=True)
         doc = doc * pull
         doc, topics = doc / doc.sum(axis=1, keepdims=True), new
-    assert_allclose(model.doc_topic_, doc, atol=1e-9)
+    assert_allclose(model.memberships_, doc, atol=1e-9)
     assert_allclose(model.topic_feature_["v1"], topics["v1"], atol=1e-9)
 
 
@@ -160,7 +160,7 @@ def test_a_view_that_all_rows_lack_but_one_says_nothing_about_the_others():
     model = MultiViewPLSA(3, 6, random_state=0).fit(made.views)
     assert clustering_accuracy(made.target, model.labels_) > 0.9
     link = LinkPLSA(3, n_init=3, random_state=0).fit(made.views)
-    assert clustering_accuracy(made.target, link.doc_topic_.argmax(axis=1)) > 0.9
+    assert clustering_accuracy(made.target, link.memberships_.argmax(axis=1)) > 0.9
 
 
 @pytest.mark.parametrize("cls", [MultiViewPLSAClassifier, DualPLSAClassifier])
@@ -172,16 +172,16 @@ def test_unlabeled_marks_of_every_kind(cls, mark):
     y = np.where(np.arange(120) < 9, made.target, -1)
     model = cls(6, random_state=0).fit(made.views, mark(y))
     plain = cls(6, random_state=0).fit(made.views, y)
-    assert_array_equal(np.searchsorted(model.classes_, model.labels_), plain.labels_)
-    assert np.mean(plain.labels_ == made.target) > 0.95
-    assert_array_equal(plain.labels_[:9], made.target[:9])
+    assert_array_equal(np.searchsorted(model.classes_, model.transduction_), plain.transduction_)
+    assert np.mean(plain.transduction_ == made.target) > 0.95
+    assert_array_equal(plain.transduction_[:9], made.target[:9])
 
 
 def test_all_labeled_and_one_label_per_class_work():
     made = make_topic_views(n_objects=150, n_clusters=3, random_state=1)
     train, test = made.views[:100], made.views[100:]
     full = MultiViewPLSAClassifier(6, random_state=0).fit(train, made.target[:100])
-    assert_array_equal(full.labels_, made.target[:100])
+    assert_array_equal(full.transduction_, made.target[:100])
     assert full.score(test, made.target[100:]) > 0.95
     y = np.full(100, -1)
     for label in range(3):

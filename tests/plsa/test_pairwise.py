@@ -31,7 +31,10 @@ def corpus(n=24, views=2, seed=0, missing=0.0, **options):
 def start(X, K=3, seed=0):
     rng = np.random.default_rng(seed)
     doc = {name: rng.dirichlet(np.ones(K), len(X)) for name in X.names}
-    return {"doc_topic": doc, "topic_feature": {n: rng.dirichlet(np.ones(m), K) for n, m in X.n_features.items()}}
+    return {
+        "memberships_by_view": doc,
+        "topic_feature": {n: rng.dirichlet(np.ones(m), K) for n, m in X.n_features.items()},
+    }
 
 
 def fitted(X, init, **options):
@@ -43,10 +46,10 @@ def similarity(P, sigma):
     return np.exp(-((P[:, None] - P[None]) ** 2).sum(axis=2) / sigma)
 
 
-def published_sweeps(X, init, weight, sigma, sweeps, shares):
+def published_sweeps(X, init, coupling, sigma, sweeps, shares):
     """Algorithms 1 and 2 of the paper, every posterior p(z|d,w) written out; all pairs."""
     C = {name: matrix.toarray() for name, matrix in X.items()}
-    P = {name: part.copy() for name, part in init["doc_topic"].items()}
+    P = {name: part.copy() for name, part in init["memberships_by_view"].items()}
     F = {name: part.copy() for name, part in init["topic_feature"].items()}
     for _ in range(sweeps):
         for v in C:
@@ -59,8 +62,8 @@ def published_sweeps(X, init, weight, sigma, sweeps, shares):
                 if w != v:  # eq. 14
                     gaps = S * (S - similarity(P[w], sigma))
                     gradient += -8 / sigma * np.einsum("ij,ijk->ik", gaps, P[v][:, None] - P[v][None])
-            raised = shares * expected.sum(axis=1) - weight * gradient * P[v]  # eq. 17
-            assert (raised >= 0).all(), "not feasible: choose a smaller weight"
+            raised = shares * expected.sum(axis=1) - coupling * gradient * P[v]  # eq. 17
+            assert (raised >= 0).all(), "not feasible: choose a smaller coupling"
             P[v] = raised / raised.sum(axis=1, keepdims=True)
             F[v] = expected.sum(axis=0).T
             F[v] /= F[v].sum(axis=1, keepdims=True)
@@ -71,30 +74,30 @@ def published_sweeps(X, init, weight, sigma, sweeps, shares):
 def test_the_published_step_is_the_papers(views):
     X = corpus(views=views)
     init = start(X)
-    model = fitted(X, init, weight=0.01, step="paper", schedule="joint", max_iter=5)
-    P, F = published_sweeps(X, init, 0.01, 0.5, 5, 1 / views)
+    model = fitted(X, init, coupling=0.01, step="paper", schedule="joint", max_iter=5)
+    P, F = published_sweeps(X, init, 0.01, 0.5, 5, 1)
     for name, topics in model.topic_feature_.items():  # a fit ends by matching topics: their order may be another
         order = [int(np.argmin(np.abs(F[name] - row).sum(axis=1))) for row in topics]
         assert sorted(order) == [0, 1, 2]
         assert_allclose(topics, F[name][order], rtol=1e-9, atol=1e-13)
-        assert_allclose(model.doc_topic_[name], P[name][:, order], rtol=1e-8, atol=1e-11)
+        assert_allclose(model.memberships_by_view_[name], P[name][:, order], rtol=1e-8, atol=1e-11)
 
 
 def test_the_safeguarded_step_is_the_published_one_where_that_climbs():
     X = corpus()
     init = start(X)
-    paper, safe = (fitted(X, init, weight=0.01, step=step, max_iter=8) for step in ("paper", "safeguarded"))
+    paper, safe = (fitted(X, init, coupling=0.01, step=step, max_iter=8) for step in ("paper", "safeguarded"))
     assert (np.diff(paper.history_["objective"]) > 0).all()
     assert_allclose(safe.history_["objective"], paper.history_["objective"], rtol=1e-13)
     for name in X.names:
-        assert_allclose(safe.doc_topic_[name], paper.doc_topic_[name], rtol=1e-9, atol=1e-12)
+        assert_allclose(safe.memberships_by_view_[name], paper.memberships_by_view_[name], rtol=1e-9, atol=1e-12)
 
 
 def test_the_published_step_falls_where_the_safeguarded_one_climbs():
     X = corpus()
     init = start(X)
     paper, safe = (
-        np.diff(fitted(X, init, weight=30.0, step=step, max_iter=20).history_["objective"])
+        np.diff(fitted(X, init, coupling=30.0, step=step, max_iter=20).history_["objective"])
         for step in ("paper", "safeguarded")
     )
     assert paper.min() < 0 <= safe.min()
@@ -102,7 +105,7 @@ def test_the_published_step_falls_where_the_safeguarded_one_climbs():
 
 @given(
     seed=st.integers(0, 10_000),
-    weight=st.floats(-4, 5).map(lambda power: 10.0**power),
+    coupling=st.floats(-4, 5).map(lambda power: 10.0**power),
     sigma=st.floats(0.02, 3.0),
     views=st.integers(2, 3),
     schedule=st.sampled_from(["alternating", "joint"]),
@@ -110,10 +113,10 @@ def test_the_published_step_falls_where_the_safeguarded_one_climbs():
     missing=st.sampled_from([0.0, 0.2]),
 )
 @settings(deadline=None, max_examples=40)
-def test_the_objective_never_falls_at_any_weight(seed, weight, sigma, views, schedule, acceleration, missing):
+def test_the_objective_never_falls_at_any_weight(seed, coupling, sigma, views, schedule, acceleration, missing):
     X = corpus(n=15, views=views, seed=seed, missing=missing)
     options = {"schedule": schedule, "acceleration": acceleration, "pair_fraction": 0.5, "max_iter": 8}
-    model = fitted(X, start(X, seed=seed), weight=weight, sigma=sigma, **options)
+    model = fitted(X, start(X, seed=seed), coupling=coupling, sigma=sigma, **options)
     history = np.array(model.history_["objective"])
     assert np.isfinite(history).all()
     assert (np.diff(history) >= -1e-11 * np.abs(history[:-1])).all()
@@ -123,12 +126,15 @@ def test_the_objective_is_the_likelihood_less_the_regularizer():
     X = corpus(views=3)
     weights = {("view0", "view1"): 0.4, ("view2", "view0"): 2.0, ("view1", "view2"): 0.0}
     shares = {"view0": 0.5, "view1": 2.0, "view2": 1.0}
-    model = fitted(X, start(X), weight=weights, view_weights=shares)
+    model = fitted(X, start(X), coupling=weights, view_weights=shares)
     total = 0.0
     for name, matrix in X.items():
-        total += shares[name] * (matrix.toarray() * np.log(model.doc_topic_[name] @ model.topic_feature_[name])).sum()
+        total += (
+            shares[name]
+            * (matrix.toarray() * np.log(model.memberships_by_view_[name] @ model.topic_feature_[name])).sum()
+        )
     for v, w in combinations(X.names, 2):
-        gap = similarity(model.doc_topic_[v], 0.5) - similarity(model.doc_topic_[w], 0.5)
+        gap = similarity(model.memberships_by_view_[v], 0.5) - similarity(model.memberships_by_view_[w], 0.5)
         total -= weights.get((v, w), weights.get((w, v))) * (gap**2).sum()
     assert_allclose(model.history_["objective"][-1], total, rtol=1e-10)
 
@@ -136,29 +142,29 @@ def test_the_objective_is_the_likelihood_less_the_regularizer():
 def test_without_weight_each_view_is_a_plsa():
     X = corpus()
     init = start(X)
-    model = fitted(X, init, weight=0.0, max_iter=10)
+    model = fitted(X, init, coupling=0.0, max_iter=10)
     for name in X.names:
-        alone = {key: value[name] for key, value in init.items()}
+        alone = {"memberships": init["memberships_by_view"][name], "topic_feature": init["topic_feature"][name]}
         plsa = PLSA(3, init=alone, max_iter=10, tol=0).fit(X.select(name))
         order = [
             int(np.argmin(np.abs(plsa.topic_feature_[name] - row).sum(axis=1))) for row in model.topic_feature_[name]
         ]
-        assert_allclose(model.doc_topic_[name], plsa.doc_topic_[:, order], rtol=1e-7, atol=1e-10)
+        assert_allclose(model.memberships_by_view_[name], plsa.memberships_[:, order], rtol=1e-7, atol=1e-10)
 
 
 def test_the_weight_by_itself_is_a_share_of_the_mass_per_partner():
     X = corpus(n=30)
     init = start(X)
-    mass = sum(0.5 * matrix.sum() for matrix in X.values()) / 30
-    auto = fitted(X, init, weight="auto", pair_fraction=0.4)
-    number = fitted(X, init, weight=0.3 * mass / (2 * 174 / 30), pair_fraction=0.4)  # 174 of the 435 pairs
+    mass = sum(matrix.sum() for matrix in X.values()) / 30
+    auto = fitted(X, init, coupling="auto", pair_fraction=0.4)
+    number = fitted(X, init, coupling=0.3 * mass / (2 * 174 / 30), pair_fraction=0.4)  # 174 of the 435 pairs
     assert_allclose(auto.history_["objective"], number.history_["objective"], rtol=1e-12)
 
 
 def test_the_weight_by_itself_does_not_depend_on_the_scale_of_the_data():
     X = corpus(n=30)
     init = start(X)
-    one, ten = (fitted(part, init, weight="auto") for part in (X, X.map(lambda matrix: 10 * matrix)))
+    one, ten = (fitted(part, init, coupling="auto") for part in (X, X.map(lambda matrix: 10 * matrix)))
     assert_allclose(10 * np.array(one.history_["objective"]), ten.history_["objective"], rtol=1e-9)
 
 
@@ -166,12 +172,12 @@ def test_weight_makes_views_agree_on_who_is_near_whom():
     X = corpus(n=60, agreement=0.7)
     init = start(X)
 
-    def apart(weight):
-        model = fitted(X, init, weight=weight, max_iter=60)
-        first, second = (similarity(model.doc_topic_[name], 0.5) for name in X.names)
+    def apart(coupling):
+        model = fitted(X, init, coupling=coupling, max_iter=60)
+        first, second = (similarity(model.memberships_by_view_[name], 0.5) for name in X.names)
         return ((first - second) ** 2).sum()
 
-    gaps = [apart(weight) for weight in (0.0, 0.05, 1.0)]
+    gaps = [apart(coupling) for coupling in (0.0, 0.05, 1.0)]
     assert gaps[0] > gaps[1] > gaps[2]
 
 
@@ -183,8 +189,8 @@ def test_a_missing_view_takes_no_part():
     blank = X["view1"].toarray()
     blank[:4] = 0
     partial = Views(view0=X["view0"], view1=blank, present=present)
-    model = fitted(partial, start(X), weight=0.5)
-    assert_allclose(model.doc_topic_["view1"][:4], 1 / 3)
+    model = fitted(partial, start(X), coupling=0.5)
+    assert_allclose(model.memberships_by_view_["view1"][:4], 1 / 3)
     assert (model.labels_by_view_["view1"][:4] == -1).all() and (model.labels_by_view_["view1"][4:] >= 0).all()
     assert_array_equal(model.labels_[:4], model.labels_by_view_["view0"][:4])
 
@@ -223,7 +229,9 @@ def test_sigma_is_the_median_distance_at_the_start():
     X = corpus(n=40)
     init = start(X)
     found = fitted(X, init, sigma="median").sigma_
-    gaps = [((P[:, None] - P[None]) ** 2).sum(axis=2)[np.triu_indices(40, 1)] for P in init["doc_topic"].values()]
+    gaps = [
+        ((P[:, None] - P[None]) ** 2).sum(axis=2)[np.triu_indices(40, 1)] for P in init["memberships_by_view"].values()
+    ]
     assert abs(found / np.median(np.concatenate(gaps)) - 1) < 0.35  # of some pairs
     assert fitted(X, init, sigma=0.25).sigma_ == 0.25
 
@@ -235,13 +243,13 @@ def test_pairs_lie_inside_blocks_and_blocks_add_up(monkeypatch):
     monkeypatch.setattr(CpuEngine, "block_rows", lambda *_: 12)
     X = corpus(n=24)
     init = start(X)
-    model = fitted(X, init, weight=0.3)
+    model = fitted(X, init, coupling=0.3)
     total = sum(
-        0.5 * (matrix.toarray() * np.log(model.doc_topic_[name] @ model.topic_feature_[name])).sum()
+        (matrix.toarray() * np.log(model.memberships_by_view_[name] @ model.topic_feature_[name])).sum()
         for name, matrix in X.items()
     )
     for half in (slice(0, 12), slice(12, 24)):
-        first, second = (similarity(model.doc_topic_[name][half], 0.5) for name in X.names)
+        first, second = (similarity(model.memberships_by_view_[name][half], 0.5) for name in X.names)
         total -= 0.3 * ((first - second) ** 2).sum()
     assert_allclose(model.history_["objective"][-1], total, rtol=1e-10)
 
@@ -262,7 +270,7 @@ def test_rows_that_are_read_when_needed(tmp_path):
 
 def test_the_plain_numpy_engine_agrees():
     X = corpus(n=30)
-    cpu, plain = (fitted(X, start(X), weight=0.2, engine=engine, max_iter=6) for engine in ("cpu", "reference"))
+    cpu, plain = (fitted(X, start(X), coupling=0.2, engine=engine, max_iter=6) for engine in ("cpu", "reference"))
     assert_allclose(plain.history_["objective"], cpu.history_["objective"], rtol=1e-10)
     assert_allclose(plain.transform(X), cpu.transform(X), rtol=1e-6, atol=1e-9)
 
@@ -295,7 +303,7 @@ def test_a_warm_start_begins_higher(init):
 
 def test_a_checkpoint_goes_on_where_it_stopped(tmp_path):
     X = corpus(n=30)
-    options = {"weight": {("view0", "view1"): 0.2}, "tol": 0, "random_state": 0}
+    options = {"coupling": {("view0", "view1"): 0.2}, "tol": 0, "random_state": 0}
     whole = PairwiseCoPLSA(3, max_iter=12, **options).fit(X)
     path = tmp_path / "half"
     kept = {"checkpoint": Checkpoint(path, every=2)}
@@ -309,8 +317,8 @@ def test_the_start_is_a_consensus_clustering_moved_by_link_plsa():
     mine = PairwiseCoPLSA(3, max_iter=4, tol=0, random_state=5).fit(X)
     memberships = softened(consensus_start(X, 3, base_seed(5), {}, None))
     sums = {name: (matrix.T @ memberships).T for name, matrix in X.items()}
-    link = LinkPLSA(3, init={"doc_topic": memberships, "topic_feature": sums}, max_iter=20, tol=0).fit(X)
-    given = {"doc_topic": link.doc_topic_, "topic_feature": link.topic_feature_}
+    link = LinkPLSA(3, init={"memberships": memberships, "topic_feature": sums}, max_iter=20, tol=0).fit(X)
+    given = {"memberships_by_view": link.memberships_, "topic_feature": link.topic_feature_}
     same = PairwiseCoPLSA(3, init=given, max_iter=4, tol=0, random_state=5).fit(X)
     assert_allclose(mine.history_["objective"], same.history_["objective"], rtol=1e-12)
 
@@ -329,7 +337,7 @@ def test_of_several_consensus_starts_the_highest_is_taken(monkeypatch):
     ends = [LinkPLSA(3, init=init, max_iter=20, tol=0).fit(X) for init in begun]
     highest = max(ends, key=lambda model: model.history_["objective"][-1])
     assert len({round(model.history_["objective"][-1], 6) for model in ends}) > 1
-    assert_allclose(found["doc_topic"]["view1"], highest.doc_topic_, rtol=1e-12)
+    assert_allclose(found["memberships_by_view"]["view1"], highest.memberships_, rtol=1e-12)
 
 
 def test_of_very_many_rows_naive_bayes_places_those_outside_the_sample(monkeypatch):
@@ -338,9 +346,9 @@ def test_of_very_many_rows_naive_bayes_places_those_outside_the_sample(monkeypat
     for module in ("pairwise_start", "consensus_start"):
         monkeypatch.setattr(f"coview.plsa.{module}.SAMPLE", 60)
     found = pairwise_start.consensus_arrays(lazy, 3, 0)
-    assert found["doc_topic"].shape == (90, 3)
-    assert clustering_accuracy(data.target, found["doc_topic"].argmax(axis=1)) > 0.9
-    sums = found["doc_topic"].T @ data.views["links"].toarray()
+    assert found["memberships"].shape == (90, 3)
+    assert clustering_accuracy(data.target, found["memberships"].argmax(axis=1)) > 0.9
+    sums = found["memberships"].T @ data.views["links"].toarray()
     assert_allclose(found["topic_feature"]["links"], np.maximum(sums, 1e-15), rtol=1e-12)
 
 
@@ -370,10 +378,10 @@ def test_restarts_keep_the_highest():
         ({"n_pairs": 0}, "n_pairs must be a whole number of at least 1, got 0"),
         ({"step": "exact"}, "step must be one of 'safeguarded', 'paper', got 'exact'"),
         ({"consensus": "vote"}, "consensus must be one of 'alignment', 'mvc', got 'vote'"),
-        ({"weight": "strong"}, "weight must be one of 'auto', got 'strong'"),
-        ({"weight": -1}, "weight must be a number of at least 0, got -1"),
-        ({"weight": {("view0", "wrong"): 1}}, "no pair of the views"),
-        ({"init": {"doc_topic": {"wrong": np.ones((24, 3))}}}, "names view 'wrong'"),
+        ({"coupling": "strong"}, "coupling must be one of 'auto', got 'strong'"),
+        ({"coupling": -1}, "coupling must be a number of at least 0, got -1"),
+        ({"coupling": {("view0", "wrong"): 1}}, "no pair of the views"),
+        ({"init": {"memberships_by_view": {"wrong": np.ones((24, 3))}}}, "names view 'wrong'"),
     ],
 )
 def test_bad_values_are_refused_with_a_sentence(options, sentence):

@@ -25,7 +25,7 @@ def counts(n=30, m=20, seed=0, density=0.4):
     return X
 
 
-def naive_em(X, doc_topic, topic_feature, sweeps, *, alternating):
+def naive_em(X, memberships, topic_feature, sweeps, *, alternating):
     """EM written with p(y|d,f) in full, as the textbook has it."""
     X = X.toarray()
     for _ in range(sweeps):
@@ -34,15 +34,15 @@ def naive_em(X, doc_topic, topic_feature, sweeps, *, alternating):
             joint = doc[:, :, None] * topics[None]
             return joint / joint.sum(axis=1, keepdims=True)
 
-        p = posterior(doc_topic, topic_feature)
+        p = posterior(memberships, topic_feature)
         new_doc = (X[:, None] * p).sum(axis=2)
         new_doc = new_doc / new_doc.sum(axis=1, keepdims=True)
         if alternating:
             p = posterior(new_doc, topic_feature)
         topic_feature = (X[:, None] * p).sum(axis=0)
         topic_feature = topic_feature / topic_feature.sum(axis=1, keepdims=True)
-        doc_topic = new_doc
-    return doc_topic, topic_feature
+        memberships = new_doc
+    return memberships, topic_feature
 
 
 def start(X, k, seed=0):
@@ -56,11 +56,11 @@ def test_equals_naive_em_from_the_same_start(schedule, engine):
     X = counts()
     doc, topics = start(X, 4)
     model = PLSA(
-        4, max_iter=25, tol=0, schedule=schedule, init={"doc_topic": doc, "topic_feature": topics}, engine=engine
+        4, max_iter=25, tol=0, schedule=schedule, init={"memberships": doc, "topic_feature": topics}, engine=engine
     )
     model.fit(X)
     right_doc, right_topics = naive_em(X, doc, topics, 25, alternating=schedule == "alternating")
-    assert_allclose(model.doc_topic_, right_doc, atol=1e-9)
+    assert_allclose(model.memberships_, right_doc, atol=1e-9)
     assert_allclose(model.topic_feature_["x"], right_topics, atol=1e-9)
 
 
@@ -74,7 +74,7 @@ def test_reaches_the_divergence_of_scikit_learns_nmf_from_the_same_start():
             X, W=doc * totals, H=topics.copy(), n_components=5, init="custom", solver="mu",
             beta_loss="kullback-leibler", max_iter=10, tol=0,
         )  # fmt: skip
-    model = PLSA(5, max_iter=10, tol=0, init={"doc_topic": doc, "topic_feature": topics}).fit(X)
+    model = PLSA(5, max_iter=10, tol=0, init={"memberships": doc, "topic_feature": topics}).fit(X)
     WH = W @ H
     coo = X.tocoo()
     # generalized KL at the best scale of each row is the likelihood of its shares
@@ -92,7 +92,7 @@ def test_laws_hold_on_any_counts(n, m, k, density, seed, schedule):
     model = PLSA(k, max_iter=15, tol=0, schedule=schedule, random_state=seed).fit(X)
     values = np.array(model.history_["objective"])
     assert (np.diff(values) >= -1e-9 * np.maximum(1, np.abs(values[1:]))).all()
-    assert_allclose(model.doc_topic_.sum(axis=1), 1, atol=1e-9)
+    assert_allclose(model.memberships_.sum(axis=1), 1, atol=1e-9)
     assert_allclose(model.topic_feature_["x"].sum(axis=1), 1, atol=1e-9)
     mixtures = model.transform(X)
     assert_allclose(mixtures.sum(axis=1), 1, atol=1e-9)
@@ -108,9 +108,9 @@ def test_finds_the_topics_that_made_the_data():
 def test_float32_follows_float64():
     X = counts(80, 50)
     doc, topics = start(X, 6)
-    settings = {"max_iter": 30, "tol": 0, "init": {"doc_topic": doc, "topic_feature": topics}}
+    settings = {"max_iter": 30, "tol": 0, "init": {"memberships": doc, "topic_feature": topics}}
     double, single = PLSA(6, **settings).fit(X), PLSA(6, **settings).fit(X.astype(np.float32))
-    assert single.doc_topic_.dtype == single.topic_feature_["x"].dtype == np.float32
+    assert single.memberships_.dtype == single.topic_feature_["x"].dtype == np.float32
     assert single.history_["objective"][-1] == pytest.approx(double.history_["objective"][-1], rel=1e-5)
 
 
@@ -141,27 +141,27 @@ def test_what_an_object_gets_does_not_depend_on_its_company():
 def test_several_views_equal_their_concatenation():
     X, Z = counts(40, 20), counts(40, 15, seed=5)
     doc, topics = start(sparse.hstack([X, Z]), 3)
-    glued = PLSA(3, max_iter=20, tol=0, init={"doc_topic": doc, "topic_feature": topics}).fit(
+    glued = PLSA(3, max_iter=20, tol=0, init={"memberships": doc, "topic_feature": topics}).fit(
         sparse.hstack([X, Z], "csr")
     )
     shares = np.column_stack([topics[:, :20].sum(axis=1), topics[:, 20:].sum(axis=1)])
     parts = {"a": topics[:, :20], "b": topics[:, 20:]}
     views = Views(a=X, b=Z)
-    init = {"doc_topic": doc, "topic_feature": parts, "topic_view": shares}
+    init = {"memberships": doc, "topic_feature": parts, "topic_view": shares}
     model = PLSA(3, max_iter=20, tol=0, init=init).fit(views)
-    assert_allclose(model.doc_topic_, glued.doc_topic_, atol=1e-9)
+    assert_allclose(model.memberships_, glued.memberships_, atol=1e-9)
     joint = np.hstack([model.topic_view_[:, [v]] * model.topic_feature_[name] for v, name in enumerate("ab")])
     assert_allclose(joint, glued.topic_feature_["x"], atol=1e-9)
     assert_allclose(model.transform(views), glued.transform(sparse.hstack([X, Z], "csr")), atol=1e-6)
-    back = model.inverse_transform(model.doc_topic_)
-    assert_allclose(back.hstack(), glued.inverse_transform(glued.doc_topic_), atol=1e-9)
+    back = model.inverse_transform(model.memberships_)
+    assert_allclose(back.hstack(), glued.inverse_transform(glued.memberships_), atol=1e-9)
     assert_allclose(back.hstack().sum(axis=1), 1)
 
 
 def test_a_fit_starts_again_from_its_own_attributes():
     X = Views(a=counts(30, 12), b=counts(30, 9, seed=1))
     first = PLSA(3, max_iter=10, tol=0, random_state=0).fit(X)
-    init = {name: getattr(first, name) for name in ("doc_topic_", "topic_feature_", "topic_view_")}
+    init = {name: getattr(first, name) for name in ("memberships_", "topic_feature_", "topic_view_")}
     second = PLSA(3, max_iter=5, tol=0, init=init).fit(X)
     unbroken = PLSA(3, max_iter=15, tol=0, random_state=0).fit(X)
     assert second.history_["objective"][-1] == pytest.approx(unbroken.history_["objective"][-1], rel=1e-9)
@@ -172,10 +172,10 @@ def test_permuting_rows_columns_and_topics_commutes():
     doc, topics = start(X, 4)
     rng = np.random.default_rng(0)
     rows, columns, order = rng.permutation(25), rng.permutation(18), rng.permutation(4)
-    plain = PLSA(4, max_iter=12, tol=0, init={"doc_topic": doc, "topic_feature": topics}).fit(X)
-    init = {"doc_topic": doc[rows][:, order], "topic_feature": topics[order][:, columns]}
+    plain = PLSA(4, max_iter=12, tol=0, init={"memberships": doc, "topic_feature": topics}).fit(X)
+    init = {"memberships": doc[rows][:, order], "topic_feature": topics[order][:, columns]}
     mixed = PLSA(4, max_iter=12, tol=0, init=init).fit(X[rows][:, columns])
-    assert_allclose(mixed.doc_topic_, plain.doc_topic_[rows][:, order], atol=1e-9)
+    assert_allclose(mixed.memberships_, plain.memberships_[rows][:, order], atol=1e-9)
     assert_allclose(mixed.topic_feature_["x"], plain.topic_feature_["x"][order][:, columns], atol=1e-9)
 
 
@@ -185,14 +185,14 @@ def test_svd_start_is_better_than_random_and_survives_more_components_than_rank(
              for init in ("random", "nndsvd")}  # fmt: skip
     assert begin["nndsvd"] > begin["random"]
     model = PLSA(12, max_iter=5, tol=0, init="nndsvd", random_state=0).fit(counts(8, 5))
-    assert_allclose(model.doc_topic_.sum(axis=1), 1, atol=1e-9)
+    assert_allclose(model.memberships_.sum(axis=1), 1, atol=1e-9)
 
 
 def test_one_component_is_the_marginal():
     X = counts()
     model = PLSA(1, random_state=0).fit(X)
     assert_allclose(model.topic_feature_["x"][0], np.asarray(X.sum(axis=0)).ravel() / X.sum(), atol=1e-9)
-    assert (model.doc_topic_ == 1).all()
+    assert (model.memberships_ == 1).all()
 
 
 def test_empty_rows_and_columns():
@@ -200,7 +200,7 @@ def test_empty_rows_and_columns():
     X[3] = 0
     X[:, 5] = 0
     model = PLSA(3, random_state=0).fit(X)
-    assert_allclose(model.doc_topic_[3], 1 / 3)
+    assert_allclose(model.memberships_[3], 1 / 3)
     assert_allclose(model.transform(X)[3], 1 / 3)
     assert (model.topic_feature_["x"][:, 5] < 1e-12).all()
 
@@ -208,7 +208,7 @@ def test_empty_rows_and_columns():
 def test_a_matrix_of_zeros_is_defined():
     X = np.zeros((4, 3))
     model = PLSA(2, max_iter=5, random_state=0).fit(X)
-    assert_allclose(model.doc_topic_, 0.5)
+    assert_allclose(model.memberships_, 0.5)
     assert_allclose(model.topic_feature_["x"].sum(axis=1), 1)
     assert model.score(X) == 0.0
     assert model.perplexity(X) == 1.0
@@ -259,7 +259,7 @@ def test_partial_fit_needs_the_same_views_and_fit_starts_afresh():
     with pytest.raises(ValueError, match="'b' missing"):
         model.partial_fit(X.select("a"))
     model.fit(X)
-    assert_array_equal(model.doc_topic_, PLSA(2, random_state=0).fit(X).doc_topic_)
+    assert_array_equal(model.memberships_, PLSA(2, random_state=0).fit(X).memberships_)
 
 
 def test_names_follow_the_features():
@@ -287,7 +287,7 @@ def test_top_features_asks_for_a_view_where_there_are_several():
 @pytest.mark.parametrize(
     ("init", "sentence"),
     [
-        ({"doc_topic": np.ones((3, 2))}, "must have shape"),
+        ({"memberships": np.ones((3, 2))}, "must have shape"),
         ({"topic_feature": -np.ones((2, 20))}, "at least 0"),
         ({"topic_feature": np.zeros((2, 20))}, "sums to 0"),
         ({"topics": np.ones((2, 20))}, "can hold"),
@@ -330,6 +330,6 @@ def test_a_fixed_start_is_run_once(init):
     X = counts()
     seen = []
     if init == "given":
-        init = dict(zip(("doc_topic", "topic_feature"), start(X, 3)))
+        init = dict(zip(("memberships", "topic_feature"), start(X, 3)))
     PLSA(3, init=init, n_init=4, max_iter=2, tol=0, random_state=0, callbacks=[lambda s: seen.append(s.restart)]).fit(X)
     assert seen == [0, 0]

@@ -34,15 +34,15 @@ def unlike(votes, share):
 def test_seeds_are_the_objects_whose_views_agree(seed, views, share):
     X = corpus(30, views, seed, missing=0.2).views
     model = VotingPLSA(3, min_agreement=share, max_iter=5, tol=0, random_state=seed).fit(X)
-    votes = np.column_stack(list(model.votes_.values()))
+    votes = np.column_stack(list(model.labels_by_view_.values()))
     assert_array_equal(model.seeds_, [not unlike(row.tolist(), share) for row in votes])
 
 
 def test_seeds_keep_the_cluster_that_their_views_chose():
     model = VotingPLSA(3, random_state=0).fit(corpus(agreement=0.7).views)
     assert 0 < model.seeds_.sum() < 60
-    assert_array_equal(model.labels_[model.seeds_], model.votes_["view0"][model.seeds_])
-    assert_allclose(model.doc_topic_[model.seeds_].max(axis=1), 1.0)
+    assert_array_equal(model.labels_[model.seeds_], model.labels_by_view_["view0"][model.seeds_])
+    assert_allclose(model.memberships_[model.seeds_].max(axis=1), 1.0)
 
 
 def test_votes_are_those_of_each_views_own_plsa():
@@ -51,16 +51,16 @@ def test_votes_are_those_of_each_views_own_plsa():
     from coview.validation import base_seed
 
     for name in X.names:
-        alone = PLSA(3, max_iter=20, tol=0, random_state=base_seed(0)).fit(X.select(name)).doc_topic_.argmax(axis=1)
-        assert clustering_accuracy(alone, model.votes_[name]) == 1.0
+        alone = PLSA(3, max_iter=20, tol=0, random_state=base_seed(0)).fit(X.select(name)).memberships_.argmax(axis=1)
+        assert clustering_accuracy(alone, model.labels_by_view_[name]) == 1.0
 
 
 def test_the_time_budget_ends_the_fits_of_the_views_too():
     X = corpus().views
     short = VotingPLSA(3, max_iter=50, tol=0, time_budget=1e-9, random_state=0).fit(X)
     one = VotingPLSA(3, max_iter=1, tol=0, random_state=0).fit(X)
-    assert {name: part.tolist() for name, part in short.votes_.items()} == {
-        name: part.tolist() for name, part in one.votes_.items()
+    assert {name: part.tolist() for name, part in short.labels_by_view_.items()} == {
+        name: part.tolist() for name, part in one.labels_by_view_.items()
     }
     assert (short.n_iter_, short.stopped_by_, short.time_budget) == (1, "time", 1e-9)
 
@@ -112,7 +112,7 @@ def test_the_likelihood_is_that_of_link_plsa():
     model = VotingPLSA(3, view_weights=weights, max_iter=6, tol=0, random_state=0).fit(X)
     total = sum(
         weights[name]
-        * (matrix.toarray() * np.log(np.maximum(model.doc_topic_ @ model.topic_feature_[name], 1e-300))).sum()
+        * (matrix.toarray() * np.log(np.maximum(model.memberships_ @ model.topic_feature_[name], 1e-300))).sum()
         for name, matrix in X.items()
     )
     assert_allclose(model.history_["objective"][-1], total, rtol=1e-9)
@@ -125,15 +125,15 @@ def test_an_object_with_one_view_is_no_seed_and_is_placed():
     first = X["view0"].toarray()
     first[:5] = 0
     model = VotingPLSA(3, random_state=0).fit(Views(view0=first, view1=X["view1"], present=present))
-    assert (model.votes_["view0"][:5] == -1).all() and not model.seeds_[:5].any()
-    assert np.isfinite(model.doc_topic_).all()
+    assert (model.labels_by_view_["view0"][:5] == -1).all() and not model.seeds_[:5].any()
+    assert np.isfinite(model.memberships_).all()
 
 
 def test_one_view_is_its_plsa():
     X = corpus().views.select("view0")
     model = VotingPLSA(3, random_state=0).fit(X)
     assert model.seeds_.all()
-    assert_array_equal(model.labels_, model.votes_["view0"])
+    assert_array_equal(model.labels_, model.labels_by_view_["view0"])
 
 
 def test_the_order_of_views_does_not_matter():
@@ -156,5 +156,5 @@ def test_a_wrong_share_is_refused(share):
 
 
 def test_more_clusters_than_objects_are_refused():
-    with pytest.raises(ViewsError, match="n_components=70 clusters among n_samples=60"):
+    with pytest.raises(ViewsError, match="n_clusters=70 clusters among n_samples=60"):
         VotingPLSA(70).fit(corpus().views)

@@ -200,20 +200,22 @@ class BestView(SingleViewWrapper):
         return float(silhouette_score(matrix, labels))
 
     def _describe(self, views: Views, usable: np.ndarray) -> None:
-        for name in ("classes_", "labels_"):
+        for name in ("classes_", "labels_", "transduction_"):
             self.__dict__.pop(name, None)
         best = self.best_estimator_
         if is_classifier(best):
             known = np.unique(np.concatenate([model.classes_ for model in self.estimators_.values()]))
             self.classes_ = self._named(known)
-        if hasattr(best, "labels_"):
-            found = np.asarray(best.labels_)
+        for name in ("labels_", "transduction_"):
+            if not hasattr(best, name):
+                continue
+            found = np.asarray(getattr(best, name))
             found = found.astype(np.int64) if found.dtype.kind == "u" else found  # -1 must fit in
             gap: Any = -1 if found.dtype.kind in "if" else None
-            self.labels_ = np.full(len(views), gap, dtype=object if gap is None else found.dtype)
-            self.labels_[usable[views.present[usable, views.names.index(self.best_view_)]]] = found
-            if gap is None and all(label is not None for label in self.labels_):
-                self.labels_ = self.labels_.astype(found.dtype)
+            every = np.full(len(views), gap, dtype=object if gap is None else found.dtype)
+            every[usable[views.present[usable, views.names.index(self.best_view_)]]] = found
+            whole = gap is None and all(label is not None for label in every)
+            setattr(self, name, every.astype(found.dtype) if whole else every)
 
     # -- predicting
 

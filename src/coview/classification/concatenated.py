@@ -87,7 +87,7 @@ class ConcatenatedViews(SingleViewWrapper):
         if rows is not None:
             matrix = take_rows(matrix, rows)
         self.estimator_ = clone(self._inner()).fit(matrix, target)
-        for name in ("classes_", "labels_"):
+        for name in ("classes_", "labels_", "transduction_"):
             self.__dict__.pop(name, None)
             if hasattr(self.estimator_, name):
                 setattr(self, name, self._named(getattr(self.estimator_, name)))

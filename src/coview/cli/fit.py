@@ -131,7 +131,7 @@ def _described(made: Any, y: Any) -> dict[str, Any]:
     members = getattr(last, "members_", None)
     if members:
         found["members"] = {name: round(float(w), 2) for name, w in zip(members["name"], members["weight"])}
-    labels = getattr(last, "labels_", None)
+    labels = getattr(last, "labels_", getattr(last, "transduction_", None))
     if labels is not None:
         names, sizes = np.unique(np.asarray(labels), return_counts=True)
         found["objects"] = len(labels)

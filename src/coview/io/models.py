@@ -152,7 +152,7 @@ def outline(path: str | Path) -> dict[str, Any]:
     >>> file = tempfile.mkdtemp() + "/topics.coview"
     >>> save(PLSA(3, max_iter=5).fit(make_topic_views(20, random_state=0).views), file)
     >>> found = outline(file)
-    >>> found["model"], found["parameters"]["n_components"], found["fitted"]["doc_topic_"]
+    >>> found["model"], found["parameters"]["n_components"], found["fitted"]["memberships_"]
     ('PLSA', 3, '20 x 3 float64')
     """
     tree, header = read_archive(path, kind="model", newest=_FORMAT, outline=True)

@@ -65,7 +65,7 @@ class ClusterChoice:
         return as_frame([{key: row[key] for key in row if not key.endswith("_values")} for row in self.rows])
 
     def plot(self, figure: Any = None) -> Any:
-        """Draw each criterion over the number of clusters, a line per weight, the recommended setting marked.
+        """Draw each criterion over the number of clusters, a line per coupling, the recommended setting marked.
 
         Parameters
         ----------
@@ -81,8 +81,8 @@ class ClusterChoice:
 
             figure = Figure(figsize=(4.2 * len(self.criteria), 3.2), layout="constrained")
         across = "n_clusters"
-        if "weight" in self.best_ and len({row["n_clusters"] for row in self.rows}) == 1:
-            across = "weight"
+        if "coupling" in self.best_ and len({row["n_clusters"] for row in self.rows}) == 1:
+            across = "coupling"
         other: Any = next((name for name in self.best_ if name != across), None)
         lines = list(dict.fromkeys(str(row.get(other)) for row in self.rows))
         panels = np.ravel(figure.subplots(1, len(self.criteria), squeeze=False))

@@ -52,7 +52,7 @@ def select_clusters(
     X: Any,
     estimator: Any = None,
     n_clusters: Any = None,
-    weight: Any = None,
+    coupling: Any = None,
     *,
     criteria: Sequence[str] | str = CRITERIA,
     n_repeats: int = 5,
@@ -61,7 +61,7 @@ def select_clusters(
     random_state: Any = None,
     verbose: int = 0,
 ) -> ClusterChoice:
-    """Choose the number of clusters, and the weight of a co-regularized model, without labels.
+    """Choose the number of clusters, and the coupling of a co-regularized model, without labels.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ def select_clusters(
         `SpectralClusteringViews` of all graphs stacked, which has no likelihood.
     n_clusters : int or iterable of int, optional
         Numbers to try; by default 2 to 10, or to half the number of objects.
-    weight : float or iterable, optional
-        Values of the estimator's parameter ``weight`` to try, as of `CoPLSA`; each with each number of clusters.
+    coupling : float or iterable, optional
+        Values of the estimator's parameter ``coupling`` to try, as of `CoPLSA`; each with each number of clusters.
     criteria : names, default=("likelihood", "stability")
         What to choose by: held-out likelihood, stability under resampling, or both; or "information", the nats that
         come back under resampling less those that do not. Models that have no likelihood, such as k-means, are chosen
@@ -131,8 +131,8 @@ def select_clusters(
     model = _default(views) if estimator is None else clone(estimator)
     size = _parameter(model, ("n_clusters", "n_components"))
     grid: dict[str, list[Any]] = {size: _numbers(n_clusters, len(views))}
-    if weight is not None:
-        grid[_parameter(model, ("weight",))] = _listed(weight)
+    if coupling is not None:
+        grid[_parameter(model, ("coupling",))] = _listed(coupling)
     wanted, dropped = _criteria(criteria, model)
     check_count("n_repeats", n_repeats)
     seed = base_seed(random_state)
@@ -296,7 +296,7 @@ def _numbers(n_clusters: Any, n_rows: int) -> list[int]:
 
 
 def _listed(value: Any) -> list[Any]:
-    # a dict is one value: a weight for each pair of views
+    # a dict is one value: a coupling for each pair of views
     return [value] if isinstance(value, (str, Mapping)) or not hasattr(value, "__iter__") else list(value)
 
 

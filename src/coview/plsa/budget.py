@@ -6,7 +6,7 @@ import time
 from typing import Any, TypeVar
 
 from coview.engines.protocol import Engine
-from coview.plsa.mixture import MixtureModel
+from coview.plsa.mixture import WeightedModel
 
 __all__ = ["StagedModel"]
 
@@ -15,7 +15,7 @@ _SPENT = 1e-9  # seconds: every stage makes one sweep at least
 Self = TypeVar("Self", bound="StagedModel")
 
 
-class StagedModel(MixtureModel):
+class StagedModel(WeightedModel):
     """A model whose start is made by other fits; they and its own sweeps share `time_budget`."""
 
     _deadline: float | None = None

@@ -25,18 +25,18 @@ from coview.plsa.factors import (
     stream_of,
     view_masses,
 )
-from coview.plsa.mixture import RESTART, MixtureModel
+from coview.plsa.mixture import RESTART, WeightedModel
 from coview.plsa.plsa import split_by_view
 from coview.plsa.steps import ClusterSteps
 from coview.plsa.topics import feature_labels, only_view, strongest
-from coview.validation import check_count, per_view
+from coview.validation import check_count
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
 __all__ = ["ClusterModel"]
 
 
-class ClusterModel(MixtureModel):
+class ClusterModel(WeightedModel):
     """Base of dual and multi-view PLSA, clusterers and classifiers."""
 
     _joint = False  # all views share their topics (dual PLSA)
@@ -44,7 +44,6 @@ class ClusterModel(MixtureModel):
     _own_start = False  # each restart begins elsewhere, and not only with other topics
     n_components: Any
     init: Any
-    view_weights: Any = None
     cluster_topic_: dict[str, np.ndarray]
     topic_view_: np.ndarray
 
@@ -57,8 +56,7 @@ class ClusterModel(MixtureModel):
         raise TypeError(f"{type(self).__name__} does not say where its objects start.")
 
     def _steps(self) -> ClusterSteps:
-        weights = dict(zip(self.view_names_, per_view("view_weights", self.view_weights, self.view_names_).tolist()))
-        return StartedSteps(self._n_columns(), self.schedule == "alternating", weights, self._joint)
+        return StartedSteps(self._n_columns(), self.schedule == "alternating", self.view_weights_, self._joint)
 
     def _topics(self) -> dict[str, int]:
         counts = _count_per_view("n_components", self.n_components, self.view_names_)

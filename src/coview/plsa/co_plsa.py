@@ -1,9 +1,9 @@
 """Co-regularized PLSA: every view has its own topic mixture per object, and the mixtures of an object are kept close.
 
-    maximize  sum_v sum_df x_vdf log sum_y p(y|d,v) p(f|y,v)  -  sum_(v<u) weight_vu sum_d D(p(.|d,v), p(.|d,u))
+    maximize  sum_v sum_df x_vdf log sum_y p(y|d,v) p(f|y,v)  -  sum_(v<u) coupling_vu sum_d D(p(.|d,v), p(.|d,u))
 
 Wang, Chang, Ying and Lyu (2016). D is the symmetric KL divergence, half the squared distance, or the sum of absolute
-differences. Weight 0 is one PLSA per view; a weight without bound is link-PLSA. See `coregularized_steps.py`.
+differences. Coupling 0 is one PLSA per view; a coupling without bound is link-PLSA. See `coregularized_steps.py`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from coview.engines.steps import State, Tree
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection
 from coview.plsa.co_plsa_steps import CoSteps
-from coview.plsa.divergence import AGREEMENTS, pair_weights
+from coview.plsa.divergence import DIVERGENCES, pair_couplings
 from coview.plsa.factors import FEATURE_FLOOR, as_distributions, initial_arrays, random_matrix, random_topics
 from coview.plsa.link import LinkPLSA
 from coview.plsa.mixture import FOLD_IN_SWEEPS, FOLD_IN_TOL, MixtureModel
@@ -50,14 +50,14 @@ class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
     ----------
     n_components : int, default=10
         Number of topics, the same in every view.
-    agreement : {"skl", "l2", "l1"}, default="skl"
+    divergence : {"skl", "l2", "l1"}, default="skl"
         How the distance of two mixtures is measured: symmetric KL divergence, half the squared distance, or the sum of
         absolute differences. With "l1" entries of two views can be exactly equal.
-    weight : float or {(view, view): float}, default=1.0
-        Strength of the agreement: one number, or one per pair of views (pairs that are not named have 1). With
-        `scale_rows` the log-likelihood of a view counts like one token per object beside it.
+    coupling : float or {(view, view): float}, default=1.0
+        Strength of the pull between the views: one number, or one per pair of views (1 for pairs that are not named).
+        With `scale_rows` the log-likelihood of a view counts like one token per object beside it.
     scale_rows : bool, default=True
-        Scale each object's features to sum to one in each view, so that `weight` means the same for long and short
+        Scale each object's features to sum to one in each view, so that `coupling` means the same for long and short
         objects. False leaves counts as they are.
     max_iter : int, default=200
         Most sweeps over the data.
@@ -67,11 +67,11 @@ class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
         Number of starts; the one that ends highest is kept.
     init : {"random", "link"} or dict, default="random"
         Where to start: one random mixture per object in all views and random topics, or what some sweeps of `LinkPLSA`
-        make of that. A dict holds any of ``doc_topic`` (``{view: array}``, or one array for all views) and
+        make of that. A dict holds any of ``memberships_by_view`` (``{view: array}``, or one array for all views) and
         ``topic_feature`` (``{view: array}``) in the shapes of the fitted attributes; the rest is random.
     acceleration : {None, "squarem"}, default=None
-        Extrapolate every second sweep; never lowers the objective. Worth it where `weight` is large: mixtures that hold
-        each other tightly take short steps.
+        Extrapolate every second sweep; never lowers the objective. Worth it where `coupling` is large: mixtures that
+        hold each other tightly take short steps.
     learning_decay, learning_offset : float, default=0.7 and 10
         `partial_fit` gives minibatch t the weight ``(learning_offset + t) ** -learning_decay``.
     engine, n_jobs, time_budget, random_state, verbose, callbacks, checkpoint
@@ -79,13 +79,14 @@ class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
 
     Attributes
     ----------
-    doc_topic_ : dict of ndarray (n_objects, n_components)
+    memberships_by_view_ : dict of ndarray (n_objects, n_components)
         ``p(topic | object, view)`` of the training objects, by view; rows sum to one. Where an object lacks the view,
         the mixture nearest to those of its other views.
     topic_feature_ : dict of ndarray (n_components, n_features of the view)
         ``p(feature | topic, view)`` by view; rows sum to one.
     history_ : dict of lists
-        "objective" (log-likelihood less weighted disagreement) and "seconds" after each sweep; entry 0 is the start.
+        "objective" (log-likelihood less coupling times divergence) and "seconds" after each sweep; entry 0 is the
+        start.
     n_iter_ : int
         Sweeps of the best start.
     view_names_ : list of str
@@ -94,7 +95,7 @@ class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
     Notes
     -----
     An object without any feature in a view counts as lacking that view, whatever ``present`` says: it has nothing to
-    scale. A view that an object lacks adds nothing to the objective, neither data nor agreement.
+    scale. A view that an object lacks adds nothing to the objective, neither likelihood nor divergence.
 
     References
     ----------
@@ -105,8 +106,8 @@ class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
     >>> from coview import CoPLSA
     >>> from coview.datasets import make_topic_views
     >>> data = make_topic_views(n_objects=100, n_clusters=3, random_state=0)
-    >>> model = CoPLSA(n_components=3, weight=0.5, random_state=0).fit(data.views)
-    >>> sorted(model.doc_topic_), model.doc_topic_["view0"].shape
+    >>> model = CoPLSA(n_components=3, coupling=0.5, random_state=0).fit(data.views)
+    >>> sorted(model.memberships_by_view_), model.memberships_by_view_["view0"].shape
     (['view0', 'view1'], (100, 3))
     >>> model.transform(data.views.select("view1")).shape
     (100, 3)
@@ -114,15 +115,15 @@ class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
     (2, 500)
     """
 
-    _mixture = "doc_topic_"
-    doc_topic_: dict[str, np.ndarray]
+    _mixture = "memberships_by_view_"
+    memberships_by_view_: dict[str, np.ndarray]
 
     def __init__(
         self,
         n_components: int = 10,
         *,
-        agreement: str = "skl",
-        weight: Any = 1.0,
+        divergence: str = "skl",
+        coupling: Any = 1.0,
         scale_rows: bool = True,
         max_iter: int = 200,
         tol: float = 1e-5,
@@ -140,8 +141,8 @@ class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
         checkpoint: Any = None,
     ) -> None:
         self.n_components = n_components
-        self.agreement = agreement
-        self.weight = weight
+        self.divergence = divergence
+        self.coupling = coupling
         self.scale_rows = scale_rows
         self.max_iter = max_iter
         self.tol = tol
@@ -169,7 +170,7 @@ class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Learn topics from X and fold X in; see `doc_topic_` for the mixtures at the end of the fit itself."""
+        """Learn topics from X and fold X in; `memberships_by_view_` holds the mixtures at the end of the fit itself."""
         return self.fit(X).transform(X)
 
     def transform(self, X: Any) -> np.ndarray:
@@ -236,26 +237,26 @@ class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
         return self._steps()
 
     def _steps(self) -> CoSteps:
-        check_option("agreement", self.agreement, tuple(AGREEMENTS))
+        check_option("divergence", self.divergence, tuple(DIVERGENCES))
         return CoSteps(
             check_count("n_components", self.n_components),
-            agreement=self.agreement,
-            pairs=pair_weights(self.weight, self.view_names_),
+            divergence=self.divergence,
+            pairs=pair_couplings(self.coupling, self.view_names_),
         )
 
     def _begin(self, views: Any, seed: int) -> tuple[Any, dict[str, np.ndarray]]:
         carried: dict[str, np.ndarray] = {}
         arrays: dict[str, Any] = {}
         if isinstance(self.init, Mapping):
-            arrays = initial_arrays(self.init, ("doc_topic", "topic_feature"), list(views.names))
+            arrays = initial_arrays(self.init, ("memberships_by_view", "topic_feature"), list(views.names))
         elif check_option("init", self.init, ("random", "link")) == "link":
             link = LinkPLSA(
                 self.n_components, max_iter=LINK_SWEEPS, tol=0, n_init=self.n_init, engine=self.engine,
                 n_jobs=self.n_jobs, random_state=seed,
             ).fit(views)  # fmt: skip
-            arrays = {"doc_topic": link.doc_topic_, "topic_feature": link.topic_feature_}
-        if "doc_topic" in arrays:
-            carried["start"] = self._start_table(arrays["doc_topic"], views, seed)
+            arrays = {"memberships_by_view": link.memberships_, "topic_feature": link.topic_feature_}
+        if "memberships_by_view" in arrays:
+            carried["start"] = self._start_table(arrays["memberships_by_view"], views, seed)
         given = arrays.get("topic_feature", {})
 
         def make(here: int) -> Tree:
@@ -272,17 +273,19 @@ class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
         by_view = given if isinstance(given, Mapping) else dict.fromkeys(views.names, given)
         for name in by_view:
             if name not in views:
-                raise ValueError(
-                    f"init['doc_topic'] names view {name!r}, but the views are {', '.join(map(repr, views.names))}."
-                )
+                listed = ", ".join(map(repr, views.names))
+                raise ValueError(f"init['memberships_by_view'] names view {name!r}, but the views are {listed}.")
         rest = random_matrix(seed, 0, *shape, np.float64)
         return np.hstack(
-            [as_distributions("doc_topic", by_view[name], shape) if name in by_view else rest for name in views.names]
+            [
+                as_distributions("memberships_by_view", by_view[name], shape) if name in by_view else rest
+                for name in views.names
+            ]
         )
 
     def _fixed_start(self) -> bool:
         if isinstance(self.init, Mapping):
-            return {"doc_topic", "topic_feature"} <= {str(key).rstrip("_") for key in self.init}
+            return {"memberships_by_view", "topic_feature"} <= {str(key).rstrip("_") for key in self.init}
         return self.init == "link"
 
     def _profiles(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
@@ -302,7 +305,7 @@ class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
         return {name: part.copy() if type(part) is np.ndarray else part for name, part in parts.items()}
 
     def _fold_in(self, block: Block, steps: Any, shared: Tree, engine: Engine) -> np.ndarray:
-        """Table of mixtures of new objects; the problem is concave, and solved for a weight without bound first."""
+        """Table of mixtures of new objects; the problem is concave, and solved for a coupling without bound first."""
         dtype = next(iter(shared["profiles"].values())).dtype
         limits: dict[str, Any] = {"max_iter": FOLD_IN_SWEEPS, "tol": FOLD_IN_TOL}
         rows = {"mixture": engine.asarray(np.full((len(block), steps.width), 1.0 / steps.width), dtype)}
@@ -349,10 +352,12 @@ class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
         return super()._hold(views, engine, width * len(views.names), extra)  # a mixture for each view
 
     def _checkpoint(self, views: Any, holder: Holder, extra: Extra) -> Any:
-        if not isinstance(self.weight, Mapping):
+        if not isinstance(self.coupling, Mapping):
             return super()._checkpoint(views, holder, extra)
         twin = copy.copy(self)  # the checkpoint's fingerprint is JSON, whose keys are text
-        twin.weight = sorted((*pair, value) for pair, value in pair_weights(self.weight, self.view_names_).items())
+        twin.coupling = sorted(
+            (*pair, value) for pair, value in pair_couplings(self.coupling, self.view_names_).items()
+        )
         return super(CoPLSA, twin)._checkpoint(views, holder, extra)
 
 

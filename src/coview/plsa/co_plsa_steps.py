@@ -28,7 +28,7 @@ import numpy as np
 from coview.engines.protocol import Block, Engine
 from coview.engines.steps import Tree
 from coview.engines.threads import Team, thread_count
-from coview.plsa.divergence import disagreement
+from coview.plsa.divergence import total_divergence
 from coview.plsa.factors import ROW_FLOOR, random_matrix
 from coview.plsa.steps import LinkSteps
 
@@ -46,7 +46,7 @@ class CoSteps(LinkSteps):
     not matter.
     """
 
-    agreement: str = "skl"
+    divergence: str = "skl"
     pairs: dict[tuple[str, str], float] = field(default_factory=dict)
 
     def start(self, block: Block, shared: Tree, seed: int, ops: Engine) -> Tree:
@@ -74,9 +74,9 @@ class CoSteps(LinkSteps):
             likelihood = likelihood + value
             counts = ops.to_numpy(mixture * pull)
             self._solve(counts, new, have, names, name, ops)
-            if self.agreement == "l1":
+            if self.divergence == "l1":
                 summed += counts
-        if self.agreement == "l1":
+        if self.divergence == "l1":
             self._move_together(summed, old, new, have)
         if not have.all():
             for name in sorted(names):
@@ -132,7 +132,7 @@ class CoSteps(LinkSteps):
         """Rewrite one view's columns of the table: of the objects that have the view, or of those that lack it."""
         from coview.kernels import simplex  # numba, only when it is needed
 
-        solver = {"skl": simplex.skl_rows, "l2": simplex.l2_rows, "l1": simplex.l1_rows}[self.agreement]
+        solver = {"skl": simplex.skl_rows, "l2": simplex.l2_rows, "l1": simplex.l1_rows}[self.divergence]
         weights = np.array([self.pairs.get((min(name, other), max(name, other)), 0.0) for other in names])
         view = names.index(name)
         chunks = [(i, min(i + _ROWS, len(table))) for i in range(0, len(table), _ROWS)]
@@ -156,7 +156,7 @@ class CoSteps(LinkSteps):
     def _penalty(self, table: np.ndarray, have: np.ndarray, names: list[str]) -> float:
         mixtures = {name: table[:, self._columns(names, name)] for name in names}
         masks = {name: have[:, v] for v, name in enumerate(names)}
-        return float(disagreement(self.agreement, mixtures, masks, self.pairs).sum())
+        return float(total_divergence(self.divergence, mixtures, masks, self.pairs).sum())
 
 
 @cache

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "AGREEMENTS",
+    "DIVERGENCES",
     "absolute_difference",
-    "disagreement",
-    "pair_weights",
+    "pair_couplings",
     "squared_difference",
     "symmetric_kl",
+    "total_divergence",
 ]
 
 
@@ -61,31 +61,31 @@ def absolute_difference(P: np.ndarray, Q: np.ndarray) -> np.ndarray:
     return np.abs(P.astype(np.float64, copy=False) - Q).sum(axis=1)
 
 
-AGREEMENTS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+DIVERGENCES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "skl": symmetric_kl,
     "l2": squared_difference,
     "l1": absolute_difference,
 }
 
 
-def disagreement(
-    agreement: str,
+def total_divergence(
+    divergence: str,
     mixtures: Mapping[str, np.ndarray],
     have: Mapping[str, np.ndarray],
-    weights: Mapping[tuple[str, str], float],
+    couplings: Mapping[tuple[str, str], float],
 ) -> np.ndarray:
-    """Weighted sum over pairs of views of how far apart each object's mixtures are.
+    """Sum over pairs of views of how far apart each object's mixtures are, times the coupling of the pair.
 
     Parameters
     ----------
-    agreement : {"skl", "l2", "l1"}
+    divergence : {"skl", "l2", "l1"}
         The measure.
     mixtures : {view: ndarray (n_objects, n_topics)}
         Topic mixtures by view.
     have : {view: ndarray of bool (n_objects,)}
         Which objects have the view; a pair counts for the objects that have both.
-    weights : {(view, view): float}
-        Weight of each pair.
+    couplings : {(view, view): float}
+        Coupling of each pair of views.
 
     Returns
     -------
@@ -96,48 +96,48 @@ def disagreement(
     --------
     >>> P, Q = np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([[0.0, 1.0], [1.0, 0.0]])
     >>> have = {"words": np.array([True, True]), "image": np.array([True, False])}
-    >>> disagreement("l1", {"words": P, "image": Q}, have, {("words", "image"): 3.0})
+    >>> total_divergence("l1", {"words": P, "image": Q}, have, {("words", "image"): 3.0})
     array([6., 0.])
     """
-    measure = AGREEMENTS[agreement]
+    measure = DIVERGENCES[divergence]
     total = np.zeros(len(next(iter(mixtures.values()))))
-    for (a, b), weight in weights.items():
-        if weight == 0 or a not in mixtures or b not in mixtures:
+    for (a, b), coupling in couplings.items():
+        if coupling == 0 or a not in mixtures or b not in mixtures:
             continue
         both = have[a] & have[b]
         if both.all():
-            total += weight * measure(mixtures[a], mixtures[b])
+            total += coupling * measure(mixtures[a], mixtures[b])
         elif both.any():
-            total[both] += weight * measure(mixtures[a][both], mixtures[b][both])
+            total[both] += coupling * measure(mixtures[a][both], mixtures[b][both])
     return total
 
 
-def pair_weights(weight: Any, names: list[str]) -> dict[tuple[str, str], float]:
-    """Weight of each pair of views, pairs in alphabetical order, from one number or ``{(view, view): number}``.
+def pair_couplings(coupling: Any, names: list[str]) -> dict[tuple[str, str], float]:
+    """Coupling of each pair of views, pairs in alphabetical order, from one number or ``{(view, view): number}``.
 
     Examples
     --------
-    >>> pair_weights({("words", "image"): 2}, ["words", "image", "links"])
+    >>> pair_couplings({("words", "image"): 2}, ["words", "image", "links"])
     {('image', 'links'): 1.0, ('image', 'words'): 2.0, ('links', 'words'): 1.0}
     """
     pairs = list(combinations(sorted(names), 2))
-    if not isinstance(weight, Mapping):
-        return dict.fromkeys(pairs, _checked_weight(weight, "weight"))
+    if not isinstance(coupling, Mapping):
+        return dict.fromkeys(pairs, _checked_coupling(coupling, "coupling"))
     found = dict.fromkeys(pairs, 1.0)
     named: set[tuple[str, ...]] = set()
-    for key, value in weight.items():
+    for key, value in coupling.items():
         pair = tuple(sorted(key)) if isinstance(key, tuple) else ()
         if pair not in found:
             listed = ", ".join(map(repr, names))
-            raise ValueError(f"weight has the key {key!r}, which is no pair of the views {listed}.")
+            raise ValueError(f"coupling has the key {key!r}, which is no pair of the views {listed}.")
         if pair in named:
-            raise ValueError(f"weight names the pair {key!r} twice.")
+            raise ValueError(f"coupling names the pair {key!r} twice.")
         named.add(pair)
-        found[pair] = _checked_weight(value, f"weight of {key!r}")
+        found[pair] = _checked_coupling(value, f"coupling of {key!r}")
     return found
 
 
-def _checked_weight(value: Any, name: str) -> float:
+def _checked_coupling(value: Any, name: str) -> float:
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not real or not 0 <= value < np.inf:
         raise ValueError(f"{name} must be a number of at least 0, got {value!r}.")

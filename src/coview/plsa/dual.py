@@ -46,7 +46,7 @@ class DualPLSAClassifier(MultiViewPLSAClassifier):
     >>> data = make_topic_views(n_objects=150, n_views=1, n_clusters=3, random_state=0)
     >>> y = np.where(np.arange(150) < 9, data.target, -1)
     >>> model = DualPLSAClassifier(n_components=6, random_state=0).fit(data.views["view0"], y)
-    >>> bool(np.mean(model.labels_ == data.target) > 0.95)
+    >>> bool(np.mean(model.transduction_ == data.target) > 0.95)
     True
     """
 

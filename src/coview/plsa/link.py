@@ -15,15 +15,16 @@ import numpy as np
 
 from coview.engines.steps import Tree
 from coview.plsa.factors import FEATURE_FLOOR, random_topics
+from coview.plsa.mixture import WeightedModel
 from coview.plsa.plsa import PLSA
 from coview.plsa.steps import LinkSteps
-from coview.validation import check_count, per_view
+from coview.validation import check_count
 from coview.views.views import Views
 
 __all__ = ["LinkPLSA"]
 
 
-class LinkPLSA(PLSA):
+class LinkPLSA(WeightedModel, PLSA):
     """Topics of several views with one topic mixture per object.
 
     Parameters
@@ -41,7 +42,7 @@ class LinkPLSA(PLSA):
     ----------
     topic_feature_ : dict of ndarray (n_components, n_features of the view)
         ``p(feature | topic, view)`` by view; rows sum to one.
-    doc_topic_ : ndarray (n_objects, n_components)
+    memberships_ : ndarray (n_objects, n_components)
         ``p(topic | object)`` of the training objects, shared by all views.
     history_ : dict of lists
         "objective" (weighted log-likelihood) and "seconds" after each sweep; entry 0 is the start.
@@ -106,15 +107,16 @@ class LinkPLSA(PLSA):
         parts = {name: mixtures @ topics for name, topics in self.topic_feature_.items()}
         return next(iter(parts.values())) if len(parts) == 1 else Views(parts)
 
-    _start_names = ("doc_topic", "topic_feature")
+    _start_names = ("memberships", "topic_feature")
 
     @property
     def _n_features_out(self) -> int:
-        return int(self.doc_topic_.shape[1])
+        return int(self.memberships_.shape[1])
 
     def _steps(self) -> LinkSteps:
-        weights = dict(zip(self.view_names_, per_view("view_weights", self.view_weights, self.view_names_).tolist()))
-        return LinkSteps(check_count("n_components", self.n_components), self.schedule == "alternating", weights)
+        return LinkSteps(
+            check_count("n_components", self.n_components), self.schedule == "alternating", self.view_weights_
+        )
 
     def _start_profiles(self, arrays: Mapping[str, Any], views: Views, seed: int) -> dict[str, np.ndarray]:
         given = arrays.get("topic_feature", {})

@@ -22,11 +22,11 @@ from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, Training
 from coview.plsa.steps import MixtureSteps
 from coview.plsa.topics import TopicsMixin
-from coview.validation import base_seed, check_option
+from coview.validation import base_seed, check_option, per_view
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["MixtureModel"]
+__all__ = ["MixtureModel", "WeightedModel"]
 
 FOLD_IN_SWEEPS = 200
 FOLD_IN_TOL = 1e-5
@@ -241,6 +241,19 @@ class MixtureModel(TopicsMixin, BatchEstimator):
     def _restored(self) -> Tree:
         """Shared parameters (NumPy arrays) from the fitted attributes."""
         return {"profiles": self._profiles(tuple(self.view_names_))}
+
+
+class WeightedModel(MixtureModel):
+    """A model in which views count differently: `view_weights`, 1 where nothing is said."""
+
+    view_weights: Any
+    view_weights_: dict[str, float]
+
+    def _fit_views(self, X: Any) -> Any:
+        views = super()._fit_views(X)
+        weights = per_view("view_weights", self.view_weights, self.view_names_)
+        self.view_weights_ = dict(zip(self.view_names_, weights.tolist()))
+        return views
 
 
 def _is_dask(views: Any) -> bool:

@@ -15,7 +15,7 @@ from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Clust
 from coview.classification.naive_bayes_start import label_start
 from coview.plsa.clusters import ClusterModel
 from coview.plsa.consensus_start import consensus_start
-from coview.validation import LabeledScoreMixin, check_count, check_option, encode_labels, named, per_view
+from coview.validation import LabeledScoreMixin, check_count, check_option, encode_labels, named
 
 __all__ = ["MultiViewPLSA", "MultiViewPLSAClassifier"]
 
@@ -169,8 +169,7 @@ class MultiViewPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMi
     def _memberships(self, views: Any, seed: int) -> Any:
         if isinstance(self.init, str):
             check_option("init", self.init, ("consensus", "random"))
-        weights = dict(zip(self.view_names_, per_view("view_weights", self.view_weights, self.view_names_).tolist()))
-        return consensus_start(views, self.n_clusters, seed, weights, self.n_jobs)
+        return consensus_start(views, self.n_clusters, seed, self.view_weights_, self.n_jobs)
 
 
 class MultiViewPLSAClassifier(
@@ -209,7 +208,7 @@ class MultiViewPLSAClassifier(
     ----------
     classes_ : ndarray
         The classes, sorted.
-    labels_ : ndarray (n_objects,)
+    transduction_ : ndarray (n_objects,)
         Class of each training object: its own label, or the one found for it.
     memberships_ : ndarray (n_objects, n_classes)
         ``p(class | object)`` of the training objects.
@@ -225,7 +224,7 @@ class MultiViewPLSAClassifier(
     >>> y = np.full(150, -1)
     >>> y[:6] = data.target[:6]
     >>> model = MultiViewPLSAClassifier(n_components=6, random_state=0).fit(data.views, y)
-    >>> bool(np.mean(model.labels_[6:] == data.target[6:]) > 0.95)
+    >>> bool(np.mean(model.transduction_[6:] == data.target[6:]) > 0.95)
     True
     """
 
@@ -283,7 +282,7 @@ class MultiViewPLSAClassifier(
             self._fit(X, views, {"labels": codes})
         finally:
             del self._codes
-        self.labels_ = named(self.classes_, self.memberships_.argmax(axis=1))
+        self.transduction_ = named(self.classes_, self.memberships_.argmax(axis=1))
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> MultiViewPLSAClassifier:
@@ -306,7 +305,7 @@ class MultiViewPLSAClassifier(
             self._learn_stream(views, {"labels": codes})
         finally:
             del self._codes
-        self.labels_ = named(self.classes_, self.memberships_.argmax(axis=1))
+        self.transduction_ = named(self.classes_, self.memberships_.argmax(axis=1))
         return self
 
     def transform(self, X: Any) -> np.ndarray:

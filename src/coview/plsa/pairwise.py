@@ -1,6 +1,6 @@
 """Pairwise co-regularized PLSA: topics per view, and pairs of objects that are as similar in one view as in another.
 
-    maximize  sum_v t_v sum_df x_vdf log sum_y p(y|d,v) p(f|y,v)  -  sum_(v<w) weight_vw sum_ij (S^v_ij - S^w_ij)^2
+    maximize  sum_v t_v sum_df x_vdf log sum_y p(y|d,v) p(f|y,v)  -  sum_(v<w) coupling_vw sum_ij (S^v_ij - S^w_ij)^2
 
 S^v_ij = exp(-|p(.|i,v) - p(.|j,v)|^2 / sigma), ij over a sample of the pairs. Jiang, Liu, Li, Li and Lu (2012). Views
 need not share their topics: only who is near whom counts. See `pairwise_steps.py`.
@@ -29,18 +29,18 @@ from coview.inspection import Inspection
 from coview.plsa.alignment import align_topics, topic_overlap
 from coview.plsa.budget import StagedModel
 from coview.plsa.co_plsa import _have
-from coview.plsa.divergence import pair_weights
+from coview.plsa.divergence import pair_couplings
 from coview.plsa.factors import FEATURE_FLOOR, initial_arrays, random_topics
 from coview.plsa.mixture import FOLD_IN_SWEEPS, FOLD_IN_TOL
 from coview.plsa.pairwise_start import Masses, start_sigma, start_table, warm_arrays
 from coview.plsa.pairwise_steps import PairSteps, Partners
 from coview.plsa.steps import LinkSteps
-from coview.validation import base_seed, check_count, check_option, per_view
+from coview.validation import base_seed, check_count, check_option
 from coview.views.views import Views
 
 __all__ = ["PairwiseCoPLSA"]
 
-AUTO = 0.3  # weight="auto", in units of an object's mass per partner
+AUTO = 0.3  # coupling="auto", in units of an object's mass per partner
 
 
 class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, StagedModel):
@@ -51,14 +51,14 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
 
     Parameters
     ----------
-    n_components : int, default=8
+    n_clusters : int, default=8
         Number of topics, the same in every view; each is a cluster.
-    weight : "auto", float or {(view, view): float}, default="auto"
-        Strength of the agreement: one number, or one per pair of views (pairs that are not named have 1). It stands
-        against log-likelihoods: the longer objects are, and the fewer pairs each has, the more it takes. "auto" is 0.3
-        times the mean sum of an object's values, views weighted, over its number of partners.
+    coupling : "auto", float or {(view, view): float}, default="auto"
+        Strength of the pull between the views: one number, or one per pair of views (1 for pairs that are not named).
+        It stands against log-likelihoods: the longer objects are, and the fewer pairs each has, the more it takes.
+        "auto" is 0.3 times the mean sum of an object's values, views weighted, over its number of partners.
     view_weights : None, float or {view: float}, default=None
-        How much each view's likelihood counts, and its topics in the consensus; None is one over the number of views.
+        How much each view's likelihood counts, and its topics in the consensus; 1 where nothing is said.
     sigma : float or "median", default="median"
         Width of the similarity. "median" takes the median squared distance of mixtures at the start.
     pair_fraction : float, default=0.05
@@ -80,9 +80,9 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
     init : {"consensus", "link", "plsa", "random"} or dict, default="consensus"
         Where to start: some sweeps of `LinkPLSA` on all views that begin at a consensus clustering (k-means of each
         view and of all side by side), the same from a random start, some of PLSA on each view, or one random mixture
-        per object in all views and random topics. A dict holds any of ``doc_topic`` (``{view: array}``, or one array
-        for all views) and ``topic_feature`` (``{view: array}``) in the shapes of the fitted attributes; the rest is
-        random.
+        per object in all views and random topics. A dict holds any of ``memberships_by_view`` (``{view: array}``, or
+        one array for all views) and ``topic_feature`` (``{view: array}``) in the shapes of the fitted attributes; the
+        rest is random.
     schedule : {"alternating", "joint"}, default="alternating"
         Update topics with fresh mixtures, or both from the same expectations (as in the paper).
     acceleration : {None, "squarem"}, default=None
@@ -97,18 +97,18 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
         Cluster of each training object, by all its views.
     labels_by_view_ : dict of ndarray (n_objects,)
         Likeliest topic of each training object by view; -1 where it lacks the view.
-    doc_topic_ : dict of ndarray (n_objects, n_components)
+    memberships_by_view_ : dict of ndarray (n_objects, n_clusters)
         ``p(topic | object, view)`` of the training objects, by view; even where an object lacks the view. Topics are
         numbered so that topic k goes with topic k of the other views.
-    topic_feature_ : dict of ndarray (n_components, n_features of the view)
+    topic_feature_ : dict of ndarray (n_clusters, n_features of the view)
         ``p(feature | topic, view)`` by view; rows sum to one.
-    cluster_mapping_ : dict of ndarray (n_components, n_components)
+    cluster_mapping_ : dict of ndarray (n_clusters, n_clusters)
         With ``consensus="mvc"``: share of each view's topics in each cluster.
     sigma_ : float
         Width of the similarity.
     history_ : dict of lists
-        "objective" (weighted log-likelihood less weighted disagreement) and "seconds" after each sweep; entry 0 is the
-        start.
+        "objective" (weighted log-likelihood less the penalty of the pairs) and "seconds" after each sweep; entry 0 is
+        the start.
     n_iter_ : int
         Sweeps of the best start.
 
@@ -128,21 +128,21 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
     >>> from coview.datasets import make_topic_views
     >>> from coview.metrics import clustering_accuracy
     >>> data = make_topic_views(n_objects=150, n_clusters=3, random_state=0)
-    >>> model = PairwiseCoPLSA(n_components=3, random_state=0).fit(data.views)
+    >>> model = PairwiseCoPLSA(n_clusters=3, random_state=0).fit(data.views)
     >>> clustering_accuracy(data.target, model.labels_) > 0.9
     True
     >>> sorted(model.labels_by_view_), model.predict(data.views[:5].select("view1")).shape
     (['view0', 'view1'], (5,))
     """
 
-    _mixture = "doc_topic_"
-    doc_topic_: dict[str, np.ndarray]
+    _mixture = "memberships_by_view_"
+    memberships_by_view_: dict[str, np.ndarray]
 
     def __init__(
         self,
-        n_components: int = 8,
+        n_clusters: int = 8,
         *,
-        weight: Any = "auto",
+        coupling: Any = "auto",
         view_weights: Any = None,
         sigma: Any = "median",
         pair_fraction: float = 0.05,
@@ -163,8 +163,8 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
         callbacks: Any = None,
         checkpoint: Any = None,
     ) -> None:
-        self.n_components = n_components
-        self.weight = weight
+        self.n_clusters = n_clusters
+        self.coupling = coupling
         self.view_weights = view_weights
         self.sigma = sigma
         self.pair_fraction = pair_fraction
@@ -189,19 +189,19 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
         """Cluster the objects of X, which has at least two views; y is ignored."""
         check_option("consensus", self.consensus, ("alignment", "mvc"))
         self._fit(X, self._fit_views(X), {"have": _have})
-        self.labels_by_view_ = {name: _opinions(part) for name, part in self.doc_topic_.items()}
+        self.labels_by_view_ = {name: _opinions(part) for name, part in self.memberships_by_view_.items()}
         self.__dict__.pop("cluster_mapping_", None)
         if self.consensus == "mvc":
             votes = [np.asarray(labels) for labels in self.labels_by_view_.values()]
-            found = consensus(votes, self.n_components, seed=base_seed(self.random_state), weights=self._shares())
-            self.cluster_mapping_ = dict(zip(self.view_names_, _full(found.mappings, self.n_components)))
+            found = consensus(votes, self.n_clusters, seed=base_seed(self.random_state), weights=self._shares())
+            self.cluster_mapping_ = dict(zip(self.view_names_, _full(found.mappings, self.n_clusters)))
             self.labels_ = found.memberships.argmax(axis=1)
         else:
-            self.labels_ = _blend(self.doc_topic_, self._shares()).argmax(axis=1)
+            self.labels_ = _blend(self.memberships_by_view_, self._shares()).argmax(axis=1)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Cluster the objects of X and fold them in; see `doc_topic_` for the mixtures at the end of the fit itself."""
+        """Cluster the objects of X and fold them in; `memberships_by_view_` holds where the fit itself left them."""
         return self.fit(X).transform(X)
 
     @blockwise
@@ -222,7 +222,7 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
     def transform_by_view(self, X: Any) -> dict[str, np.ndarray]:
         """Topic mixtures by view, for each of the views given; even where an object lacks the view."""
         check_is_fitted(self, "topic_feature_")
-        table, width = self._tables(X), self.n_components
+        table, width = self._tables(X), self.n_clusters
         return {name: table[:, v * width : (v + 1) * width] for v, name in enumerate(self._new_views(X).names)}
 
     @blockwise
@@ -256,7 +256,7 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
             found,
             kind="cluster",
             training=training,
-            view_weights=dict(zip(self.view_names_, self._shares().tolist())),
+            view_weights=self.view_weights_,
             _memberships_by_view=self.transform_by_view,
             probabilities=not mapped,
             _predict=self.predict if mapped else None,
@@ -270,36 +270,34 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
 
     def _shares(self, names: Any = None) -> np.ndarray:
         """Weights of the views, or of some of them."""
-        every = self.view_names_
-        found = per_view("view_weights", self.view_weights, every, default=1.0 / len(every))
-        return found[[every.index(name) for name in (every if names is None else names)]]
+        return np.array([self.view_weights_[name] for name in names or self.view_names_])
 
     def _steps(self) -> PairSteps:
         return PairSteps(
-            check_count("n_components", self.n_components),
+            check_count("n_clusters", self.n_clusters),
             self.schedule == "alternating",
-            dict(zip(self.view_names_, self._shares().tolist())),
-            pairs=pair_weights(AUTO if self._relative() else self.weight, self.view_names_),
+            self.view_weights_,
+            pairs=pair_couplings(AUTO if self._relative() else self.coupling, self.view_names_),
             step=check_option("step", self.step, ("safeguarded", "paper")),
         )
 
     def _begin(self, views: Any, seed: int) -> tuple[Any, dict[str, Any]]:
         carried: dict[str, Any] = {"partners": self._partners(len(views), seed)}
         if self._relative():
-            carried["mass"] = Masses(dict(zip(self.view_names_, self._shares().tolist())))
+            carried["mass"] = Masses(self.view_weights_)
         arrays: dict[str, Any] = {}
         if isinstance(self.init, Mapping):
-            arrays = initial_arrays(self.init, ("doc_topic", "topic_feature"), list(views.names))
+            arrays = initial_arrays(self.init, ("memberships_by_view", "topic_feature"), list(views.names))
         elif check_option("init", self.init, ("consensus", "link", "plsa", "random")) != "random":
-            arrays = warm_arrays(views, self.init, self.n_components, self.n_init, seed, self._start_options)
-        if "doc_topic" in arrays:
-            carried["start"] = start_table(arrays["doc_topic"], views, self.n_components, seed)
-        sigma = np.array([start_sigma(self.sigma, carried.get("start"), len(views), self.n_components, seed)])
+            arrays = warm_arrays(views, self.init, self.n_clusters, self.n_init, seed, self._start_options)
+        if "memberships_by_view" in arrays:
+            carried["start"] = start_table(arrays["memberships_by_view"], views, self.n_clusters, seed)
+        sigma = np.array([start_sigma(self.sigma, carried.get("start"), len(views), self.n_clusters, seed)])
         given = arrays.get("topic_feature", {})
 
         def make(here: int) -> Tree:
             topics = {
-                name: random_topics(given.get(name), self.n_components, width, here, name)
+                name: random_topics(given.get(name), self.n_clusters, width, here, name)
                 for name, width in views.n_features.items()
             }
             return {
@@ -314,7 +312,7 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
         return {"engine": self.engine, "n_jobs": self.n_jobs, "time_budget": self._start_budget()}
 
     def _relative(self) -> bool:
-        return isinstance(self.weight, str) and check_option("weight", self.weight, ("auto",)) == "auto"
+        return isinstance(self.coupling, str) and check_option("coupling", self.coupling, ("auto",)) == "auto"
 
     def _partners(self, n_rows: int, seed: int) -> Partners:
         fraction = self.pair_fraction
@@ -325,7 +323,7 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
 
     def _fixed_start(self) -> bool:
         if isinstance(self.init, Mapping):
-            return {"doc_topic", "topic_feature"} <= {str(key).rstrip("_") for key in self.init}
+            return {"memberships_by_view", "topic_feature"} <= {str(key).rstrip("_") for key in self.init}
         return self.init != "random"
 
     def _profiles(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
@@ -337,7 +335,7 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
 
     def _attributes(self, state: State, holder: Holder) -> dict[str, Any]:
         """Fitted attributes, the topics of every view in the order of those of the first (by name)."""
-        found, width, names = super()._attributes(state, holder), self.n_components, self.view_names_
+        found, width, names = super()._attributes(state, holder), self.n_clusters, self.view_names_
         sequence = [names.index(name) for name in sorted(names)]
         parts = np.asarray(holder.total(topic_overlap, state.rows)).reshape(len(names), width, len(names), width)
         overlap = parts[sequence][:, :, sequence].reshape(len(names) * width, -1)
@@ -351,14 +349,9 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
     def _tables(self, X: Any) -> np.ndarray:
         """Mixtures of all views given, each folded in by itself, side by side."""
         views = self._new_views(X)
-        engine, steps = self._engine(X), LinkSteps(self.n_components)
+        engine, steps = self._engine(X), LinkSteps(self.n_clusters)
         with engine.limits():
             return np.hstack([self._fold_view(views.select(name), steps, engine)[0] for name in views.names])
-
-    def _traveling(self) -> Any:
-        light = super()._traveling()
-        light.__dict__.pop("labels_by_view_", None)
-        return light
 
     def _fold_view(self, view: Views, steps: LinkSteps, engine: Engine) -> tuple[np.ndarray, float, float]:
         """Mixtures of the rows of one view, their log-likelihood and mass."""
@@ -375,7 +368,7 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
 
     def _likelihood(self, views: Views, first: int) -> tuple[float, float]:
         views = self._new_views(views)
-        engine, steps = self._engine(), LinkSteps(self.n_components)
+        engine, steps = self._engine(), LinkSteps(self.n_clusters)
         parts = [self._fold_view(views.select(name), steps, engine)[1:] for name in views.names]
         total, mass = self._shares(views.names) @ np.array(parts)
         return float(total), float(mass)
@@ -384,10 +377,12 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
         return super()._hold(views, engine, width * len(views.names), extra)  # a mixture for each view
 
     def _checkpoint(self, views: Any, holder: Holder, extra: Extra) -> Any:
-        if not isinstance(self.weight, Mapping):
+        if not isinstance(self.coupling, Mapping):
             return super()._checkpoint(views, holder, extra)
         twin = copy.copy(self)  # the checkpoint's fingerprint is JSON, whose keys are text
-        twin.weight = sorted((*pair, value) for pair, value in pair_weights(self.weight, self.view_names_).items())
+        twin.coupling = sorted(
+            (*pair, value) for pair, value in pair_couplings(self.coupling, self.view_names_).items()
+        )
         return super(PairwiseCoPLSA, twin)._checkpoint(views, holder, extra)
 
 

@@ -56,7 +56,7 @@ def warm_arrays(
     --------
     >>> X = Views(words=np.array([[3, 0], [2, 0], [0, 3]]), links=np.array([[1, 0], [2, 1], [0, 1]]))
     >>> found = warm_arrays(X, "consensus", 2, 1, seed=0, options=lambda: {"n_jobs": 1})
-    >>> sorted(found["doc_topic"]), found["topic_feature"]["links"].shape
+    >>> sorted(found["memberships_by_view"]), found["topic_feature"]["links"].shape
     (['links', 'words'], (2, 2))
     """
     groups = [(name,) for name in views.names] if init == "plsa" else [views.names]
@@ -74,9 +74,9 @@ def warm_arrays(
             model = max(models, key=lambda one: one.history_["objective"][-1])
         else:
             model = fitted("random", n_init)
-        mixtures.update(dict.fromkeys(names, model.doc_topic_))
+        mixtures.update(dict.fromkeys(names, model.memberships_))
         topics.update(model.topic_feature_)
-    return {"doc_topic": mixtures, "topic_feature": topics}
+    return {"memberships_by_view": mixtures, "topic_feature": topics}
 
 
 def consensus_arrays(views: Any, width: int, seed: int, n_jobs: int | None = None) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def consensus_arrays(views: Any, width: int, seed: int, n_jobs: int | None = Non
     Examples
     --------
     >>> X = Views(words=np.array([[3, 0], [2, 0], [0, 3]]), links=np.array([[1, 0], [2, 1], [0, 1]]))
-    >>> found = consensus_arrays(X, 2, seed=0)["doc_topic"].argmax(axis=1)
+    >>> found = consensus_arrays(X, 2, seed=0)["memberships"].argmax(axis=1)
     >>> bool(found[0] == found[1]), bool(found[0] == found[2])
     (True, False)
     """
@@ -101,7 +101,7 @@ def consensus_arrays(views: Any, width: int, seed: int, n_jobs: int | None = Non
     rows = softened(start)
     sums = over_rows(views, partial(_topic_sums, memberships=rows))
     topics = {name: np.sum([part[name] for part in sums], axis=0) for name in views.names}
-    return {"doc_topic": rows, "topic_feature": {name: np.maximum(t, FEATURE_FLOOR) for name, t in topics.items()}}
+    return {"memberships": rows, "topic_feature": {name: np.maximum(t, FEATURE_FLOOR) for name, t in topics.items()}}
 
 
 def start_table(given: Any, views: Any, width: int, seed: int) -> np.ndarray:
@@ -111,10 +111,13 @@ def start_table(given: Any, views: Any, width: int, seed: int) -> np.ndarray:
     for name in by_view:
         if name not in views:
             listed = ", ".join(map(repr, views.names))
-            raise ValueError(f"init['doc_topic'] names view {name!r}, but the views are {listed}.")
+            raise ValueError(f"init['memberships_by_view'] names view {name!r}, but the views are {listed}.")
     rest = random_matrix(seed, 0, *shape, np.float64)
     return np.hstack(
-        [as_distributions("doc_topic", by_view[name], shape) if name in by_view else rest for name in views.names]
+        [
+            as_distributions("memberships_by_view", by_view[name], shape) if name in by_view else rest
+            for name in views.names
+        ]
     )
 
 

@@ -1,9 +1,9 @@
 """The steps of pairwise co-regularized PLSA: pairs of objects are to be as similar in one view as in another.
 
-    objective = sum_v t_v L_v - sum_(v<w) weight_vw sum_ij (S^v_ij - S^w_ij)^2,     S^v_ij = exp(-|P_i - P_j|^2 / sigma)
+    objective = sum_v t_v L_v - sum_(v<w) coupling_vw sum_ij (S^v_ij - S^w_ij)^2,   S^v_ij = exp(-|P_i - P_j|^2 / sigma)
 
 L_v is the log-likelihood of PLSA, P = p(y|d,v) by rows, and ij runs over sampled pairs, in both orders, that lie inside
-a block. With the row statistic n = P * R F and g = t n / P - weight dR/dP, the published step (eq. 13 and 17) is
+a block. With the row statistic n = P * R F and g = t n / P - coupling dR/dP, the published step (eq. 13 and 17) is
 
     P <- rows(P * g)  =  P + s P * (g - m),     m_i = sum_k P_ik g_ik,  s_i = 1 / m_i
 

@@ -51,7 +51,7 @@ class PLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
     n_init : int, default=1
         Number of starts; the one that ends highest is kept.
     init : {"random", "nndsvd"} or dict, default="random"
-        Where to start. A dict holds any of ``doc_topic``, ``topic_feature`` (an array where there is one view, else
+        Where to start. A dict holds any of ``memberships``, ``topic_feature`` (an array where there is one view, else
         ``{view: array}``) and ``topic_view`` in the shapes of the fitted attributes; the rest is random.
     schedule : {"alternating", "joint"}, default="alternating"
         Update topics with fresh mixtures, or both from the same expectations.
@@ -67,7 +67,7 @@ class PLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
         ``p(feature | topic, view)`` by view; rows sum to one.
     topic_view_ : ndarray (n_components, n_views)
         ``p(view | topic)``: how much of each topic lies in each view.
-    doc_topic_ : ndarray (n_objects, n_components)
+    memberships_ : ndarray (n_objects, n_components)
         ``p(topic | object)`` of the training objects.
     history_ : dict of lists
         "objective" (log-likelihood) and "seconds" after each sweep; entry 0 is the start.
@@ -133,7 +133,7 @@ class PLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
         """Learn topics from X and fold X in, so that what follows is trained on what it will meet later.
 
-        The mixtures at the end of the fit itself are in `doc_topic_`.
+        The mixtures at the end of the fit itself are in `memberships_`.
         """
         return self.fit(X).transform(X)
 
@@ -168,8 +168,8 @@ class PLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
 
     # -- pieces
 
-    _mixture = "doc_topic_"
-    _start_names: tuple[str, ...] = ("doc_topic", "topic_feature", "topic_view")
+    _mixture = "memberships_"
+    _start_names: tuple[str, ...] = ("memberships", "topic_feature", "topic_view")
 
     def _checked_mixtures(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "topic_feature_")
@@ -189,9 +189,9 @@ class PLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
         carried: dict[str, np.ndarray] = {}
         if isinstance(self.init, Mapping):
             arrays = initial_arrays(self.init, self._start_names, list(views.names))
-            if "doc_topic" in arrays:
+            if "memberships" in arrays:
                 shape = (len(views), self.n_components)
-                carried["start"] = as_distributions("doc_topic", arrays["doc_topic"], shape)
+                carried["start"] = as_distributions("memberships", arrays["memberships"], shape)
             return lambda here: {"profiles": self._start_profiles(arrays, views, here)}, carried
         if check_option("init", self.init, ("random", "nndsvd")) == "random":
             return lambda here: {"profiles": self._start_profiles({}, views, here)}, carried
@@ -204,7 +204,7 @@ class PLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
 
     def _fixed_start(self) -> bool:
         if isinstance(self.init, Mapping):
-            return {"doc_topic", "topic_feature"} <= {str(key).rstrip("_") for key in self.init}
+            return {"memberships", "topic_feature"} <= {str(key).rstrip("_") for key in self.init}
         return self.init == "nndsvd"
 
     def _as_start(self, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

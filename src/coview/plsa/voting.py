@@ -27,7 +27,7 @@ from coview.plsa.consensus_start import softened
 from coview.plsa.factors import FEATURE_FLOOR
 from coview.plsa.plsa import PLSA
 from coview.plsa.steps import LinkSteps
-from coview.validation import check_count, per_view
+from coview.validation import check_count
 
 __all__ = ["VotingPLSA"]
 
@@ -37,7 +37,7 @@ class VotingPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
     Parameters
     ----------
-    n_components : int, default=8
+    n_clusters : int, default=8
         Number of clusters.
     min_agreement : float, default=1.0
         Share of an object's views that must vote alike to make it a seed; above 0.5. An object with one view only, of
@@ -61,13 +61,13 @@ class VotingPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
     ----------
     labels_ : ndarray (n_objects,)
         Cluster of each training object.
-    doc_topic_ : ndarray (n_objects, n_components)
+    memberships_ : ndarray (n_objects, n_clusters)
         ``p(cluster | object)``; one-hot for seeds.
-    votes_ : dict of ndarray (n_objects,)
+    labels_by_view_ : dict of ndarray (n_objects,)
         Cluster of each object by each view alone, topics matched; -1 where it lacks the view.
     seeds_ : ndarray of bool (n_objects,)
         Objects on which the views agreed.
-    topic_feature_ : dict of ndarray (n_components, n_features of the view)
+    topic_feature_ : dict of ndarray (n_clusters, n_features of the view)
         ``p(feature | cluster, view)`` by view; rows sum to one.
     history_ : dict of lists
         "objective" (weighted log-likelihood) and "seconds" of the constrained PLSA; entry 0 is the start.
@@ -82,20 +82,20 @@ class VotingPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
     >>> from coview.datasets import make_topic_views
     >>> from coview.metrics import clustering_accuracy
     >>> data = make_topic_views(n_objects=150, n_clusters=3, random_state=0)
-    >>> model = VotingPLSA(n_components=3, random_state=0).fit(data.views)
+    >>> model = VotingPLSA(n_clusters=3, random_state=0).fit(data.views)
     >>> clustering_accuracy(data.target, model.labels_) > 0.9, bool((model.labels_ >= 0).all())
     (True, True)
     >>> model.predict(data.views[:5].select("view1")).shape
     (5,)
     """
 
-    _mixture = "doc_topic_"
+    _mixture = "memberships_"
     _takes_lazy = False  # objects vote together
-    doc_topic_: np.ndarray
+    memberships_: np.ndarray
 
     def __init__(
         self,
-        n_components: int = 8,
+        n_clusters: int = 8,
         *,
         min_agreement: float = 1.0,
         view_weights: Any = None,
@@ -112,7 +112,7 @@ class VotingPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
         callbacks: Any = None,
         checkpoint: Any = None,
     ) -> None:
-        self.n_components = n_components
+        self.n_clusters = n_clusters
         self.min_agreement = min_agreement
         self.view_weights = view_weights
         self.max_iter = max_iter
@@ -134,11 +134,11 @@ class VotingPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
         if not isinstance(share, numbers.Real) or not 0.5 < share <= 1:
             raise ValueError(f"min_agreement must lie above 0.5 and be at most 1, got {share!r}.")
         self._fit(X, self._fit_views(X))
-        self.labels_ = self.doc_topic_.argmax(axis=1)
+        self.labels_ = self.memberships_.argmax(axis=1)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Cluster the objects of X and fold them in; see `doc_topic_` for where the fit itself left them."""
+        """Cluster the objects of X and fold them in; see `memberships_` for where the fit itself left them."""
         return self.fit(X).transform(X)
 
     def transform(self, X: Any) -> np.ndarray:
@@ -157,20 +157,20 @@ class VotingPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
     @property
     def _n_features_out(self) -> int:
-        return int(self.doc_topic_.shape[1])
+        return int(self.memberships_.shape[1])
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: its topics are clusters."""
         found = super()._inspect()
-        votes = {view: one_hot(codes, len(found.groups)) for view, codes in self.votes_.items()}
+        votes = {view: one_hot(codes, len(found.groups)) for view, codes in self.labels_by_view_.items()}
         return replace(found, kind="cluster", training=replace(found.training, memberships_by_view=votes))
 
     def _fit_views(self, X: Any) -> Any:
         views = super()._fit_views(X)
-        if check_count("n_components", self.n_components) > len(views):
+        if check_count("n_clusters", self.n_clusters) > len(views):
             raise ViewsError(
-                f"VotingPLSA cannot find n_components={self.n_components} clusters among n_samples={len(views)} "
-                f"objects. Set n_components to at most {len(views)}."
+                f"VotingPLSA cannot find n_clusters={self.n_clusters} clusters among n_samples={len(views)} "
+                f"objects. Set n_clusters to at most {len(views)}."
             )
         return views
 
@@ -179,17 +179,16 @@ class VotingPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
         found = {}
         for name in sorted(views.names):
             model = PLSA(
-                self.n_components, max_iter=self.max_iter, tol=self.tol, n_init=self.n_init, schedule=self.schedule,
+                self.n_clusters, max_iter=self.max_iter, tol=self.tol, n_init=self.n_init, schedule=self.schedule,
                 acceleration=self.acceleration, engine=self.engine, n_jobs=self.n_jobs, random_state=seed,
                 time_budget=self._start_budget(),
             )  # fmt: skip
-            found[name] = model.fit(views.select(name)).doc_topic_
-        orders = align_topics(topic_overlap({"mixture": np.hstack(list(found.values()))}), self.n_components)
+            found[name] = model.fit(views.select(name)).memberships_
+        orders = align_topics(topic_overlap({"mixture": np.hstack(list(found.values()))}), self.n_clusters)
         return {name: part[:, order] for (name, part), order in zip(found.items(), orders)}
 
     def _steps(self) -> LinkSteps:
-        weights = dict(zip(self.view_names_, per_view("view_weights", self.view_weights, self.view_names_).tolist()))
-        return LinkSteps(check_count("n_components", self.n_components), self.schedule == "alternating", weights)
+        return LinkSteps(check_count("n_clusters", self.n_clusters), self.schedule == "alternating", self.view_weights_)
 
     def _fixed_start(self) -> bool:
         return True
@@ -197,13 +196,13 @@ class VotingPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
     def _begin(self, views: Any, seed: int) -> tuple[Any, dict[str, Any]]:
         """Topics and mixtures that the votes make; the blocks carry the clusters of the seeds."""
         mixtures, have = self._vote(views, seed), _have(views)
-        self.votes_ = {
+        self.labels_by_view_ = {
             name: np.where(have[:, v], mixtures[name].argmax(axis=1), -1) for v, name in enumerate(views.names)
         }
-        winners, self.seeds_ = _agreed(np.column_stack(list(self.votes_.values())), self.min_agreement)
+        winners, self.seeds_ = _agreed(np.column_stack(list(self.labels_by_view_.values())), self.min_agreement)
         # the others begin at the mean opinion of their views
         mean = np.mean([mixtures[name] * have[:, [v]] for v, name in enumerate(views.names)], axis=0)
-        mean[self.seeds_] = np.eye(self.n_components)[winners[self.seeds_]]
+        mean[self.seeds_] = np.eye(self.n_clusters)[winners[self.seeds_]]
         mean[~have.any(axis=1)] = 1.0
         start = softened(mean / mean.sum(axis=1, keepdims=True))
         counts = {name: np.maximum(np.asarray(matrix.T @ start), FEATURE_FLOOR) for name, matrix in views.items()}

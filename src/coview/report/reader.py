@@ -141,7 +141,7 @@ class Reader:
         """Return what the model remembers of the objects that it was fitted on."""
         scores = getattr(self.core, "memberships_", None)
         if scores is None:
-            scores = getattr(self.core, "doc_topic_", None)
+            scores = getattr(self.core, "memberships_by_view_", None)
         if isinstance(scores, dict):
             scores = sum(np.asarray(part) for part in scores.values()) / len(scores)
         scores = None if scores is None else _matrix(scores)

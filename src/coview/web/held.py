@@ -196,7 +196,7 @@ class Held:
     def trained(self) -> np.ndarray | None:
         """Shares of the groups in the training objects, where the file carries them."""
         last = self.last
-        for name in ("memberships_", "doc_topic_"):
+        for name in ("memberships_", "memberships_by_view_"):
             found = getattr(last, name, None)
             if isinstance(found, dict):
                 return np.mean([np.asarray(part) for part in found.values()], axis=0)
@@ -211,8 +211,8 @@ class Held:
 
     def trained_opinions(self) -> dict[str, np.ndarray]:
         """Shares of the groups in the training objects by view, where the file carries them."""
-        found = getattr(self.last, "doc_topic_", None)
-        if isinstance(found, dict):
+        found = getattr(self.last, "memberships_by_view_", None)
+        if found is not None:
             return {view: np.asarray(part) for view, part in found.items()}
         sets = getattr(self.last, "label_sets_", None)
         if sets is not None:

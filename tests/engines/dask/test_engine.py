@@ -108,7 +108,7 @@ def test_dask_arrays_call_for_the_cluster_and_get_lazy_answers(threads):
 
 def test_views_in_memory_go_to_the_cluster_when_asked(threads):
     model = PLSA(4, engine="dask", **SETTINGS).fit(X)
-    assert_allclose(np.asarray(model.doc_topic_), PLSA(4, **SETTINGS).fit(X).doc_topic_, rtol=1e-6, atol=1e-9)
+    assert_allclose(np.asarray(model.memberships_), PLSA(4, **SETTINGS).fit(X).memberships_, rtol=1e-6, atol=1e-9)
 
 
 def test_a_sharded_folder_is_read_by_the_workers(threads, tmp_path):
@@ -158,7 +158,7 @@ def test_a_killed_worker_changes_nothing(copies, acceleration, processes, tmp_pa
     assert killed
     expected = PLSA(4, **settings).fit(X)
     assert_allclose(model.history_["objective"], expected.history_["objective"], rtol=1e-9)
-    assert_allclose(np.asarray(model.doc_topic_), expected.doc_topic_, rtol=1e-6, atol=1e-9)
+    assert_allclose(np.asarray(model.memberships_), expected.memberships_, rtol=1e-6, atol=1e-9)
     for _ in range(50):  # the nanny brings a new one
         if len(processes.scheduler_info()["workers"]) == 2:
             break
