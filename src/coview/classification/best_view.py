@@ -209,7 +209,7 @@ class BestView(SingleViewWrapper):
         for name in ("labels_", "transduction_"):
             if not hasattr(best, name):
                 continue
-            found = np.asarray(getattr(best, name))
+            found = np.asarray(self._named(getattr(best, name)) if name == "transduction_" else getattr(best, name))
             found = found.astype(np.int64) if found.dtype.kind == "u" else found  # -1 must fit in
             gap: Any = -1 if found.dtype.kind in "if" else None
             every = np.full(len(views), gap, dtype=object if gap is None else found.dtype)
