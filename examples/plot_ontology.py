@@ -18,6 +18,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 from coview import Ontology, SeededKMeansClassifier, TfidfViews, solve_labels
 from coview.datasets import load_python_packages
 from coview.metrics import hierarchical_f1, view_agreement
+from coview.plot import OntologyGraphDisplay
 
 corpus = load_python_packages()
 names = corpus.target_names.astype(str)
@@ -26,7 +27,7 @@ ontology = Ontology.from_edges(top.items())
 print(ontology)
 
 fig, axis = plt.subplots(figsize=(7, 7), layout="constrained")
-ontology.plot(axis)
+OntologyGraphDisplay(ontology).plot(axis)
 
 # %%
 # Labels come from two thirds of the source files, one in twenty of their functions; the functions of the other files
@@ -45,7 +46,7 @@ truth, rows = names[corpus.target][test], []
 for combine in ("sum", "product", "max_agree"):
     for levels in (None, ontology):
         model = SeededKMeansClassifier(combine, levels, fallback="sum", n_jobs=1).fit(X, y)
-        found = model.labels_[test].astype(str)
+        found = model.transduction_[test].astype(str)
         scores = f1_score(truth, found, average="macro", labels=names), hierarchical_f1(truth, found, ontology)
         rows.append((combine, levels is not None, *scores, model.history_["flips"]))
         print(
@@ -72,7 +73,7 @@ for axis in (left, right):
 # %%
 # What each view says by itself, and how sets come about: `predict_labels` gives the consistent set of an object, or
 # the set of each view; `violations_` lists what soft constraints were broken in the fit.
-by_view = model.predict_labels(X[test], by_view=True)
+by_view = model.predict_labels_by_view(X[test])
 print(f"views with the same set: {view_agreement(np.stack(list(by_view.values()), axis=1)):.2f}")
 first = X[test[:1]]
 print({view: [str(ontology.labels[j]) for j in np.flatnonzero(on[0])] for view, on in by_view.items()})

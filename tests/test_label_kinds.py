@@ -23,7 +23,7 @@ from coview import (
     Views,
     compare,
 )
-from coview.assignment.seeds import new_names
+from coview.assignment.seeded_kmeans_steps import new_names
 from coview.catalog import ESTIMATORS, resolve
 from coview.classification.wrapper import unlabeled_as_minus_one
 from coview.datasets import make_topic_views

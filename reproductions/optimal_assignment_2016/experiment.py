@@ -130,10 +130,10 @@ def _flat_rows(views: Views, labels: np.ndarray, **options: Any) -> tuple[dict[s
         started = time.process_time()
         model = _model(combine, **options).fit(form, labels)
         seconds[row] = time.process_time() - started
-        found[row] = model.labels_
+        found[row] = model.transduction_
         if row == "COTRAIN":  # the published figures are those of the second view's labels
             scores = model.decision_function_by_view(views)[second]
-            found["COTRAIN, sum"] = model.labels_
+            found["COTRAIN, sum"] = model.transduction_
             found[row] = np.where(labels < 0, model.classes_[scores.argmax(axis=1)], labels)
     return found, seconds
 
@@ -169,11 +169,14 @@ def _hierarchy(data: Bunch, cell: Any, options: dict[str, Any]) -> Values:
         model = _model(combine, ontology if row != plain else None, max_iter=options["sweeps"])
         model.fit(forms.get(plain, data.views), known)
         seconds[row], sweeps[row] = time.process_time() - started, float(model.n_iter_)
-        found[row] = np.array([str(label) for label in model.labels_])
+        found[row] = np.array([str(label) for label in model.transduction_])
         bits = model.history_["flips"] + [0.0] * (options["sweeps"] - model.n_iter_)
         for number, changed in enumerate(bits, 1):
             flips.setdefault(f"bits flipped, sweep {number}", {})[row] = changed
     return {**_tree_scores(found, data, labels), "seconds": seconds, "sweeps": sweeps, **flips}
+
+
+_HELD_OUT = {"view_weights": "held_out", "early_stopping": True, "validation_fraction": 1 / 3}
 
 
 def _weighed(data: Bunch, cell: Any, options: dict[str, Any]) -> Values:
@@ -184,8 +187,8 @@ def _weighed(data: Bunch, cell: Any, options: dict[str, Any]) -> Values:
     ontology = Ontology.from_edges([(str(group), top) for group, top in data.hierarchy.items()])
     found = {}
     for row, tree in {"SUM": None, "Hier-SUM": ontology}.items():
-        model = _model("sum", tree, view_weights="held_out", early_stopping=3, max_iter=5, random_state=cell.seed)
-        found[row] = np.array([str(label) for label in model.fit(data.views, texts).labels_])
+        model = _model("sum", tree, **_HELD_OUT, max_iter=5, random_state=cell.seed)
+        found[row] = np.array([str(label) for label in model.fit(data.views, texts).transduction_])
     for row, classifier in {"linear SVM": LinearSVC(), "complement naive Bayes": ComplementNB()}.items():
         joined = ConcatenatedViews(classifier).fit(data.views, labels)
         found[row] = names[joined.predict(data.views)].astype(str)
@@ -216,7 +219,7 @@ def _neighbors(data: Bunch, cell: Any, options: dict[str, Any]) -> Values:
     words, seed = near.select("words_near"), cell.seed
 
     def kmeans(views: Views, **settings: Any) -> np.ndarray:
-        return _model(max_iter=3, random_state=seed, **settings).fit(views, labels).labels_
+        return _model(max_iter=3, random_state=seed, **settings).fit(views, labels).transduction_
 
     def plsa(views: Views, **settings: Any) -> np.ndarray:
         return MultiViewPLSAClassifier(8, random_state=seed, n_jobs=1, **settings).fit(views, labels).transduction_
@@ -226,12 +229,13 @@ def _neighbors(data: Bunch, cell: Any, options: dict[str, Any]) -> Values:
     both = UnitRows().fit_transform(NeighborViews(**_LABELS).fit_transform(plain, labels))
     logistic = ConcatenatedViews(LogisticRegression(C=10, max_iter=200))
     found = {
-        "SphericalKMeans": kmeans(plain, view_weights="held_out", early_stopping=3),
-        "SphericalKMeans, near": kmeans(
-            near.select("words", "words_near", "links_near"), view_weights="held_out", early_stopping=3
-        ),
+        "SphericalKMeans": kmeans(plain, **_HELD_OUT),
+        "SphericalKMeans, near": kmeans(near.select("words", "words_near", "links_near"), **_HELD_OUT),
         "SphericalKMeans, near, labels": kmeans(
-            both.select("words_near", "labels_near"), view_weights={"labels_near": 0.06}, early_stopping=10
+            both.select("words_near", "labels_near"),
+            view_weights={"labels_near": 0.06},
+            early_stopping=True,
+            validation_fraction=0.1,
         ),
         "MultiViewNaiveBayes": MultiViewNaiveBayes(0.01).fit(plain, labels).predict(plain),
         "MultiViewNaiveBayes, near": bayes.predict(words),

@@ -14,7 +14,7 @@ from coview.catalog import ESTIMATORS
 
 _MODULES = {
     "coview.assignment.ontology": ("Ontology",),
-    "coview.assignment.solvers": ("solve_labels",),
+    "coview.assignment.label_program": ("solve_labels",),
     "coview.model_selection.choice": ("ClusterChoice",),
     "coview.model_selection.compare": ("compare",),
     "coview.model_selection.select": ("select_clusters",),
@@ -66,9 +66,9 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:  # what type checkers and editors see
+    from coview.assignment.label_program import solve_labels as solve_labels
     from coview.assignment.ontology import Ontology as Ontology
     from coview.assignment.seeded_kmeans import SeededKMeansClassifier as SeededKMeansClassifier
-    from coview.assignment.solvers import solve_labels as solve_labels
     from coview.classification.best_view import BestView as BestView
     from coview.classification.co_training import CoTrainingClassifier as CoTrainingClassifier
     from coview.classification.concatenated import ConcatenatedViews as ConcatenatedViews

@@ -179,15 +179,6 @@ def test_the_text_tree_shows_second_parents_with_a_star():
     assert found.text() == "Mammal\n  Bat\n    Pup\nFlier\n  Bat *"
 
 
-def test_the_figure_names_every_label(tree):
-    matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed: figures are not checked")
-    matplotlib.use("Agg")
-    axes = tree.plot()
-    assert {text.get_text() for text in axes.texts} == set(LABELS)
-    assert len(axes.lines) == len(SUBSET) + len(MUTEX)  # a bracket for each group of exclusive labels: all of two here
-    assert len(Ontology.from_tree(list("abcd")).plot().lines) == 1
-
-
 # -- files
 
 
@@ -237,10 +228,10 @@ def test_skos_concepts_are_read_in_both_directions(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "sentence"),
     [
-        ("a.json", "{", "is no JSON"),
+        ("a.json", "{", "is not valid JSON"),
         ("a.json", "3", "nested tree"),
         ("a.json", '{"labels": ["a"], "parents": []}', "unknown entry 'parents'"),
-        ("a.owl", "<a>", "is no XML"),
+        ("a.owl", "<a>", "is not valid XML"),
         ("a.owl", "<a/>", "no owl:Class"),
         ("a.ttl", "", "must end in .json"),
     ],

@@ -10,28 +10,20 @@ Subset pairs form any directed acyclic graph. What stands above all labels, and 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from coview.assignment.ontology_forms import (
-    Pair,
-    any_of,
-    as_pair,
-    as_set,
-    graph_edges,
-    is_no_label,
-    path_edges,
-    plain,
-    sibling_pairs,
-    some,
-    tree_edges,
-)
+from coview.assignment.ontology_files import read_ontology, write_ontology
+from coview.utils.missing import is_gap
 
 __all__ = ["Ontology"]
+
+Pair = tuple[Hashable, Hashable]
 
 
 class Ontology:
@@ -70,12 +62,12 @@ class Ontology:
     """
 
     def __init__(self, labels: Sequence[Any], subset: Iterable[Any] = (), mutex: Iterable[Any] = ()) -> None:
-        self.labels: tuple[Any, ...] = tuple(plain(label) for label in labels)
+        self.labels: tuple[Any, ...] = tuple(_plain(label) for label in labels)
         if not self.labels:
             raise ValueError("An ontology needs at least one label, got none.")
         self._index: dict[Any, int] = {}
         for label in self.labels:
-            if is_no_label(label):
+            if _is_no_label(label):
                 raise ValueError(f"A label must not be empty, got {label!r}: that marks an object without label.")
             if label in self._index:
                 raise ValueError(f"Labels must be different, got {label!r} more than once.")
@@ -99,7 +91,7 @@ class Ontology:
         >>> Ontology.from_tree({"Animal": ["Dog", "Cat"], "Plant": {}}).mutex
         (('Animal', 'Plant'), ('Dog', 'Cat'))
         """
-        labels, edges = tree_edges(tree)
+        labels, edges = _tree_edges(tree)
         return cls.from_edges(edges, labels=labels, exclusive=exclusive, root=root)
 
     @classmethod
@@ -124,13 +116,13 @@ class Ontology:
         """
         if exclusive not in ("siblings", None):
             raise ValueError(f"exclusive must be 'siblings' or None, got {exclusive!r}.")
-        pairs = [as_pair("subset", edge) for edge in edges]
-        named = dict.fromkeys([plain(label) for label in labels])
+        pairs = [_as_pair("subset", edge) for edge in edges]
+        named = dict.fromkeys([_plain(label) for label in labels])
         named.update(dict.fromkeys(label for child, parent in pairs for label in (parent, child)))
-        named.pop(plain(root), None)
+        named.pop(_plain(root), None)
         kept = [(child, parent) for child, parent in pairs if parent != root]
         base = cls(list(named), [(child, parent) for child, parent in kept if child != root])
-        siblings = sibling_pairs(base._parents, base._children, base.reach) if exclusive else []
+        siblings = _sibling_pairs(base._parents, base._children, base.reach) if exclusive else []
         return cls(base.labels, base.subset, [*mutex, *((base.labels[i], base.labels[j]) for i, j in siblings)])
 
     @classmethod
@@ -142,7 +134,7 @@ class Ontology:
         >>> Ontology.from_paths(["Animal/Mammal/Dog", "Animal/Reptile"]).labels
         ('Animal', 'Mammal', 'Dog', 'Reptile')
         """
-        labels, edges = path_edges(paths, separator)
+        labels, edges = _path_edges(paths, separator)
         return cls.from_edges(edges, labels=labels, exclusive=exclusive)
 
     @classmethod
@@ -151,7 +143,7 @@ class Ontology:
 
         An edge with ``relation="mutex"`` is an exclusion. The graph may be of any library with `nodes` and `edges`.
         """
-        labels, below, apart = graph_edges(graph)
+        labels, below, apart = _graph_edges(graph)
         return cls.from_edges(below, labels=labels, mutex=apart, exclusive=exclusive, root=root)
 
     @classmethod
@@ -161,27 +153,28 @@ class Ontology:
         Where the file states exclusions itself (``mutex``, ``owl:disjointWith``), those are taken and `exclusive` is
         not used.
         """
-        from coview.assignment.ontology_files import read_ontology
-
-        return read_ontology(path, exclusive=exclusive)
+        content = read_ontology(path)
+        if content.tree is not None:
+            return cls.from_tree(content.tree, exclusive=exclusive)
+        if content.mutex is not None:
+            return cls(content.labels, content.subset, content.mutex)
+        return cls.from_edges(content.subset, labels=content.labels, exclusive=exclusive)
 
     def write(self, path: str | Path) -> None:
         """Write a JSON file that `read` reads back; it appears whole or not at all."""
-        from coview.assignment.ontology_files import write_ontology
-
-        write_ontology(self, path)
+        write_ontology(path, self.labels, self.subset, self.mutex)
 
     # -- what is above and below
 
     def index(self, label: Any) -> int:
         """Position of a label; an error names the nearest ones if it is unknown."""
-        found = self._index.get(plain(label)) if isinstance(label, Hashable) else None
+        found = self._index.get(_plain(label)) if isinstance(label, Hashable) else None
         if found is None:
-            raise ValueError(f"Unknown label {label!r}. The ontology has {some(self.labels)}.")
+            raise ValueError(f"Unknown label {label!r}. The ontology has {_listed(self.labels)}.")
         return found
 
     def __contains__(self, label: object) -> bool:
-        return isinstance(label, Hashable) and plain(label) in self._index
+        return isinstance(label, Hashable) and _plain(label) in self._index
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -253,12 +246,12 @@ class Ontology:
 
     def close(self, labels: Any) -> set[Any]:
         """Return the labels with all that is above them; one label may be given by itself."""
-        codes = [self.index(label) for label in as_set(labels)]
+        codes = [self.index(label) for label in _as_set(labels)]
         return {self.labels[j] for j in np.flatnonzero(self.reach[codes].any(axis=0))} if codes else set()
 
     def broken(self, labels: Any) -> list[tuple[str, Any, Any]]:
         """Constraints that a set of labels breaks, as (kind, first, second)."""
-        on = {self.labels[self.index(label)] for label in as_set(labels)}
+        on = {self.labels[self.index(label)] for label in _as_set(labels)}
         found = [("subset", child, parent) for child, parent in self.subset if child in on and parent not in on]
         return found + [("mutex", a, b) for a, b in self.mutex if a in on and b in on]
 
@@ -268,10 +261,15 @@ class Ontology:
 
     def n_broken(self, indicators: np.ndarray) -> np.ndarray:
         """Number of constraints that each boolean row (..., n_labels) breaks."""
+        subset, mutex = self.n_broken_by_kind(indicators)
+        return subset + mutex
+
+    def n_broken_by_kind(self, indicators: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Number of subset and of mutex pairs that each boolean row (..., n_labels) breaks."""
         on = np.asarray(indicators, dtype=bool)
         child, parent = self.subset_codes.T
         a, b = self.mutex_codes.T
-        return (on[..., child] & ~on[..., parent]).sum(axis=-1) + (on[..., a] & on[..., b]).sum(axis=-1)
+        return (on[..., child] & ~on[..., parent]).sum(axis=-1), (on[..., a] & on[..., b]).sum(axis=-1)
 
     def indicators(self, y: Any, *, close: bool = True) -> np.ndarray:
         """Boolean matrix (n_objects, n_labels) of labels or sets of labels, with all that is above them.
@@ -288,11 +286,11 @@ class Ontology:
         given = list(y)
         found = np.zeros((len(given), len(self)), dtype=bool)
         for row, labels in enumerate(given):
-            for label in as_set(labels):
-                if label in self or not is_no_label(label):
+            for label in _as_set(labels):
+                if label in self or not _is_no_label(label):
                     found[row, self.index(label)] = True
         if close:
-            found = any_of(found, self.reach)
+            found = _boolean_product(found, self.reach)
             a, b = self.mutex_codes.T
             bad = np.argwhere(found[:, a] & found[:, b])
             if len(bad):
@@ -308,21 +306,37 @@ class Ontology:
         """Boolean matrix of the labels that are on with nothing on below them."""
         on = np.asarray(indicators, dtype=bool)
         below = self.reach & ~np.eye(len(self), dtype=bool)
-        return on & ~any_of(on, below)
+        return on & ~_boolean_product(on, below)
 
     # -- showing
 
     def text(self) -> str:
-        """Tree of the labels, two blanks per level; a label with several parents comes below each, with a star."""
-        from coview.assignment.ontology_draw import text_tree
+        """Tree of the labels, two blanks per level.
 
-        return text_tree(self)
+        A label with several parents comes below each, from the second time on with a star and without what is below it.
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw labels, subset arrows and mutex pairs (dashed) with matplotlib; returns the axes."""
-        from coview.assignment.ontology_draw import plot_ontology
+        Examples
+        --------
+        >>> print(Ontology.from_edges([("Bat", "Mammal"), ("Bat", "Flier")]).text())
+        Mammal
+          Bat
+        Flier
+          Bat *
+        """
+        lines: list[str] = []
+        shown: set[Any] = set()
 
-        return plot_ontology(self, ax)
+        def walk(label: Any, level: int) -> None:
+            again = label in shown
+            lines.append("  " * level + str(label) + (" *" if again else ""))
+            if not again:
+                shown.add(label)
+                for child in self.children(label):
+                    walk(child, level + 1)
+
+        for root in self.roots:
+            walk(root, 0)
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         return f"Ontology of {len(self)} labels, {len(self.subset)} subset and {len(self.mutex)} mutex pairs"
@@ -335,10 +349,10 @@ class Ontology:
     def _pairs(self, kind: str, given: Iterable[Any]) -> tuple[Pair, ...]:
         found: dict[Pair, None] = {}
         for entry in given:
-            pair = as_pair(kind, entry)
+            pair = _as_pair(kind, entry)
             for label in pair:
                 if label not in self._index:
-                    known = f"The labels are {some(self.labels)}."
+                    known = f"The labels are {_listed(self.labels)}."
                     raise ValueError(f"The {kind} pair {pair!r} has an unknown label {label!r}. {known}")
             if pair[0] == pair[1]:
                 raise ValueError(f"The {kind} pair {pair!r} has the same label twice.")
@@ -395,3 +409,117 @@ class Ontology:
                     f"Label {self.labels[both[0]]!r} is a subset of {a!r} and of {b!r}, which exclude each other, so "
                     "nothing can have it. Drop one of these relations."
                 )
+
+
+# -- forms of labels and pairs
+
+
+def _tree_edges(tree: Any) -> tuple[list[Any], list[Pair]]:
+    """Labels and (child, parent) pairs of nested dicts, lists and labels.
+
+    Examples
+    --------
+    >>> _tree_edges({"Animal": ["Dog", "Cat"]})
+    (['Animal', 'Dog', 'Cat'], [('Dog', 'Animal'), ('Cat', 'Animal')])
+    """
+    order: dict[Any, None] = {}
+    edges: list[Pair] = []
+
+    def walk(part: Any, parent: Any) -> None:
+        for label, below in _branches(part):
+            if label in order:
+                raise ValueError(f"The tree has label {label!r} more than once. For several parents use from_edges.")
+            order[label] = None
+            if parent is not None:
+                edges.append((label, parent))
+            walk(below, label)
+
+    walk(tree, None)
+    return list(order), edges
+
+
+def _path_edges(paths: Iterable[str], separator: str) -> tuple[list[Any], list[Pair]]:
+    """Labels and (child, parent) pairs of paths from the top down.
+
+    Examples
+    --------
+    >>> _path_edges(["Animal/Dog", "Animal/Cat"], "/")[1]
+    [('Dog', 'Animal'), ('Cat', 'Animal')]
+    """
+    order: dict[Any, None] = {}
+    edges: dict[Pair, None] = {}
+    for path in paths:
+        parts = [part.strip() for part in str(path).split(separator) if part.strip()]
+        if not parts:
+            raise ValueError(f"A path must name at least one label, got {path!r}.")
+        order.update(dict.fromkeys(parts))
+        edges.update(dict.fromkeys(zip(parts[1:], parts)))
+    return list(order), list(edges)
+
+
+def _graph_edges(graph: Any) -> tuple[list[Any], list[Pair], list[Pair]]:
+    """Labels, (child, parent) pairs and mutex pairs of a networkx graph whose edges lead from parent to child."""
+    if not graph.is_directed():
+        raise ValueError("from_networkx needs a directed graph (DiGraph) whose edges lead from parent to child.")
+    edges = list(graph.edges(data=True))
+    apart = [(a, b) for a, b, data in edges if data.get("relation") == "mutex"]
+    below = [(child, parent) for parent, child, data in edges if data.get("relation") != "mutex"]
+    return list(graph.nodes), below, apart
+
+
+def _sibling_pairs(parents: list[list[int]], children: list[list[int]], reach: np.ndarray) -> list[tuple[int, int]]:
+    """Labels with a parent in common, or both on top, of which neither is above the other and none is below both."""
+    top = [i for i, above in enumerate(parents) if not above]
+    found: dict[tuple[int, int], None] = {}
+    for group in (top, *children):
+        for i, j in combinations(group, 2):
+            if not (reach[i, j] or reach[j, i] or (reach[:, i] & reach[:, j]).any()):
+                found[i, j] = None
+    return list(found)
+
+
+def _as_pair(kind: str, entry: Any) -> Pair:
+    """Return two labels, or say what was found."""
+    if isinstance(entry, str) or not isinstance(entry, Sequence) or len(entry) != 2:
+        form = "(child, parent)" if kind == "subset" else "two labels"
+        raise ValueError(f"A {kind} pair must be {form}, got {entry!r}.")
+    return _plain(entry[0]), _plain(entry[1])
+
+
+def _as_set(labels: Any) -> list[Any]:
+    """Labels of one object: a collection of labels, or one label by itself."""
+    if isinstance(labels, (set, frozenset, list, tuple, np.ndarray)):
+        return [_plain(label) for label in labels]
+    return [_plain(labels)]
+
+
+def _plain(label: Any) -> Any:
+    """Label as Python's own text or number, so that NumPy's are found too."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _is_no_label(label: Any) -> bool:
+    """Whether a label stands for "no label": None, NaN, "" or the number -1."""
+    return is_gap(label) or label == "" or (not isinstance(label, (str, bool)) and label == -1)
+
+
+def _listed(labels: Sequence[Any]) -> str:
+    """The first labels, and how many more there are."""
+    shown = ", ".join(map(repr, labels[:6]))
+    return shown if len(labels) <= 6 else f"{shown} and {len(labels) - 6} more"
+
+
+def _boolean_product(rows: np.ndarray, relation: np.ndarray) -> np.ndarray:
+    """Boolean product of two boolean matrices, by the fast product of floats."""
+    return (rows.astype(np.float32) @ relation.astype(np.float32)) > 0
+
+
+def _branches(part: Any) -> list[tuple[Any, Any]]:
+    """Labels of one level of a tree, each with what is below it."""
+    if part is None:
+        return []
+    if isinstance(part, Mapping):
+        return [(_plain(label), below) for label, below in part.items()]
+    if isinstance(part, (list, tuple, set, frozenset)):
+        return [pair for entry in part for pair in _branches(entry)]
+    return [(_plain(part), None)]

@@ -9,19 +9,16 @@ is one, else the end of the address.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from coview.exceptions import DataFileError
 from coview.utils.atomic import atomic_path
 
-if TYPE_CHECKING:
-    from coview.assignment.ontology import Ontology
-
-__all__ = ["read_ontology", "write_ontology"]
+__all__ = ["OntologyContent", "read_ontology", "write_ontology"]
 
 _RDF = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}"
 _RDFS = "{http://www.w3.org/2000/01/rdf-schema#}"
@@ -31,58 +28,61 @@ _XML = (".owl", ".rdf", ".xml", ".skos")
 _THING = "http://www.w3.org/2002/07/owl#Thing"
 
 
-def read_ontology(path: str | Path, *, exclusive: str | None = "siblings") -> Ontology:
-    """Read an ontology from a JSON or RDF/XML file; the suffix tells which."""
+class OntologyContent(NamedTuple):
+    """What a file states: labels with pairs, or a nested tree; `mutex` is None where it states no exclusions."""
+
+    labels: Sequence[Any] = ()
+    subset: Sequence[Any] = ()
+    mutex: Sequence[Any] | None = None
+    tree: Any = None
+
+
+def read_ontology(path: str | Path) -> OntologyContent:
+    """Read the content of a JSON or RDF/XML file; the suffix tells which."""
     path = Path(path)
     if not path.is_file():
         raise DataFileError(f"There is no file {str(path)!r}.")
     suffix = path.suffix.lower()
     if suffix == ".json":
-        return _from_json(path, exclusive)
+        return _from_json(path)
     if suffix in _XML:
-        return _from_xml(path, exclusive)
+        return _from_xml(path)
     raise DataFileError(
-        f"{path.name!r} must end in .json, or in {', '.join(_XML)} for RDF/XML. The program that "
-        "wrote a Turtle file can save it as RDF/XML."
+        f"The file name {path.name!r} must end in .json, or in {', '.join(_XML)} for RDF/XML. Convert other formats, "
+        "such as Turtle, to RDF/XML first."
     )
 
 
-def write_ontology(ontology: Ontology, path: str | Path) -> None:
+def write_ontology(path: str | Path, labels: Sequence[Any], subset: Sequence[Any], mutex: Sequence[Any]) -> None:
     """Write labels and pairs as JSON."""
-    for label in ontology.labels:
+    for label in labels:
         if not isinstance(label, (str, int, float)):
             raise TypeError(f"Only texts and numbers can be written as labels, got {label!r}.")
-    parts = {"labels": ontology.labels, "subset": ontology.subset, "mutex": ontology.mutex}
+    parts = {"labels": labels, "subset": subset, "mutex": mutex}
     with atomic_path(Path(path)) as beside:
         Path(beside).write_text(json.dumps(parts, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
-def _from_json(path: Path, exclusive: str | None) -> Ontology:
-    from coview.assignment.ontology import Ontology
-
+def _from_json(path: Path) -> OntologyContent:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise DataFileError(f"{path.name!r} is no JSON ({error}).") from None
+        raise DataFileError(f"{path.name!r} is not valid JSON ({error}).") from None
     if not isinstance(found, (dict, list)) or not found:
         raise DataFileError(f"{path.name!r} must hold labels with subset and mutex pairs, or a nested tree of labels.")
     if isinstance(found, dict) and "labels" in found and isinstance(found["labels"], list):
         strange = sorted(set(found) - {"labels", "subset", "mutex"})
         if strange:
             raise DataFileError(f"{path.name!r} has an unknown entry {strange[0]!r} beside labels, subset and mutex.")
-        if "mutex" in found:
-            return Ontology(found["labels"], found.get("subset", ()), found["mutex"])
-        return Ontology.from_edges(found.get("subset", ()), labels=found["labels"], exclusive=exclusive)
-    return Ontology.from_tree(found, exclusive=exclusive)
+        return OntologyContent(found["labels"], found.get("subset", ()), found.get("mutex"))
+    return OntologyContent(tree=found)
 
 
-def _from_xml(path: Path, exclusive: str | None) -> Ontology:
-    from coview.assignment.ontology import Ontology
-
+def _from_xml(path: Path) -> OntologyContent:
     try:
         root = ElementTree.parse(path).getroot()
     except ElementTree.ParseError as error:
-        raise DataFileError(f"{path.name!r} is no XML ({error}).") from None
+        raise DataFileError(f"{path.name!r} is not valid XML ({error}).") from None
     addresses: dict[str, None] = {}
     names: dict[str, str] = {}
     below: list[tuple[str, str]] = []
@@ -109,8 +109,7 @@ def _from_xml(path: Path, exclusive: str | None) -> Ontology:
     named = _unique_names(addresses, names)
     subset = [(named[a], named[b]) for a, b in below if _THING not in (a, b)]
     mutex = [(named[a], named[b]) for a, b in apart if a in named and b in named]
-    found = None if mutex else exclusive
-    return Ontology.from_edges(subset, labels=list(named.values()), mutex=mutex, exclusive=found)
+    return OntologyContent(list(named.values()), subset, mutex or None)
 
 
 def _address(node: ElementTree.Element) -> str | None:

@@ -1,7 +1,7 @@
 """`SeededKMeansClassifier`: classes from few labels and several views by optimal assignment of labels.
 
-Seeded spherical k-means (Dalvi and Cohen 2016): see `steps.py` for a sweep and `combine.py` for how the views' scores
-become labels.
+Seeded spherical k-means (Dalvi and Cohen 2016): see `seeded_kmeans_steps.py` for a sweep, and `decision_rules.py` for
+how the views' scores become labels.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -16,27 +17,52 @@ from sklearn.base import ClassifierMixin
 from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
-from coview.assignment.combine import COMBINATIONS, Rule
-from coview.assignment.explore import open_clusters
-from coview.assignment.hierarchical import LabelBook, broken_constraints, consistent_sets, read_labels
+from coview.assignment.decision_rules import COMBINATIONS, DecisionRule
+from coview.assignment.held_out import best_sweeps, weigh_views
+from coview.assignment.label_program import Costs, label_objective, solve_with, team_of
+from coview.assignment.label_sets import LabelTargets, broken_constraints, consistent_sets, read_labels
+from coview.assignment.new_clusters import open_clusters
 from coview.assignment.ontology import Ontology
-from coview.assignment.seeds import by_class, new_names, seed_beside, seed_centroids, unit_views
-from coview.assignment.solvers import check_alpha, label_objective, solve_labels, team_of
-from coview.assignment.steps import AssignmentSteps
-from coview.assignment.stopping import Watch, best_sweeps
-from coview.assignment.weighing import weigh_views
+from coview.assignment.seeded_kmeans_steps import (
+    AssignmentSteps,
+    by_class,
+    new_names,
+    seed_beside,
+    seed_centroids,
+    unit_views,
+)
 from coview.base import BatchEstimator
 from coview.engines.holders import InMemory
-from coview.engines.loop import Fit
+from coview.engines.loop import Fit, Sweep
 from coview.engines.protocol import Block, Engine
 from coview.engines.steps import State, Tree
 from coview.inspection import SHARPNESS, Features, Inspection, LabelVerdict, Training, describe, one_hot, shares_of
+from coview.utils.docs import shared_parameters
 from coview.validation import LabeledScoreMixin, base_seed, check_option, per_view
 from coview.views.views import Views
 
 __all__ = ["SeededKMeansClassifier"]
 
 
+class SweepMonitor:
+    """A callback of the loop: keeps the number of changed labels, and stops when there are none or enough sweeps."""
+
+    def __init__(self, until_still: bool, most: int | None = None) -> None:
+        self.until_still, self.most = until_still, most
+        self.flips: list[float] = []
+        self.held_out: list[float] = []
+        self.reason = ""
+
+    def __call__(self, sweep: Sweep) -> bool:
+        self.flips.append(float(sum(int(rows["flips"].sum()) for rows in sweep.state.rows)))
+        if self.until_still and self.flips[-1] == 0:
+            self.reason = "still"
+        elif self.most is not None and sweep.number >= self.most:
+            self.reason = "held_out"
+        return bool(self.reason)
+
+
+@shared_parameters
 class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator):
     """Spherical k-means on several views, seeded with few labels, with or without an ontology.
 
@@ -51,37 +77,44 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
     ontology : Ontology or None, default=None
         Subset and mutual-exclusion constraints among labels. Then y holds the most specific label of an object or a
         set, and what is above follows. Needs no label for every class.
-    alpha : (float, float, float), default=(0.5, 0.1, 1.0)
-        Weights of scores, of differences between views, and of broken constraints; used by "max_agree", and by all
-        with an ontology. ``(1, 0, 1)`` is equation 9 of the paper.
+    disagreement_cost : float, default=0.2
+        For "max_agree": cost of a label that one view has and another has not, in units of the scores.
+    subset_cost : float, default=2.0
+        With an ontology: cost of a label without one that the ontology puts above it.
+    mutex_cost : float, default=2.0
+        With an ontology: cost of two labels that exclude each other. For "max_agree" without an ontology: cost of each
+        label of a view more or less than one.
     fallback : {None, "sum"}, default=None
         For "product": where all products are equal, as where no class has features in common with an object in
         every view, the first class wins, or the sum decides.
     view_weights : None, float, {view: float} or "held_out", default=None
         Factor of each view's scores; 1 by default. "held_out" chooses them: labeled objects are left out in folds,
         and a view counts more or less where that clearly gives more of them their label back.
-    early_stopping : bool or int, default=False
-        Choose the number of sweeps by held-out agreement: labeled objects are left out in so many folds (True is 5),
-        and the number of sweeps that finds most of their labels is taken. Learning from unlabeled objects often hurts
-        where a view is poor.
+    early_stopping : bool, default=False
+        Choose the number of sweeps by held-out agreement: labeled objects are left out in folds, and the number of
+        sweeps that finds most of their labels is taken. Learning from unlabeled objects often hurts where a view is
+        poor.
+    validation_fraction : float, default=0.2
+        Share of the labeled objects in each fold of `early_stopping` and of ``view_weights="held_out"``: every labeled
+        object is held out once, so that 0.2 makes five folds. At most 0.5.
     n_new_clusters : int or "auto", default=0
         Clusters for unlabeled objects that fit no class, most at a time; "auto" opens as many as there are signs of
-        (see `coview.assignment.explore`). They follow the classes in `classes_`. Not with an ontology.
+        (see `coview.assignment.new_clusters`). They follow the classes in `classes_`. Not with an ontology.
     max_iter : int, default=100
         Most sweeps over the data.
     tol : float, default=1e-8
         Stop when no label changes, or when the objective changes by less than this, relative to itself; 0 runs
         exactly `max_iter` sweeps.
-    engine, n_jobs, time_budget, verbose, callbacks
-        As in `PLSA`.
+    <shared: engine, n_jobs, time_budget>
     random_state : int, RandomState, Generator or None, default=None
         Seed of the folds of `early_stopping` and of `view_weights`; nothing else is random.
+    <shared: verbose, callbacks>
 
     Attributes
     ----------
     classes_ : ndarray (n_classes,)
         The classes, sorted; with an ontology its labels, in their order; new clusters last.
-    labels_ : ndarray (n_objects,)
+    transduction_ : ndarray (n_objects,)
         Label of each training object, the most specific one: its own, or the one found for it. With an ontology, -1 or
         None where nothing fits.
     label_sets_ : ndarray of bool (n_objects, n_views, n_classes)
@@ -114,7 +147,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
     >>> words = np.array([[3, 0, 0], [0, 3, 1], [2, 1, 0], [0, 0, 2]])
     >>> links = np.array([[1, 0], [0, 1], [1, 0], [0, 2]])
     >>> X = Views(words=words, links=links)
-    >>> SeededKMeansClassifier("max_agree").fit(X, ["cat", "dog", None, None]).labels_.tolist()
+    >>> SeededKMeansClassifier("max_agree").fit(X, ["cat", "dog", None, None]).transduction_.tolist()
     ['cat', 'dog', 'cat', 'dog']
     >>> tree = Ontology.from_tree({"animal": ["cat", "dog"]})
     >>> model = SeededKMeansClassifier(ontology=tree).fit(X, ["cat", "dog", None, None])
@@ -129,11 +162,14 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         self,
         combine: str = "sum",
         ontology: Ontology | None = None,
-        alpha: Any = (0.5, 0.1, 1.0),
         *,
+        disagreement_cost: float = 0.2,
+        subset_cost: float = 2.0,
+        mutex_cost: float = 2.0,
         fallback: str | None = None,
         view_weights: Any = None,
-        early_stopping: Any = False,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.2,
         n_new_clusters: Any = 0,
         max_iter: int = 100,
         tol: float = 1e-8,
@@ -146,10 +182,13 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
     ) -> None:
         self.combine = combine
         self.ontology = ontology
-        self.alpha = alpha
+        self.disagreement_cost = disagreement_cost
+        self.subset_cost = subset_cost
+        self.mutex_cost = mutex_cost
         self.fallback = fallback
         self.view_weights = view_weights
         self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
         self.n_new_clusters = n_new_clusters
         self.max_iter = max_iter
         self.tol = tol
@@ -173,28 +212,35 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         """
         self._check_parameters()
         views = self._fit_views(X)
-        book = read_labels(y, len(views), self.ontology)
-        given = None if self._weighs() else self.view_weights
-        self.view_weights_ = dict(zip(self.view_names_, per_view("view_weights", given, self.view_names_).tolist()))
-        return self._fit(X, unit_views(views), book)
+        targets = read_labels(y, len(views), self.ontology)
+        weights = None if self._weighs() else self.view_weights
+        self.view_weights_ = dict(zip(self.view_names_, per_view("view_weights", weights, self.view_names_).tolist()))
+        return self._fit(X, unit_views(views), targets)
 
     @with_callbacks
-    def _fit(self, X: Any, views: Views, book: LabelBook) -> SeededKMeansClassifier:
+    def _fit(self, X: Any, views: Views, targets: LabelTargets) -> SeededKMeansClassifier:
         engine = self._engine()
         with engine.limits():
-            self.classes_, self.new_classes_ = book.classes, book.classes[:0]
-            steps = self._steps(len(book.classes))
-            blocks = self._labeled_blocks(views, engine, book)
+            self.classes_, self.new_classes_ = targets.classes, targets.classes[:0]
+            steps = self._steps(len(targets.classes))
+            blocks = self._labeled_blocks(views, engine, targets)
             shared = seed_centroids(blocks, engine, steps.n_labels, next(views.values()).dtype)
+            seed = base_seed(self.random_state) if self._weighs() or self.early_stopping else 0
+            begin = partial(seed_beside, shared=shared, engine=engine, n_labels=len(targets.classes))
             if self._weighs():
-                steps = self._weigh(steps, blocks, shared, book, engine)
+                weights = weigh_views(steps, blocks, begin, targets.codes, engine, self._n_folds(), seed)
+                self.view_weights_ = dict(zip(self.view_names_, weights.tolist()))
+                steps = self._steps(steps.n_labels)
             if self.n_new_clusters:
-                steps, blocks, shared = self._explore(views, engine, book, blocks, shared)
-            watch = Watch(self.tol > 0)
+                steps, blocks, shared = self._explore(views, engine, targets, blocks, shared)
+                begin = partial(begin, shared=shared)
+            monitor = SweepMonitor(self.tol > 0)
             if self.early_stopping:
-                self._choose_sweeps(watch, steps, blocks, shared, book, engine)
-            fit = self._sweep(X, views, steps, blocks, shared, engine, watch)
-            self._keep(fit, steps, blocks, engine, watch)
+                monitor.most, monitor.held_out = best_sweeps(
+                    steps, blocks, begin, targets.codes, engine, self._n_folds(), self.max_iter, seed
+                )
+            fit = self._sweep(X, views, steps, blocks, shared, engine, monitor)
+            self._keep(fit, steps, blocks, engine, monitor)
         return self
 
     # -- what is known of objects
@@ -204,24 +250,24 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         check_is_fitted(self, "cluster_centers_")
         return self._named(np.concatenate([rows["codes"] for rows, _, _ in self._assigned(X)]))
 
-    def predict_labels(self, X: Any, *, by_view: bool = False) -> Any:
-        """Label sets of objects.
+    def predict_labels(self, X: Any) -> np.ndarray:
+        """Consistent label sets of objects, which break no constraint: booleans (n_objects, n_classes)."""
+        check_is_fitted(self, "cluster_centers_")
+        assigned = list(self._assigned(X))
+        if self.ontology is None:
+            codes = np.concatenate([rows["codes"] for rows, _, _ in assigned])
+            return codes[:, None] == np.arange(len(self.classes_))
+        return np.concatenate([consistent_sets(rows["labels"], total, self.ontology) for rows, total, _ in assigned])
 
-        Returns
-        -------
-        ndarray of bool (n_objects, n_classes), or dict of such by view
-            The consistent set of each object, which breaks no constraint; or with ``by_view=True`` the sets that the
-            program chose in each view, which may differ and softly break some. An absent view has none.
+    def predict_labels_by_view(self, X: Any) -> dict[str, np.ndarray]:
+        """Label sets (n_objects, n_classes) that the program chose in each given view.
+
+        They may differ and softly break constraints. Objects without a view have no label there.
         """
         check_is_fitted(self, "cluster_centers_")
-        found = list(self._assigned(X))
-        if by_view:
-            labels = np.concatenate([rows["labels"] for rows, _, _ in found])
-            return {name: labels[:, v] for v, name in enumerate(found[0][2])}
-        if self.ontology is None:
-            codes = np.concatenate([rows["codes"] for rows, _, _ in found])
-            return codes[:, None] == np.arange(len(self.classes_))
-        return np.concatenate([consistent_sets(rows["labels"], total, self.ontology) for rows, total, _ in found])
+        assigned = list(self._assigned(X))
+        labels = np.concatenate([rows["labels"] for rows, _, _ in assigned])
+        return {name: labels[:, v] for v, name in enumerate(assigned[0][2])}
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Combined scores (n_objects, n_classes); of two classes, how much the second leads (n_objects,)."""
@@ -240,7 +286,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
     def _inspect(self) -> Inspection:
         """Answer `inspect`: classes by their centers; under an ontology memberships are those of its leaves."""
         found = describe(self, self._view_inputs())
-        codes = found.codes(self.labels_)
+        codes = found.codes(self.transduction_)
         by_view = {view: shares_of(self.label_sets_[:, v]) for v, view in enumerate(self.view_names_)}
         return replace(
             found,
@@ -259,8 +305,9 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         """How far a set of labels of one object is from the optimum of the label program."""
         scores = {view: part[0] for view, part in self.decision_function_by_view(X).items()}
         table = np.array([list(scores.values())])
-        best, reached = solve_labels(table, alpha=self.alpha, ontology=self.ontology, n_jobs=1)
-        asked = label_objective(table, np.broadcast_to(labels, table.shape), self.alpha, self.ontology)
+        costs = self._costs()
+        best, reached = solve_with(team_of(1), table, costs, self.ontology)
+        asked = label_objective(table, np.broadcast_to(labels, table.shape), costs, self.ontology)
         return LabelVerdict(scores, dict(zip(scores, best[0])), float(reached[0]), float(asked[0]))
 
     def _soft_by_view(self, X: Any) -> dict[str, np.ndarray]:
@@ -279,7 +326,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
     def _check_parameters(self) -> None:
         check_option("combine", self.combine, COMBINATIONS)
         check_option("fallback", self.fallback, (None, "sum"))
-        check_alpha(self.alpha)
+        self._costs()
         self._check_loop()
         if self.ontology is not None and not isinstance(self.ontology, Ontology):
             raise TypeError(
@@ -289,57 +336,43 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         if new != "auto" and (isinstance(new, (str, bool)) or not isinstance(new, (int, np.integer)) or new < 0):
             raise ValueError(f"n_new_clusters must be a whole number of at least 0 or 'auto', got {new!r}.")
         if new and self.ontology is not None:
-            raise ValueError("n_new_clusters does not work with an ontology: where would a new label stand in it?")
-        folds = self.early_stopping
-        if not isinstance(folds, (bool, int, np.integer)) or (not isinstance(folds, bool) and folds < 2 and folds != 0):
-            raise ValueError(f"early_stopping must be True, False or a number of folds of at least 2, got {folds!r}.")
+            raise ValueError("n_new_clusters must be 0 with an ontology, which has no place for new labels.")
+        share = self.validation_fraction
+        if isinstance(share, bool) or not isinstance(share, Real) or not 0 < share <= 0.5:
+            raise ValueError(f"validation_fraction must be a number above 0 and at most 0.5, got {share!r}.")
 
     def _fixed_start(self) -> bool:
         return True
 
+    def _costs(self) -> Costs:
+        return Costs.checked(self.disagreement_cost, self.subset_cost, self.mutex_cost)
+
     def _steps(self, n_labels: int) -> AssignmentSteps:
-        rule = Rule(self.combine, check_alpha(self.alpha), self.ontology, self.fallback, team_of(self.n_jobs))
+        rule = DecisionRule(self.combine, self._costs(), self.ontology, self.fallback, team_of(self.n_jobs))
         return AssignmentSteps(rule, n_labels, self.view_weights_)
 
-    def _labeled_blocks(self, views: Views, engine: Engine, book: LabelBook) -> list[Block]:
-        carried = {"given": book.given, "code": book.codes}
-        return list(self._each_block(views, engine, book.given.shape[1], carried))
+    def _labeled_blocks(self, views: Views, engine: Engine, targets: LabelTargets) -> list[Block]:
+        carried = {"given": targets.given, "code": targets.codes}
+        return list(self._each_block(views, engine, targets.given.shape[1], carried))
 
     def _explore(
-        self, views: Views, engine: Engine, book: LabelBook, blocks: list[Block], shared: Tree
+        self, views: Views, engine: Engine, targets: LabelTargets, blocks: list[Block], shared: Tree
     ) -> tuple[AssignmentSteps, list[Block], Tree]:
         """Open clusters for what fits no class: further columns of the centroids and of the labels given."""
         most = None if self.n_new_clusters == "auto" else int(self.n_new_clusters)
         weights = self._steps(1).weights
-        shared = open_clusters(views, book.codes, shared, engine, blocks, weights, most)
-        n_new = next(iter(shared["centroids"].values())).shape[1] - len(book.classes)
-        self.new_classes_ = new_names(book.classes, n_new)
-        self.classes_ = np.concatenate([book.classes, self.new_classes_]) if n_new else book.classes
-        wide = LabelBook(self.classes_, np.pad(book.given, ((0, 0), (0, n_new))), book.codes)
+        shared = open_clusters(views, targets.codes, shared, engine, blocks, weights, most)
+        n_new = next(iter(shared["centroids"].values())).shape[1] - len(targets.classes)
+        self.new_classes_ = new_names(targets.classes, n_new)
+        self.classes_ = np.concatenate([targets.classes, self.new_classes_]) if n_new else targets.classes
+        wide = LabelTargets(self.classes_, np.pad(targets.given, ((0, 0), (0, n_new))), targets.codes)
         return self._steps(len(self.classes_)), self._labeled_blocks(views, engine, wide), shared
-
-    def _choose_sweeps(
-        self, watch: Watch, steps: AssignmentSteps, blocks: list[Block], shared: Tree, book: LabelBook, engine: Engine
-    ) -> None:
-        seed = base_seed(self.random_state)
-        begin = partial(seed_beside, shared=shared, engine=engine, n_labels=len(book.classes))
-        watch.most, watch.held_out = best_sweeps(
-            steps, blocks, begin, book.codes, engine, self._folds(), self.max_iter, seed
-        )
-
-    def _weigh(
-        self, steps: AssignmentSteps, blocks: list[Block], shared: Tree, book: LabelBook, engine: Engine
-    ) -> AssignmentSteps:
-        begin = partial(seed_beside, shared=shared, engine=engine, n_labels=len(book.classes))
-        weights = weigh_views(steps, blocks, begin, book.codes, engine, self._folds(), base_seed(self.random_state))
-        self.view_weights_ = dict(zip(self.view_names_, weights.tolist()))
-        return self._steps(steps.n_labels)
 
     def _weighs(self) -> bool:
         return isinstance(self.view_weights, str) and self.view_weights == "held_out"
 
-    def _folds(self) -> int:
-        return 5 if isinstance(self.early_stopping, bool) or not self.early_stopping else int(self.early_stopping)
+    def _n_folds(self) -> int:
+        return max(2, round(1 / self.validation_fraction))
 
     def _sweep(
         self,
@@ -349,14 +382,14 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         blocks: list[Block],
         shared: Tree,
         engine: Engine,
-        watch: Watch,
+        monitor: SweepMonitor,
     ) -> Fit:
-        """Run the loop under the watch; none at all where held-out objects advise against it."""
-        if watch.most == 0:
+        """Run the loop; no sweep at all where held-out objects advise against it."""
+        if monitor.most == 0:
             state = State([steps.start(block, shared, 0, engine) for block in blocks], shared)
             return Fit(state, stopped_by="held_out")
         given = self.callbacks
-        self.callbacks = [*(given or ()), watch]  # the loop asks the estimator for its callbacks
+        self.callbacks = [*(given or ()), monitor]  # the loop asks the estimator for its callbacks
         try:
             fit = self._run_loop(
                 X,
@@ -369,29 +402,31 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
             )
         finally:
             self.callbacks = given
-        if watch.reason and fit.stopped_by == "callback":
-            fit.stopped_by = watch.reason
+        if monitor.reason and fit.stopped_by == "callback":
+            fit.stopped_by = monitor.reason
         return fit
 
-    def _keep(self, fit: Fit, steps: AssignmentSteps, blocks: list[Block], engine: Engine, watch: Watch) -> None:
+    def _keep(
+        self, fit: Fit, steps: AssignmentSteps, blocks: list[Block], engine: Engine, monitor: SweepMonitor
+    ) -> None:
         """Fitted attributes; labels are those by the final centroids."""
         scored = [steps.scores(block, fit.state.shared, engine) for block in blocks]
         rows = [steps.assign(block, scores, engine) for block, scores in zip(blocks, scored)]
         present = np.concatenate([steps.present(block) for block in blocks])
         self.cluster_centers_ = by_class(fit.state.shared, engine)
         self.label_sets_ = np.concatenate([part["labels"] for part in rows])
-        self.labels_ = self._named(np.concatenate([part["codes"] for part in rows]))
+        self.transduction_ = self._named(np.concatenate([part["codes"] for part in rows]))
         self.n_ties_ = int(sum(part["ties"].sum() for part in rows))
         self.violations_ = broken_constraints(self.label_sets_, present, self.view_names_, self.ontology)
         if not fit.history["objective"]:  # no sweep: the start is all there is
-            worth = sum(
-                steps.rule.worth(scores, part["labels"], steps.present(block)).sum()
+            objective = sum(
+                steps.rule.objective(scores, part["labels"], steps.present(block)).sum()
                 for block, scores, part in zip(blocks, scored, rows)
             )
-            fit.history = {"objective": [float(worth)], "seconds": [0.0]}
-        self.history_: dict[str, list[float]] = {**fit.history, "flips": watch.flips}
-        if watch.held_out:
-            self.history_["held_out"] = watch.held_out
+            fit.history = {"objective": [float(objective)], "seconds": [0.0]}
+        self.history_: dict[str, list[float]] = {**fit.history, "flips": monitor.flips}
+        if monitor.held_out:
+            self.history_["held_out"] = monitor.held_out
         self.n_iter_ = fit.n_iter
         self.stopped_by_ = fit.stopped_by
 

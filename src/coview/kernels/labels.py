@@ -1,13 +1,13 @@
 """Best label sets, one object at a time: arrays in, arrays out.
 
-For scores s (views x labels) and weights a1, a2, a3, every kernel maximizes
+For scores s (views x labels) and the cost d of a disagreement, every kernel maximizes
 
-    a1 sum y s  -  a2 sum_{v<w} sum_i |y_vi - y_wi|  -  a3 (what the labels of a view break)
+    sum y s  -  d sum_{v<w} sum_i |y_vi - y_wi|  -  (cost of the constraints that the labels of a view break)
 
-over y in {0, 1}. Without an ontology a view breaks |n_v - 1|, n_v its number of labels; in a tree it breaks one for
-each label whose parent is off, and one for each pair of exclusive siblings. A set of views is written as the bits of
-a whole number. Rows start to stop are the call's own; `labels` comes in as zeros. A kernel that relies on a condition
-leaves `solved` False where an object does not meet it.
+over y in {0, 1}. Without an ontology a view pays `mutex` times |n_v - 1|, n_v its number of labels; in a tree it pays
+`subset` for each label whose parent is off, and `mutex` for each pair of exclusive siblings. A set of views is written
+as the bits of a whole number. Rows start to stop are the call's own; `labels` comes in as zeros. A kernel that relies
+on a condition leaves `solved` False where an object does not meet it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["choose_sets", "label_programme", "partitions", "tree_programme", "two_views"]
+__all__ = ["choose_sets", "label_program", "partitions", "tree_program", "two_views"]
 
 
 @njit(inline="always")
@@ -29,10 +29,10 @@ def _ones(p):
 
 
 @njit(nogil=True, cache=True)
-def two_views(scores, a1, a2, a3, labels, objective, solved, start, stop):
-    """Two views: the best common label, unless the views' own favorites win by more than 2 a2.
+def two_views(scores, d, mutex, labels, objective, solved, start, stop):
+    """Two views: the best common label, unless the views' own favorites win by more than 2 d.
 
-    Right where a second label or none never pays: a3 >= a1 max s + a2 and a3 >= a2 - a1 max_i s_i of each view.
+    Right where a second label or none never pays: mutex >= max s + d and mutex >= d - max_i s_i of each view.
     """
     K = scores.shape[2]
     for n in range(start, stop):
@@ -54,31 +54,31 @@ def two_views(scores, a1, a2, a3, labels, objective, solved, start, stop):
         top1 = max(top1, odd1, s1)
         top2 = max(top2, odd2, s2)
         best = max(best, odd, s1 + s2)
-        if a3 < a1 * max(top1, top2) + a2 or a3 < a2 - a1 * min(top1, top2):
+        if mutex < max(top1, top2) + d or mutex < d - min(top1, top2):
             solved[n] = False
             continue
         solved[n] = True
         first = second = 0
-        if a1 * (top1 + top2) - 2 * a2 > a1 * best:
+        if (top1 + top2) - 2 * d > best:
             while np.float64(scores[n, 0, first]) != top1:
                 first += 1
             while np.float64(scores[n, 1, second]) != top2:
                 second += 1
-            objective[n] = a1 * (top1 + top2) - 2 * a2
+            objective[n] = (top1 + top2) - 2 * d
         else:
             while np.float64(scores[n, 0, first]) + np.float64(scores[n, 1, first]) != best:
                 first += 1
             second = first
-            objective[n] = a1 * best
+            objective[n] = best
         labels[n, 0, first] = True
         labels[n, 1, second] = True
 
 
 @njit(nogil=True, cache=True)
-def partitions(scores, a1, a2, a3, labels, objective, solved, start, stop):
-    """Any number of views, one label each: the best partition of the views, 2 a2 for each pair that is apart.
+def partitions(scores, d, mutex, labels, objective, solved, start, stop):
+    """Any number of views, one label each: the best partition of the views, 2 d for each pair that is apart.
 
-    f(S) = max over T in S, with S's first view in T, of a1 max_i sum_{v in T} s_vi - 2 a2 |T| |S - T| + f(S - T).
+    f(S) = max over T in S, with S's first view in T, of max_i sum_{v in T} s_vi - 2 d |T| |S - T| + f(S - T).
     """
     V, K = scores.shape[1], scores.shape[2]
     full = 1 << V
@@ -102,7 +102,7 @@ def partitions(scores, a1, a2, a3, labels, objective, solved, start, stop):
         for v in range(1, V):
             hi = max(hi, best[1 << v])
             lo = min(lo, best[1 << v])
-        solved[n] = a3 >= a1 * hi + (V - 1) * a2 and a3 >= (V - 1) * a2 - a1 * lo
+        solved[n] = mutex >= hi + (V - 1) * d and mutex >= (V - 1) * d - lo
         if not solved[n]:
             continue
         for S in range(1, full):
@@ -112,7 +112,7 @@ def partitions(scores, a1, a2, a3, labels, objective, solved, start, stop):
             sub = rest  # T = low and any part of the rest, largest first
             while True:
                 T = low | sub
-                found = a1 * best[T] - 2 * a2 * _ones(T) * _ones(S ^ T) + value[S ^ T]
+                found = best[T] - 2 * d * _ones(T) * _ones(S ^ T) + value[S ^ T]
                 if found > value[S]:
                     value[S] = found
                     part[S] = T
@@ -129,7 +129,7 @@ def partitions(scores, a1, a2, a3, labels, objective, solved, start, stop):
 
 
 @njit(inline="always")
-def _gains(scores, n, k, a1, a2, gain):
+def _gains(scores, n, k, d, gain):
     """Gain of label k for each set of views that have it, by its scores and the views that do not."""
     V = scores.shape[1]
     gain[0] = 0.0
@@ -137,14 +137,14 @@ def _gains(scores, n, k, a1, a2, gain):
         v = 0
         while not (p >> v) & 1:
             v += 1
-        gain[p] = gain[p & (p - 1)] + a1 * np.float64(scores[n, v, k])
+        gain[p] = gain[p & (p - 1)] + np.float64(scores[n, v, k])
     for p in range(1, 1 << V):
         ones = _ones(p)
-        gain[p] -= a2 * ones * (V - ones)
+        gain[p] -= d * ones * (V - ones)
 
 
 @njit(nogil=True, cache=True)
-def label_programme(scores, a1, a2, a3, labels, objective, solved, start, stop):
+def label_program(scores, d, mutex, labels, objective, solved, start, stop):
     """Any weights, no ontology: over the labels, with the set of views that have one already as the state."""
     V, K = scores.shape[1], scores.shape[2]
     full = 1 << V
@@ -156,14 +156,14 @@ def label_programme(scores, a1, a2, a3, labels, objective, solved, start, stop):
         value[:] = -np.inf
         value[0] = 0.0
         for k in range(K):
-            _gains(scores, n, k, a1, a2, gain)
+            _gains(scores, n, k, d, gain)
             fresh[:] = -np.inf
             for state in range(full):
                 if value[state] == -np.inf:
                     continue
                 for p in range(full):
-                    # a view's first label is free, each further one costs a3
-                    found = value[state] + gain[p] - a3 * _ones(state & p)
+                    # a view's first label is free, each further one costs `mutex`
+                    found = value[state] + gain[p] - mutex * _ones(state & p)
                     if found > fresh[state | p]:
                         fresh[state | p] = found
                         came[k, state | p] = state * full + p
@@ -171,7 +171,7 @@ def label_programme(scores, a1, a2, a3, labels, objective, solved, start, stop):
         at = 0
         best = -np.inf
         for state in range(full):
-            found = value[state] - a3 * (V - _ones(state))
+            found = value[state] - mutex * (V - _ones(state))
             if found > best:
                 best, at = found, state
         objective[n] = best
@@ -232,7 +232,7 @@ def _one_each(value, u, members, at, end, best, pick, last):
 
 
 @njit(inline="always")
-def _counted(value, u, p, a3, members, at, end, step, price, state, fresh, choice, last):
+def _counted(value, u, p, subset, mutex, members, at, end, step, price, state, fresh, choice, last):
     """Add to node u, on in the views p, its group's best value with any number of members up to a cap in each view.
 
     The state is the number of members on in each view; `price` is how many pairs a further member breaks.
@@ -244,11 +244,11 @@ def _counted(value, u, p, a3, members, at, end, step, price, state, fresh, choic
         j = members[m]
         fresh[:] = -np.inf
         for q in range(value.shape[1]):
-            worth = value[j, q] - a3 * _ones(q & ~p)
+            worth = value[j, q] - subset * _ones(q & ~p)
             for c in range(n_states):
                 if price[c, q] < 0 or state[c] == -np.inf:
                     continue
-                found = state[c] + worth - a3 * price[c, q]
+                found = state[c] + worth - mutex * price[c, q]
                 if found > fresh[c + step[q]]:
                     fresh[c + step[q]] = found
                     choice[m, p, c + step[q]] = q
@@ -261,15 +261,30 @@ def _counted(value, u, p, a3, members, at, end, step, price, state, fresh, choic
 
 
 @njit(nogil=True, cache=True)
-def tree_programme(
-    scores, a1, a2, a3, order, node_ptr, group_ptr, members, step, price, cap, labels, objective, solved, start, stop
+def tree_program(
+    scores,
+    d,
+    subset,
+    mutex,
+    order,
+    node_ptr,
+    group_ptr,
+    members,
+    step,
+    price,
+    cap,
+    labels,
+    objective,
+    solved,
+    start,
+    stop,
 ):
     """A tree: from the leaves up, with the set of views that have a label as its state; then down again.
 
     `order` holds the labels, children first, and last a root (number K) that every view has. Node u owns the groups
     node_ptr[u] to node_ptr[u + 1]; group g the members group_ptr[g] to group_ptr[g + 1]. Letting go of a member of a
-    group mends what it breaks: where that never costs more than a3, one member per view is enough, and where it never
-    costs more than cap x a3, cap members are; else the object is not solved.
+    group mends what it breaks: where that never loses more than either cost, one member per view is enough, and where
+    it never loses more than cap x mutex, cap members are; else the object is not solved.
     """
     V, K = scores.shape[1], scores.shape[2]
     full = 1 << V
@@ -287,18 +302,18 @@ def tree_programme(
         solved[n] = True
         for u in order:
             if u < K:
-                _gains(scores, n, u, a1, a2, value[u])
+                _gains(scores, n, u, d, value[u])
             else:
                 value[u, :] = 0.0
             for g in range(node_ptr[u], node_ptr[u + 1]):
                 at, end = group_ptr[g], group_ptr[g + 1]
-                single[g] = _within(value, members, at, end, a3)
+                single[g] = _within(value, members, at, end, min(subset, mutex))
                 if single[g]:
                     _one_each(value, u, members, at, end, best, pick, last[g])
                     continue
-                solved[n] = solved[n] and (end - at <= cap or _within(value, members, at, end, cap * a3))
+                solved[n] = solved[n] and (end - at <= cap or _within(value, members, at, end, cap * mutex))
                 for p in range(full - 1 if u == K else 0, full):
-                    _counted(value, u, p, a3, members, at, end, step, price, state, fresh, choice, last[g])
+                    _counted(value, u, p, subset, mutex, members, at, end, step, price, state, fresh, choice, last[g])
             if not solved[n]:
                 break
         if not solved[n]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from coview.plot.curves import ObjectiveDisplay, StreamDisplay
 from coview.plot.objects import ObjectMapDisplay, OntologyDisplay, RetrievalDisplay
+from coview.plot.ontology import OntologyGraphDisplay
 from coview.plot.topics import ClusterTopicsDisplay, TopicsDisplay
 from coview.plot.views import ViewAgreementDisplay, ViewConfusionDisplay
 
@@ -16,6 +17,7 @@ __all__ = [
     "ObjectMapDisplay",
     "ObjectiveDisplay",
     "OntologyDisplay",
+    "OntologyGraphDisplay",
     "RetrievalDisplay",
     "StreamDisplay",
     "TopicsDisplay",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from coview.assignment.solvers import label_objective, solve_labels
+from coview.assignment.label_program import Costs, label_objective, solve_with, team_of
 from coview.exceptions import ViewsError
 from coview.views.views import Views
 from coview.web.groups import Groups
@@ -315,10 +315,10 @@ class Browser:
             "decision_function_by_view", data[[row]].select(*(v for v in data.names if v in held.gates))
         )
         table = np.array([[part[0] for part in scores.values()]])
-        alpha = held.last.alpha
-        best, worth = solve_labels(table, alpha=alpha, ontology=ontology, n_jobs=1)
+        costs = Costs(held.last.disagreement_cost, held.last.subset_cost, held.last.mutex_cost)
+        best, worth = solve_with(team_of(1), table, costs, ontology)
         tried = np.broadcast_to([label in closed for label in ontology.labels], table.shape)
-        reached = label_objective(table, tried, alpha, ontology)
+        reached = label_objective(table, tried, costs, ontology)
         names = [str(label) for label in ontology.labels]
         return {
             "row": row,

@@ -1,4 +1,4 @@
-"""Labels of objects in all their forms: classes or an ontology in, consistent sets and broken constraints out."""
+"""Labels of objects as sets: read from a target, compared under an ontology, made consistent, checked."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from coview.assignment.ontology import Ontology
 from coview.validation import encode_labels
 
-__all__ = ["LabelBook", "agrees", "broken_constraints", "consistent_sets", "read_labels"]
+__all__ = ["LabelTargets", "agrees", "broken_constraints", "consistent_sets", "read_labels"]
 
 
 @dataclass(frozen=True)
-class LabelBook:
+class LabelTargets:
     """What a target says: the classes, the labels given to each object, and the most specific of them."""
 
     classes: np.ndarray
@@ -27,13 +27,13 @@ class LabelBook:
         return self.codes >= 0
 
 
-def read_labels(y: Any, n_rows: int, ontology: Ontology | None) -> LabelBook:
+def read_labels(y: Any, n_rows: int, ontology: Ontology | None) -> LabelTargets:
     """Read a target: one label per object, or with an ontology a label, a set of labels, or indicators.
 
     Examples
     --------
-    >>> book = read_labels(["Dog", None], 2, Ontology.from_tree({"Animal": ["Dog", "Cat"]}))
-    >>> book.given.astype(int).tolist(), book.codes.tolist()
+    >>> targets = read_labels(["Dog", None], 2, Ontology.from_tree({"Animal": ["Dog", "Cat"]}))
+    >>> targets.given.astype(int).tolist(), targets.codes.tolist()
     ([[1, 1, 0], [0, 0, 0]], [1, -1])
     """
     if ontology is None:
@@ -41,7 +41,7 @@ def read_labels(y: Any, n_rows: int, ontology: Ontology | None) -> LabelBook:
         given = np.zeros((n_rows, len(classes)), dtype=bool)
         known = np.flatnonzero(codes >= 0)
         given[known, codes[known]] = True
-        return LabelBook(classes, given, codes)
+        return LabelTargets(classes, given, codes)
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
     if isinstance(y, np.ndarray) and y.ndim == 2 and y.dtype.kind in "bui":
@@ -54,7 +54,7 @@ def read_labels(y: Any, n_rows: int, ontology: Ontology | None) -> LabelBook:
         raise ValueError(f"y has no label: all {n_rows} objects are unlabeled. Label some objects of each class.")
     specific = ontology.most_specific(given)
     codes = np.where(given.any(axis=1), specific.argmax(axis=1), -1)
-    return LabelBook(label_array(ontology), given, codes)
+    return LabelTargets(label_array(ontology), given, codes)
 
 
 def label_array(ontology: Ontology) -> np.ndarray:

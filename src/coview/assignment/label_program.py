@@ -1,11 +1,18 @@
 """`solve_labels`: the best label sets of objects from the scores of their views; exact, without a solver per object.
 
-For one object with scores s (views x labels), over y in {0, 1}:
+For one object with scores s (views x labels), over y in {0, 1}, with the cost d of a disagreement:
 
-    maximize  a1 sum_v sum_i y_vi s_vi  -  a2 sum_{v<w} sum_i |y_vi - y_wi|  -  a3 sum_v broken(y_v)
+    maximize  sum_v sum_i y_vi s_vi  -  d sum_{v<w} sum_i |y_vi - y_wi|  -  sum_v cost of what y_v breaks
 
-Without an ontology broken(y_v) = |n_v - 1|, n_v the number of labels of view v: one label each, but softly. With an
-ontology it is the number of subset and mutex pairs that y_v breaks, and nothing asks for a label.
+With an ontology a view pays `subset_cost` for each subset pair and `mutex_cost` for each mutex pair that it breaks, and
+nothing asks for a label. Without one it pays `mutex_cost` times |n_v - 1|, n_v its number of labels: one label each,
+but softly.
+
+The general case, and the yardstick of all other solvers, is a mixed integer program for HiGHS:
+
+    maximize   sum s y - d sum a - sum cost z
+    subject to a >= |y_v - y_w|;   with an ontology  z >= y_child - y_parent,  z >= y_a + y_b - 1  in each view;
+               without  sum_i y_i <= 1 + z,  sum_i y_i >= 1 - z'  in each view;   y in {0, 1}, the others >= 0
 """
 
 from __future__ import annotations
@@ -13,33 +20,64 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any
+from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import optimize, sparse
 
+from coview.assignment.constraint_graph import Component, Pairs, candidate_sets, components, count_tables
 from coview.assignment.ontology import Ontology
-from coview.assignment.parts import Part, count_tables, parts_of
-from coview.assignment.programs import solve_milp
-from coview.assignment.sets import useful_sets
 from coview.engines.threads import Team, thread_count
 from coview.kernels import labels as kernels
 
-__all__ = ["SOLVERS", "check_alpha", "label_objective", "presence_patterns", "solve_labels", "solve_with", "team_of"]
+__all__ = [
+    "DEFAULT_COSTS",
+    "SOLVERS",
+    "Costs",
+    "label_objective",
+    "presence_patterns",
+    "solve_labels",
+    "solve_with",
+    "team_of",
+]
 
 SOLVERS = ("auto", "two_views", "partitions", "labels", "tree", "sets", "milp")
 _ROWS = 4096  # objects per piece of work of a thread
 _MOST_SETS = 2048
 _MOST_CHOICES = 5e7  # combinations of sets over the views that a search may have to look at
-_MOST_STATES = 1 << 22  # numbers that the tree programme may keep for one object
+_MOST_STATES = 1 << 22  # numbers that the tree program may keep for one object
+_SCALE = 1e3  # HiGHS stops within 1e-6 of the optimum; of a larger objective that is a smaller part
 
-Alpha = tuple[float, float, float]
-Found = tuple[np.ndarray, np.ndarray, np.ndarray]  # labels, objective, solved
+Solution = tuple[np.ndarray, np.ndarray, np.ndarray]  # labels, objective, solved
+
+
+class Costs(NamedTuple):
+    """What the label program charges, in units of the scores."""
+
+    disagreement: float = 0.2
+    subset: float = 2.0
+    mutex: float = 2.0
+
+    @classmethod
+    def checked(cls, disagreement_cost: Any, subset_cost: Any, mutex_cost: Any) -> Costs:
+        """Return the costs, or say which of them is not a finite number of at least 0."""
+        values = {"disagreement_cost": disagreement_cost, "subset_cost": subset_cost, "mutex_cost": mutex_cost}
+        for name, value in values.items():
+            if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 <= value < math.inf:
+                raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}.")
+        return cls(*map(float, values.values()))
+
+
+DEFAULT_COSTS = Costs()
 
 
 def solve_labels(
     scores: Any,
     *,
-    alpha: Any = (0.5, 0.1, 1.0),
+    disagreement_cost: float = 0.2,
+    subset_cost: float = 2.0,
+    mutex_cost: float = 2.0,
     ontology: Ontology | None = None,
     solver: str = "auto",
     present: Any = None,
@@ -51,14 +89,19 @@ def solve_labels(
     ----------
     scores : array-like (n_objects, n_views, n_labels)
         How well each label fits; any real numbers.
-    alpha : (float, float, float), default=(0.5, 0.1, 1.0)
-        Weights of the scores, of differences between views, and of broken constraints; none below 0.
+    disagreement_cost : float, default=0.2
+        Cost of a label that one view has and another has not, for each such pair of views.
+    subset_cost : float, default=2.0
+        Cost of a label without one that the ontology puts above it, in each view.
+    mutex_cost : float, default=2.0
+        Cost of two labels that exclude each other, in each view; without an ontology, of each label more or less than
+        one.
     ontology : Ontology or None, default=None
         Constraints among the labels, in the order of ``ontology.labels``. Without one, each view should have one label.
     solver : {"auto", "two_views", "partitions", "labels", "tree", "sets", "milp"}, default="auto"
         "auto" takes the fastest that is exact for the object at hand. "two_views" is a closed form, "partitions" the
-        best partition of the views with one label each, "labels" a dynamic programme over the labels for any weights
-        (these three without ontology), "tree" a dynamic programme over a tree, "sets" goes through the label sets
+        best partition of the views with one label each, "labels" a dynamic program over the labels for any costs
+        (these three without ontology), "tree" a dynamic program over a tree, "sets" goes through the label sets
         that may be best, "milp" calls HiGHS once per object.
     present : array-like of bool (n_objects, n_views), optional
         Views that take part; an absent one has no label and differs from nothing. All of them by default.
@@ -79,18 +122,18 @@ def solve_labels(
     >>> scores = np.array([[[0.9, 0.1], [0.2, 0.3]]])
     >>> labels, objective = solve_labels(scores)
     >>> labels.astype(int).tolist(), objective.round(2).tolist()
-    ([[[1, 0], [1, 0]]], [0.55])
+    ([[[1, 0], [1, 0]]], [1.1])
     >>> tree = Ontology.from_tree({"Animal": ["Dog", "Cat"]})
     >>> solve_labels([[[0.2, 0.8, 0.7]]], ontology=tree)[0].astype(int).tolist()
     [[[1, 1, 0]]]
     """
     values = _check_scores(scores)
-    weights = check_alpha(alpha)
+    costs = Costs.checked(disagreement_cost, subset_cost, mutex_cost)
     if solver not in SOLVERS:
         raise ValueError(f"solver must be one of {', '.join(map(repr, SOLVERS))}, got {solver!r}.")
     if ontology is not None and len(ontology) != values.shape[2]:
-        raise ValueError(f"scores are of {values.shape[2]} labels, but the ontology has {len(ontology)}.")
-    return solve_with(team_of(n_jobs), values, weights, ontology, present, solver)
+        raise ValueError(f"scores has {values.shape[2]} labels, but the ontology has {len(ontology)}.")
+    return solve_with(team_of(n_jobs), values, costs, ontology, present, solver)
 
 
 @lru_cache(maxsize=8)
@@ -102,13 +145,13 @@ def team_of(n_jobs: int | None) -> Team:
 def solve_with(
     team: Team,
     values: np.ndarray,
-    alpha: Alpha,
+    costs: Costs,
     ontology: Ontology | None,
     present: Any = None,
     solver: str = "auto",
 ) -> tuple[np.ndarray, np.ndarray]:
     """`solve_labels` of checked arguments by given threads: for those who call it often."""
-    work = _Work(alpha, solver, team)
+    work = _Program(costs, solver, team)
     labels = np.zeros(values.shape, dtype=bool)
     objective = np.zeros(len(values))
     for rows, views in presence_patterns(present, values.shape):
@@ -123,38 +166,31 @@ def solve_with(
 
 
 def label_objective(
-    scores: np.ndarray, labels: np.ndarray, alpha: Any = (0.5, 0.1, 1.0), ontology: Ontology | None = None
+    scores: np.ndarray, labels: np.ndarray, costs: Costs = DEFAULT_COSTS, ontology: Ontology | None = None
 ) -> np.ndarray:
-    """What given labels reach, by the formula.
+    """Return the objective of given labels, by the formula.
 
     Examples
     --------
     >>> import numpy as np
     >>> label_objective(np.array([[[0.9, 0.1], [0.2, 0.3]]]), np.array([[[1, 0], [0, 1]]], dtype=bool)).round(2)
-    array([0.4])
+    array([0.8])
     """
-    a1, a2, a3 = check_alpha(alpha)
-    on = np.asarray(labels, dtype=bool)
+    pairs = None if ontology is None else (ontology.subset_codes, ontology.mutex_codes)
+    return _objective(scores, np.asarray(labels, dtype=bool), costs, pairs)
+
+
+def _objective(scores: np.ndarray, on: np.ndarray, costs: Costs, pairs: tuple[Any, Any] | None) -> np.ndarray:
     count = on.sum(axis=1)
     apart = (count * (on.shape[1] - count)).sum(axis=1)
-    if ontology is None:
-        broken = np.abs(on.sum(axis=2) - 1).sum(axis=1)
+    if pairs is None:
+        paid = costs.mutex * np.abs(on.sum(axis=2) - 1).sum(axis=1)
     else:
-        broken = ontology.n_broken(on).sum(axis=1)
-    return a1 * np.where(on, scores, 0.0).sum(axis=(1, 2), dtype=np.float64) - a2 * apart - a3 * broken
-
-
-def check_alpha(alpha: Any) -> Alpha:
-    """Return the three weights, or say what is wrong with them."""
-    try:
-        weights = tuple(float(value) for value in alpha)
-    except (TypeError, ValueError):
-        weights = ()
-    if len(weights) != 3 or not all(0 <= value < math.inf for value in weights):
-        raise ValueError(
-            f"alpha must be three numbers of at least 0 (scores, differences, broken constraints), got {alpha!r}."
-        )
-    return weights[0], weights[1], weights[2]
+        child, parent = np.asarray(pairs[0], dtype=np.int64).reshape(-1, 2).T
+        a, b = np.asarray(pairs[1], dtype=np.int64).reshape(-1, 2).T
+        paid = costs.subset * (on[..., child] & ~on[..., parent]).sum(axis=(1, 2))
+        paid = paid + costs.mutex * (on[..., a] & on[..., b]).sum(axis=(1, 2))
+    return np.where(on, scores, 0.0).sum(axis=(1, 2), dtype=np.float64) - costs.disagreement * apart - paid
 
 
 def _check_scores(scores: Any) -> np.ndarray:
@@ -188,11 +224,11 @@ def presence_patterns(present: Any, shape: tuple[int, ...]) -> list[tuple[np.nda
     return [(rows, views) for rows, views in found if len(views)]
 
 
-class _Work:
-    """One call: the weights, the solver asked for, and the threads."""
+class _Program:
+    """One call: the costs, the solver asked for, and the threads."""
 
-    def __init__(self, alpha: Alpha, solver: str, team: Team) -> None:
-        self.alpha, self.solver, self.team = alpha, solver, team
+    def __init__(self, costs: Costs, solver: str, team: Team) -> None:
+        self.costs, self.solver, self.team = costs, solver, team
 
     # -- without ontology
 
@@ -204,7 +240,7 @@ class _Work:
         if n_views <= 8 and not (n_views == 2 and self.solver == "auto"):
             fitting["partitions"] = kernels.partitions
         if n_views <= 6:
-            fitting["labels"] = kernels.label_programme
+            fitting["labels"] = kernels.label_program
         if self.solver != "auto":
             fitting = {name: kernel for name, kernel in fitting.items() if name == self.solver}
             if not fitting and self.solver != "milp":
@@ -213,27 +249,29 @@ class _Work:
                 )
         return self._in_turn(scores, [self._kernel(kernel) for kernel in fitting.values()], None)
 
-    def _kernel(self, kernel: Callable[..., None]) -> Callable[[np.ndarray], Found]:
-        return lambda scores: self._run(scores, lambda *out: kernel(_fixed(scores), *self.alpha, *out))
+    def _kernel(self, kernel: Callable[..., None]) -> Callable[[np.ndarray], Solution]:
+        costs = self.costs.disagreement, self.costs.mutex
+        return lambda scores: self._run(scores, lambda *out: kernel(_fixed(scores), *costs, *out))
 
     # -- with an ontology
 
     def constrained(self, scores: np.ndarray, ontology: Ontology) -> tuple[np.ndarray, np.ndarray]:
-        if self.alpha[2] == 0:  # constraints that cost nothing bind nothing
-            ontology = Ontology(ontology.labels)
-        parts = parts_of(ontology)
+        if not (self.costs.subset and self.costs.mutex):  # constraints that cost nothing bind nothing
+            subset, mutex = ontology.subset if self.costs.subset else (), ontology.mutex if self.costs.mutex else ()
+            ontology = Ontology(ontology.labels, subset, mutex)
+        parts = components(ontology)
         if len(parts) == 1:
-            return self._part(scores, parts[0])
+            return self._component(scores, parts[0])
         labels = np.zeros(scores.shape, dtype=bool)
         objective = np.zeros(len(scores))
         for part in parts:
-            found, reached = self._part(np.ascontiguousarray(scores[:, :, part.codes]), part)
+            found, reached = self._component(np.ascontiguousarray(scores[:, :, part.codes]), part)
             labels[:, :, part.codes] = found
             objective += reached
         return labels, objective
 
-    def _part(self, scores: np.ndarray, part: Part) -> tuple[np.ndarray, np.ndarray]:
-        ways: list[Callable[[np.ndarray], Found]] = []
+    def _component(self, scores: np.ndarray, part: Component) -> tuple[np.ndarray, np.ndarray]:
+        ways: list[Callable[[np.ndarray], Solution]] = []
         if part.tree is not None and self.solver in ("auto", "tree"):
             ways += [partial(self._tree, part, cap) for cap in self._caps(part, scores.shape[1])]
         if self.solver in ("auto", "sets"):
@@ -244,7 +282,7 @@ class _Work:
             )
         return self._in_turn(scores, ways, (part.subset, part.mutex))
 
-    def _caps(self, part: Part, n_views: int) -> list[int]:
+    def _caps(self, part: Component, n_views: int) -> list[int]:
         """Numbers of exclusive siblings to reckon with: a few, all; as long as the states can be kept."""
         assert part.tree is not None
         largest = part.tree.largest
@@ -253,30 +291,28 @@ class _Work:
         # of many views only one member at a time can be followed; that is enough for most objects
         return found or [cap for cap in (min(1, largest),) if size[cap] <= _MOST_STATES]
 
-    def _tree(self, part: Part, cap: int, scores: np.ndarray) -> Found:
+    def _tree(self, part: Component, cap: int, scores: np.ndarray) -> Solution:
         tree = part.tree
         assert tree is not None
         plan = (tree.order, tree.node_ptr, tree.group_ptr, tree.members, *count_tables(scores.shape[1], cap), cap)
-        return self._run(scores, lambda *out: kernels.tree_programme(_fixed(scores), *self.alpha, *plan, *out))
+        return self._run(scores, lambda *out: kernels.tree_program(_fixed(scores), *self.costs, *plan, *out))
 
-    def _sets(self, part: Part, scores: np.ndarray) -> Found:
-        a1, a2, a3 = self.alpha
+    def _sets(self, part: Component, scores: np.ndarray) -> Solution:
         n, n_views, n_labels = scores.shape
         labels, objective = np.zeros(scores.shape, dtype=bool), np.zeros(n)
-        others = (n_views - 1) * a2
-        unit = a3 or 1.0  # without weight there are no constraints left
+        others = (n_views - 1) * self.costs.disagreement
         most, least = max(float(scores.max()), 0.0), min(float(scores.min()), 0.0)
-        found = useful_sets(part, (a1 * most + others) / unit, (others - a1 * least) / unit, _MOST_SETS)
+        found = candidate_sets(part, most + others, others - least, self.costs.subset, self.costs.mutex, _MOST_SETS)
         if found is None or len(found[0]) ** n_views > _MOST_CHOICES:
             return labels, objective, np.zeros(n, dtype=bool)
-        sets, broken = found
+        sets, paid = found
         on = sets.astype(np.float64)
-        apart = a2 * (on @ (1 - on.T) + (1 - on) @ on.T)
+        apart = self.costs.disagreement * (on @ (1 - on.T) + (1 - on) @ on.T)
         chosen = np.zeros((n, n_views), dtype=np.int64)
         rows = max(1, min(_ROWS, (1 << 22) // (n_views * len(sets))))
 
         def solve(start: int, stop: int) -> None:
-            worth = a1 * (scores[start:stop].reshape(-1, n_labels).astype(np.float64) @ on.T) - a3 * broken
+            worth = scores[start:stop].reshape(-1, n_labels).astype(np.float64) @ on.T - paid
             worth = worth.reshape(stop - start, n_views, len(sets))
             kernels.choose_sets(worth, apart, chosen[start:stop], objective[start:stop], 0, stop - start)
 
@@ -285,7 +321,7 @@ class _Work:
 
     # -- for all
 
-    def _run(self, scores: np.ndarray, kernel: Callable[..., None]) -> Found:
+    def _run(self, scores: np.ndarray, kernel: Callable[..., None]) -> Solution:
         labels = np.zeros(scores.shape, dtype=bool)
         objective, solved = np.zeros(len(scores)), np.zeros(len(scores), dtype=bool)
         pieces = _pieces(len(scores), _ROWS)
@@ -293,7 +329,7 @@ class _Work:
         return labels, objective, solved
 
     def _in_turn(
-        self, scores: np.ndarray, ways: list[Callable[[np.ndarray], Found]], pairs: Any
+        self, scores: np.ndarray, ways: list[Callable[[np.ndarray], Solution]], pairs: Any
     ) -> tuple[np.ndarray, np.ndarray]:
         """One solver after the other, each for the objects that those before it left; HiGHS takes what remains."""
         labels, objective = np.zeros(scores.shape, dtype=bool), np.zeros(len(scores))
@@ -310,19 +346,13 @@ class _Work:
                 return labels, objective
         if self.solver not in ("auto", "milp"):
             raise ValueError(
-                f"solver={self.solver!r} is not exact for {len(left)} of {len(scores)} objects with these weights and "
+                f"solver={self.solver!r} is not exact for {len(left)} of {len(scores)} objects with these costs and "
                 "scores. Use 'auto'."
             )
         remaining = scores[left].astype(np.float64)
-        labels[left] = solve_milp(remaining, self.alpha, pairs)
-        objective[left] = _reached(remaining, labels[left], self.alpha, pairs)
+        labels[left] = _solve_milp(remaining, self.costs, pairs)
+        objective[left] = _objective(remaining, labels[left], self.costs, pairs)
         return labels, objective
-
-
-def _reached(scores: np.ndarray, labels: np.ndarray, alpha: Alpha, pairs: Any) -> np.ndarray:
-    if pairs is None:
-        return label_objective(scores, labels, alpha)
-    return label_objective(scores, labels, alpha, Ontology(range(scores.shape[2]), *pairs))
 
 
 def _pieces(n: int, rows: int) -> list[tuple[int, int]]:
@@ -334,3 +364,69 @@ def _fixed(array: np.ndarray) -> np.ndarray:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+# -- HiGHS
+
+
+def _solve_milp(scores: np.ndarray, costs: Costs, pairs: tuple[Pairs, Pairs] | None) -> np.ndarray:
+    """Labels (n_objects, n_views, n_labels) by one call of HiGHS per object.
+
+    `pairs` are the subset and the mutex pairs of an ontology, None without one.
+    """
+    n, n_views, n_labels = scores.shape
+    matrix, upper, charged = _constraints(n_views, n_labels, pairs)
+    integer = np.zeros(matrix.shape[1])
+    integer[: n_views * n_labels] = 1
+    bounds = optimize.Bounds(0, np.where(integer > 0, 1.0, np.inf))
+    rule = optimize.LinearConstraint(matrix, -np.inf, upper)
+    weights = np.concatenate([np.zeros(n_views * n_labels), np.array(costs)[charged]])
+    labels = np.zeros(scores.shape, dtype=bool)
+    for i in range(n):
+        weights[: n_views * n_labels] = -scores[i].ravel()
+        scale = _SCALE / max(float(np.abs(weights).max()), 1e-300)
+        found = optimize.milp(
+            weights * scale, integrality=integer, bounds=bounds, constraints=rule, options={"mip_rel_gap": 0.0}
+        )
+        if found.x is None:
+            raise RuntimeError(f"HiGHS found no labels for object {i}: {found.message}")
+        labels[i] = found.x[: n_views * n_labels].reshape(n_views, n_labels) > 0.5
+    return labels
+
+
+@lru_cache(maxsize=32)
+def _constraints(n_views: int, n_labels: int, pairs: tuple[Pairs, Pairs] | None) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Rows matrix @ x <= upper; x = labels, differences, slacks; and which of `Costs` each x after the labels pays."""
+    size = n_views * n_labels
+    y = np.arange(size).reshape(n_views, n_labels)
+    rows: list[dict[int, float]] = []
+    upper: list[float] = []
+    charged: list[int] = []
+    column = size
+    for v, w in combinations(range(n_views), 2):
+        for i in range(n_labels):
+            rows += [{y[v, i]: 1, y[w, i]: -1, column: -1}, {y[v, i]: -1, y[w, i]: 1, column: -1}]
+            upper += [0, 0]
+            charged.append(0)
+            column += 1
+    for v in range(n_views):
+        if pairs is None:
+            rows += [{**dict.fromkeys(y[v], 1.0), column: -1}, {**dict.fromkeys(y[v], -1.0), column + 1: -1}]
+            upper += [1, -1]
+            charged += [2, 2]
+            column += 2
+            continue
+        for child, parent in pairs[0]:
+            rows.append({y[v, child]: 1, y[v, parent]: -1, column: -1})
+            upper.append(0)
+            charged.append(1)
+            column += 1
+        for a, b in pairs[1]:
+            rows.append({y[v, a]: 1, y[v, b]: 1, column: -1})
+            upper.append(1)
+            charged.append(2)
+            column += 1
+    entries = [(r, int(c), value) for r, row in enumerate(rows) for c, value in row.items()]
+    r, c, values = zip(*entries) if entries else ((), (), ())
+    matrix = sparse.coo_array((values, (r, c)), shape=(len(rows), column)).tocsr()
+    return matrix, np.array(upper, dtype=float), np.array(charged, dtype=np.int64)

@@ -4,7 +4,7 @@ With s_vi the score of label i in view v of one object, over the views that it h
 
     sum         label of the largest sum_v s_vi, the same in all views
     product     label of the largest prod_v s_vi, the same in all views
-    max_agree   labels of each view by `solve_labels`: scores, minus differences, minus broken constraints
+    max_agree   labels of each view by `solve_labels`: scores, minus the costs of differences and of broken constraints
     co_train    label of the largest s_vi in each view; another view's centroids learn from it
 
 With an ontology, sum and product are the program of `solve_labels` with one view, that of the combined scores.
@@ -17,31 +17,31 @@ from typing import Any
 
 import numpy as np
 
+from coview.assignment.label_program import DEFAULT_COSTS, Costs, label_objective, presence_patterns, solve_with
 from coview.assignment.ontology import Ontology
-from coview.assignment.solvers import Alpha, label_objective, presence_patterns, solve_with
 from coview.engines.threads import Team
 
-__all__ = ["COMBINATIONS", "Rule"]
+__all__ = ["COMBINATIONS", "DecisionRule"]
 
 COMBINATIONS = ("sum", "product", "max_agree", "co_train")
 
 
 @dataclass(frozen=True)
-class Rule:
+class DecisionRule:
     """How scores become labels.
 
     Examples
     --------
     >>> import numpy as np
     >>> scores = np.array([[[0.9, 0.1], [0.2, 0.3]]])
-    >>> Rule("sum").assign(scores)[0].astype(int).tolist()
+    >>> DecisionRule("sum").assign(scores)[0].astype(int).tolist()
     [[1, 0], [1, 0]]
-    >>> Rule("co_train").assign(scores)[0].astype(int).tolist()
+    >>> DecisionRule("co_train").assign(scores)[0].astype(int).tolist()
     [[1, 0], [0, 1]]
     """
 
     combine: str = "sum"
-    alpha: Alpha = (0.5, 0.1, 1.0)
+    costs: Costs = DEFAULT_COSTS
     ontology: Ontology | None = None
     fallback: str | None = None
     team: Team = field(default_factory=lambda: Team(1))
@@ -64,20 +64,20 @@ class Rule:
         if self.combine == "co_train":
             labels = np.zeros(scores.shape, dtype=bool)
             for v in range(scores.shape[1]):
-                labels[:, v] = self._one(scores[:, v])
+                labels[:, v] = self._solve_one(scores[:, v])
         else:
-            labels = np.repeat(self._one(self.combined(scores, present))[:, None], scores.shape[1], axis=1)
+            labels = np.repeat(self._solve_one(self.combined(scores, present))[:, None], scores.shape[1], axis=1)
         if present is not None:
             labels &= present[:, :, None]
         return labels
 
-    def worth(self, scores: np.ndarray, labels: np.ndarray, present: np.ndarray) -> np.ndarray:
-        """What given labels are worth: the objective that assigning and learning both raise for sum and max_agree."""
+    def objective(self, scores: np.ndarray, labels: np.ndarray, present: np.ndarray) -> np.ndarray:
+        """Return the objective of given labels, which assigning and learning both raise for sum and max_agree."""
         if self.combine == "max_agree":
             found = np.zeros(len(scores))
             for rows, views in presence_patterns(present, scores.shape):
                 place = np.ix_(rows, views)
-                found[rows] = label_objective(scores[place], labels[place], self.alpha, self.ontology)
+                found[rows] = label_objective(scores[place], labels[place], self.costs, self.ontology)
             return found
         if self.combine == "co_train":
             return np.where(labels, scores, 0).sum(axis=(1, 2), dtype=np.float64)
@@ -85,7 +85,8 @@ class Rule:
         gain = np.where(on, self.combined(scores, present), 0).sum(axis=1, dtype=np.float64)
         if self.ontology is None:
             return gain
-        return self.alpha[0] * gain - self.alpha[2] * self.ontology.n_broken(on)
+        subset, mutex = self.ontology.n_broken_by_kind(on)
+        return gain - self.costs.subset * subset - self.costs.mutex * mutex
 
     def decide(
         self, scores: np.ndarray, labels: np.ndarray, present: np.ndarray | None = None
@@ -108,7 +109,7 @@ class Rule:
             codes[none], ties[none] = -1, False
         return codes, ties
 
-    def teachers(self, labels: np.ndarray, present: np.ndarray) -> np.ndarray:
+    def teaching_labels(self, labels: np.ndarray, present: np.ndarray) -> np.ndarray:
         """Labels that each view's centroids learn from: its own, or in co-training those of the view before it.
 
         Where an object lacks that view, the one before it, and so on.
@@ -126,7 +127,7 @@ class Rule:
                 waiting[rows] = False
         return taught
 
-    def _one(self, scores: np.ndarray) -> np.ndarray:
+    def _solve_one(self, scores: np.ndarray) -> np.ndarray:
         """Labels (n_objects, n_labels) by one score each."""
         if self.ontology is not None:
             return self._solve(scores[:, None], None)[:, 0]
@@ -135,4 +136,4 @@ class Rule:
         return labels
 
     def _solve(self, scores: np.ndarray, present: Any) -> np.ndarray:
-        return solve_with(self.team, np.ascontiguousarray(scores), self.alpha, self.ontology, present)[0]
+        return solve_with(self.team, np.ascontiguousarray(scores), self.costs, self.ontology, present)[0]

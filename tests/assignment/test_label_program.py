@@ -14,15 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from coview.assignment.constraint_graph import components
+from coview.assignment.label_program import SOLVERS, Costs, label_objective, solve_labels
 from coview.assignment.ontology import Ontology
-from coview.assignment.parts import parts_of
-from coview.assignment.solvers import SOLVERS, label_objective, solve_labels
 
 _spec = importlib.util.spec_from_file_location("oracle", Path(__file__).with_name("oracle.py"))
 oracle = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(oracle)
 
-ALPHA = (0.5, 0.1, 1.0)
+DEFAULT = Costs()
 TREE = Ontology.from_tree({"a": ["b", "c"], "d": ["e", "f", {"g": ["h"]}]})
 
 
@@ -38,8 +38,8 @@ def draw_scores(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     return rng.choice([-3.0, -0.5, 0.0, 0.5, 4.0], size=shape)
 
 
-def draw_alpha(rng: np.random.Generator) -> tuple[float, float, float]:
-    return ALPHA if rng.random() < 0.4 else tuple(rng.choice([0.0, 0.05, 0.1, 0.5, 1.0, 2.0], size=3).tolist())
+def draw_costs(rng: np.random.Generator) -> Costs:
+    return DEFAULT if rng.random() < 0.4 else Costs(*rng.choice([0.0, 0.05, 0.1, 0.5, 1.0, 2.0, 4.0], size=3).tolist())
 
 
 def draw_tree(rng: np.random.Generator, n: int) -> Ontology:
@@ -61,10 +61,14 @@ def draw_graph(rng: np.random.Generator, n: int) -> Ontology:
     return Ontology(range(n), edges, apart)
 
 
-def assert_best(scores, alpha, ontology, expected, **options):
-    labels, objective = solve_labels(scores, alpha=alpha, ontology=ontology, **options)
+def named(costs):
+    return {f"{name}_cost": value for name, value in costs._asdict().items()}
+
+
+def assert_best(scores, costs, ontology, expected, **options):
+    labels, objective = solve_labels(scores, ontology=ontology, **named(costs), **options)
     assert_allclose(objective, expected, rtol=0, atol=1e-9)
-    assert_allclose(label_objective(scores, labels, alpha, ontology), objective, rtol=0, atol=1e-9)
+    assert_allclose(label_objective(scores, labels, costs, ontology), objective, rtol=0, atol=1e-9)
 
 
 # -- against HiGHS: 60 + 30 + 30 structures, 3,000 objects
@@ -75,26 +79,26 @@ def test_flat_optima_are_those_of_highs(seed):
     rng = np.random.default_rng([1, seed])
     n_views = 2 if seed % 2 else int(rng.integers(1, 5))
     n_labels = int(rng.integers(1, 7 if n_views < 4 else 5))
-    scores, alpha = draw_scores(rng, (30, n_views, n_labels)), draw_alpha(rng)
-    assert_best(scores, alpha, None, oracle.highs_optimum(scores, alpha, None))
+    scores, costs = draw_scores(rng, (30, n_views, n_labels)), draw_costs(rng)
+    assert_best(scores, costs, None, oracle.highs_optimum(scores, costs, None))
 
 
 @pytest.mark.parametrize("seed", range(30))
 def test_tree_optima_are_those_of_highs(seed):
     rng = np.random.default_rng([2, seed])
     n_views, n_labels = int(rng.integers(1, 4)), int(rng.integers(2, 8))
-    tree, alpha = draw_tree(rng, n_labels), draw_alpha(rng)
+    tree, costs = draw_tree(rng, n_labels), draw_costs(rng)
     scores = draw_scores(rng, (20, n_views, n_labels))
-    assert_best(scores, alpha, tree, oracle.highs_optimum(scores, alpha, tree))
+    assert_best(scores, costs, tree, oracle.highs_optimum(scores, costs, tree))
 
 
 @pytest.mark.parametrize("seed", range(30))
 def test_graph_optima_are_those_of_highs(seed):
     rng = np.random.default_rng([3, seed])
     n_views, n_labels = int(rng.integers(1, 4)), int(rng.integers(2, 7))
-    graph, alpha = draw_graph(rng, n_labels), draw_alpha(rng)
+    graph, costs = draw_graph(rng, n_labels), draw_costs(rng)
     scores = draw_scores(rng, (20, n_views, n_labels))
-    assert_best(scores, alpha, graph, oracle.highs_optimum(scores, alpha, graph))
+    assert_best(scores, costs, graph, oracle.highs_optimum(scores, costs, graph))
 
 
 def test_highs_itself_is_one_of_the_solvers():
@@ -102,7 +106,7 @@ def test_highs_itself_is_one_of_the_solvers():
     for ontology in (None, TREE):
         scores = rng.normal(size=(8, 2, len(TREE)))
         expected = solve_labels(scores, ontology=ontology)[1]
-        assert_best(scores, ALPHA, ontology, expected, solver="milp")
+        assert_best(scores, DEFAULT, ontology, expected, solver="milp")
 
 
 @pytest.mark.parametrize("n_views", [5, 7])
@@ -110,17 +114,17 @@ def test_many_views_of_a_tree_are_those_of_highs(n_views):
     rng = np.random.default_rng(n_views)
     tree = Ontology.from_tree({"a": ["b", "c"]})
     scores = rng.random((6, n_views, 3))
-    assert_best(scores, ALPHA, tree, oracle.highs_optimum(scores, ALPHA, tree))
+    assert_best(scores, DEFAULT, tree, oracle.highs_optimum(scores, DEFAULT, tree))
 
 
 # -- against trying everything
 
 
-def everything(scores, alpha, ontology):
+def everything(scores, costs, ontology):
     n_views, n_labels = scores.shape[1:]
     codes = np.arange(1 << (n_views * n_labels))
     choices = ((codes[:, None] >> np.arange(n_views * n_labels)) & 1).astype(bool).reshape(-1, n_views, n_labels)
-    return [label_objective(np.broadcast_to(s, choices.shape), choices, alpha, ontology).max() for s in scores]
+    return [label_objective(np.broadcast_to(s, choices.shape), choices, costs, ontology).max() for s in scores]
 
 
 @settings(max_examples=40, deadline=None)
@@ -129,17 +133,17 @@ def test_each_solver_finds_what_trying_everything_finds(seed, n_views, solver):
     rng = np.random.default_rng([5, seed])
     n_labels = int(rng.integers(1, 10 // n_views + 1))
     ontology = {"labels": lambda n: None, "tree": lambda n: draw_tree(rng, n), "sets": lambda n: draw_graph(rng, n)}
-    scores, alpha, chosen = draw_scores(rng, (3, n_views, n_labels)), draw_alpha(rng), ontology[solver](n_labels)
-    assert_best(scores, alpha, chosen, everything(scores, alpha, chosen), solver=solver)
+    scores, costs, chosen = draw_scores(rng, (3, n_views, n_labels)), draw_costs(rng), ontology[solver](n_labels)
+    assert_best(scores, costs, chosen, everything(scores, costs, chosen), solver=solver)
 
 
 @pytest.mark.parametrize("n_views", range(1, 6))
 def test_partitions_are_right_where_one_label_per_view_is_best(n_views):
     rng = np.random.default_rng(n_views)
     scores = rng.random((50, n_views, 5))
-    alpha = (0.5, 0.1, 0.5 + 0.1 * n_views)
-    expected = solve_labels(scores, alpha=alpha, solver="labels")[1]
-    assert_best(scores, alpha, None, expected, solver="partitions")
+    costs = Costs(0.2, 0.0, 1.0 + 0.2 * n_views)
+    expected = solve_labels(scores, solver="labels", **named(costs))[1]
+    assert_best(scores, costs, None, expected, solver="partitions")
 
 
 # -- what is known of the solutions
@@ -147,11 +151,11 @@ def test_partitions_are_right_where_one_label_per_view_is_best(n_views):
 
 def test_two_views_agree_unless_their_favorites_are_worth_it():
     scores = np.array([[[0.9, 0.5], [0.5, 0.9]], [[0.9, 0.75], [0.5, 0.9]]])
-    labels, objective = solve_labels(scores)  # 1.8 - 1.4 = 0.4 is not more than 2 a2 / a1; 0.25 neither
+    labels, objective = solve_labels(scores)  # 1.8 - 1.4 = 0.4 is not more than twice the cost; 0.25 neither
     assert_array_equal(labels.argmax(axis=2), [[0, 0], [1, 1]])
-    apart, _ = solve_labels(scores, alpha=(0.5, 0.09, 1.0))  # 0.36: now the first is worth it
+    apart, _ = solve_labels(scores, disagreement_cost=0.18)  # 0.36: now the first is worth it
     assert_array_equal(apart.argmax(axis=2), [[0, 1], [1, 1]])
-    assert_allclose(objective, [0.7, 0.825])
+    assert_allclose(objective, [1.4, 1.65])
 
 
 def test_ties_go_to_the_lowest_index_in_the_closed_form():
@@ -167,19 +171,19 @@ def test_nothing_asks_for_a_label_under_an_ontology():
 def test_exclusive_labels_can_both_be_worth_it_under_soft_constraints():
     tree = Ontology.from_tree(["a", "b"])
     assert solve_labels([[[3.0, 3.0]]], ontology=tree)[0].all()
-    assert solve_labels([[[3.0, 3.0]]], ontology=tree, alpha=(0.5, 0.1, 10.0))[0].sum() == 1
+    assert solve_labels([[[3.0, 3.0]]], ontology=tree, mutex_cost=20.0)[0].sum() == 1
 
 
-def test_large_weights_make_constraints_hard():
+def test_large_costs_make_constraints_hard():
     rng = np.random.default_rng(0)
     for ontology in (TREE, draw_graph(rng, 8)):
-        labels, _ = solve_labels(rng.normal(size=(200, 2, 8)), ontology=ontology, alpha=(1.0, 0.1, 1e3))
+        labels, _ = solve_labels(rng.normal(size=(200, 2, 8)), ontology=ontology, subset_cost=1e3, mutex_cost=1e3)
         assert not ontology.n_broken(labels).any() and labels.any()
 
 
 def test_labels_without_a_common_constraint_are_chosen_apart():
     two = Ontology("abcd", subset=[("a", "b")], mutex=[("c", "d")])
-    assert [part.codes.tolist() for part in parts_of(two)] == [[0, 1], [2, 3]]
+    assert [part.codes.tolist() for part in components(two)] == [[0, 1], [2, 3]]
     scores = np.random.default_rng(0).normal(size=(40, 2, 4))
     whole = solve_labels(scores, ontology=two)[1]
     left = solve_labels(scores[:, :, :2], ontology=Ontology("ab", subset=[("a", "b")]))[1]
@@ -225,13 +229,14 @@ def test_no_object_gives_no_label():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"alpha": (1, 2)}, r"three numbers of at least 0 .* got \(1, 2\)"),
-        ({"alpha": (1, -1, 1)}, "three numbers of at least 0"),
+        ({"disagreement_cost": "1"}, "disagreement_cost must be a finite number of at least 0, got '1'"),
+        ({"subset_cost": -1}, "subset_cost must be a finite number of at least 0, got -1"),
+        ({"mutex_cost": float("inf")}, "mutex_cost must be a finite number"),
         ({"solver": "magic"}, "solver must be one of 'auto'"),
-        ({"ontology": Ontology("ab")}, "scores are of 3 labels, but the ontology has 2"),
+        ({"ontology": Ontology("ab")}, "scores has 3 labels, but the ontology has 2"),
         ({"present": [[True]]}, r"present must be of shape \(2, 2\)"),
         ({"solver": "tree"}, "does not fit 2 views without an ontology"),
-        ({"solver": "two_views", "alpha": (1.0, 1.0, 0.1)}, "not exact for 2 of 2 objects"),
+        ({"solver": "two_views", "disagreement_cost": 1.0, "mutex_cost": 0.1}, "not exact for 2 of 2 objects"),
     ],
 )
 def test_wrong_input_is_refused_with_a_sentence(options, sentence):

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from coview import Ontology, SeededKMeansClassifier, Views, load, save
-from coview.assignment.combine import Rule
-from coview.assignment.weighing import best_weights
+from coview.assignment.decision_rules import DecisionRule
+from coview.assignment.held_out import best_weights
 
 
 def scores_of(n, noise, seed, classes=4):
@@ -36,7 +36,7 @@ def data_with_a_loud_view(n=240, seed=0):
 @given(st.integers(0, 10_000), st.sampled_from(["sum", "max_agree", "co_train"]))
 def test_weights_never_lose_held_out_objects(seed, combine):
     scores, truth = scores_of(80, (0.4, 0.9, 0.6), seed)
-    present, rule = np.ones((80, 3), dtype=bool), Rule(combine)
+    present, rule = np.ones((80, 3), dtype=bool), DecisionRule(combine)
     weights = best_weights(rule, scores, present, truth)
 
     def right(w):
@@ -53,15 +53,15 @@ def test_weights_never_lose_held_out_objects(seed, combine):
 def test_the_order_of_two_views_does_not_matter(seed):
     scores, truth = scores_of(100, (0.3, 1.0), seed)
     present = np.ones((100, 2), dtype=bool)
-    there = best_weights(Rule("sum"), scores, present, truth)
-    back = best_weights(Rule("sum"), scores[:, ::-1], present, truth)
+    there = best_weights(DecisionRule("sum"), scores, present, truth)
+    back = best_weights(DecisionRule("sum"), scores[:, ::-1], present, truth)
     assert_allclose(there, back[::-1])
 
 
 def test_views_that_are_equally_good_keep_equal_weights():
     scores, truth = scores_of(30, (0.4,), seed=1)
     both = np.repeat(scores, 2, axis=1)
-    assert_array_equal(best_weights(Rule("sum"), both, np.ones((30, 2), dtype=bool), truth), [1, 1])
+    assert_array_equal(best_weights(DecisionRule("sum"), both, np.ones((30, 2), dtype=bool), truth), [1, 1])
 
 
 def test_a_loud_view_that_tells_nothing_counts_less():
@@ -70,7 +70,7 @@ def test_a_loud_view_that_tells_nothing_counts_less():
     plain = SeededKMeansClassifier(max_iter=3).fit(X, y)
     model = SeededKMeansClassifier(view_weights="held_out", max_iter=3, random_state=0).fit(X, y)
     assert model.view_weights_["words"] > 1.5 > 0.5 > model.view_weights_["loud"]
-    right = [np.mean((found.labels_ == target)[hidden]) for found in (plain, model)]
+    right = [np.mean((found.transduction_ == target)[hidden]) for found in (plain, model)]
     assert right[1] > right[0] + 0.05
 
 
@@ -78,7 +78,7 @@ def test_chosen_weights_given_by_hand_are_the_same_model(tmp_path):
     X, y, _ = data_with_a_loud_view()
     model = SeededKMeansClassifier(view_weights="held_out", random_state=0).fit(X, y)
     by_hand = SeededKMeansClassifier(view_weights=model.view_weights_).fit(X, y)
-    assert_array_equal(model.labels_, by_hand.labels_)
+    assert_array_equal(model.transduction_, by_hand.transduction_)
     assert_allclose(model.decision_function(X), by_hand.decision_function(X))
     save(model, tmp_path / "model.coview")
     again = load(tmp_path / "model.coview")
@@ -97,7 +97,7 @@ def test_labels_that_cannot_be_held_out_leave_the_weights_equal():
     X, _, target = data_with_a_loud_view()
     y = np.full(len(target), -1)
     y[:3] = target[:3]
-    with pytest.warns(UserWarning, match="view_weights='held_out' needs a class with two labeled objects"):
+    with pytest.warns(UserWarning, match="view_weights='held_out' needs a class with at least two labeled objects"):
         model = SeededKMeansClassifier(view_weights="held_out").fit(X, y)
     assert model.view_weights_ == {"words": 1.0, "loud": 1.0}
 

@@ -1,9 +1,9 @@
-"""Seeded spherical k-means on several views as the loop's functions.
+"""Seeded spherical k-means on several views: where sweeps begin, and a sweep as the loop's functions.
 
 Rows of every view have length 1; labeled objects keep their labels. A sweep, with one centroid per label and view:
 
     scores   s_vi = <x_v, mu_vi>
-    labels   y by the rule (sum, product, max_agree, co_train; see `combine.py`)
+    labels   y by the rule (sum, product, max_agree, co_train; see `decision_rules.py`)
     learning mu_vi = sum of the x_v with label i, scaled to length 1; one without objects stays as it was
 
 For sum and max_agree both steps raise the same objective, so that it never falls.
@@ -16,11 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from coview.assignment.combine import Rule
+from coview.assignment.decision_rules import DecisionRule
 from coview.engines.protocol import Block, Engine
 from coview.engines.steps import Tree
+from coview.views.matrices import unit_rows
+from coview.views.views import Views
 
-__all__ = ["AssignmentSteps"]
+__all__ = ["AssignmentSteps", "by_class", "new_names", "seed_beside", "seed_centroids", "unit_views"]
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class AssignmentSteps:
     A block carries "given" (labels of labeled objects) and "code" (-1 is free).
     """
 
-    rule: Rule
+    rule: DecisionRule
     n_labels: int
     weights: dict[str, float]
 
@@ -58,9 +60,9 @@ class AssignmentSteps:
             # what had no labels yet is judged by its first ones
             before, fresh = rows["labels"].copy(), ~rows["assigned"]
             before[fresh] = new["labels"][fresh]
-            stats["objective"] = stats.get("objective", 0.0) + self.rule.worth(scores, before, present).sum()
+            stats["objective"] = stats.get("objective", 0.0) + self.rule.objective(scores, before, present).sum()
             sums = stats.setdefault("sums", {})
-            taught = self.rule.teachers(new["labels"], present)
+            taught = self.rule.teaching_labels(new["labels"], present)
             for v, (name, X) in enumerate(block.views.items()):
                 onto = ops.asarray(taught[:, v].astype(scores.dtype))
                 sums[name] = ops.accumulate(X, onto, sums.get(name))
@@ -73,8 +75,8 @@ class AssignmentSteps:
         }
 
     def objective(self, block: Block, rows: Tree, shared: Tree, ops: Engine) -> float:
-        """What the labels of the rows are worth."""
-        return float(self.rule.worth(self.scores(block, shared, ops), rows["labels"], self.present(block)).sum())
+        """Objective of the labels of the rows."""
+        return float(self.rule.objective(self.scores(block, shared, ops), rows["labels"], self.present(block)).sum())
 
     def normalize_rows(self, rows: Tree) -> Tree:
         """Labels are never extrapolated."""
@@ -121,3 +123,55 @@ def unit_columns(total: Any, before: Any) -> Any:
     if bool(empty.any()):
         scaled[:, empty] = before[:, empty]
     return scaled
+
+
+# -- where sweeps begin
+
+
+def seed_centroids(blocks: list[Block], engine: Engine, n_labels: int, dtype: Any) -> Tree:
+    """Centroids of the labeled objects alone: {view: features x labels}, zero where a class has no features."""
+    sums: dict[str, Any] = {}
+    for block in blocks:
+        given = engine.to_numpy(block.extra["given"])[:, :n_labels].copy()
+        given[engine.to_numpy(block.extra["code"]) < 0] = False
+        onto = engine.asarray(given.astype(dtype))
+        for name, X in block.views.items():
+            sums[name] = engine.accumulate(X, onto, sums.get(name))
+    return {"centroids": {name: unit_columns(total, total) for name, total in sums.items()}}
+
+
+def by_class(shared: Tree, engine: Engine) -> dict[str, np.ndarray]:
+    """Centroids as the estimator shows them: {view: labels x features}."""
+    return {name: np.ascontiguousarray(engine.to_numpy(part).T) for name, part in shared["centroids"].items()}
+
+
+def unit_views(views: Views) -> Views:
+    """Rows of length 1; empty ones stay empty."""
+    return views.map(unit_rows)
+
+
+def seed_beside(blocks: list[Block], shared: Tree, engine: Engine, n_labels: int) -> Tree:
+    """Centroids of the labeled objects of blocks, beside those of `shared` for classes that no label names."""
+    whole = shared["centroids"]
+    seeded = seed_centroids(blocks, engine, n_labels, next(iter(whole.values())).dtype)
+    return {"centroids": {name: _beside(part, whole[name]) for name, part in seeded["centroids"].items()}}
+
+
+def _beside(seeded: Any, whole: Any) -> Any:
+    """Centroids of some classes beside the others of `whole`, which no labeled object has."""
+    if seeded.shape[1] == whole.shape[1]:
+        return seeded
+    wide = whole + 0
+    wide[:, : seeded.shape[1]] = seeded
+    return wide
+
+
+def new_names(classes: np.ndarray, n: int) -> np.ndarray:
+    """Names for new classes: the next whole numbers, or "new 1", "new 2", ... beside texts."""
+    if classes.dtype.kind in "iu":
+        top = int(classes.max())
+        found = range(top + 1, top + n + 1)  # a small type may end before the last of them, and would begin again
+        return np.array(found, dtype=classes.dtype if top + n <= np.iinfo(classes.dtype).max else np.int64)
+    if classes.dtype.kind in "fb":
+        return np.arange(1, n + 1) + float(classes.max())
+    return np.array([f"new {i}" for i in range(1, n + 1)], dtype=np.str_)

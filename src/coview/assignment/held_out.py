@@ -1,0 +1,194 @@
+"""Choices by labeled objects that are held out: the number of sweeps, and the weights of the views.
+
+In each fold some labeled objects are treated as unlabeled.
+
+Sweeps. After 0, 1, 2, ... sweeps it is known how many held-out objects get their own label back; the number of sweeps
+with the best mean over the folds is taken, and of equals the smallest.
+
+Weights. Cosines of a short text are larger than those of a long one, whatever they are worth, so a poor view can drown
+a good one. Held-out objects are scored by the centroids of the others. From equal weights on, the weight of one view is
+doubled or halved, the one that helps most,
+
+    as long as   mean gain > 2 standard errors of it      (gain of an object: label right now minus right before)
+
+so that few labels, which cannot tell, leave the weights equal. Weights have a mean of 1: scores stay as large as the
+costs of the label program expect.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+
+from coview.assignment.decision_rules import DecisionRule
+from coview.assignment.label_sets import agrees
+from coview.assignment.seeded_kmeans_steps import AssignmentSteps
+from coview.engines.holders import InMemory
+from coview.engines.loop import Options, Sweep, run
+from coview.engines.protocol import Block, Engine
+from coview.engines.steps import Tree
+
+__all__ = ["best_sweeps", "best_weights", "make_folds", "weigh_views"]
+
+_ERRORS = 2.0  # standard errors that a gain must have
+_MOST = 16.0  # largest weight over smallest
+
+
+def make_folds(codes: np.ndarray, n_folds: int, seed: int) -> np.ndarray:
+    """Fold of each labeled object, class by class at random; -1 for the unlabeled and for the only one of its class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> make_folds(np.array([0, 0, 1, -1]), 2, seed=0).tolist() in ([0, 1, -1, -1], [1, 0, -1, -1])
+    True
+    """
+    rng = np.random.default_rng(seed)
+    folds = np.full(len(codes), -1)
+    for code in np.unique(codes[codes >= 0]):
+        rows = rng.permutation(np.flatnonzero(codes == code))
+        if len(rows) > 1:
+            # a random first fold: else all small classes would be in the first ones
+            folds[rows] = (np.arange(len(rows)) + rng.integers(n_folds)) % n_folds
+    return folds
+
+
+def best_sweeps(
+    steps: AssignmentSteps,
+    blocks: list[Block],
+    begin: Callable[[list[Block]], Tree],
+    codes: np.ndarray,
+    engine: Engine,
+    n_folds: int,
+    max_iter: int,
+    seed: int,
+) -> tuple[int | None, list[float]]:
+    """Number of sweeps with the best held-out agreement, and the agreement after each number; None if none can tell."""
+    folds = make_folds(codes, n_folds, seed)
+    curves = []
+    for fold in range(n_folds):
+        held = folds == fold
+        if held.any():
+            part = [hide_labels(block, held[block.start : block.stop], engine) for block in blocks]
+            curves.append(_agreement(steps, part, begin(part), codes, held, engine, max_iter))
+    if not curves:
+        warnings.warn(
+            "early_stopping needs a class with at least two labeled objects, but there is none: the fit is not stopped "
+            "early.",
+            UserWarning,
+            stacklevel=4,
+        )
+        return None, []
+    longest = max(map(len, curves))
+    mean = np.mean([curve + [curve[-1]] * (longest - len(curve)) for curve in curves], axis=0)
+    return int(mean.argmax()), mean.tolist()
+
+
+def _agreement(
+    steps: AssignmentSteps,
+    blocks: list[Block],
+    shared: Tree,
+    codes: np.ndarray,
+    held: np.ndarray,
+    engine: Engine,
+    max_iter: int,
+) -> list[float]:
+    """Share of the held-out objects that get their label back by the centroids after 0, 1, ... sweeps."""
+    curve: list[float] = []
+
+    def look(sweep: Sweep) -> bool:
+        found = np.concatenate([rows["codes"] for rows in sweep.state.rows])
+        curve.append(float(np.mean(agrees(found[held], codes[held], steps.rule.ontology))))
+        return not any(rows["flips"].any() for rows in sweep.state.rows)
+
+    run(steps, InMemory(blocks, engine), lambda restart: (shared, 0), Options(max_iter, 0.0, callbacks=[look]))
+    return curve
+
+
+def hide_labels(block: Block, held: np.ndarray, engine: Engine) -> Block:
+    """The same block with some labels hidden."""
+    codes = engine.to_numpy(block.extra["code"]).copy()
+    codes[held] = -1
+    given = engine.to_numpy(block.extra["given"]).copy()
+    given[held] = False
+    extra = {"code": engine.asarray(codes), "given": engine.asarray(given)}
+    return Block(block.start, block.stop, block.views, block.present, extra)
+
+
+def weigh_views(
+    steps: AssignmentSteps,
+    blocks: list[Block],
+    begin: Callable[[list[Block]], Tree],
+    codes: np.ndarray,
+    engine: Engine,
+    n_folds: int,
+    seed: int,
+) -> np.ndarray:
+    """Weight of each view by held-out labeled objects; all 1 with a warning where none can be held out.
+
+    `steps` score without weights; `begin` makes centroids from the labeled objects of blocks.
+    """
+    folds = make_folds(codes, n_folds, seed)
+    scores, present, truth = [], [], []
+    for fold in range(n_folds):
+        held = folds == fold
+        if not held.any():
+            continue
+        shared = begin([hide_labels(block, held[block.start : block.stop], engine) for block in blocks])
+        for block in blocks:
+            rows = np.flatnonzero(held[block.start : block.stop])
+            if len(rows):
+                scores.append(steps.scores(block, shared, engine)[rows])
+                present.append(steps.present(block)[rows])
+                truth.append(codes[block.start : block.stop][rows])
+    if not truth:
+        warnings.warn(
+            "view_weights='held_out' needs a class with at least two labeled objects, but there is none: all views get "
+            "the same weight.",
+            UserWarning,
+            stacklevel=4,
+        )
+        return np.ones(len(blocks[0].views))
+    return best_weights(steps.rule, np.concatenate(scores), np.concatenate(present), np.concatenate(truth))
+
+
+def best_weights(rule: DecisionRule, scores: np.ndarray, present: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Weights of the views by the scores (n_objects, n_views, n_labels) of objects whose label is known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.integers(0, 3, 200)
+    >>> good, poor = 0.2 * np.eye(3)[truth] + 0.1 * rng.random((200, 3)), rng.random((200, 3))
+    >>> present = np.ones((200, 2), dtype=bool)
+    >>> best_weights(DecisionRule("sum"), np.stack([good, poor], 1), present, truth).round(2).tolist()
+    [1.78, 0.22]
+    """
+
+    def right(weights: np.ndarray) -> np.ndarray:
+        weighed = scores * weights[:, None].astype(scores.dtype)
+        found, _ = rule.decide(weighed, rule.assign(weighed, present), present)
+        return agrees(found, truth, rule.ontology).astype(np.float64)
+
+    weights = np.ones(scores.shape[1])
+    now = right(weights)
+    while len(weights) > 1:
+        steps = [_scaled(weights, v, factor) for v in range(len(weights)) for factor in (2.0, 0.5)]
+        tried = [(step, right(step)) for step in steps if step.max() <= _MOST * step.min()]
+        if not tried:
+            break
+        step, then = max(tried, key=lambda pair: pair[1].mean())
+        gain = then - now
+        if gain.mean() <= _ERRORS * gain.std() / np.sqrt(len(gain)):
+            break
+        weights, now = step, then
+    return weights
+
+
+def _scaled(weights: np.ndarray, view: int, factor: float) -> np.ndarray:
+    found = weights.copy()
+    found[view] *= factor
+    return found / found.mean()
