@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 from numpy.testing import assert_allclose
-from sklearn.base import is_classifier, is_clusterer
+from sklearn.linear_model import LinearRegression
 from sklearn.metrics import confusion_matrix
 
 from coview import (
+    ConcatenatedViews,
     CrossModalRetriever,
     LinkPLSA,
     MultiViewPassiveAggressiveClassifier,
@@ -46,18 +47,19 @@ def drawn(display) -> None:
 def test_maps_are_drawn_for_each_kind(model, data):
     X, y = data
     display = ObjectMapDisplay.from_estimator(model, X, y)
-    assert display.places.shape == (60, 2) and np.isfinite(display.places).all()
+    assert display.positions.shape == (60, 2) and np.isfinite(display.positions).all()
 
 
-def test_features_are_drawn_for_each_kind_with_groups(model, data):
-    groups = is_classifier(model) or is_clusterer(model) or hasattr(model, "topic_feature_")
-    if not groups:
-        with pytest.raises(ValueError, match="says nothing of the features"):
-            TopicsDisplay.from_estimator(model, data[0])
-        return
+def test_features_are_drawn_for_each_kind(model, data):
     display = TopicsDisplay.from_estimator(model, data[0], groups=[0], n_features=4)
     assert display.axes_.shape[0] == 1
     assert all(len(panel.patches) <= 4 for panel in display.axes_.flat) and display.axes_[0, 0].patches
+
+
+def test_a_model_without_groups_has_no_features_to_draw(data):
+    model = ConcatenatedViews(LinearRegression()).fit(data[0], np.arange(60.0))
+    with pytest.raises(ValueError, match="says nothing about the features"):
+        TopicsDisplay.from_estimator(model, data[0])
 
 
 def test_agreement_is_the_share_of_equal_groups(make, data):
@@ -103,7 +105,7 @@ def test_mixtures_of_topics_are_ordered_by_cluster(make):
     for part in display.mixtures.values():
         assert (np.diff(part.argmax(axis=0)) >= 0).all()
         assert_allclose(part.sum(axis=1), 1)
-    with pytest.raises(ValueError, match="no clusters above topics"):
+    with pytest.raises(ValueError, match="no topics below its groups"):
         ClusterTopicsDisplay.from_estimator(make("PLSA"))
 
 

@@ -290,10 +290,13 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         by_view = {view: shares_of(self.label_sets_[:, v]) for v, view in enumerate(self.view_names_)}
         return replace(
             found,
-            training=Training(one_hot(codes, len(self.classes_)), by_view, codes),
+            training=Training(
+                one_hot(codes, len(self.classes_)), by_view, codes, label_sets=np.asarray(self.label_sets_.any(axis=1))
+            ),
             view_weights=dict(self.view_weights_),
             history=self.history_,
             ontology=self.ontology,
+            n_violations=len(self.violations_["object"]),
             _features=lambda view: Features(self.cluster_centers_[view], False, "center"),
             _memberships=lambda X: self._soft(np.add.reduce(list(self.decision_function_by_view(X).values()))),
             _memberships_by_view=self._soft_by_view,

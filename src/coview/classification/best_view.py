@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_has
 from coview.exceptions import ViewsError
-from coview.inspection import Features, Inspection, describe
+from coview.inspection import Features, Inspection, describe, near_centers
 from coview.validation import UNLABELED, LabeledScoreMixin, base_seed
 from coview.views.arrays import take_rows
 from coview.views.coerce import PLAIN
@@ -149,7 +149,10 @@ class BestView(SingleViewWrapper):
 
         mine = super()._inspect()
         groups, labels = (mine.groups, mine.labels) if is_classifier(self) else (inner.groups, inner.labels)
-        return replace(mine, groups=groups, labels=labels, view_weights=dict(self.view_scores_), _features=features)
+        found = replace(mine, groups=groups, labels=labels, view_weights=dict(self.view_scores_), _features=features)
+        if found.kind == "cluster" and inner._memberships is not None:
+            found = replace(found, _memberships=lambda X: near_centers(self.transform(X)))
+        return found
 
     def _class_labels(self) -> Any:
         return self.classes_.tolist() if is_classifier(self) else ()

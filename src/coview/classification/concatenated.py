@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_has
-from coview.inspection import Features, Inspection, describe
+from coview.inspection import Features, Inspection, describe, near_centers
 from coview.validation import LabeledScoreMixin, check_option, labeled, per_view
 from coview.views.arrays import take_rows
 from coview.views.coerce import PLAIN
@@ -119,7 +119,10 @@ class ConcatenatedViews(SingleViewWrapper):
             v = self.view_names_.index(view)
             return replace(found, weights=found.weights[:, ends[v] : ends[v + 1]])
 
-        return replace(super()._inspect(), groups=inner.groups, labels=inner.labels, _features=features)
+        found = replace(super()._inspect(), groups=inner.groups, labels=inner.labels, _features=features)
+        if found.kind == "cluster" and inner._memberships is not None:
+            found = replace(found, _memberships=lambda X: near_centers(self.transform(X)))
+        return found
 
     # -- pieces
 

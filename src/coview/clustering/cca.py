@@ -168,6 +168,7 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         """Answer `inspect`: a cluster's features are those that place objects near its center."""
         return replace(
             super()._inspect(),
+            history={"correlations": self.correlations_},
             projections=dict(self.weights_),
             _features=lambda view: Features(self.cluster_centers_ @ self.weights_[view].T, False, "center"),
         )

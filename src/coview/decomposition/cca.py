@@ -112,6 +112,7 @@ class MultiViewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewE
             [str(k) for k in range(count)],
             list(range(count)),
             self._view_inputs(),
+            history={"correlations": self.correlations_},
             projections=dict(self.weights_),
             _features=lambda view: Features(self.weights_[view].T, False, "weight"),
             _memberships=self.project,

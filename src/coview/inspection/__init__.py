@@ -5,6 +5,7 @@
     by_view     the same objects read from all views, from each alone, and without each
     objects     a map of objects, the typical and the disputed ones, what is in them
     measures    readings against labels; curves of a fit
+    labels      labels of an ontology as a tree, with counts
 
 Displays, reports and the explorer are made of these.
 """
@@ -24,6 +25,7 @@ from coview.inspection.contract import (
     conventional_weights,
     describe,
     inspect,
+    near_centers,
     one_hot,
     shares_of,
     softmax,
@@ -42,6 +44,7 @@ __all__ = [
     "conventional_weights",
     "describe",
     "inspect",
+    "near_centers",
     "one_hot",
     "shares_of",
     "softmax",

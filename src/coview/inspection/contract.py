@@ -88,6 +88,7 @@ class Training:
     memberships_by_view: dict[str, np.ndarray] = field(default_factory=dict)
     codes: np.ndarray | None = None  # position of each object's group; -1 for none
     ids: np.ndarray | None = None
+    label_sets: np.ndarray | None = None  # objects x labels, under an ontology
 
 
 @dataclass(frozen=True)
@@ -102,9 +103,14 @@ class Reading:
         memberships, codes = (None if part is None else part[rows] for part in (self.memberships, self.codes))
         return Reading(memberships, codes)
 
+    @property
+    def graded(self) -> bool:
+        """Whether memberships tell more than the group alone."""
+        return self.memberships is not None and not np.isin(self.memberships, (0.0, 1.0)).all()
+
     def margins(self) -> np.ndarray | None:
-        """How far the largest membership is ahead of the second, for each object; None where there are no groups."""
-        if self.memberships is None or self.codes is None or self.memberships.shape[1] < 2:
+        """How far the largest membership is ahead of the second, for each object; None where only groups are known."""
+        if self.memberships is None or self.codes is None or self.memberships.shape[1] < 2 or not self.graded:
             return None
         best = np.partition(self.memberships, -2, axis=1)
         return best[:, -1] - best[:, -2]
@@ -150,7 +156,7 @@ class Inspection:
     view_weights : dict of float
         What the model itself says that each view is worth; empty where it says nothing.
     history : dict of lists
-        Curves of the fit: "objective" and others; empty where there are none.
+        Curves of the fit: "objective", "seconds" and others; "correlations" by component; empty where there are none.
     candidates : dict of lists
         What the model was chosen from, with the evidence; empty where there was no choice.
     ontology : Ontology or None
@@ -159,6 +165,12 @@ class Inspection:
         The estimator itself where it searches objects.
     n_objects : int or None
         Number of training objects, where it is known.
+    n_rounds : int or None
+        Number of rounds of an online learner.
+    n_labels : int or None
+        Number of labels that a classifier was fitted with, where it is known.
+    n_violations : int
+        Number of constraints of the ontology that single views broke in the fit.
     probabilities : bool
         Whether memberships are probabilities, and not a way to rank groups only.
     projections : dict of ndarray (n_features, n_components)
@@ -187,6 +199,9 @@ class Inspection:
     ontology: Any = None
     retriever: Any = None
     n_objects: int | None = None
+    n_rounds: int | None = None
+    n_labels: int | None = None
+    n_violations: int = 0
     probabilities: bool = False
     projections: dict[str, np.ndarray] = field(default_factory=dict)
     # what estimators fill in; X is what the estimator itself takes
@@ -253,6 +268,17 @@ class Inspection:
         found = as_views(X)
         return found.collect() if isinstance(found, LazyViews) else found
 
+    def prepare_views(self, X: Any) -> Views:
+        """Return the same as views in memory; the one matrix of an estimator of scikit-learn is one view."""
+        found = self.prepare(X)
+        return found if isinstance(found, Views) else Views({PLAIN: found})
+
+    def _prepared(self, X: Any, prepared: bool, *, lazy: bool = False) -> Any:
+        """Objects as the estimator itself takes them."""
+        if not prepared:
+            return self.prepare(X, lazy=lazy)
+        return for_sklearn(X[PLAIN]) if self.takes_matrix and isinstance(X, Views) else X
+
     @property
     def takes_matrix(self) -> bool:
         """Whether the estimator knows one matrix only, as scikit-learn's do."""
@@ -269,15 +295,15 @@ class Inspection:
             Whether X has been through `prepare`.
         """
         if self._memberships is not None:
-            return dense(self._memberships(X if prepared else self.prepare(X, lazy=True)))
-        if self._predict is None or not self.groups:
+            return dense(self._memberships(self._prepared(X, prepared, lazy=True)))
+        if self._predict is None or not self.groups or self.kind == "value":
             return None
-        codes = self.codes(self._predict(X if prepared else self.prepare(X)))
+        codes = self.codes(self._predict(self._prepared(X, prepared)))
         return one_hot(codes, len(self.groups))
 
     def memberships_by_view(self, X: Any, *, prepared: bool = False) -> dict[str, np.ndarray]:
         """Return objects x groups by each view alone; rows of objects that lack the view are zero."""
-        views = X if prepared else self.prepare(X)
+        views = self._prepared(X, prepared)
         if not isinstance(views, Views):
             found = self.memberships(views, prepared=True)
             return {} if found is None else {PLAIN: found}
@@ -294,7 +320,7 @@ class Inspection:
 
     def read(self, X: Any, *, prepared: bool = False) -> Reading:
         """Return memberships and groups of objects in one pass."""
-        given = X if prepared else self.prepare(X)
+        given = self._prepared(X, prepared)
         memberships = self.memberships(given, prepared=True)
         if self.kind in ("component", "value"):
             return Reading(memberships, None)
@@ -304,7 +330,7 @@ class Inspection:
 
     def predict(self, X: Any, *, prepared: bool = False) -> Any:
         """Return the label of each object, or the value of a regressor."""
-        given = X if prepared else self.prepare(X, lazy=True)
+        given = self._prepared(X, prepared, lazy=True)
         if self._predict is not None:
             return self._predict(given)
         reading = self.read(given, prepared=True)
@@ -312,18 +338,18 @@ class Inspection:
 
     def embed(self, X: Any, *, prepared: bool = False) -> np.ndarray | None:
         """Return positions of objects in the model's space; memberships where it has no other."""
-        given = X if prepared else self.prepare(X)
+        given = self._prepared(X, prepared)
         return self.memberships(given, prepared=True) if self._embed is None else dense(self._embed(given))
 
     def transform(self, X: Any, *, prepared: bool = False) -> Any:
         """Return what the model's own `transform` does: a matrix, or views; None where it has none."""
         if self._transform is None:
             return None
-        return self._transform(X if prepared else self.prepare(X, lazy=True))
+        return self._transform(self._prepared(X, prepared, lazy=True))
 
     def label_sets(self, X: Any, *, prepared: bool = False) -> np.ndarray | None:
         """Return the set of labels of each object (objects x labels); None for a model without an ontology."""
-        return None if self._label_sets is None else self._label_sets(X if prepared else self.prepare(X))
+        return None if self._label_sets is None else self._label_sets(self._prepared(X, prepared))
 
     def judge_labels(self, X: Any, labels: np.ndarray) -> LabelVerdict | None:
         """Return how well a set of labels (one bool per label) fits one object; None where the model does not say."""
@@ -417,7 +443,7 @@ def inspect(model: Any) -> Inspection:
         steps=between,
         inputs=inputs,
         takes_lazy=getattr(estimator, "_takes_lazy", False),
-        n_iter=getattr(estimator, "n_iter_", None),
+        n_iter=_count_sweeps(estimator),
         _transform=getattr(estimator, "transform", None),
     )
 
@@ -476,6 +502,7 @@ def describe(estimator: Any, views: Mapping[str, ViewInput]) -> Inspection:
             labels,
             training=training,
             probabilities=has["predict_proba"],
+            n_labels=_count_labels(estimator),
             _memberships=answer,
             _predict=estimator.predict,
             **common,
@@ -488,6 +515,8 @@ def describe(estimator: Any, views: Mapping[str, ViewInput]) -> Inspection:
         predict = estimator.predict if has["predict"] else None
         names = [str(i) for i in range(count)]
         embed = estimator.transform if has["transform"] else None
+        if not views and embed is not None and hasattr(estimator, "cluster_centers_"):  # distances from the centers
+            common["_memberships"] = lambda X: near_centers(estimator.transform(X))
         return Inspection(
             estimator, "cluster", names, list(range(count)), training=training, _predict=predict, _embed=embed, **common
         )
@@ -543,6 +572,20 @@ def shares_of(scores: Any) -> np.ndarray:
     """
     positive = np.maximum(np.asarray(scores, dtype=np.float64), 0)
     return positive / np.maximum(positive.sum(axis=1, keepdims=True), 1e-300)
+
+
+def near_centers(distances: np.ndarray) -> np.ndarray:
+    """Return memberships by distances from centers, 1 / sum over k of (d / d_k) ** 12, as fuzzy k-means does.
+
+    Examples
+    --------
+    >>> near_centers(np.array([[1.0, 1.0], [0.0, 5.0]])).tolist()
+    [[0.5, 0.5], [1.0, 0.0]]
+    """
+    distances = np.asarray(distances, dtype=np.float64)
+    nearest = distances.min(axis=1, keepdims=True)
+    found = np.divide(nearest, distances, out=np.ones_like(distances), where=distances > 0) ** SHARPNESS
+    return found / found.sum(axis=1, keepdims=True)
 
 
 def both_sides(coefficients: Any) -> np.ndarray:
@@ -602,6 +645,16 @@ def _conventional_features(estimator: Any, inputs: Mapping[str, ViewInput]) -> C
         return found
 
     return features
+
+
+def _count_sweeps(estimator: Any) -> int | None:
+    found = getattr(estimator, "n_iter_", None)
+    return None if found is None else int(np.max(found))
+
+
+def _count_labels(estimator: Any) -> int | None:
+    counts = getattr(estimator, "class_count_", None)  # of naive Bayes
+    return None if counts is None else round(float(np.sum(counts)))
 
 
 def _matrix_input(estimator: Any) -> dict[str, ViewInput]:

@@ -349,6 +349,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
             views=views,
             view_weights=self.view_weights_,
             history=getattr(self, "history_", {}),
+            n_rounds=int(self.t_),
             _features=lambda view: Features(both_sides(self.coef_[view]), False, "coefficient"),
             _memberships_by_view=by_view,
         )

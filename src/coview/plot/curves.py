@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from coview.inspection import inspect
+from coview.inspection.measures import fit_curves
 from coview.online.stream import evaluate_stream
 from coview.plot.style import ACCENT, PALETTE, bare, one_panel, panels
-from coview.report.measures import fit_curves
-from coview.report.reader import Reader
 
 __all__ = ["ObjectiveDisplay", "StreamDisplay"]
 
@@ -60,11 +60,11 @@ class ObjectiveDisplay:
         Parameters
         ----------
         model : estimator
-            Fitted, with ``history_`` (or ``correlations_``, for key="correlations").
+            Fitted.
         X : ignored
             Here as in the other displays.
         key : str, default="objective"
-            Which of its curves.
+            Which of its curves: "objective", "correlations" of a model that correlates views, or another that it keeps.
         name : str, optional
             Name in the legend; that of the class by default.
         ax : matplotlib Axes, optional
@@ -72,17 +72,25 @@ class ObjectiveDisplay:
         **style
             For matplotlib's ``plot``.
         """
-        core = Reader(model).core
-        found = {curve["key"]: curve for curve in fit_curves(core)}
-        if key not in found:
-            there = ", ".join(map(repr, found)) or "none"
-            raise ValueError(f"{type(core).__name__} has no curve {key!r}; it has {there}.")
-        curve = found[key]
-        made = cls(curve["values"], name=name or type(core).__name__, x_label=curve["x"], title=curve["title"])
-        return made.plot(ax, **style)
+        found = inspect(model)
+        curves = {curve["key"]: curve for curve in fit_curves(found)}
+        if key not in curves:
+            listed = ", ".join(map(repr, curves)) or "none"
+            raise ValueError(f"{found.name} has no curve {key!r}; it has {listed}.")
+        curve = curves[key]
+        display = cls(curve["values"], name=name or found.name, x_label=curve["x"], title=curve["title"])
+        return display.plot(ax, **style)
 
     def plot(self, ax: Any = None, **style: Any) -> ObjectiveDisplay:
-        """Draw the curve into `ax`, or into a figure of its own."""
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        **style
+            For matplotlib's ``plot``.
+        """
         self.figure_, self.ax_ = one_panel(ax, (5.6, 3.4))
         numbers = [np.nan if value is None else value for value in self.values]
         (self.line_,) = self.ax_.plot(numbers, **{"lw": 2.0, "label": self.name, **style})
@@ -134,7 +142,25 @@ class StreamDisplay:
         name: str | None = None,
         ax: Any = None,
     ) -> StreamDisplay:
-        """Run a copy of a model over a stream (see `evaluate_stream`) and draw how it did."""
+        """Run a copy of a model over a stream (see `evaluate_stream`) and draw how it did.
+
+        Parameters
+        ----------
+        model : estimator
+            One that learns by ``partial_fit``; it is cloned, not fitted.
+        X : Views, what becomes Views, or an iterable of batches
+            The stream.
+        y : array-like, optional
+            Labels of its objects.
+        every : int, default=1000
+            Rounds between two points of a line.
+        measures : list of str, optional
+            Measures to draw; all by default.
+        name : str, optional
+            Name in the legend; that of the class by default.
+        ax : matplotlib Axes or array of them, optional
+            Where to draw.
+        """
         result = evaluate_stream(clone(model), X, y, every=every)
         return cls.from_results({name or type(model).__name__: result}, measures=measures, ax=ax)
 
@@ -142,16 +168,34 @@ class StreamDisplay:
     def from_results(
         cls, results: Mapping[str, Any], *, measures: Sequence[str] | None = None, ax: Any = None
     ) -> StreamDisplay:
-        """Draw what `evaluate_stream` returned, for one or several models by name."""
+        """Draw what `evaluate_stream` returned, for one or several models.
+
+        Parameters
+        ----------
+        results : dict
+            Results of `evaluate_stream`, by name of the model.
+        measures : list of str, optional
+            Measures to draw; all by default.
+        ax : matplotlib Axes or array of them, optional
+            Where to draw.
+        """
         return cls({name: result.table for name, result in results.items()}).plot(ax, measures=measures)
 
     def plot(self, ax: Any = None, *, measures: Sequence[str] | None = None) -> StreamDisplay:
-        """Draw one panel for each measure."""
-        there = list(dict.fromkeys(key for table in self.tables.values() for key in table if key != "rounds"))
-        shown = list(measures or there)
+        """Draw one panel for each measure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or array of them, optional
+            Where to draw; a new figure by default.
+        measures : list of str, optional
+            Measures to draw; all by default.
+        """
+        known = list(dict.fromkeys(key for table in self.tables.values() for key in table if key != "rounds"))
+        shown = list(measures or known)
         for key in shown:
-            if key not in there:
-                raise ValueError(f"There is no measure {key!r}; the tables have {', '.join(map(repr, there))}.")
+            if key not in known:
+                raise ValueError(f"measures names {key!r}; the results have {', '.join(map(repr, known))}.")
         self.figure_, grid = panels(ax, 1, len(shown), (3.6, 3.0))
         self.axes_ = grid[0]
         self.ax_ = self.axes_[0]

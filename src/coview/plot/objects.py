@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from coview.inspection import inspect
+from coview.inspection.by_view import read_by_view
+from coview.inspection.labels import label_tree
+from coview.inspection.objects import map_objects, place
 from coview.plot.style import ACCENT, bare, colors, one_panel, panels
-from coview.report.contributions import read_by_view
-from coview.report.groups import about_ontology
-from coview.report.objects import place_objects
-from coview.report.reader import Reader, sample_rows
-from coview.report.searches import is_retriever
+from coview.utils.sampling import sample_positions
 from coview.validation import encode_labels
+from coview.views.lazy import LazyViews
+from coview.views.views import Views
 
 __all__ = ["ObjectMapDisplay", "OntologyDisplay", "RetrievalDisplay"]
 
@@ -25,14 +28,14 @@ class ObjectMapDisplay:
 
     Parameters
     ----------
-    places : ndarray (n_objects, 2)
+    positions : ndarray (n_objects, 2)
         Where they are.
     codes : ndarray of int (n_objects,)
         Their groups, as positions in `names`; -1 for none.
     names : list of str
         Names of the groups.
     method : str, default=""
-        How the places were found.
+        How the positions were found.
 
     Attributes
     ----------
@@ -46,12 +49,12 @@ class ObjectMapDisplay:
     >>> from coview.plot import ObjectMapDisplay
     >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
     >>> display = ObjectMapDisplay.from_estimator(MultiViewPLSA(3, 5, random_state=0).fit(X), X)
-    >>> display.places.shape, display.method
+    >>> display.positions.shape, display.method
     ((60, 2), 'PCA of memberships')
     """
 
-    def __init__(self, places: np.ndarray, codes: np.ndarray, names: Sequence[str], *, method: str = "") -> None:
-        self.places, self.codes, self.names, self.method = places, np.asarray(codes), list(names), method
+    def __init__(self, positions: np.ndarray, codes: np.ndarray, names: Sequence[str], *, method: str = "") -> None:
+        self.positions, self.codes, self.names, self.method = positions, np.asarray(codes), list(names), method
 
     @classmethod
     def from_estimator(
@@ -84,39 +87,43 @@ class ObjectMapDisplay:
         ax : matplotlib Axes, optional
             Where to draw.
         """
-        reader = Reader(model)
+        found = inspect(model)
         if X is None:
-            whole = reader.training()
-            n = 0 if whole.scores is None else len(whole.scores)
-            rows = sample_rows(n, n_objects, random_state)
+            whole = found.training_reading()
+            n = len(whole.memberships) if whole.graded and whole.memberships is not None else 0
+            rows = sample_positions(n, n_objects, random_state)
             whole = whole.take(rows)
-            placed = place_objects([whole], None, method, random_state)
+            placed = place([whole.memberships], None, method, random_state)
         else:
-            views = reader.views(X)
+            views = found.prepare_views(X)
             n = len(views)
-            rows = sample_rows(n, n_objects, random_state)
-            found = read_by_view(reader, views[rows])
-            whole = found.whole
-            placed = place_objects([whole, *found.alone.values()], found.views, method, random_state)
+            rows = sample_positions(n, n_objects, random_state)
+            readings = read_by_view(found, views[rows])
+            whole = readings.whole
+            placed = map_objects(found, readings, method, random_state)
         if placed is None:
-            raise ValueError(
-                f"{type(reader.core).__name__} remembers nothing to place objects by. Pass X, the objects to draw."
-            )
+            raise ValueError(f"{found.name} keeps nothing to place its objects by. Pass X, the objects to draw.")
         if y is not None:
             codes, classes = encode_labels(y, n)
             return cls(placed[0], codes[rows], [str(c) for c in classes.tolist()], method=placed[1]).plot(ax)
         codes = np.zeros(len(rows), dtype=int) if whole.codes is None else whole.codes
-        names = ["objects"] if whole.codes is None else [f"{reader.noun} {name}" for name in reader.names]
+        names = ["objects"] if whole.codes is None else [f"{found.kind} {name}" for name in found.groups]
         return cls(placed[0], codes, names, method=placed[1]).plot(ax)
 
     def plot(self, ax: Any = None) -> ObjectMapDisplay:
-        """Draw the points and a legend."""
+        """Draw the points and a legend.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        """
         self.figure_, self.ax_ = one_panel(ax, (7.0, 4.8))
-        size = 8 if len(self.places) > 1500 else 18
+        size = 8 if len(self.positions) > 1500 else 18
         for code in np.unique(self.codes):
             some = self.codes == code
             name = self.names[code] if code >= 0 else "no label"
-            self.ax_.scatter(*self.places[some].T, s=size, alpha=0.75, lw=0, color=colors([code])[0], label=name)
+            self.ax_.scatter(*self.positions[some].T, s=size, alpha=0.75, lw=0, color=colors([code])[0], label=name)
         if 1 < len(np.unique(self.codes)) <= MOST_KEYS:
             self.ax_.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5), markerscale=1.8)
         self.ax_.set(xticks=[], yticks=[], title="Map of objects", xlabel=self.method)
@@ -190,8 +197,10 @@ class RetrievalDisplay:
             The queries.
         y : array-like, optional
             Labels of the queries; with `item_labels` hits are drawn right or wrong.
-        source, target : str, optional
-            View of the queries, and view to search in.
+        source : str, optional
+            View of the queries.
+        target : str, optional
+            View to search in.
         k : int, default=5
             Hits of each query.
         item_labels : {id: label} or array-like, optional
@@ -201,18 +210,18 @@ class RetrievalDisplay:
         ax : matplotlib Axes or array of them, optional
             Where to draw.
         """
-        core = Reader(model).core
-        if not is_retriever(core):
-            raise ValueError(f"{type(core).__name__} does not search; use a fitted CrossModalRetriever.")
+        found = inspect(model)
+        if found.retriever is None:
+            raise ValueError(f"{found.name} does not search; use a fitted CrossModalRetriever.")
+        search = found.retriever.search
         texts = [X] if isinstance(X, str) else X if isinstance(X, list) else None
         if texts is not None:
-            hits = [core.search(text, source, target, k)[0] for text in texts]
+            hits = [search(text, source, target, k)[0] for text in texts]
             names = [str(text) for text in texts]
         else:
-            asked = X.select(source) if source is not None and hasattr(X, "select") else X
-            found = core.search(asked, source, target, k)
-            hits = list(found)
-            ids = getattr(X, "ids", None)
+            views = isinstance(X, (Views, LazyViews))
+            hits = list(search(X.select(source) if views and source is not None else X, source, target, k))
+            ids = X.ids if views else None
             names = [f"query {i}" for i in range(len(hits))] if ids is None else [str(key) for key in ids]
         right = None
         if y is not None and item_labels is not None:
@@ -222,7 +231,13 @@ class RetrievalDisplay:
         return cls(names, hits, right=right, images=images).plot(ax)
 
     def plot(self, ax: Any = None) -> RetrievalDisplay:
-        """Draw the grid."""
+        """Draw the grid.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or array of them, optional
+            Where to draw; a new figure by default.
+        """
         k = max(len(line) for line in self.hits)
         self.figure_, self.axes_ = panels(ax, len(self.hits), k + 1, (1.7, 1.35 if self.images else 0.85))
         self.ax_ = self.axes_[0, 0]
@@ -278,27 +293,42 @@ class OntologyDisplay:
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any = None, *, ax: Any = None) -> OntologyDisplay:
-        """Count the labels that a fitted model gives the objects of X, or those it was fitted on."""
-        reader = Reader(model)
-        found = about_ontology(reader, None if X is None else reader.views(X))
-        if not found:
-            raise ValueError(f"{type(reader.core).__name__} has no ontology. Fit it with ontology=Ontology(...).")
-        return cls(found["ontology"]["lines"]).plot(ax)
+        """Count the labels that a fitted model gives to objects.
+
+        Parameters
+        ----------
+        model : estimator
+            Fitted with an ontology.
+        X : Views or what becomes Views, optional
+            The objects; by default those that it was fitted on.
+        ax : matplotlib Axes, optional
+            Where to draw.
+        """
+        found = inspect(model)
+        if found.ontology is None:
+            raise ValueError(f"{found.name} was fitted without an ontology. Fit it with ontology=Ontology(...).")
+        return cls(label_tree(found, None if X is None else found.prepare_views(X))["lines"]).plot(ax)
 
     def plot(self, ax: Any = None) -> OntologyDisplay:
-        """Draw the tree and the counts as bars."""
+        """Draw the tree and the counts as bars.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        """
         n = len(self.lines)
         self.figure_, self.ax_ = one_panel(ax, (7.0, 0.9 + 0.27 * n))
-        places = np.arange(n)
+        lines = np.arange(n)
         counts = [line["count"] for line in self.lines]
-        self.ax_.barh(places, counts, color=ACCENT, height=0.62, alpha=0.85)
-        self.ax_.set_yticks(places, [_branch(self.lines, i) for i in range(n)], fontsize=9, family="monospace")
+        self.ax_.barh(lines, counts, color=ACCENT, height=0.62, alpha=0.85)
+        self.ax_.set_yticks(lines, [_branch(self.lines, i) for i in range(n)], fontsize=9, family="monospace")
         for label in self.ax_.get_yticklabels():
             label.set_horizontalalignment("left")
         deepest = max(len(_branch(self.lines, i)) for i in range(n))
         self.ax_.tick_params(axis="y", length=0, pad=5.6 * deepest)
-        for place, value in zip(places, counts):
-            self.ax_.text(value, place, f" {value:,}", va="center", fontsize=8)
+        for line, value in zip(lines, counts):
+            self.ax_.text(value, line, f" {value:,}", va="center", fontsize=8)
         self.ax_.invert_yaxis()
         self.ax_.set(xlabel="objects", title="Labels")
         self.ax_.margins(x=0.12)
@@ -322,7 +352,5 @@ def _branch(lines: Sequence[dict[str, Any]], i: int) -> str:
 
 
 def _broken(text: str, width: int = 18, most: int = 4) -> str:
-    import textwrap
-
     lines = textwrap.wrap(text, width, break_long_words=True) or [""]
     return "\n".join(lines[:most])

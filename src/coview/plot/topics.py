@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from coview.inspection import inspect
+from coview.inspection.features import feature_names, features_by_view, top_features
 from coview.plot.style import PALETTE, bare, heat, panels
-from coview.report.features import group_features, means_of_groups, top_features
-from coview.report.reader import Reader
 
 __all__ = ["ClusterTopicsDisplay", "TopicsDisplay"]
 
@@ -73,34 +73,38 @@ class TopicsDisplay:
         n_features : int, default=8
             Features of each panel.
         rank : {"distinctive", "weight"}, default="distinctive"
-            By what sets a group apart from the others, or by the weight alone.
+            By what sets a group apart from the others, or by the weight alone. Components show both ends.
         ax : matplotlib Axes or array of them, optional
             Where to draw.
         """
-        reader = Reader(model)
-        found = group_features(reader.core, len(reader.names)) if reader.names else None
-        if found is None and X is not None and reader.noun is not None:
-            seen = reader.views(X)
-            codes = reader.read(seen).codes
-            found = None if codes is None else means_of_groups(seen, codes, len(reader.names))
-        if found is None:
+        found = inspect(model)
+        objects = None if X is None else found.prepare_views(X)
+        codes = None if objects is None else found.read(objects, prepared=True).codes
+        known = features_by_view(found, objects, codes)
+        if not known or found.kind == "value":
             raise ValueError(
-                f"{type(reader.core).__name__} says nothing of the features of groups. Pass X to draw means of the "
-                "groups, if it has groups."
+                f"{found.name} says nothing about the features of its groups. If it has groups, pass X to draw the "
+                "means of their objects."
             )
-        names = dict(getattr(reader.core, "feature_names_by_view_", None) or {})
-        features = top_features(found, names, n_features, rank=rank)
-        if views is not None:
-            for view in views:
-                if view not in features:
-                    raise ValueError(f"There is no view {view!r}; the views are {', '.join(map(repr, features))}.")
-            features = {view: features[view] for view in views}
-        chosen = list(range(len(reader.names)))[:MOST_DRAWN] if groups is None else list(groups)
-        features = {view: [lists[g] for g in chosen] for view, lists in features.items()}
-        return cls(features, [reader.names[g] for g in chosen], noun=reader.noun or "topic").plot(ax)
+        for view in views or ():
+            if view not in known:
+                raise ValueError(f"views names {view!r}; the views with features are {', '.join(map(repr, known))}.")
+        rank = "signed" if found.kind == "component" else rank
+        chosen = list(range(len(found.groups)))[:MOST_DRAWN] if groups is None else list(groups)
+        features = {}
+        for view in views or known:
+            ranked = top_features(known[view], feature_names(found, view, objects), n_features, by=rank)
+            features[view] = [ranked[g] for g in chosen]
+        return cls(features, [found.groups[g] for g in chosen], noun=found.kind).plot(ax)
 
     def plot(self, ax: Any = None) -> TopicsDisplay:
-        """Draw the bars."""
+        """Draw the bars.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or array of them, optional
+            Where to draw; a new figure by default.
+        """
         longest = max((len(lines) for lists in self.features.values() for lines in lists), default=1)
         size = (3.6, 0.5 + 0.19 * max(longest, 3))
         self.figure_, self.axes_ = panels(ax, len(self.names), len(self.features), size)
@@ -153,23 +157,36 @@ class ClusterTopicsDisplay:
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any = None, *, ax: Any = None) -> ClusterTopicsDisplay:
-        """Draw the mixtures of a fitted model with ``cluster_topic_``, topics by their cluster; X is ignored."""
-        reader = Reader(model)
-        mixed = getattr(reader.core, "cluster_topic_", None)
-        if mixed is None:
-            raise ValueError(
-                f"{type(reader.core).__name__} has no clusters above topics. Use DualPLSA or MultiViewPLSA for that."
-            )
+        """Draw how the groups of a fitted model mix its topics; topics stand beside others of their cluster.
+
+        Parameters
+        ----------
+        model : estimator
+            Fitted, with topics below its clusters or classes.
+        X : ignored
+            Here as in the other displays.
+        ax : matplotlib Axes or array of them, optional
+            Where to draw.
+        """
+        found = inspect(model)
+        if found.topics is None:
+            raise ValueError(f"{found.name} has no topics below its groups. Use DualPLSA or MultiViewPLSA for that.")
         ordered = {}
-        for view, part in mixed.items():
+        for view, part in found.topics.shares.items():
             array = np.asarray(part)
             # topics of one cluster side by side, the largest first
             order = np.lexsort((-array.max(axis=0), array.argmax(axis=0)))
             ordered[view] = array[:, order]
-        return cls(ordered, reader.names, noun=reader.noun or "cluster").plot(ax)
+        return cls(ordered, found.groups, noun=found.kind).plot(ax)
 
     def plot(self, ax: Any = None) -> ClusterTopicsDisplay:
-        """Draw the heat maps."""
+        """Draw the heat maps.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or array of them, optional
+            Where to draw; a new figure by default.
+        """
         height = 1.1 + 0.28 * len(self.names)
         self.figure_, grid = panels(ax, 1, len(self.mixtures), (4.6, height))
         self.axes_ = grid[0]

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from coview.inspection import inspect
+from coview.inspection.by_view import agreement_matrix, read_by_view
+from coview.inspection.measures import confusion
 from coview.plot.style import heat, one_panel, panels
-from coview.report.contributions import agreement_matrix, read_by_view
-from coview.report.measures import confusion
-from coview.report.reader import Reader
 from coview.validation import encode_labels
 
 __all__ = ["ViewAgreementDisplay", "ViewConfusionDisplay"]
@@ -47,17 +47,31 @@ class ViewAgreementDisplay:
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, *, ax: Any = None) -> ViewAgreementDisplay:
-        """Read the objects of X from each view alone and from all, and draw how far the readings agree."""
-        reader = Reader(model)
-        found = agreement_matrix(read_by_view(reader, reader.views(X)))
-        if found is None:
-            raise ValueError(
-                f"{type(reader.core).__name__} reads these objects from one view only: nothing to compare."
-            )
-        return cls(found["values"], found["names"]).plot(ax)
+        """Read the objects of X from each view alone and from all, and draw how far the readings agree.
+
+        Parameters
+        ----------
+        model : estimator
+            Fitted.
+        X : Views or what becomes Views
+            The objects.
+        ax : matplotlib Axes, optional
+            Where to draw.
+        """
+        found = inspect(model)
+        matrix = agreement_matrix(read_by_view(found, found.prepare_views(X)))
+        if matrix is None:
+            raise ValueError(f"{found.name} reads these objects from one view only; agreement needs at least two.")
+        return cls(matrix["values"], matrix["names"]).plot(ax)
 
     def plot(self, ax: Any = None) -> ViewAgreementDisplay:
-        """Draw the matrix."""
+        """Draw the matrix.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        """
         side = 1.8 + 0.55 * len(self.names)
         self.figure_, self.ax_ = one_panel(ax, (side + 0.6, side))
         texts = [["–" if value is None else f"{value:.2f}" for value in row] for row in self.values]
@@ -112,25 +126,29 @@ class ViewConfusionDisplay:
         ax : matplotlib Axes or array of them, optional
             Where to draw.
         """
-        reader = Reader(model)
-        if not reader.names:
-            raise ValueError(f"{type(reader.core).__name__} has no classes, clusters or topics to compare with labels.")
-        views = reader.views(X)
+        found = inspect(model)
+        views = found.prepare_views(X)
         codes, classes = encode_labels(y, len(views))
-        found = read_by_view(reader, views)
-        if found.whole.codes is None:
-            raise ValueError(f"{type(reader.core).__name__} does not say to which {reader.noun} an object belongs.")
-        whole = confusion(reader, found.whole.codes, codes, classes, most)
+        readings = read_by_view(found, views)
+        if readings.whole.codes is None:
+            raise ValueError(f"{found.name} sorts objects into no classes, clusters or topics to compare with labels.")
+        whole = confusion(found, readings.whole.codes, codes, classes, most)
         drawn = {}
-        for name, reading in found.alone.items():
+        for name, reading in readings.alone.items():
             if reading.codes is not None:
-                known = np.where(found.present[name], reading.codes, -1)
-                drawn[name] = confusion(reader, known, codes, classes, most, like=whole)
+                known = np.where(readings.present[name], reading.codes, -1)
+                drawn[name] = confusion(found, known, codes, classes, most, like=whole)
         drawn["all views"] = whole
-        return cls(drawn, noun=reader.noun or "group").plot(ax)
+        return cls(drawn, noun=found.kind).plot(ax)
 
     def plot(self, ax: Any = None) -> ViewConfusionDisplay:
-        """Draw the matrices side by side."""
+        """Draw the matrices side by side.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or array of them, optional
+            Where to draw; a new figure by default.
+        """
         first = next(iter(self.confusions.values()))
         size = (1.6 + 0.45 * len(first["columns"]), 1.5 + 0.42 * len(first["rows"]))
         self.figure_, grid = panels(ax, 1, len(self.confusions), size)

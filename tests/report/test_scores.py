@@ -7,9 +7,8 @@ import pytest
 from sklearn.cluster import KMeans
 
 from coview import BestView, LinkPLSA, MultiViewNaiveBayes, Views
-from coview.report.contributions import ViewReadings, contributions, read_by_view
-from coview.report.objects import disputed_objects
-from coview.report.reader import Reader, Reading
+from coview.report.contributions import contributions, read_by_view
+from coview.report.reader import Reader
 
 
 @pytest.fixture
@@ -61,16 +60,3 @@ def test_what_a_model_refuses_is_told(three):
     alone = {row["name"]: row["alone"] for row in found["rows"]}
     assert [name for name, value in alone.items() if value is not None] == [reader.core.best_view_]
     assert all("view" in row["refused"] for row in found["rows"] if row["alone"] is None or row["without"] is None)
-
-
-def test_the_surest_dispute_comes_first():
-    rng = np.random.default_rng(1)
-    a, b = rng.dirichlet(np.ones(3), size=20), rng.dirichlet(np.ones(3), size=20)
-    a[4], b[4] = [1, 0, 0], [0, 1, 0]  # both views are certain, of different classes
-    X = Views(a=a, b=b)
-    alone = {name: Reading(part, part.argmax(axis=1), True) for name, part in (("a", a), ("b", b))}
-    found = disputed_objects(ViewReadings(X, alone["a"], alone, {}), n=20)
-    assert found[0]["row"] == 4 and found[0]["strength"] == 1
-    assert {item["row"] for item in found} == set(np.flatnonzero(a.argmax(axis=1) != b.argmax(axis=1)).tolist())
-    strengths = [item["strength"] for item in found]
-    assert strengths == sorted(strengths, reverse=True)

@@ -1,0 +1,154 @@
+"""The same objects read from all views, from each view alone, and from all views but one; how far the readings agree.
+
+Nothing is fitted again: the fitted model reads the objects from fewer views.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from coview.exceptions import CoviewError
+from coview.inspection.contract import Inspection, Reading
+from coview.views.views import Views
+
+__all__ = ["ViewReadings", "agreement", "agreement_matrix", "read_by_view", "read_objects", "try_views"]
+
+
+@dataclass(frozen=True)
+class ViewReadings:
+    """Readings of the same objects: from all views, from each alone, and from all but each."""
+
+    views: Views
+    whole: Reading
+    alone: dict[str, Reading]
+    without: dict[str, Reading]
+    refused: dict[str, str] = field(default_factory=dict)  # view -> the model's own sentence
+
+    @property
+    def present(self) -> dict[str, np.ndarray]:
+        """Which objects have each view."""
+        return {name: self.views.present[:, v] for v, name in enumerate(self.views.names)}
+
+
+def read_objects(found: Inspection, views: Views) -> Reading:
+    """Read objects; a model without groups of its own gives their positions in its space as memberships.
+
+    Parameters
+    ----------
+    found : Inspection
+        The model.
+    views : Views
+        Objects, as the estimator itself takes them; some or all of the views.
+    """
+    reading = found.read(views, prepared=True)
+    if reading.memberships is not None:
+        return reading
+    return Reading(found.embed(views, prepared=True), None)
+
+
+def try_views(names: tuple[str, ...], ask: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, str]]:
+    """Ask for each view alone, and for all views but each; keep what is refused.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The views.
+    ask : function of a list of names
+        What is asked with these views only. A model may refuse some, such as one that clusters by its best view only.
+
+    Returns
+    -------
+    alone, without, refused : dicts by view
+        Answers with the view alone, answers without it, and sentences of errors.
+
+    Examples
+    --------
+    >>> try_views(("a", "b"), "+".join)
+    ({'a': 'a', 'b': 'b'}, {'a': 'b', 'b': 'a'}, {})
+    """
+    alone: dict[str, Any] = {}
+    without: dict[str, Any] = {}
+    refused: dict[str, str] = {}
+    if len(names) < 2:
+        return alone, without, refused
+    for name in names:
+        try:
+            alone[name] = ask([name])
+        except (CoviewError, ValueError) as error:
+            refused[name] = str(error)
+    for name in names:
+        others = [other for other in names if other != name]
+        try:
+            if len(others) > 1:
+                without[name] = ask(others)
+            elif others[0] in alone:
+                without[name] = alone[others[0]]
+        except (CoviewError, ValueError) as error:
+            refused.setdefault(name, str(error))
+    return alone, without, refused
+
+
+def read_by_view(found: Inspection, views: Views, whole: Reading | None = None) -> ViewReadings:
+    """Read objects from all views, from each view alone, and from all but each.
+
+    Parameters
+    ----------
+    found : Inspection
+        The model.
+    views : Views
+        Objects, as the estimator itself takes them.
+    whole : Reading, optional
+        The reading from all views, where it is there already.
+
+    Examples
+    --------
+    >>> from coview import LinkPLSA, inspect
+    >>> from coview.datasets import make_topic_views
+    >>> X = make_topic_views(n_objects=50, random_state=0).views
+    >>> readings = read_by_view(inspect(LinkPLSA(3, random_state=0).fit(X)), X)
+    >>> sorted(readings.alone), readings.alone["view0"].codes.shape
+    (['view0', 'view1'], (50,))
+    """
+    parts = try_views(views.names, lambda names: read_objects(found, views.select(*names)))
+    return ViewReadings(views, read_objects(found, views) if whole is None else whole, *parts)
+
+
+def agreement_matrix(readings: ViewReadings) -> dict[str, Any] | None:
+    """Return how far two readings agree, for each pair of views and for all views; None for a single view.
+
+    Objects count where they have both views.
+    """
+    parts = {**readings.alone, "all views": readings.whole}
+    if len(parts) < 3:
+        return None
+    names = list(parts)
+    have: Mapping[str, np.ndarray] = {**readings.present, "all views": np.ones(len(readings.views), dtype=bool)}
+    matrix: list[list[float | None]] = [[1.0 if a == b else None for b in names] for a in names]
+    for (i, a), (j, b) in combinations(enumerate(names), 2):
+        both = have[a] & have[b]
+        if both.any():
+            matrix[i][j] = matrix[j][i] = agreement(parts[a].take(both), parts[b].take(both))
+    return {"names": names, "values": matrix, "cosine": readings.whole.codes is None}
+
+
+def agreement(a: Reading, b: Reading) -> float | None:
+    """Return the share of objects that two readings put into the same group; without groups, the mean cosine.
+
+    Examples
+    --------
+    >>> agreement(Reading(None, np.array([0, 1])), Reading(None, np.array([0, 2])))
+    0.5
+    """
+    if a.codes is not None and b.codes is not None:
+        return float(np.mean(a.codes == b.codes)) if len(a.codes) else None
+    x, y = a.memberships, b.memberships
+    if x is None or y is None or not len(x) or x.shape != y.shape:
+        return None
+    lengths = np.linalg.norm(x, axis=1) * np.linalg.norm(y, axis=1)
+    products = np.einsum("ij,ij->i", x, y)
+    return float(np.mean(np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)))

@@ -1,0 +1,58 @@
+"""Labels of an ontology as a tree, with the number of objects of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from coview.inspection.contract import Inspection
+from coview.views.views import Views
+
+__all__ = ["label_tree"]
+
+
+def label_tree(found: Inspection, views: Views | None = None) -> dict[str, Any]:
+    """Return the labels of a model's ontology from top to bottom, with counts of objects.
+
+    Parameters
+    ----------
+    found : Inspection
+        A model with an ontology.
+    views : Views, optional
+        Objects, as the estimator itself takes them; by default those of the fit.
+
+    Returns
+    -------
+    dict
+        With "lines" (of "label", "level", "count", "again"), "n_objects", "n_exclusive" (pairs of labels) and
+        "n_broken" (constraints that single views broke in the fit).
+
+    Examples
+    --------
+    >>> from coview import Ontology, SeededKMeansClassifier, inspect
+    >>> X = Views(words=np.array([[3, 0, 0], [0, 3, 1], [2, 1, 0], [0, 0, 2]]))
+    >>> tree = Ontology.from_tree({"animal": ["cat", "dog"]})
+    >>> model = SeededKMeansClassifier(ontology=tree).fit(X, ["cat", "dog", None, None])
+    >>> [(line["label"], line["level"], line["count"]) for line in label_tree(inspect(model), X)["lines"]]
+    [('animal', 0, 4), ('cat', 1, 2), ('dog', 1, 2)]
+    """
+    ontology = found.ontology
+    sets: Any = found.training.label_sets if views is None else found.label_sets(views, prepared=True)
+    counts = dict(zip(map(str, ontology.labels), np.asarray(sets)[:, : len(ontology)].sum(axis=0).tolist()))
+    lines: list[dict[str, Any]] = []
+
+    def walk(label: Any, level: int) -> None:
+        again = any(line["label"] == str(label) for line in lines)
+        lines.append({"label": str(label), "level": level, "count": counts[str(label)], "again": again})
+        for child in () if again else ontology.children(label):
+            walk(child, level + 1)
+
+    for root in ontology.roots:
+        walk(root, 0)
+    return {
+        "lines": lines,
+        "n_objects": len(sets),
+        "n_exclusive": len(ontology.mutex),
+        "n_broken": found.n_violations,
+    }

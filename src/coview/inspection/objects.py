@@ -1,0 +1,232 @@
+"""Objects as a model sees them: a map, the most typical of each group, those that the views dispute, what is in them.
+
+The map is a principal component analysis of what all views, and each of them alone, say of an object. Memberships
+are put on the scale of their logarithms first, where near-certain ones still differ; positions stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.preprocessing import normalize
+
+from coview.inspection.by_view import ViewReadings
+from coview.inspection.contract import Inspection, Reading
+from coview.utils.sampling import sample_positions
+from coview.views.views import Views
+
+__all__ = ["disputed_objects", "distinctive_features", "map_objects", "place", "typical_objects"]
+
+FLOOR = 1e-3  # memberships below are taken as equal
+FEWEST_OF_UMAP = 5  # objects; it cannot start from its spectrum with fewer
+METHODS = ("pca", "umap", "auto")
+
+
+def map_objects(
+    found: Inspection, readings: ViewReadings, method: str = "pca", seed: int = 0
+) -> tuple[np.ndarray, str] | None:
+    """Return a position in the plane for each object, and in words how it was found; None where that cannot be.
+
+    Parameters
+    ----------
+    found : Inspection
+        The model.
+    readings : ViewReadings
+        Readings of the objects.
+    method : {"pca", "umap", "auto"}, default="pca"
+        Principal components, or UMAP (the package umap-learn); "auto" is UMAP where it is installed.
+    seed : int, default=0
+        Seed of UMAP.
+    """
+    parts: dict[str | None, Reading] = {None: readings.whole, **readings.alone}
+    if not all(reading.graded for reading in parts.values()):  # groups alone make no map: the space of the model does
+        for view in parts:
+            some = readings.views if view is None else readings.views.select(view)
+            parts[view] = Reading(found.embed(some, prepared=True), None)
+    return place([part.memberships for part in parts.values()], readings.views, method, seed)
+
+
+def place(
+    parts: Sequence[np.ndarray | None], views: Views | None = None, method: str = "pca", seed: int = 0
+) -> tuple[np.ndarray, str] | None:
+    """Return a position in the plane for each object, and in words how it was found; None where that cannot be.
+
+    Parameters
+    ----------
+    parts : list of ndarray
+        Memberships or positions of the same objects: from all views, and from each alone where there are several.
+    views : Views, optional
+        The objects; their features are used where the parts have too few columns to make a plane.
+    method : {"pca", "umap", "auto"}, default="pca"
+        Principal components, or UMAP (the package umap-learn); "auto" is UMAP where it is installed. Fewer
+        than 5 objects are placed by principal components.
+    seed : int, default=0
+        Seed of UMAP.
+
+    Examples
+    --------
+    >>> shares = np.random.default_rng(0).dirichlet(np.ones(4), size=30)
+    >>> positions, method = place([shares])
+    >>> positions.shape, method
+    ((30, 2), 'PCA of memberships')
+    """
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}.")
+    if method == "umap" and not _has_umap():
+        raise ValueError("method='umap' needs the package umap-learn. Run: pip install umap-learn, or use 'pca'.")
+    matrices = [part for part in parts if part is not None]
+    what = "memberships" if matrices and all(map(_are_shares, matrices)) else "scores"
+    matrix = np.hstack([_scaled(part) for part in matrices]) if matrices else np.zeros((0, 0))
+    if matrix.shape[1] < 3 or len(matrix) < 3 or np.linalg.matrix_rank(matrix[:200] - matrix[:200].mean(axis=0)) < 2:
+        if views is None or len(views) < 3 or views.shape[1] < 3:
+            return None
+        glued = sparse.csr_array(normalize(sparse.hstack([normalize(sparse.csr_array(m)) for m in views.values()])))
+        kept = min(20, min(glued.shape) - 1)
+        matrix, what = TruncatedSVD(kept, random_state=seed).fit_transform(glued), "features"
+    if method != "pca" and _has_umap() and len(matrix) >= FEWEST_OF_UMAP:
+        return _by_umap(matrix, seed), f"UMAP of {what}"
+    return PCA(2, random_state=seed).fit_transform(matrix), f"PCA of {what}"
+
+
+def typical_objects(reading: Reading, n_groups: int, n: int = 3) -> list[list[int]]:
+    """Return for each group the rows of the objects that belong to it most; none where only groups are known.
+
+    Parameters
+    ----------
+    reading : Reading
+        What the model says of the objects.
+    n_groups : int
+        Number of groups.
+    n : int, default=3
+        Objects of each group.
+
+    Examples
+    --------
+    >>> shares = np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]])
+    >>> typical_objects(Reading(shares, shares.argmax(axis=1)), 2, n=1)
+    [[0], [2]]
+    """
+    if reading.codes is None or reading.memberships is None or not reading.graded:
+        return [[] for _ in range(n_groups)]
+    rows = []
+    for group in range(n_groups):
+        members = np.flatnonzero(reading.codes == group)
+        best = np.argsort(-reading.memberships[members, group], kind="stable")[:n]
+        rows.append(members[best].tolist())
+    return rows
+
+
+def disputed_objects(readings: ViewReadings, n: int = 10) -> list[dict[str, Any]]:
+    """Return the objects that views put into different groups, each view sure of its own; the surest dispute first.
+
+    A dispute is as sure as the second surest view with another opinion than the surest.
+
+    Parameters
+    ----------
+    readings : ViewReadings
+        Readings of the objects.
+    n : int, default=10
+        Most objects returned.
+
+    Returns
+    -------
+    list of dict
+        With "row", "strength" (0 to 1) and "codes" (group by view).
+    """
+    alone = {name: reading for name, reading in readings.alone.items() if reading.codes is not None}
+    if len(alone) < 2:
+        return []
+    names = list(alone)
+    codes = np.column_stack([np.asarray(alone[name].codes) for name in names])
+    have = np.column_stack([readings.present[name] for name in names])
+    margins = [alone[name].margins() for name in names]
+    sure = np.column_stack([np.zeros(len(codes)) if m is None else m / max(m.max(initial=0), 1e-300) for m in margins])
+    sure = np.where(have, sure, -1.0)
+    first = sure.argmax(axis=1)
+    other = np.where((codes != codes[np.arange(len(codes)), first][:, None]) & have, sure, -1.0)
+    strength = other.max(axis=1)
+    return [
+        {
+            "row": int(i),
+            "strength": float(strength[i]),
+            "codes": {name: int(codes[i, v]) for v, name in enumerate(names) if have[i, v]},
+        }
+        for i in np.argsort(-strength, kind="stable")[:n]
+        if strength[i] >= 0
+    ]
+
+
+def distinctive_features(
+    views: Views, rows: Sequence[int], feature_names: Mapping[str, Sequence[str]], n: int = 8
+) -> list[dict[str, list[str]]]:
+    """Return the features that say most of each of some objects, by view: frequent in it and rare elsewhere.
+
+    Parameters
+    ----------
+    views : Views
+        The objects.
+    rows : sequence of int
+        Which of them are described.
+    feature_names : dict of sequences
+        Names of the features, by view.
+    n : int, default=8
+        Features of each object.
+
+    Examples
+    --------
+    >>> X = Views(words=np.array([[1.0, 3.0, 0.0], [1.0, 0.0, 2.0]]))
+    >>> distinctive_features(X, [0], {"words": ["the", "cat", "dog"]}, n=1)
+    [{'words': ['cat']}]
+    """
+    described: list[dict[str, list[str]]] = [{} for _ in rows]
+    for v, name in enumerate(views.names):
+        matrix: Any = views[name]
+        sampled = matrix[sample_positions(matrix.shape[0], 5_000)]
+        if sparse.issparse(matrix):
+            count = np.asarray((sampled != 0).sum(axis=0)).reshape(-1)
+            rarity, center = np.log((1 + sampled.shape[0]) / (1 + count)) + 1e-6, 0.0
+        else:
+            spread = sampled.std(axis=0)
+            center = sampled.mean(axis=0)
+            rarity = np.divide(1, spread, out=np.zeros_like(spread, dtype=np.float64), where=spread > 0)
+        for position, row in enumerate(rows):
+            if not views.present[row, v]:
+                continue
+            values = matrix[[row]].toarray().reshape(-1) if sparse.issparse(matrix) else np.asarray(matrix[row])
+            strength = np.abs(values - center) * rarity
+            best = [j for j in np.argsort(-strength, kind="stable")[:n] if values[j] != 0]
+            described[position][name] = [str(feature_names[name][j]) for j in best]
+    return described
+
+
+def _are_shares(part: np.ndarray) -> bool:
+    """Whether rows are not negative and sum to one."""
+    return bool(part.size and (part >= 0).all() and np.allclose(part.sum(axis=1), 1, atol=1e-3))
+
+
+def _scaled(part: np.ndarray) -> np.ndarray:
+    if not _are_shares(part):
+        spread = part.std()
+        return part / spread if spread > 0 else part
+    logs = np.log(part + FLOOR)
+    return logs - logs.mean(axis=1, keepdims=True)
+
+
+def _by_umap(matrix: np.ndarray, seed: int) -> np.ndarray:
+    from umap import UMAP  # an optional package, slow to import
+
+    # one job and few neighbors are what UMAP would come to by itself, with a warning each
+    mapper = UMAP(n_neighbors=min(15, len(matrix) - 1), n_jobs=1, random_state=seed)
+    return np.asarray(mapper.fit_transform(matrix), dtype=np.float64)
+
+
+def _has_umap() -> bool:
+    try:
+        return find_spec("umap") is not None
+    except ValueError:  # it was taken out of the modules by hand
+        return False
