@@ -42,8 +42,8 @@ splits = [next(fold.split(counts, y, corpus.groups)) for fold in folds]
 
 
 def hide(rows, share, seed):
-    """Labels of a share of the rows of each class, at least one; -1 for every other object."""
-    rng, labels = np.random.default_rng(seed), np.full(len(y), -1)
+    """Labels of a share of the rows of each class, at least one; NaN for every other object."""
+    rng, labels = np.random.default_rng(seed), np.full(len(y), np.nan)
     for k in np.unique(y):
         mine = rng.permutation(rows[y[rows] == k])
         labels[mine[: int(np.ceil(share * len(mine)))]] = k

@@ -29,7 +29,7 @@ corpus = load_python_packages()
 X, y = corpus.views, corpus.target
 train, test = next(StratifiedGroupKFold(3, shuffle=True, random_state=0).split(X, y, corpus.groups))
 rng = np.random.default_rng(0)
-labels = np.full(len(y), -1)
+labels = np.full(len(y), np.nan)
 for k in np.unique(y):
     mine = rng.permutation(train[y[train] == k])
     labels[mine[: int(np.ceil(0.1 * len(mine)))]] = k

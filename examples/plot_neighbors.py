@@ -44,7 +44,7 @@ bayes = MultiViewNaiveBayes(0.1)
 
 
 def accuracies(links, y):
-    X, hidden = Views(words=words, links=links), y < 0
+    X, hidden = Views(words=words, links=links), np.isnan(y)
     far = NeighborViews(hops=10, restart=0.1, views=[], keep=False, labels=True, label_prior=0.1)
     smooth, labels = NeighborViews(keep=False).fit_transform(X), far.fit_transform(X, y)
     both = Views({**dict(smooth.items()), **dict(labels.items())})
@@ -55,7 +55,7 @@ def accuracies(links, y):
 
 scores = {name: [] for name in networks}
 for seed in range(5):
-    y = np.full(n, -1)
+    y = np.full(n, np.nan)
     for k in range(n_classes):
         kept = np.random.default_rng(seed).permutation(np.flatnonzero(target == k))[: n // n_classes // 10]
         y[kept] = k

@@ -27,7 +27,7 @@ from coview.assignment.seeded_kmeans_steps import new_names
 from coview.catalog import ESTIMATORS, resolve
 from coview.classification.wrapper import unlabeled_as_minus_one
 from coview.datasets import make_topic_views
-from coview.validation import encode_labels
+from coview.validation import encode_labels, minus_one_is_unlabeled
 
 N = 48
 MADE = make_topic_views(N, n_clusters=2, n_features=30, length=15, overlap=0.4, random_state=1)
@@ -48,6 +48,13 @@ KINDS = {
     "floats": np.array([0.0, 2.0]),
     "unsigned": np.array([0, 255], dtype=np.uint8),
     "small numbers": np.array([3, 127], dtype=np.int8),
+}
+# classes of supervised classifiers only: for semi-supervised ones, -1 marks an unlabeled object
+SIGNS = {
+    "signs": np.array([-1, 1]),
+    "signs as objects": np.array([-1, 1], dtype=object),
+    "signs as floats": np.array([-1.0, 1.0]),
+    "small signs": np.array([-1, 1], dtype=np.int8),
 }
 kinds = pytest.mark.parametrize("names", KINDS.values(), ids=KINDS)
 
@@ -80,10 +87,11 @@ MODELS = {
 ONE_VIEW = ("DualPLSAClassifier",)
 
 
-def partly(names, shown=SHOWN):
+def partly(names, shown=SHOWN, gap=-1):
     """Labels of some objects: those of the others hidden as users do it, in an array that can hold a gap."""
-    codes = np.where(shown, Y, -1)
-    return unlabeled_as_minus_one(codes, names)
+    if gap is None:
+        return np.where(shown, names[Y].astype(object), None)
+    return unlabeled_as_minus_one(np.where(shown, Y, -1), names)
 
 
 def told(name, target, truth):
@@ -99,10 +107,10 @@ def told(name, target, truth):
 @pytest.mark.parametrize("some", [False, True], ids=["all labels", "some labels"])
 @pytest.mark.parametrize("name", MODELS)
 def test_every_classifier_says_the_same(name, some):
-    plain = np.array([0, 1])
-    expected = told(name, partly(plain, SHOWN if some else SHOWN | True), Y)
-    for kind, names in KINDS.items():
-        target = partly(names) if some else names[Y]
+    plain, gap = np.array([0, 1]), -1 if minus_one_is_unlabeled(MODELS[name]) else None
+    expected = told(name, partly(plain, SHOWN if some else SHOWN | True, gap), Y)
+    for kind, names in {**KINDS, **(SIGNS if gap is None else {})}.items():
+        target = partly(names, gap=gap) if some else names[Y]
         found = told(name, target, names[Y])
         assert found[0].tolist() == names.tolist(), kind
         assert found[1].tolist() == names[expected[1]].tolist(), kind
@@ -132,8 +140,19 @@ def test_streams_say_the_same(names):
         found, expected = quick(name), quick(name)
         for model, labels in ((found, names), (expected, np.array([0, 1]))):
             for rows in (slice(0, 24), slice(24, N)):
-                model.partial_fit(X[rows], partly(labels, ~SHOWN)[rows], classes=labels)
+                model.partial_fit(X[rows], partly(labels, ~SHOWN, None)[rows], classes=labels)
         assert found.predict(X).tolist() == names[expected.predict(X)].tolist()
+
+
+@pytest.mark.parametrize("names", SIGNS.values(), ids=SIGNS)
+def test_streams_of_two_signs_say_the_same(names):
+    for name in ("MultiViewPassiveAggressiveClassifier", "MultiViewNaiveBayes"):
+        found, expected = quick(name), quick(name)
+        for model, labels in ((found, names), (expected, np.array([0, 1]))):
+            for rows in (slice(0, 24), slice(24, N)):
+                model.partial_fit(X[rows], labels[Y][rows], classes=labels)
+        assert found.predict(X).tolist() == names[expected.predict(X)].tolist()
+        assert found.score(X, names[Y]) == expected.score(X, Y)
 
 
 @kinds
@@ -160,7 +179,14 @@ TASKS = {
     "clustering": {"task": "clustering", "n_repeats": 1},
     "scores of scikit-learn": {"n_repeats": 1, "scoring": ["balanced_accuracy", "f1_weighted"], "label_share": 0.2},
 }
-COMPARED = ["MultiViewNaiveBayes", "CoTrainingClassifier", "best view MultinomialNB", "concatenated *", "view1 *"]
+COMPARED = [
+    "MultiViewNaiveBayes",
+    "MultiViewPass*",
+    "CoTrainingClassifier",
+    "best view MultinomialNB",
+    "concatenated *",
+    "view1 *",
+]
 COMPARED_KINDS = ("short texts", "texts like numbers", "objects", "booleans", "booleans as objects", "unsigned")
 
 

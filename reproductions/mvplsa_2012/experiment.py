@@ -75,7 +75,7 @@ def _load(loader: str, name: str, weighting: str) -> Bunch:
 
 
 def _naive_bayes(views: Views, target: np.ndarray, labels: np.ndarray, seed: int, options: dict[str, Any]) -> Values:
-    model = MultiViewNaiveBayes().fit(views, labels)
+    model = MultiViewNaiveBayes().fit(views[labels >= 0], labels[labels >= 0])
     rows = {f"NBC_V{v}": found for v, found in enumerate(_by_view(model, views), start=1)}
     return _accuracies({**rows, "NBC_E": model.predict(views)}, target, labels)
 
@@ -131,7 +131,8 @@ def _split_naive_bayes(
     views: Views, target: np.ndarray, labels: np.ndarray, seed: int, options: dict[str, Any]
 ) -> Values:
     whole = views.select(options["view"])
-    return _accuracies({"NBC": MultiViewNaiveBayes().fit(whole, labels).predict(whole)}, target, labels)
+    model = MultiViewNaiveBayes().fit(whole[labels >= 0], labels[labels >= 0])
+    return _accuracies({"NBC": model.predict(whole)}, target, labels)
 
 
 def _split_plsa(views: Views, target: np.ndarray, labels: np.ndarray, seed: int, options: dict[str, Any]) -> Values:

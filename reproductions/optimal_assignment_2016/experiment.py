@@ -190,7 +190,7 @@ def _weighed(data: Bunch, cell: Any, options: dict[str, Any]) -> Values:
         model = _model("sum", tree, **_HELD_OUT, max_iter=5, random_state=cell.seed)
         found[row] = np.array([str(label) for label in model.fit(data.views, texts).transduction_])
     for row, classifier in {"linear SVM": LinearSVC(), "complement naive Bayes": ComplementNB()}.items():
-        joined = ConcatenatedViews(classifier).fit(data.views, labels)
+        joined = ConcatenatedViews(classifier, unlabeled="drop").fit(data.views, labels)
         found[row] = names[joined.predict(data.views)].astype(str)
     return _tree_scores(found, data, labels)
 
@@ -224,10 +224,11 @@ def _neighbors(data: Bunch, cell: Any, options: dict[str, Any]) -> Values:
     def plsa(views: Views, **settings: Any) -> np.ndarray:
         return MultiViewPLSAClassifier(8, random_state=seed, n_jobs=1, **settings).fit(views, labels).transduction_
 
-    bayes = MultiViewNaiveBayes(0.03).fit(words, labels)
+    known = labels >= 0
+    bayes = MultiViewNaiveBayes(0.03).fit(words[known], labels[known])
     start = bayes.predict_proba(words)
     both = UnitRows().fit_transform(NeighborViews(**_LABELS).fit_transform(plain, labels))
-    logistic = ConcatenatedViews(LogisticRegression(C=10, max_iter=200))
+    logistic = ConcatenatedViews(LogisticRegression(C=10, max_iter=200), unlabeled="drop")
     found = {
         "SphericalKMeans": kmeans(plain, **_HELD_OUT),
         "SphericalKMeans, near": kmeans(near.select("words", "words_near", "links_near"), **_HELD_OUT),
@@ -237,7 +238,7 @@ def _neighbors(data: Bunch, cell: Any, options: dict[str, Any]) -> Values:
             early_stopping=True,
             validation_fraction=0.1,
         ),
-        "MultiViewNaiveBayes": MultiViewNaiveBayes(0.01).fit(plain, labels).predict(plain),
+        "MultiViewNaiveBayes": MultiViewNaiveBayes(0.01).fit(plain[known], labels[known]).predict(plain),
         "MultiViewNaiveBayes, near": bayes.predict(words),
         "MultiViewPLSA": plsa(plain, max_iter=30),
         "MultiViewPLSA, near": plsa(words, max_iter=10, init={"memberships": 0.999 * start + 0.001 / start.shape[1]}),

@@ -1,6 +1,7 @@
 """Checks of what users pass: parameters, values for all views or for each, random states, labels with gaps.
 
-In labels, -1, None and NaN all mean "no label".
+In labels, None and NaN mean "no label" for every estimator; -1 does for semi-supervised ones, and is a class like any
+other for supervised ones.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.base import MetaEstimatorMixin, is_classifier
 from sklearn.exceptions import DataConversionWarning
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -27,8 +30,10 @@ __all__ = [
     "check_sample_weight",
     "encode_labels",
     "labeled",
+    "minus_one_is_unlabeled",
     "named",
     "per_view",
+    "unlabeled_rows",
 ]
 
 UNLABELED = -1
@@ -102,10 +107,13 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray | None:
     return weights
 
 
-def encode_labels(y: Any, n_rows: int | None = None, classes: Any = None) -> tuple[np.ndarray, np.ndarray]:
+def encode_labels(
+    y: Any, n_rows: int | None = None, classes: Any = None, *, semi_supervised: bool = True
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the labels as codes into the sorted classes, -1 where an object has no label.
 
-    No label is the number -1, None, NaN or pandas' NA, whatever the other labels are. The text "-1" is a class.
+    No label is None, NaN or pandas' NA, and for semi-supervised estimators the number -1, whatever the other labels
+    are. The text "-1" is a class.
 
     Parameters
     ----------
@@ -116,6 +124,8 @@ def encode_labels(y: Any, n_rows: int | None = None, classes: Any = None) -> tup
     classes : array-like, optional
         The classes to code against, where they are known before all of the data is (`partial_fit`); then `y` may hold
         no label at all. The classes of `y` by default.
+    semi_supervised : bool, default=True
+        Whether the number -1 marks an unlabeled object; otherwise it is a class like any other.
 
     Returns
     -------
@@ -132,23 +142,37 @@ def encode_labels(y: Any, n_rows: int | None = None, classes: Any = None) -> tup
     >>> codes, classes = encode_labels([7, -1, 3])
     >>> codes.tolist(), classes.tolist()
     ([1, -1, 0], [3, 7])
+    >>> codes, classes = encode_labels([1, -1, None, 1], semi_supervised=False)
+    >>> codes.tolist(), classes.tolist()
+    ([1, 0, -1, 1], [-1, 1])
     """
     labels = _as_column(y)
     if n_rows is not None and len(labels) != n_rows:
         raise ValueError(f"y must hold one label per object: {len(labels)} labels for {n_rows} objects.")
-    known = ~_unlabeled(labels)
-    found = _one_kind(labels[known])
+    known = ~_unlabeled(labels, semi_supervised)
+    values = _one_kind(labels[known])
     if classes is None:
-        given = _classes_of(labels, found)
+        names = _classes_of(labels, values, semi_supervised)
     else:
-        given = _sorted(_one_kind(_as_column(classes)))
-        strange = sorted(set(found.tolist()) - set(given.tolist()), key=str)
-        if strange:
-            raise ValueError(f"y holds {short(strange[0])}, which is not one of the classes {listed(given.tolist())}.")
+        names = _sorted(_one_kind(_as_column(classes)))
+        unknown = sorted(set(values.tolist()) - set(names.tolist()), key=str)
+        if unknown:
+            raise ValueError(f"y holds {short(unknown[0])}, which is not one of the classes {listed(names.tolist())}.")
     codes = np.full(len(labels), UNLABELED, dtype=np.int64)
-    if found.size:
-        codes[known] = np.searchsorted(given, found.astype(given.dtype, copy=False))
-    return codes, given
+    if values.size:
+        codes[known] = np.searchsorted(names, values.astype(names.dtype, copy=False))
+    return codes, names
+
+
+def unlabeled_rows(y: Any, *, semi_supervised: bool = True) -> np.ndarray:
+    """Return a mask of the objects without label: None, NaN and, for semi-supervised estimators, -1.
+
+    Examples
+    --------
+    >>> unlabeled_rows([1, -1, None]).tolist(), unlabeled_rows([1, -1, None], semi_supervised=False).tolist()
+    ([False, True, True], [False, False, True])
+    """
+    return _unlabeled(_as_column(y), semi_supervised)
 
 
 def named(classes: np.ndarray, codes: Any) -> Any:
@@ -164,7 +188,7 @@ def named(classes: np.ndarray, codes: Any) -> Any:
     return classes[codes.cpu().numpy() if hasattr(codes, "cpu") else codes]
 
 
-def labeled(y: Any) -> tuple[np.ndarray, np.ndarray]:
+def labeled(y: Any, *, semi_supervised: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """Return which objects have a label, and these labels as numbers, texts or booleans that can be compared.
 
     Examples
@@ -174,29 +198,54 @@ def labeled(y: Any) -> tuple[np.ndarray, np.ndarray]:
     ([True, False, True], array([ True, False]))
     """
     labels = _as_column(y)
-    known = ~_unlabeled(labels)
+    known = ~_unlabeled(labels, semi_supervised)
     if not known.any():
-        raise ValueError("y has no label to score against: all objects are unlabeled (-1, None or NaN).")
+        raise ValueError(f"y has no label to score against: all objects are unlabeled ({_marks(semi_supervised)}).")
     return known, _one_kind(labels[known])
 
 
 class LabeledScoreMixin:
-    """Accuracy over the labeled objects of y: those without label cannot be right or wrong."""
+    """A classifier whose targets may have gaps, and its accuracy over the labeled objects."""
+
+    _semi_supervised: bool = True  # whether -1 in y marks an unlabeled object, as in sklearn.semi_supervised
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy on X over the objects that have a label in y (not -1, None or NaN)."""
-        known, labels = labeled(y)
-        found = np.asarray(self.predict(X))[known]  # type: ignore[attr-defined]
+        """Accuracy on X over the objects that have a label in y: those without cannot be right or wrong."""
+        known, labels = labeled(y, semi_supervised=self._semi_supervised)
+        predictions = np.asarray(self.predict(X))[known]  # type: ignore[attr-defined]
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return float(np.average(found == labels, weights=weights))
+        return float(np.average(predictions == labels, weights=weights))
+
+
+def minus_one_is_unlabeled(estimator: Any) -> bool:
+    """Tell whether -1 in y marks an unlabeled object for an estimator, the last step of a pipeline, or a search's.
+
+    It does unless the estimator is a supervised classifier, for which -1 is a class like any other.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.semi_supervised import LabelSpreading
+    >>> minus_one_is_unlabeled(LogisticRegression()), minus_one_is_unlabeled(LabelSpreading())
+    (False, True)
+    """
+    if isinstance(estimator, LabeledScoreMixin):
+        return estimator._semi_supervised
+    if isinstance(estimator, Pipeline):
+        return minus_one_is_unlabeled(estimator.steps[-1][1])
+    if type(estimator).__module__.startswith("sklearn.semi_supervised"):
+        return True
+    if isinstance(estimator, MetaEstimatorMixin) and "estimator" in (parts := estimator.get_params(deep=False)):
+        return minus_one_is_unlabeled(parts["estimator"])
+    return not is_classifier(estimator)
 
 
 def _as_column(y: Any) -> np.ndarray:
     """Labels as one column, each in its own type: NumPy would turn ["a", None, -1] into three texts or refuse it."""
     if y is None:
         raise ValueError(
-            "This estimator requires y to be passed, but the target y is None. Give one label per object, with -1, "
-            "None or NaN for the unlabeled."
+            "This estimator requires y to be passed, but the target y is None. Give one label per object, with None "
+            "or NaN for the unlabeled."
         )
     if isinstance(y, (list, tuple)):
         kinds = {"text" if isinstance(label, str) else "gap" if label is None else "other" for label in y}
@@ -219,20 +268,23 @@ def _as_column(y: Any) -> np.ndarray:
     return labels
 
 
-def _unlabeled(labels: np.ndarray) -> np.ndarray:
+def _unlabeled(labels: np.ndarray, semi_supervised: bool) -> np.ndarray:
     kind = labels.dtype.kind
     if kind in "iuf":
-        return np.isnan(labels) | (labels == UNLABELED)
+        return np.isnan(labels) | (labels == UNLABELED) if semi_supervised else np.isnan(labels)
     if kind == "O":
-        return np.fromiter((_is_unlabeled(label) for label in labels), dtype=bool, count=len(labels))
+        marks = (is_gap(label) or (semi_supervised and _is_minus_one(label)) for label in labels)
+        return np.fromiter(marks, dtype=bool, count=len(labels))
     return np.zeros(len(labels), dtype=bool)
 
 
-def _is_unlabeled(label: Any) -> bool:
-    if is_gap(label):
-        return True
+def _is_minus_one(label: Any) -> bool:
     number = isinstance(label, numbers.Real) and not isinstance(label, (bool, np.bool_))
     return bool(number and label == UNLABELED)
+
+
+def _marks(semi_supervised: bool) -> str:
+    return "-1, None or NaN" if semi_supervised else "None or NaN"
 
 
 def _one_kind(labels: np.ndarray) -> np.ndarray:
@@ -257,20 +309,20 @@ def _kind(label: Any) -> str:
     return "number" if isinstance(label, numbers.Real) else "other"
 
 
-def _classes_of(labels: np.ndarray, found: np.ndarray) -> np.ndarray:
-    if not found.size:
+def _classes_of(labels: np.ndarray, values: np.ndarray, semi_supervised: bool) -> np.ndarray:
+    if not values.size:
         raise ValueError(
-            f"y has no label: all {len(labels)} objects are unlabeled (-1, None or NaN). Label at least one object of "
-            "each class, or cluster without labels."
+            f"y has no label: all {len(labels)} objects are unlabeled ({_marks(semi_supervised)}). Label at least one "
+            "object of each class, or cluster without labels."
         )
-    classes = _sorted(found)
+    classes = _sorted(values)
     with warnings.catch_warnings():  # few labels are the rule here: one of each class is no regression problem
         warnings.filterwarnings("ignore", message="The number of unique classes", category=UserWarning)
-        check_classification_targets(found)
-    if labels.dtype.kind in "iuf" and classes.tolist() == [1] and (labels == UNLABELED).any():
+        check_classification_targets(values)
+    if semi_supervised and labels.dtype.kind in "iuf" and classes.tolist() == [1] and (labels == UNLABELED).any():
         raise ValueError(
-            "y holds only -1 and 1, but -1 marks an unlabeled object, so that one class is left. "
-            "Write the two classes as 0 and 1, or as strings."
+            "y holds only -1 and 1, but -1 marks an unlabeled object for semi-supervised estimators, so that one class "
+            "is left. Write the two classes as 0 and 1, or as strings."
         )
     return classes
 

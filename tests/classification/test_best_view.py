@@ -57,7 +57,7 @@ def test_each_object_is_predicted_from_the_best_view_that_it_has():
 
 def test_unlabeled_objects_take_no_part():
     X, y = corpus()
-    target = np.where(np.arange(90) < 45, y, -1)
+    target = np.where(np.arange(90) < 45, y, np.nan)
     assert BestView().fit(X, target).view_scores_ == BestView().fit(X[:45], y[:45]).view_scores_
 
 
@@ -81,7 +81,7 @@ def test_a_semi_supervised_estimator_is_chosen_by_its_labeled_objects():
 @pytest.mark.parametrize("per_class", [1, 2])
 def test_very_few_labels_are_enough(per_class):
     X, y = corpus()
-    target = np.where(np.arange(90) < 3 * per_class, y, -1)
+    target = np.where(np.arange(90) < 3 * per_class, y, np.nan)
     assert BestView().fit(X, target).best_view_ in X.names
 
 
@@ -181,7 +181,7 @@ def test_scoring_is_used_even_with_one_label_per_class():
     from coview.datasets import make_topic_views
 
     made = make_topic_views(n_objects=30, n_clusters=2, random_state=0)
-    y = np.full(30, -1)
+    y = np.full(30, np.nan)
     for label in (0, 1):
         y[np.flatnonzero(made.target == label)[0]] = label
     calls = []

@@ -15,6 +15,7 @@ from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.svm import LinearSVC
 
 from coview import Views
+from coview.classification.best_view import BestView
 from coview.classification.concatenated import ConcatenatedViews
 
 
@@ -105,6 +106,20 @@ def test_passing_and_dropping_can_be_asked_for():
     assert len(dropped.estimator_.transduction_) == 12
     passed = ConcatenatedViews(unlabeled="pass").fit(X, target)
     assert passed.estimator_.classes_.tolist() == [-1, 0, 1, 2]
+    left_out = ConcatenatedViews(unlabeled="drop").fit(X, target)
+    assert left_out.classes_.tolist() == [0, 1, 2] and left_out.score(X, target) == left_out.score(X[:12], y[:12])
+
+
+@pytest.mark.parametrize("wrapper", [ConcatenatedViews, BestView])
+def test_minus_one_is_what_the_estimator_inside_takes_it_for(wrapper):
+    X, y = corpus()
+    signs = np.where(y > 0, 1, -1)
+    model = wrapper(MultinomialNB()).fit(X, signs)
+    assert model.classes_.tolist() == [-1, 1]
+    assert model.predict(X).tolist() == np.where(wrapper(MultinomialNB()).fit(X, y > 0).predict(X), 1, -1).tolist()
+    assert model.score(X, signs) == np.mean(model.predict(X) == signs)
+    with pytest.raises(ValueError, match="only -1 and 1, but -1 marks an unlabeled object"):
+        wrapper(SelfTrainingClassifier(MultinomialNB())).fit(X, signs)
 
 
 def test_parameters_of_the_estimator_can_be_searched():

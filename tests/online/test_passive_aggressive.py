@@ -137,13 +137,13 @@ def test_labels_of_another_kind_are_refused():
 
 def test_unlabeled_objects_are_passed_over():
     X, y = corpus(3)
-    hidden = y.copy()
-    hidden[::2] = -1
-    known = hidden >= 0
+    hidden = y.astype(float)
+    hidden[::2] = np.nan
+    known = ~np.isnan(hidden)
     with_gaps, without = Classifier(shuffle=False).fit(X, hidden), Classifier(shuffle=False).fit(X[known], y[known])
     for name in X.names:
         assert_array_equal(with_gaps.coef_[name], without.coef_[name])
-    assert Classifier().partial_fit(X, y).partial_fit(X[:3], [-1, -1, -1]).t_ == len(y) + 3
+    assert Classifier().partial_fit(X, y).partial_fit(X[:3], [None, None, None]).t_ == len(y) + 3
 
 
 def test_one_class_alone_is_refused_by_fit():

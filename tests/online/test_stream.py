@@ -72,9 +72,9 @@ def test_batches_may_come_one_after_the_other():
 
 def test_objects_without_label_are_not_counted():
     X, y = corpus()
-    hidden = y.copy()
-    hidden[::2] = -1
-    known = hidden >= 0
+    hidden = y.astype(float)
+    hidden[::2] = np.nan
+    known = ~np.isnan(hidden)
     found = evaluate_stream(Classifier(), X, hidden, every=20, classes=[0, 1])
     assert found.table == evaluate_stream(Classifier(), X[known], y[known], every=20, classes=[0, 1]).table
 

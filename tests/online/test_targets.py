@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,7 @@ def test_a_new_class_takes_its_place_among_the_known():
 
 
 def test_known_classes_and_gaps_need_nothing_new():
-    codes, classes = known_classes([None, -1, 9], 3, np.array([1, 9]), None, False)
+    codes, classes = known_classes([None, np.nan, 9], 3, np.array([1, 9]), None, False)
     assert codes.tolist() == [-1, -1, 1] and classes.tolist() == [1, 9]
 
 
@@ -46,27 +48,27 @@ def test_held_out_rows_are_of_every_class_and_never_all_of_one():
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64])
 @pytest.mark.parametrize("highest", [2, 7, 100])
 def test_small_numbers_are_coded_as_all_labels_are(dtype, highest):
-    y = np.random.default_rng(0).integers(-1, highest, 300).astype(dtype)
+    y = np.random.default_rng(0).integers(0, highest, 300).astype(dtype)
     codes, classes = first_classes(y, 300)
-    expected, known = encode_labels(y, 300)
+    expected, known = encode_labels(y, 300, semi_supervised=False)
     np.testing.assert_array_equal(codes, expected)
     np.testing.assert_array_equal(classes, known)
     assert codes.dtype == expected.dtype and classes.dtype == known.dtype
 
 
 def test_the_largest_label_of_a_small_type_is_a_label_like_others():
-    codes, classes = first_classes(np.array([127, -1, 3, 127], dtype=np.int8), 4)
-    assert codes.tolist() == [1, -1, 0, 1] and classes.tolist() == [3, 127]
+    codes, classes = first_classes(np.array([127, 0, 3, 127], dtype=np.int8), 4)
+    assert codes.tolist() == [2, 0, 1, 2] and classes.tolist() == [0, 3, 127]
 
 
 @pytest.mark.parametrize("y", [[5, 5000, -1], [-7, 3, 3], ["b", "a", None], [0.0, 1.0, 0.0], [True, False, True]])
 def test_other_labels_go_the_long_way(y):
     for given in (y, np.array(y, dtype=object) if None in y else np.array(y)):
-        for ours, theirs in zip(first_classes(given, 3), encode_labels(given, 3)):
+        for ours, theirs in zip(first_classes(given, 3), encode_labels(given, 3, semi_supervised=False)):
             np.testing.assert_array_equal(ours, theirs)
 
 
-@pytest.mark.parametrize("y", [[1, 1, -1], [-1, -1, -1], [4, 4, 4]])
+@pytest.mark.parametrize("y", [[1, 1, -1], [-1, -1, -1], [4, 4, 4], [np.nan] * 3])
 def test_what_is_wrong_with_one_class_is_told_as_ever(y):
     def said(call):
         try:
@@ -74,7 +76,7 @@ def test_what_is_wrong_with_one_class_is_told_as_ever(y):
         except ValueError as error:
             return str(error)
 
-    assert said(first_classes) == said(encode_labels)
+    assert said(first_classes) == said(partial(encode_labels, semi_supervised=False))
 
 
 @pytest.mark.parametrize("y", [["b", "a"], ["b", None], ["b", "new"]])

@@ -223,7 +223,7 @@ def test_a_pipeline_hands_the_labels_over():
     for i in (0, 1, 2, 4, 5, 6):
         links[i, i + 1] = links[i + 1, i] = 1
     X = Views(words=np.ones((8, 1)), links=links)
-    y = np.array([0, 0, -1, -1, 1, 1, -1, -1])
+    y = np.array([0, 0, None, None, 1, 1, None, None])
     near_labels = NeighborViews(hops=3, labels=True, keep=False, views=[])
     model = make_pipeline(near_labels, MultiViewNaiveBayes(0.1)).fit(X, y)
     assert model.predict(X).tolist() == [0] * 4 + [1] * 4

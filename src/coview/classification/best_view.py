@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_has
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, describe, near_centers
-from coview.validation import UNLABELED, LabeledScoreMixin, base_seed
+from coview.validation import UNLABELED, base_seed
 from coview.views.arrays import take_rows
 from coview.views.coerce import PLAIN
 from coview.views.matrices import for_sklearn
@@ -42,8 +42,10 @@ class BestView(SingleViewWrapper):
         What to compare where there are no labels: the mean silhouette of the clusters (on at most 2000 objects), the
         estimator's own score of the training objects, or a function of (matrix, fitted estimator). Higher is better.
     unlabeled : {"auto", "drop", "pass"}, default="auto"
-        What a classifier sees of objects without label: "drop" leaves them out, "pass" hands them over with label -1,
-        "auto" passes them to semi-supervised estimators only. The folds are of labeled objects.
+        What a classifier sees of objects without label (None or NaN in y): "drop" leaves them out, "pass" hands them
+        over with label -1, "auto" passes them to semi-supervised estimators only. In y, -1 marks such an object too if
+        the estimator is semi-supervised or `unlabeled` is not "auto"; otherwise it is a class like any other. The
+        folds are of labeled objects.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the sample for the silhouette.
 
@@ -133,7 +135,7 @@ class BestView(SingleViewWrapper):
         """Accuracy over labeled objects, R2 of a regressor; else the score of the chosen estimator on its view."""
         check_is_fitted(self, "estimators_")
         if is_classifier(self):
-            return LabeledScoreMixin.score(self, X, y)
+            return super().score(X, y)
         if is_regressor(self):
             return float(r2_score(y, self.predict(X)))
         return float(self.best_estimator_.score(self._chosen_rows(self._new_views(X)), y))
@@ -165,7 +167,7 @@ class BestView(SingleViewWrapper):
             return self._internal(model, matrix)
         folds = self._folds(labels, model)
         if folds is None:
-            known = np.flatnonzero(_labeled(labels))
+            known = np.flatnonzero(self._labeled(labels))
             return float(check_scoring(model, self.scoring)(model, take_rows(matrix, known), labels[known]))
         return float(np.mean(cross_val_score(clone(model), matrix, labels, cv=folds, scoring=self.scoring)))
 
@@ -174,13 +176,17 @@ class BestView(SingleViewWrapper):
         rows = np.arange(len(labels))
         if not is_classifier(model):
             return list(check_cv(self.cv).split(rows))
-        known, others = rows[_labeled(labels)], rows[~_labeled(labels)]
+        known, others = rows[self._labeled(labels)], rows[~self._labeled(labels)]
         _, codes, counts = np.unique(labels[known].astype(str), return_inverse=True, return_counts=True)
         cv = min(self.cv, int(counts.max())) if isinstance(self.cv, int) else self.cv
         if cv == 1 or len(counts) == 1:
             return None
         splits = check_cv(cv, codes, classifier=True).split(codes, codes)
         return [(np.concatenate([known[train], others]), known[test]) for train, test in splits]
+
+    def _labeled(self, labels: np.ndarray) -> np.ndarray:
+        """Mask of the targets that are classes."""
+        return np.array([not self._passes_unlabeled or label != UNLABELED for label in labels.tolist()])
 
     def _internal(self, model: Any, matrix: Any) -> float:
         if callable(self.index):
@@ -261,7 +267,3 @@ class BestView(SingleViewWrapper):
         whole = np.zeros((len(part), len(self.classes_)), dtype=part.dtype)
         whole[:, np.searchsorted(self.classes_, self._named(model.classes_))] = part
         return whole
-
-
-def _labeled(labels: np.ndarray) -> np.ndarray:
-    return np.array([label != UNLABELED for label in labels.tolist()])

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_has
 from coview.inspection import Features, Inspection, describe, near_centers
-from coview.validation import LabeledScoreMixin, check_option, labeled, per_view
+from coview.validation import check_option, labeled, per_view
 from coview.views.arrays import take_rows
 from coview.views.coerce import PLAIN
 from coview.views.matrices import for_sklearn, unit_rows
@@ -34,8 +34,9 @@ class ConcatenatedViews(SingleViewWrapper):
     normalize : {None, "l2"}, default=None
         "l2" scales each object to length one in each view first, so that no view drowns the others.
     unlabeled : {"auto", "drop", "pass"}, default="auto"
-        What a classifier sees of objects without label: "drop" leaves them out, "pass" hands them over with label -1,
-        "auto" passes them to semi-supervised estimators only.
+        What a classifier sees of objects without label (None or NaN in y): "drop" leaves them out, "pass" hands them
+        over with label -1, "auto" passes them to semi-supervised estimators only. In y, -1 marks such an object too if
+        the estimator is semi-supervised or `unlabeled` is not "auto"; otherwise it is a class like any other.
 
     Attributes
     ----------
@@ -79,7 +80,7 @@ class ConcatenatedViews(SingleViewWrapper):
         self.unlabeled = unlabeled
 
     def fit(self, X: Any, y: Any = None) -> ConcatenatedViews:
-        """Fit the estimator on the views side by side; unlabeled objects (-1, None, NaN) as `unlabeled` says."""
+        """Fit the estimator on the views side by side; unlabeled objects as `unlabeled` says."""
         check_option("normalize", self.normalize, (None, "l2"))
         views = self._fit_views(X)
         rows, target = self._target(y, len(views))
@@ -97,14 +98,14 @@ class ConcatenatedViews(SingleViewWrapper):
     def score(self, X: Any, y: Any = None) -> float:
         """Score of the fitted estimator on X (accuracy of a classifier, R2 of a regressor, ...).
 
-        Of a classifier over the objects that have a label in y (not -1, None or NaN).
+        Of a classifier over the objects that have a label in y.
         """
         check_is_fitted(self, "estimator_")
         if self.code_book_ is not None:
-            return LabeledScoreMixin.score(self, X, y)
+            return super().score(X, y)
         matrix = self._glued(self._new_views(X))
         if y is not None and is_classifier(self):
-            known, y = labeled(y)
+            known, y = labeled(y, semi_supervised=self._semi_supervised)
             matrix = take_rows(matrix, np.flatnonzero(known))
         return float(self.estimator_.score(matrix) if y is None else self.estimator_.score(matrix, y))
 

@@ -56,8 +56,8 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
 
     Notes
     -----
-    Objects without label (-1, None or NaN in y) are ignored in `fit`. A view that an object lacks is left out of its
-    mean; an object without any view gets the prior.
+    Objects without label (None or NaN in y) are ignored in `fit`; -1 is a class like any other. A view that an object
+    lacks is left out of its mean; an object without any view gets the prior.
 
     Examples
     --------
@@ -71,6 +71,8 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
     >>> model.predict(X.select("links")).tolist()
     ['a', 'b', 'a']
     """
+
+    _semi_supervised = False
 
     def __init__(self, alpha: Any = 1.0, *, fit_prior: bool = True, view_weights: Any = None) -> None:
         self.alpha = alpha
@@ -90,12 +92,12 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
         X : Views or what becomes Views
             Non-negative views.
         y : array-like (n_objects,)
-            Labels; -1, None or NaN for the unlabeled.
+            Labels; None or NaN for the unlabeled.
         sample_weight : array-like (n_objects,), optional
             Weight of each object.
         """
         views = self._fit_views(X)
-        codes, self.classes_ = encode_labels(y, len(views))
+        codes, self.classes_ = encode_labels(y, len(views), semi_supervised=False)
         self._start_counts()
         self._count(views, codes, sample_weight)
         return self
@@ -110,7 +112,7 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
             if classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit: all classes that will come.")
             views = self._fit_views(X)
-            codes, self.classes_ = encode_labels(y, len(views), classes)
+            codes, self.classes_ = encode_labels(y, len(views), classes, semi_supervised=False)
             self._start_counts()
         else:
             if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
@@ -118,7 +120,7 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
                     f"classes={list(classes)} are not those of the first call to partial_fit, {self.classes_.tolist()}."
                 )
             views = self._new_views(X)
-            codes, _ = encode_labels(y, len(views), self.classes_)
+            codes, _ = encode_labels(y, len(views), self.classes_, semi_supervised=False)
         self._count(views, codes, sample_weight)
         return self
 

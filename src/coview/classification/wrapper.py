@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from coview.base import MultiViewEstimator
-from coview.validation import UNLABELED, check_option, encode_labels
+from coview.validation import UNLABELED, LabeledScoreMixin, check_option, encode_labels, minus_one_is_unlabeled
 
 __all__ = ["SingleViewWrapper", "in_type_of", "inner_has", "named_or_minus_one", "unlabeled_as_minus_one"]
 
@@ -27,7 +27,7 @@ def inner_has(*methods: str) -> Callable[[Any], bool]:
     return check
 
 
-class SingleViewWrapper(MultiViewEstimator):
+class SingleViewWrapper(LabeledScoreMixin, MultiViewEstimator):
     """Wraps an estimator of one matrix; a subclass gives `_apply`, which calls one of its methods on views."""
 
     _models_counts = False  # the estimator inside refuses what it cannot take
@@ -49,6 +49,16 @@ class SingleViewWrapper(MultiViewEstimator):
         if inner.estimator_type == "classifier":
             tags.target_tags.multi_output = False
         return tags
+
+    @property
+    def _semi_supervised(self) -> bool:  # type: ignore[override]
+        """Whether -1 marks an unlabeled object: where the estimator inside says so, or `unlabeled` names what to do."""
+        return self.unlabeled != "auto" or minus_one_is_unlabeled(self._inner())
+
+    @property
+    def _passes_unlabeled(self) -> bool:
+        """Whether the estimator inside sees unlabeled objects, with label -1."""
+        return self.unlabeled == "pass" or (self.unlabeled == "auto" and minus_one_is_unlabeled(self._inner()))
 
     def _inner(self) -> Any:
         return MultinomialNB() if self.estimator is None else self.estimator
@@ -98,8 +108,8 @@ class SingleViewWrapper(MultiViewEstimator):
             if target is not None and target.shape[:1] != (n_rows,):
                 raise ValueError(f"y must hold one value per object, {n_rows} of them, got shape {target.shape}.")
             return None, target
-        codes, classes = encode_labels(y, n_rows)
-        if self.unlabeled == "pass" or (self.unlabeled == "auto" and _learns_from_unlabeled(inner)):
+        codes, classes = encode_labels(y, n_rows, semi_supervised=self._semi_supervised)
+        if self._passes_unlabeled:
             if _wants_codes(inner, classes):
                 self.code_book_ = classes
                 return None, codes
@@ -148,11 +158,6 @@ def named_or_minus_one(codes: np.ndarray, classes: np.ndarray) -> np.ndarray:
     array([ True, False])
     """
     return classes[codes] if (codes >= 0).all() else unlabeled_as_minus_one(codes, classes)
-
-
-def _learns_from_unlabeled(estimator: Any) -> bool:
-    """Tell whether an estimator, or the last step of a pipeline, knows what -1 in y means."""
-    return type(_last(estimator)).__module__.startswith(("sklearn.semi_supervised", "coview."))
 
 
 def _wants_codes(estimator: Any, classes: np.ndarray) -> bool:

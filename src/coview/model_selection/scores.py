@@ -22,9 +22,11 @@ from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, adjusted_rand_score, f1_score, get_scorer, silhouette_score
+from sklearn.pipeline import Pipeline
 
 from coview.metrics import clustering_accuracy, normalized_mutual_info, pairwise_f1
 from coview.model_selection.methods import Candidate, holds_counts, seeded
+from coview.validation import LabeledScoreMixin, minus_one_is_unlabeled
 from coview.views.arrays import take_rows
 from coview.views.matrices import for_sklearn, unit_rows
 from coview.views.views import Views
@@ -107,11 +109,7 @@ def _classification(task: Task, views: Views, candidate: Candidate) -> Iterator[
     for train, test in task.splits:
         model = seeded(candidate.estimator, task.seed)
         if task.kind == "few_labels":
-            labels = hidden.copy()
-            others = np.ones(len(labels), dtype=bool)
-            others[train] = False
-            labels[others] = -1
-            X: Views = views
+            X, labels = _with_few_labels(views, target, hidden, train, model)
         else:
             X, labels = views[train], target[train]
         start = time.perf_counter()
@@ -124,6 +122,19 @@ def _classification(task: Task, views: Views, candidate: Candidate) -> Iterator[
                 found = model.predict(views[test].select(name))
                 part[f"accuracy[{name}]"] = float(accuracy_score(target[test], found))
         yield part
+
+
+def _with_few_labels(
+    views: Views, target: np.ndarray, hidden: np.ndarray, train: np.ndarray, model: Any
+) -> tuple[Views, np.ndarray]:
+    """All objects, with the labels of some as the model wants them: -1 or None for the others, or these left out."""
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    semi_supervised = minus_one_is_unlabeled(last)
+    if not semi_supervised and not isinstance(last, LabeledScoreMixin):
+        return views[train], target[train]  # a classifier of scikit-learn, which knows no gap
+    labels = np.full(len(hidden), -1, hidden.dtype) if semi_supervised else np.full(len(hidden), None, dtype=object)
+    labels[train] = hidden[train]
+    return views, labels
 
 
 def _class_scores(task: Task, model: Any, X: Views, y: np.ndarray) -> dict[str, Any]:

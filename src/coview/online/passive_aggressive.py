@@ -112,9 +112,9 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
 
     Notes
     -----
-    Objects without label (-1, None or NaN in y) are passed over. A view that an object lacks, or that is empty, takes
-    no part in its round. With three classes or more the label's weights move against those of the best wrong class.
-    There both change, so that the same C moves a margin twice as far as with two classes.
+    Objects without label (None or NaN in y) are passed over; -1 is a class like any other. A view that an object lacks,
+    or that is empty, takes no part in its round. With three classes or more the label's weights move against those of
+    the best wrong class. There both change, so that the same C moves a margin twice as far as with two classes.
 
     Examples
     --------
@@ -129,6 +129,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
     """
 
     _models_counts = False
+    _semi_supervised = False
     _persist_extra = ("_memory",)
     _memory: Memory
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from coview.validation import check_count, encode_labels
+from coview.validation import check_count, encode_labels, minus_one_is_unlabeled, unlabeled_rows
 from coview.views.coerce import as_views, is_plain
 
 __all__ = ["METRICS", "StreamResult", "evaluate_stream"]
@@ -53,7 +53,7 @@ def evaluate_stream(
     X : Views (or what becomes Views), or an iterable of (views, labels)
         All objects, or batches of them as `read_stream` gives; then `y` is left out.
     y : array-like, optional
-        Labels; -1, None or NaN where there is none: such objects are not counted.
+        Labels; None or NaN where there is none (-1 too, for a semi-supervised model): such objects are not counted.
     metrics : names or {name: function}, optional
         Of `METRICS`; a function takes labels and predictions since the last line. By default "accuracy", "f1", "loss",
         "view_difference" and "cumulative_view_difference", as far as the model tells them.
@@ -263,12 +263,13 @@ def _round(model: Any, views: Any, labels: Any, classes: Any) -> tuple[np.ndarra
         said = model.predict_then_learn(views, labels, classes=classes)
         known = said.codes >= 0
         return model.classes_[said.codes[known]], said.predictions[known], said.losses[known], said.differences[known]
-    known = np.array([label is not None and label == label and label != -1 for label in labels], dtype=bool)
+    semi_supervised = minus_one_is_unlabeled(model)
+    known = ~unlabeled_rows(labels, semi_supervised=semi_supervised)
     truth = np.asarray(labels, dtype=object)[known]
     fitted = hasattr(model, "classes_")
     guess = np.asarray(model.predict(views))[known] if fitted else None
     if known.any():
-        learn = encode_labels(truth)
+        learn = encode_labels(truth, semi_supervised=semi_supervised)
         _learn(model, views if known.all() else views[np.flatnonzero(known)], learn[1][learn[0]], classes, fitted)
     blank = np.full(len(truth), np.nan)
     return truth, guess, blank, blank

@@ -1,16 +1,23 @@
-"""Targets of online learning: classes that may come later, what each costs, and objects that are held out."""
+"""Targets of online learning: classes that may come later, what each costs, and objects that are held out.
+
+The learner is supervised: None and NaN mark an unlabeled object, -1 is a class like any other.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
-from coview.validation import UNLABELED, encode_labels
+from coview.validation import UNLABELED
+from coview.validation import encode_labels as encode_any_labels
 
 __all__ = ["class_costs", "first_classes", "known_classes", "split_rows"]
+
+encode_labels = partial(encode_any_labels, semi_supervised=False)
 
 _FEW = 1024  # whole numbers below are counted, not sorted
 
@@ -21,20 +28,17 @@ def first_classes(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
     Examples
     --------
     >>> import numpy as np
-    >>> codes, classes = first_classes(np.array([5, -1, 0, 5]), 4)
+    >>> codes, classes = first_classes(np.array([5, 0, 5]), 3)
     >>> codes.tolist(), classes.tolist()
-    ([1, -1, 0, 1], [0, 5])
+    ([1, 0, 1], [0, 5])
     """
     plain = isinstance(y, np.ndarray) and y.dtype.kind == "i" and y.shape == (n_rows,) and n_rows > 0
-    if not plain or y.min() < UNLABELED or y.max() >= _FEW:
+    if not plain or y.min() < 0 or y.max() >= _FEW:
         return encode_labels(y, n_rows)
-    shifted = y.astype(np.int64) + 1  # small types have no room for one more
-    counts = np.bincount(shifted, minlength=2)
-    present = counts[1:] > 0
-    if present.sum() < 2:  # what is wrong with one class, or none, is told there
+    present = np.bincount(y) > 0
+    if present.sum() < 2:  # what is wrong with one class is told there
         return encode_labels(y, n_rows)
-    places = np.concatenate([[UNLABELED], np.cumsum(present) - 1])
-    return places[shifted], np.flatnonzero(present).astype(y.dtype)
+    return (np.cumsum(present) - 1)[y], np.flatnonzero(present).astype(y.dtype)
 
 
 def known_classes(
@@ -45,7 +49,7 @@ def known_classes(
     Parameters
     ----------
     y : array-like (n_rows,)
-        Labels; -1, None or NaN for the unlabeled.
+        Labels; None or NaN for the unlabeled.
     n_rows : int
         Number of objects.
     known : ndarray or None
@@ -146,7 +150,7 @@ def split_rows(
 
 
 def _quick_codes(y: Any, n_rows: int, known: np.ndarray) -> np.ndarray | None:
-    """Codes of whole numbers in an array, all known or -1, or of known texts in a list, as streams bring; else None."""
+    """Codes of whole numbers in an array, all known, or of known texts in a list, as streams bring; else None."""
     if isinstance(y, list) and known.dtype.kind == "U" and len(y) == n_rows > 0 and set(map(type, y)) == {str}:
         places = {label: code for code, label in enumerate(known.tolist())}
         found = [places.get(label, UNLABELED) for label in y]
@@ -154,14 +158,10 @@ def _quick_codes(y: Any, n_rows: int, known: np.ndarray) -> np.ndarray | None:
     if not isinstance(y, np.ndarray) or y.dtype.kind != "i" or known.dtype.kind != "i" or y.shape != (n_rows,):
         return None
     if known[0] == 0 and known[-1] == len(known) - 1:  # 0, 1, 2, ... are their own codes
-        fits = n_rows > 0 and np.minimum.reduce(y) >= UNLABELED and np.maximum.reduce(y) < len(known)
+        fits = n_rows > 0 and np.minimum.reduce(y) >= 0 and np.maximum.reduce(y) < len(known)
         return y.astype(np.int64) if fits else None
     codes = np.minimum(np.searchsorted(known, y), len(known) - 1)
-    none = y == UNLABELED
-    if not ((known[codes] == y) | none).all():
-        return None
-    codes[none] = UNLABELED
-    return codes
+    return codes if (known[codes] == y).all() else None
 
 
 def _listed(classes: Any) -> Any:

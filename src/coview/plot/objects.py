@@ -14,7 +14,7 @@ from coview.inspection.labels import label_tree
 from coview.inspection.objects import map_objects, place
 from coview.plot.style import ACCENT, bare, colors, one_panel, panels
 from coview.utils.sampling import sample_positions
-from coview.validation import encode_labels
+from coview.validation import encode_labels, minus_one_is_unlabeled
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
@@ -104,7 +104,7 @@ class ObjectMapDisplay:
         if placed is None:
             raise ValueError(f"{found.name} keeps nothing to place its objects by. Pass X, the objects to draw.")
         if y is not None:
-            codes, classes = encode_labels(y, n)
+            codes, classes = encode_labels(y, n, semi_supervised=minus_one_is_unlabeled(found.estimator))
             return cls(placed[0], codes[rows], [str(c) for c in classes.tolist()], method=placed[1]).plot(ax)
         codes = np.zeros(len(rows), dtype=int) if whole.codes is None else whole.codes
         names = ["objects"] if whole.codes is None else [f"{found.kind} {name}" for name in found.groups]

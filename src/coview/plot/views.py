@@ -11,7 +11,7 @@ from coview.inspection import inspect
 from coview.inspection.by_view import agreement_matrix, read_by_view
 from coview.inspection.measures import confusion
 from coview.plot.style import heat, one_panel, panels
-from coview.validation import encode_labels
+from coview.validation import encode_labels, minus_one_is_unlabeled
 
 __all__ = ["ViewAgreementDisplay", "ViewConfusionDisplay"]
 
@@ -128,7 +128,7 @@ class ViewConfusionDisplay:
         """
         found = inspect(model)
         views = found.prepare_views(X)
-        codes, classes = encode_labels(y, len(views))
+        codes, classes = encode_labels(y, len(views), semi_supervised=minus_one_is_unlabeled(found.estimator))
         readings = read_by_view(found, views)
         if readings.whole.codes is None:
             raise ValueError(f"{found.name} sorts objects into no classes, clusters or topics to compare with labels.")

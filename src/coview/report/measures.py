@@ -17,7 +17,7 @@ from sklearn.neighbors import NearestNeighbors
 from coview.metrics import clustering_accuracy, normalized_mutual_info, pairwise_f1
 from coview.report.reader import Reader, Reading, sample_rows
 from coview.utils.jsonable import plain
-from coview.validation import encode_labels
+from coview.validation import encode_labels, minus_one_is_unlabeled
 from coview.views.views import Views
 
 __all__ = ["confusion", "fit_curves", "held_out_score", "main_measure", "measures", "neighbor_share"]
@@ -184,9 +184,10 @@ def held_out_score(
     """
     if reader.noun != "class" or wanted is False:
         return None
-    codes, classes = encode_labels(labels, len(views))
+    semi_supervised = minus_one_is_unlabeled(reader.core)
+    codes, classes = encode_labels(labels, len(views), semi_supervised=semi_supervised)
     if y_fit is not None:
-        seen, _ = encode_labels(y_fit, len(views), classes)
+        seen, _ = encode_labels(y_fit, len(views), classes, semi_supervised=semi_supervised)
         unseen = np.flatnonzero((codes >= 0) & (seen < 0))
         if not len(unseen):
             return {"note": "Every label was used in the fit."}

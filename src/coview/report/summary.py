@@ -25,7 +25,7 @@ from coview.report.searches import is_retriever, searches
 from coview.report.seen import about_data
 from coview.utils.jsonable import plain
 from coview.utils.missing import is_gap
-from coview.validation import check_count, encode_labels
+from coview.validation import check_count, encode_labels, minus_one_is_unlabeled
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
@@ -145,7 +145,7 @@ def _given(reader: Reader, X: Any, y: Any, max_objects: int | None) -> _Given:
     if X is None:
         reading = reader.training()
         n = next((len(part) for part in (reading.codes, reading.scores) if part is not None), None)
-        codes, classes = (None, None) if y is None or _without_labels(y) else encode_labels(y, n)
+        codes, classes = (None, None) if y is None or _without_labels(y) else _coded(reader, y, n)
         return _Given(None, n, y, codes, classes, reading, None, np.arange(n or 0))
     n = len(X) if isinstance(X, LazyViews) else None
     most = MOST_OBJECTS if max_objects is None else check_count("max_objects", max_objects)
@@ -156,7 +156,7 @@ def _given(reader: Reader, X: Any, y: Any, max_objects: int | None) -> _Given:
     views, rows = (views, rows) if len(chosen) == len(views) else (views[chosen], rows[chosen])
     codes, classes = None, None
     if y is not None and not _without_labels(y):
-        codes, classes = encode_labels(y, n)
+        codes, classes = _coded(reader, y, n)
         codes = codes[rows]
         y = _as_objects(y)[rows]
     ids = rows if views.ids is None else np.asarray(views.ids)
@@ -164,6 +164,10 @@ def _given(reader: Reader, X: Any, y: Any, max_objects: int | None) -> _Given:
     if reading.codes is None and kept.codes is not None and len(kept.codes) == n:
         reading = kept.take(rows)  # a clusterer that cannot place new objects still knows those of its fit
     return _Given(views, n, y, codes, classes, reading, ids, rows)
+
+
+def _coded(reader: Reader, y: Any, n: int | None) -> tuple[np.ndarray, np.ndarray]:
+    return encode_labels(y, n, semi_supervised=minus_one_is_unlabeled(reader.core))
 
 
 def _without_labels(y: Any) -> bool:
