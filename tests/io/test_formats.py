@@ -17,7 +17,7 @@ from scipy import io, sparse
 from sklearn.datasets import dump_svmlight_file
 
 from coview.exceptions import CoviewError, DataFileError, ViewsError
-from coview.io import delimited
+from coview.io import tables
 from coview.io.formats import EXTENSIONS
 from coview.io.views_folder import read_views
 
@@ -136,7 +136,7 @@ def test_csv_by_example(tmp_path, text, ids, values):
 
 
 def test_csv_matches_pandas_over_many_chunks(tmp_path, monkeypatch):
-    monkeypatch.setattr(delimited, "_CHUNK", 3)
+    monkeypatch.setattr(tables, "_CHUNK", 3)
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(10, 4)), columns=list("wxyz"))
     frame.to_csv(tmp_path / "v.csv", index=False)
     np.testing.assert_array_equal(read(tmp_path / "v.csv")["v"], frame.to_numpy())

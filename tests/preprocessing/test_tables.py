@@ -75,7 +75,7 @@ def test_a_retriever_takes_raw_text_through_it():
         ("a.csv", "x\n", "no rows below"),
         ("a.csv", 'x\n"open\n', "broken"),
         ("a.jsonl", '{"a": 1}\n{a}\n', "line 2"),
-        ("a.jsonl", "[1]\n", "row 0 is list"),
+        ("a.jsonl", "[1]\n", "line 1, but list"),
         ("a.json", "{}", "must hold objects"),
         ("a.xlsx", "", "tables are read from"),
     ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,13 +12,14 @@ import numpy as np
 from scipy import io, sparse
 
 from coview.exceptions import DataFileError, ViewsError
-from coview.io.delimited import partly_empty, read_delimited
+from coview.io.tables import DELIMITERS, native_parquet, partly_empty, read_numbers
 from coview.utils.messages import not_text, short
+from coview.utils.text_files import json_rows
 from coview.views.arrays import frame_ids
 from coview.views.coerce import as_views
 from coview.views.views import Views
 
-__all__ = ["EXTENSIONS", "FileView", "join_files", "load_file", "load_matrix", "native_parquet", "one_line"]
+__all__ = ["EXTENSIONS", "FileView", "join_files", "load_file", "load_matrix", "one_line"]
 
 
 @dataclass(frozen=True)
@@ -151,12 +151,8 @@ def _read_svmlight(path: Path) -> FileView:
 # -- tables
 
 
-def _read_csv(path: Path) -> FileView:
-    return FileView(*read_delimited(path, ","))
-
-
-def _read_tsv(path: Path) -> FileView:
-    return FileView(*read_delimited(path, "\t"))
+def _read_delimited(path: Path) -> FileView:
+    return FileView(*read_numbers(path))
 
 
 def _read_parquet(path: Path) -> FileView:
@@ -183,21 +179,6 @@ def _read_parquet(path: Path) -> FileView:
     return FileView(matrix, ids, list(frame.columns), have)
 
 
-def native_parquet(path: Path) -> Any:
-    try:
-        import polars
-    except ImportError:
-        try:
-            import pandas
-            import pyarrow  # noqa: F401  (what pandas reads parquet with)
-        except ImportError:
-            raise DataFileError(
-                f'{path} needs polars, or pandas with pyarrow, to be read. Run: pip install "coview[parquet]".'
-            ) from None
-        return pandas.read_parquet(path)
-    return polars.read_parquet(path)
-
-
 def _read_jsonl(path: Path) -> FileView:
     columns: dict[str, int] = {}
     ids: list[Any] = []
@@ -206,8 +187,7 @@ def _read_jsonl(path: Path) -> FileView:
     indptr = [0]
     with open(path, encoding="utf-8-sig") as stream:
         lines = stream.read().rstrip().split("\n")
-    for number, line in enumerate(lines, start=1):
-        row = _json_row(path, number, line)
+    for number, row in enumerate(json_rows(lines, path, skip_empty=False), start=1):
         if "id" in row:
             ids.append(row.pop("id"))
         for feature, value in row.items():
@@ -225,16 +205,6 @@ def _read_jsonl(path: Path) -> FileView:
         raise DataFileError(f"{path} has an id in {len(ids)} of {len(lines)} lines. Give one to all lines, or to none.")
     matrix = sparse.csr_array((np.asarray(data), indices, indptr), shape=(len(lines), len(columns)))
     return FileView(matrix, _typed_ids(path, ids) if ids else None, list(columns))
-
-
-def _json_row(path: Path, number: int, line: str) -> dict[str, Any]:
-    try:
-        row = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise DataFileError(f"{path} has no JSON object in line {number} ({error.msg}).") from None
-    if not isinstance(row, dict):
-        raise DataFileError(f"{path} has no JSON object in line {number}, but {type(row).__name__}.")
-    return row
 
 
 def _typed_ids(path: Path, values: list[Any]) -> np.ndarray:
@@ -259,8 +229,7 @@ def _read_h5mu(path: Path) -> dict[str, FileView]:
 _READERS: dict[str, Callable[[Path], Any]] = {
     ".npz": _read_npz,
     ".npy": _read_npy,
-    ".csv": _read_csv,
-    ".tsv": _read_tsv,
+    **dict.fromkeys(DELIMITERS, _read_delimited),
     ".parquet": _read_parquet,
     ".mtx": _read_mtx,
     ".svmlight": _read_svmlight,

@@ -1,30 +1,43 @@
-"""Raw tables from files: columns of text and numbers as they are, for `TextViews`, `ColumnViews` and `TableViews`."""
+"""Tables in files: raw columns for `TextViews`, `ColumnViews` and `TableViews`, and tables of numbers as views."""
 
 from __future__ import annotations
 
-import csv
 import json
 import re
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from coview.exceptions import DataFileError
-from coview.io.formats import native_parquet
 from coview.utils.messages import listed, not_text, short
+from coview.utils.text_files import csv_rows, json_rows
 
-__all__ = ["TABLES", "read_table"]
+__all__ = ["DELIMITERS", "TABLES", "native_parquet", "partly_empty", "read_numbers", "read_table"]
 
-TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet")
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+TABLES = (*DELIMITERS, ".jsonl", ".json", ".parquet")
 _INTEGER = re.compile(r"[+-]?(0|[1-9]\d{0,17})")  # 007 is a name, and so is what 64 bits do not hold
 _NUMBER = re.compile(r"[+-]?((0|[1-9]\d{0,17})(\.\d*)?|\.\d+)([eE][+-]?\d+)?")  # Python would take nan and 2023_01 too
+_CHUNK = 4096  # rows held as text at a time; numbers take an eighth of the room
 
 
 def read_table(path: str | Path) -> Any:
     """Read a table: a mapping of column to values, or a data frame of a Parquet file.
 
     In .csv and .tsv files a column is one of numbers if all of its filled cells are; an empty cell is a missing value.
+
+    Parameters
+    ----------
+    path : str or Path
+        A .csv, .tsv, .jsonl, .json or .parquet file.
+
+    Returns
+    -------
+    dict or data frame
+        Values by column, as `TextViews`, `ColumnViews` and `TableViews` take them.
 
     Examples
     --------
@@ -38,73 +51,62 @@ def read_table(path: str | Path) -> Any:
     if not path.is_file():
         raise DataFileError(f"{path} is {'no file' if path.exists() else 'absent'}; give the name of a table.")
     kind = path.suffix.lower()
+    if kind == ".parquet":
+        return native_parquet(path)
     try:
-        if kind in (".csv", ".tsv"):
-            return _delimited(path, "," if kind == ".csv" else "\t")
-        if kind == ".jsonl":
-            return _records(path, [_json(path, i, line) for i, line in _lines(path)])
-        if kind == ".json":
-            return _records(path, json.loads(path.read_text(encoding="utf-8")))
+        with open(path, newline="", encoding="utf-8-sig") as stream:
+            if kind in DELIMITERS:
+                return _raw_columns(path, csv_rows(stream, path, DELIMITERS[kind]))
+            if kind == ".jsonl":
+                return _records(path, list(json_rows(stream, path)))
+            if kind == ".json":
+                return _records(path, json.load(stream))
     except UnicodeDecodeError as error:
         raise not_text(path, error) from None
     except json.JSONDecodeError as error:
         raise DataFileError(f"{path} is not JSON: {error.msg} in line {error.lineno}.") from None
-    if kind == ".parquet":
-        return native_parquet(path)
     raise DataFileError(f"{path} has the extension {kind!r}; tables are read from {listed(TABLES)}.")
 
 
-def _delimited(path: Path, delimiter: str) -> dict[str, Any]:
-    with open(path, newline="", encoding="utf-8-sig") as stream:
-        rows = csv.reader(stream, delimiter=delimiter, strict=True)
+def native_parquet(path: Path) -> Any:
+    """Return a Parquet file as a frame of polars, or of pandas where polars is not installed."""
+    try:
+        import polars
+    except ImportError:
         try:
-            header = [name.strip() for name in next(rows, [])]
-            _check_header(path, header)
-            cells: list[list[str]] = [[] for _ in header]
-            for row in rows:
-                if not row:
-                    continue
-                if len(row) != len(header):
-                    raise DataFileError(
-                        f"{path} has {len(row)} cells in line {rows.line_num}, but {len(header)} columns in its header."
-                    )
-                for column, cell in zip(cells, row):
-                    column.append(cell)
-        except csv.Error as error:
-            raise DataFileError(f"{path} is broken in line {rows.line_num} ({error}).") from None
-    if not cells[0]:
+            import pandas
+            import pyarrow  # noqa: F401  (what pandas reads parquet with)
+        except ImportError:
+            raise DataFileError(
+                f'{path} needs polars, or pandas with pyarrow, to be read. Run: pip install "coview[parquet]".'
+            ) from None
+        return pandas.read_parquet(path)
+    return polars.read_parquet(path)
+
+
+# -- raw columns
+
+
+def _raw_columns(path: Path, rows: Iterator[tuple[int, list[str]]]) -> dict[str, Any]:
+    _, header = next(rows)
+    twice = sorted({name for name in header if header.count(name) > 1})
+    if twice:
+        raise DataFileError(f"{path} has the column {short(twice[0])} more than once. Rename one of them.")
+    cells = list(zip(*(row for _, row in rows if row)))
+    if not cells:
         raise DataFileError(f"{path} has a header row but no rows below it.")
     return {name: _typed(column) for name, column in zip(header, cells)}
 
 
-def _check_header(path: Path, header: list[str]) -> None:
-    if not any(header):
-        raise DataFileError(f"{path} has no header row: its first line is empty.")
-    twice = sorted({name for name in header if header.count(name) > 1})
-    if twice:
-        raise DataFileError(f"{path} has the column {short(twice[0])} more than once. Rename one of them.")
-
-
-def _typed(cells: list[str]) -> Any:
+def _typed(cells: tuple[str, ...]) -> Any:
     """Numbers where every filled cell is one, else texts, None where a cell is empty."""
-    filled = [cell.strip() for cell in cells if cell.strip()]
-    if filled and all(_NUMBER.fullmatch(cell) for cell in filled):
-        if len(filled) == len(cells) and all(_INTEGER.fullmatch(cell) for cell in filled):
-            return np.array([int(cell) for cell in filled])
-        return np.array([float(cell) if cell.strip() else np.nan for cell in cells])
-    return [cell if cell.strip() else None for cell in cells]
-
-
-def _lines(path: Path) -> list[tuple[int, str]]:
-    with open(path, encoding="utf-8-sig") as stream:
-        return [(i, line) for i, line in enumerate(stream, start=1) if line.strip()]
-
-
-def _json(path: Path, number: int, line: str) -> Any:
-    try:
-        return json.loads(line)
-    except json.JSONDecodeError as error:
-        raise DataFileError(f"{path} is not JSON in line {number}: {error.msg}.") from None
+    stripped = list(map(str.strip, cells))
+    filled = list(filter(None, stripped))
+    if filled and all(map(_NUMBER.fullmatch, filled)):
+        if len(filled) == len(cells) and all(map(_INTEGER.fullmatch, filled)):
+            return np.array(filled).astype(np.int64)
+        return np.array([cell or "nan" for cell in stripped]).astype(np.float64)
+    return [cell if text else None for cell, text in zip(cells, stripped)]
 
 
 def _records(path: Path, records: Any) -> dict[str, list[Any]]:
@@ -115,3 +117,123 @@ def _records(path: Path, records: Any) -> dict[str, list[Any]]:
         raise DataFileError(f"{path} must hold objects, but row {strange} is {type(records[strange]).__name__}.")
     names = list(dict.fromkeys(name for row in records for name in row))
     return {name: [row.get(name) for row in records] for name in names}
+
+
+# -- tables of numbers
+
+
+def read_numbers(path: Path) -> tuple[np.ndarray, np.ndarray | None, list[str], np.ndarray | None]:
+    """Return (matrix, ids or None, feature names, rows present or None) of a .csv or .tsv file of numbers.
+
+    The first column holds ids if it is named "id", has no name, or holds text that is different in every row. A row
+    whose cells are all empty lacks the view.
+    """
+    with open(path, newline="", encoding="utf-8-sig") as stream:
+        rows = csv_rows(stream, path, DELIMITERS[path.suffix.lower()])
+        _, header = next(rows)
+        _check_header(path, header)
+        first, rest, empty = _body(path, rows, header)
+    if header[0].lower() in ("", "id") or _is_text(path, header[0], first):
+        ids, names, matrix = _ids(first), header[1:], rest
+    else:
+        ids, names = None, header
+        column, lacking = _numbers(path, np.array(first, dtype=str)[:, None], header[:1], 0)
+        matrix, empty = np.hstack([column, rest]), empty + lacking
+    if not names:
+        raise DataFileError(f"{path} has no column of features beside {short(header[0])}.")
+    partly = np.flatnonzero((empty > 0) & (empty < len(names)))
+    if partly.size:
+        raise partly_empty(path, int(partly[0]), int(empty[partly[0]]), len(names))
+    return matrix, ids, names, (empty == 0) if empty.any() else None
+
+
+def partly_empty(path: Path, row: int, empty: int, columns: int) -> DataFileError:
+    """Return the error for a row of a table that has only some of its cells."""
+    return DataFileError(
+        f"{path} has {empty} of {columns} cells empty in row {row}. Fill them, or leave all of a row's cells empty "
+        "where the object lacks the view."
+    )
+
+
+def _check_header(path: Path, header: list[str]) -> None:
+    if header[0].startswith("<"):
+        raise DataFileError(f"{path} is HTML or XML by content ({short(header[0], 30)}), not a table. Fetch it again.")
+    numbers = [_number(cell) for cell in header]
+    counting = [list(range(start, start + len(header))) for start in (0, 1)]  # names that pandas gives by itself
+    if None not in numbers and numbers not in counting:
+        raise DataFileError(f"{path} has no header row: its first line is all numbers. Add the columns' names.")
+
+
+def _body(path: Path, rows: Iterator[tuple[int, list[str]]], header: list[str]) -> tuple[list[str], Any, Any]:
+    """First column as text, the others as numbers, and how many of those others are empty in each row."""
+    first: list[str] = []
+    parts: list[tuple[np.ndarray, np.ndarray]] = []
+    for chunk in _chunks(path, rows):
+        cells = np.array(list(chain.from_iterable(row[1:] for row in chunk)), dtype=str)
+        parts.append(_numbers(path, cells.reshape(len(chunk), len(header) - 1), header[1:], len(first)))
+        first += [row[0].strip() for row in chunk]
+    if not first:
+        raise DataFileError(f"{path} has a header row but no rows below it.")
+    return first, np.concatenate([matrix for matrix, _ in parts]), np.concatenate([empty for _, empty in parts])
+
+
+def _chunks(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Iterator[list[list[str]]]:
+    chunk: list[list[str]] = []
+    blank = None
+    for number, row in rows:
+        if not row:
+            blank = blank or number
+            continue
+        if blank:
+            raise DataFileError(f"{path} has an empty line ({blank}) between its rows. Remove it.")
+        chunk.append(row)
+        if len(chunk) == _CHUNK:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+def _numbers(path: Path, cells: np.ndarray, names: list[str], start: int) -> tuple[np.ndarray, np.ndarray]:
+    """Cells as numbers, with 0 where one is empty, and how many are empty in each row."""
+    for text in (lambda: cells, lambda: np.strings.strip(cells)):  # stripping costs, and is seldom needed
+        values = text()
+        empty = values == ""
+        if empty.any():
+            values = np.where(empty, "0", values)
+        for dtype in (np.int64, np.float64):  # counts stay whole numbers
+            try:
+                return values.astype(dtype), empty.sum(axis=1)
+            except (ValueError, OverflowError):
+                continue
+    row, column = next((i, j) for (i, j), cell in np.ndenumerate(values) if _number(cell) is None)
+    raise DataFileError(
+        f"{path} has {short(str(values[row, column]))} in column {short(names[column])} of row {start + row}, which is "
+        "no number. Text and categories come in through TextViews and ColumnViews."
+    )
+
+
+def _is_text(path: Path, name: str, cells: list[str]) -> bool:
+    text = [i for i, cell in enumerate(cells) if cell and _number(cell) is None]
+    if not text:
+        return False
+    if len(set(cells)) < len(cells):
+        raise DataFileError(
+            f"{path} has {short(cells[text[0]])} in column {short(name)} of row {text[0]}, which is no number, and no "
+            "id either, since some rows have the same. Text and categories come in through TextViews and ColumnViews."
+        )
+    return True
+
+
+def _ids(cells: list[str]) -> np.ndarray:
+    """Identifiers as integers where all are written as such, else as text."""
+    if all(cell.removeprefix("-").isdecimal() and str(int(cell)) == cell for cell in cells):  # "007" stays text
+        return np.asarray([int(cell) for cell in cells])
+    return np.asarray(cells, dtype=str)
+
+
+def _number(cell: str) -> float | None:
+    try:
+        return float(cell)
+    except ValueError:
+        return None

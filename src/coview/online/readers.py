@@ -11,10 +11,8 @@ no label, nor is the number -1 to a classifier.
 
 from __future__ import annotations
 
-import csv
 import io
 import itertools
-import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -29,6 +27,7 @@ from coview.kernels.svmlight import parse_svmlight
 from coview.online.hashing import WIDTH, hash_rows
 from coview.online.rows import PLAIN, as_text, gathered, key_names, label_of, take_texts
 from coview.utils.messages import short
+from coview.utils.text_files import csv_rows, json_rows
 from coview.views.views import Views
 
 __all__ = ["FORMATS", "Batch", "read_stream"]
@@ -178,31 +177,14 @@ def _cut(matrix: Any, widths: Mapping[str, int], edges: np.ndarray, called: str)
 
 def _read_jsonl(source: Any, label: str | None) -> Iterator[dict[str, Any]]:
     with _opened(source, "r") as stream:
-        for number, line in enumerate(stream, start=1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except json.JSONDecodeError as error:
-                raise DataFileError(
-                    f"{_called(source)} has no JSON object in line {number} ({error.msg}). Write one object per line."
-                ) from None
-            if not isinstance(row, dict):
-                raise DataFileError(f"{_called(source)} has no JSON object in line {number}, but {type(row).__name__}.")
-            yield row
+        yield from json_rows(stream, _called(source))
 
 
 def _read_csv(source: Any, label: str | None) -> Iterator[dict[str, Any]]:
     with _opened(source, "r") as stream:
-        lines = csv.reader(stream)
-        header = [cell.strip() for cell in next(lines, [])]
-        if not any(header):
-            raise DataFileError(f"{_called(source)} has no header row. Name the columns in the first line.")
-        for row in lines:
-            if row and len(row) != len(header):
-                raise DataFileError(
-                    f"{_called(source)} has {len(row)} cells in line {lines.line_num}, but {len(header)} in its header."
-                )
+        rows = csv_rows(stream, _called(source))
+        _, header = next(rows)
+        for _, row in rows:
             if row:
                 yield _by_view(zip(header, map(_cell, row)), label)
 
