@@ -15,7 +15,7 @@ from coview import (
     Views,
 )
 from coview.exceptions import ViewsError
-from coview.web.browse import Browser
+from coview.web.explorer import Explorer
 from coview.web.service import Service
 
 FAST = {"random_state": 0, "max_iter": 20}
@@ -32,13 +32,13 @@ def animals():
     )
     tree = Ontology.from_tree({"animal": ["dog", "cat"], "plant": ["tree"]})
     model = SeededKMeansClassifier(ontology=tree).fit(X, ["dog", "cat", "tree", None])
-    return Browser(Service(model, X))
+    return Explorer(Service(model, X))
 
 
 def test_groups_list_the_strongest_features_of_each_view(small):
     X, _ = small
     model = LinkPLSA(3, **FAST).fit(X)
-    (part,) = Browser(Service(model, X)).groups.all()
+    (part,) = Explorer(Service(model, X)).groups.all()
     assert part["kind"] == "topic" and sum(group["size"] for group in part["groups"]) == len(X)
     for k, group in enumerate(part["groups"]):
         best = dict(group["views"]["words"])
@@ -48,7 +48,7 @@ def test_groups_list_the_strongest_features_of_each_view(small):
 
 
 def test_topics_of_clusters_belong_to_one_view(small):
-    parts = {part["kind"]: part for part in Browser(Service(MultiViewPLSA(3, 4, **FAST).fit(small[0]))).groups.all()}
+    parts = {part["kind"]: part for part in Explorer(Service(MultiViewPLSA(3, 4, **FAST).fit(small[0]))).groups.all()}
     assert len(parts["cluster"]["groups"]) == 3 and set(parts["cluster"]["groups"][0]["views"]) == {"words", "image"}
     assert len(parts["topic"]["groups"]) == 8 and all(len(group["views"]) == 1 for group in parts["topic"]["groups"])
 
@@ -56,7 +56,7 @@ def test_topics_of_clusters_belong_to_one_view(small):
 def test_members_are_those_that_the_model_puts_there(small):
     X, y = small
     model = MultiViewNaiveBayes().fit(X, y)
-    browser = Browser(Service(model, X))
+    browser = Explorer(Service(model, X))
     found = browser.groups.members("class", 1, 0, 100)
     assert {member["row"] for member in found["members"]} == set(np.flatnonzero(model.predict(X) == 1).tolist())
     shares = [member["share"] for member in found["members"]]
@@ -67,7 +67,7 @@ def test_members_are_those_that_the_model_puts_there(small):
 
 def test_an_object_is_seen_from_all_its_views(small):
     X, y = small
-    browser = Browser(Service(MultiViewNaiveBayes().fit(X, y), X))
+    browser = Explorer(Service(MultiViewNaiveBayes().fit(X, y), X))
     found = browser.object(4)
     row = np.asarray(X["words"][[4]].toarray()).ravel()
     values = dict(browser.object(4)["views"][0]["features"])
@@ -78,7 +78,7 @@ def test_an_object_is_seen_from_all_its_views(small):
 
 
 def test_objects_are_found_by_a_part_of_their_name(small):
-    browser = Browser(Service(LinkPLSA(3, **FAST).fit(small[0]), small[0]))
+    browser = Explorer(Service(LinkPLSA(3, **FAST).fit(small[0]), small[0]))
     assert [one["id"] for one in browser.objects("OBJECT 5")["objects"]] == [
         "object 5",
         *(f"object 5{i}" for i in range(10)),
@@ -88,7 +88,7 @@ def test_objects_are_found_by_a_part_of_their_name(small):
 
 
 def test_what_the_file_carries_is_enough(small):
-    browser = Browser(Service(CoPLSA(3, **FAST).fit(small[0])))
+    browser = Explorer(Service(CoPLSA(3, **FAST).fit(small[0])))
     assert browser.objects()["total"] == 60 and browser.object(3)["views"] == []
     assert len(browser.object(3)["opinions"]["by_view"]) == 2
     assert browser.disagreement()["compared"] == 60
@@ -116,7 +116,7 @@ def test_label_sets_are_closed_and_judged(animals):
 
 
 def test_why_names_the_words_that_matter(retriever, small):
-    browser = Browser(Service(retriever, small[0]))
+    browser = Explorer(Service(retriever, small[0]))
     hit = retriever.search("wordaa wordba", "words", "image", 1)[0][0][0]
     found = browser.why("wordaa wordba", "words", "image", hit)
     assert {part["name"] for part in found["features"]} == {"wordaa", "wordba"}

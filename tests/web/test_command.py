@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from coview import LinkPLSA, MultiViewNaiveBayes, TextViews, save, write_views
 from coview.cli import serve as commands
 from coview.exceptions import ModelFileError, ViewsError
+from coview.web.service import load_service
 
 RUN = "import typer; from coview.cli.serve import {0}; typer.run({0})"
 
@@ -75,13 +76,13 @@ def test_explore_beyond_this_machine_prints_a_token(saved):
 def test_what_cannot_be_served_is_refused(saved, tmp_path, small):
     (tmp_path / "bad.coview").write_bytes(b"not a model")
     with pytest.raises(ModelFileError):
-        commands.load_service(tmp_path / "bad.coview")
+        load_service(tmp_path / "bad.coview")
     save(LinkPLSA(3), tmp_path / "new.coview")
     with pytest.raises(ValueError, match="never fitted"):
-        commands.load_service(tmp_path / "new.coview")
+        load_service(tmp_path / "new.coview")
     write_views(small[0].rename(words="other", image="more"), tmp_path / "others")
     with pytest.raises(ViewsError, match="was fitted on"):
-        commands.load_service(saved / "r.coview", tmp_path / "others")
+        load_service(saved / "r.coview", tmp_path / "others")
     with pytest.raises(ValueError, match="either a model file or --demo"):
         commands.explore()
 
@@ -97,11 +98,11 @@ def test_a_raw_table_is_shown_with_its_texts(tmp_path):
     model = make_pipeline(TextViews(), MultiViewNaiveBayes()).fit(table, ["land", "sea", "land", "sea"])
     save(model, tmp_path / "m.coview")
     (tmp_path / "new.csv").write_text("title,body\nred sea,salt\na fox,\n")
-    service = commands.load_service(tmp_path / "m.coview", tmp_path / "new.csv")
+    service = load_service(tmp_path / "m.coview", tmp_path / "new.csv")
     assert len(service.data) == 2 and service.texts["title"][0] == "red sea"
-    from coview.web.browse import Browser
+    from coview.web.explorer import Explorer
 
-    assert Browser(service).object(0)["views"][0]["text"] == "red sea"
+    assert Explorer(service).object(0)["views"][0]["text"] == "red sea"
 
 
 def test_ctrl_c_is_how_a_service_ends(saved, monkeypatch, capsys):

@@ -14,12 +14,11 @@ import httpx
 import pytest
 
 from coview import LinkPLSA, load, save
-from coview.cli.serve import load_service
 from coview.datasets import make_topic_views
 from coview.exceptions import ModelFileError
 from coview.web.api import make_app
 from coview.web.run import running
-from coview.web.service import Service
+from coview.web.service import Service, load_service
 
 N_REQUESTS = int(os.environ.get("COVIEW_FUZZ", 200))
 N_FILES = int(os.environ.get("COVIEW_FUZZ_FILES", 100))

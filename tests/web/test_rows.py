@@ -13,10 +13,11 @@ from coview import Views
 from coview.exceptions import ViewsError
 from coview.online.hashing import hash_rows
 from coview.retrieval.encode import as_query
-from coview.web.rows import Gate, rows_to_views, stack_views
+from coview.views.inputs import ViewInput
+from coview.web.rows import CellReader, rows_to_views, stack_views
 
 WORDS = np.array(["fox", "red", "sea"])
-GATES = {"words": Gate("words", 3, WORDS), "links": Gate("links", 2)}
+READERS = {"words": CellReader(ViewInput("words", 3, WORDS)), "links": CellReader(ViewInput("links", 2))}
 
 
 def dense(matrix):
@@ -36,12 +37,16 @@ def dense(matrix):
     ],
 )
 def test_every_form_gives_the_same_row(rows):
-    named = GATES if "f0" not in str(rows) else {"words": Gate("words", 3, np.array(["f0", "red", "sea"]))}
+    named = (
+        READERS
+        if "f0" not in str(rows)
+        else {"words": CellReader(ViewInput("words", 3, np.array(["f0", "red", "sea"])))}
+    )
     assert dense(rows_to_views(rows, named)["words"]).tolist() == [[1, 2, 0]]
 
 
 def test_objects_may_lack_views_and_forms_may_be_mixed():
-    X = rows_to_views([{"words": "sea"}, {"links": [1, 0]}, {"words": [0, 0, 4], "links": {"f1": 3}}], GATES)
+    X = rows_to_views([{"words": "sea"}, {"links": [1, 0]}, {"words": [0, 0, 4], "links": {"f1": 3}}], READERS)
     assert X.present.tolist() == [[True, False], [False, True], [True, True]]
     assert dense(X["words"]).tolist() == [[0, 0, 1], [0, 0, 0], [0, 0, 4]]
     assert dense(X["links"]).tolist() == [[0, 0], [1, 0], [0, 3]]
@@ -50,7 +55,7 @@ def test_objects_may_lack_views_and_forms_may_be_mixed():
 def test_a_vectorizer_reads_text_as_in_fit():
     made = CountVectorizer(ngram_range=(1, 2)).fit(["red fox", "the red sea"])
     names = made.get_feature_names_out()
-    X = rows_to_views({"w": "the red fox"}, {"w": Gate("w", len(names), names, made)})
+    X = rows_to_views({"w": "the red fox"}, {"w": CellReader(ViewInput("w", len(names), names, made))})
     assert dense(X["w"]).tolist() == made.transform(["the red fox"]).toarray().tolist()
 
 
@@ -66,8 +71,8 @@ def test_all_texts_of_a_view_are_one_call_of_its_vectorizer():
     made = Counted().fit(texts)
     names = made.get_feature_names_out()
     cells = [texts[0], None, texts[1], {"fox": 2}, texts[2], [0] * len(names), texts[3]]
-    gates = {"w": Gate("w", len(names), names, made), "links": GATES["links"]}
-    X = rows_to_views({"w": cells, "links": [[1, 0]] * len(cells)}, gates)
+    readers = {"w": CellReader(ViewInput("w", len(names), names, made)), "links": READERS["links"]}
+    X = rows_to_views({"w": cells, "links": [[1, 0]] * len(cells)}, readers)
     assert calls == [4]
     expected = CountVectorizer(vocabulary=names).transform(texts).toarray().tolist()
     assert [dense(X["w"]).tolist()[i] for i in (0, 2, 4, 6)] == expected
@@ -79,18 +84,21 @@ def test_text_is_read_as_the_retriever_reads_it():
     names = np.array(["c++", "w6", "sea", "state", "red"])
     text = "C++ (w6), sea_state; state6 red-sea whale"
     expected = as_query(text, "w", None, ["w"], {"w": names})["w"].toarray()
-    assert dense(rows_to_views({"w": text}, {"w": Gate("w", 5, names)})["w"]).tolist() == expected.tolist()
+    assert (
+        dense(rows_to_views({"w": text}, {"w": CellReader(ViewInput("w", 5, names))})["w"]).tolist()
+        == expected.tolist()
+    )
 
 
 def test_names_are_hashed_as_in_a_stream():
     rows = [{"price": 2.5, "color": "red"}, {"color": "blue"}]
-    X = rows_to_views({"x": rows}, {"x": Gate("x", 64, hashed=True)})
+    X = rows_to_views({"x": rows}, {"x": CellReader(ViewInput("x", 64, hashed=True))})
     assert dense(X["x"]).tolist() == hash_rows(rows, 64).toarray().tolist()
 
 
 def test_categories_find_their_indicators():
-    gate = Gate("meta", 3, np.array(["year", "venue_icml", "kind_7"]))
-    X = rows_to_views({"meta": {"year": 1999, "venue": "icml", "kind": 7}}, {"meta": gate})
+    reader = CellReader(ViewInput("meta", 3, np.array(["year", "venue_icml", "kind_7"])))
+    X = rows_to_views({"meta": {"year": 1999, "venue": "icml", "kind": 7}}, {"meta": reader})
     assert dense(X["meta"]).tolist() == [[1999, 1, 1]]
 
 
@@ -104,7 +112,7 @@ def test_categories_find_their_indicators():
         ({"words": [[1, 2]]}, "has 3 features, got a row of 2"),
         ({"words": [[1, 2, "3"]]}, "must be a list of numbers"),
         ({"words": [[1, 2, [3]]]}, "must be a list of numbers"),
-        ({"words": [[1, 2, float("nan")]]}, "no finite number"),
+        ({"words": [[1, 2, float("nan")]]}, "not a finite number"),
         ({"words": {"fox": float("inf")}}, "finite number"),
         ({"words": {"fox": 10**400}}, "finite number"),
         ({"words": [[10**400, 1, 1]]}, "must be a list of numbers"),
@@ -121,18 +129,18 @@ def test_categories_find_their_indicators():
 )
 def test_what_does_not_fit_is_refused_with_a_sentence(rows, sentence):
     with pytest.raises(ViewsError, match=sentence):
-        rows_to_views(rows, GATES)
+        rows_to_views(rows, READERS)
 
 
 def test_unknown_names_are_left_out_where_asked():
-    assert dense(rows_to_views({"words": {"whale": 1, "sea": 2}}, GATES, unknown="ignore")["words"]).sum() == 2
+    assert dense(rows_to_views({"words": {"whale": 1, "sea": 2}}, READERS, unknown="ignore")["words"]).sum() == 2
 
 
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3), min_size=1, max_size=5))
 def test_dense_rows_and_names_are_one(rows):
     named = [{str(WORDS[j]): value for j, value in enumerate(row) if value} for row in rows]
-    first, second = (dense(rows_to_views({"words": given}, GATES)["words"]) for given in (rows, named))
+    first, second = (dense(rows_to_views({"words": given}, READERS)["words"]) for given in (rows, named))
     assert first.tolist() == second.tolist() == rows
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -28,8 +29,7 @@ from coview.catalog import ESTIMATORS, estimators
 from coview.datasets import make_topic_views
 from coview.exceptions import ViewsError
 from coview.online.hashing import hash_rows
-from coview.web.browse import Browser
-from coview.web.held import Held
+from coview.web.explorer import Explorer
 from coview.web.limits import json_bytes
 from coview.web.service import Service
 
@@ -52,7 +52,7 @@ def pages(service, views):
     asked = service.read(rows)
     answer = service.predict(asked, by_view=True) if "predict" in info["can"] else service.transform(asked)
     assert len(next(iter(answer.values()))) == 3
-    browser = Browser(service)
+    browser = Explorer(service)
     yield from (info, answer, browser.groups.all(), browser.objects())
     if "objects" in info["can"]:
         yield browser.object(5)
@@ -97,7 +97,7 @@ def test_places_and_cosines_are_no_probabilities(name):
 def test_the_explorer_shows_the_clusters_of_the_model(name):
     model, X = fitted(name)
     labels = model.predict(X)
-    groups = Browser(Service(model, X)).groups
+    groups = Explorer(Service(model, X)).groups
     for cluster in range(3):
         rows = {row["row"] for row in groups.members("cluster", cluster, 0, 100)["members"]}
         assert rows == set(np.flatnonzero(labels == cluster).tolist())
@@ -109,14 +109,21 @@ def test_shares_of_clusters_are_probabilities(name):
     np.testing.assert_allclose(Service(model).predict(X)["probabilities"], model.transform(X))
 
 
-def test_shares_that_do_not_choose_as_the_model_does_are_not_used():
+def test_objects_are_shown_in_the_groups_that_the_model_predicts():
     class Turned(MultiViewPLSA):
+        """Memberships do not choose as `predict` does."""
+
         def predict(self, X):
             return (super().predict(X) + 1) % 3
 
+        def _inspect(self):
+            return replace(super()._inspect(), probabilities=False, _predict=self.predict)
+
     model, X = Turned(3, 4, random_state=0, max_iter=5), fitted("MultiViewPLSA")[1]
-    assert Held(model.fit(X)).shares(X) is None
-    assert Held(model).mixture(X).argmax(axis=1).tolist() == model.predict(X).tolist()
+    service = Service(model.fit(X), X)
+    assert Explorer(service).groups.reading("cluster").codes.tolist() == model.predict(X).tolist()
+    found = service.predict(X)
+    assert found["labels"] == model.predict(X).tolist() and "probabilities" not in found
 
 
 def test_questions_answered_together_are_as_alone(small):
@@ -202,6 +209,6 @@ def test_components_say_what_they_are_about(small):
     asked, target = service.read_query(views["image"][[0]].toarray()[0].tolist(), "image", "words")
     parts = service.why(asked, target, ["object 0"])[0]["parts"]
     assert all(part["name"].startswith("component") and len(part["about"]) == 4 for part in parts)
-    weights = service.searcher.last.model_.weights_["words"][:, int(parts[0]["name"].split()[1])]
+    weights = service.searcher.retriever.model_.weights_["words"][:, int(parts[0]["name"].split()[1])]
     strongest = views.feature_names["words"][np.argmax(parts[0]["side"] * weights)]
     assert parts[0]["about"][0] == strongest

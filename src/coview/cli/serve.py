@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["explore", "load_service", "serve"]
+__all__ = ["explore", "serve"]
 
 TOKEN = "COVIEW_TOKEN"  # environment variable that may hold the token
 _SHORTEST_TOKEN = 8
@@ -45,6 +45,8 @@ def serve(
     /predict needs a model with classes, clusters or topics; /search needs a saved CrossModalRetriever, here or --also.
     """
     _check_web()
+    from coview.web.service import load_service
+
     service = load_service(model, data, also or ())
     _run(service, host, port, token, megabytes, timeout, wait, page=False, browser=False)
 
@@ -69,34 +71,11 @@ def explore(
 
         service = demo_service()
     else:
+        from coview.web.service import load_service
+
         assert model is not None
         service = load_service(model, data, also or ())
     _run(service, host, port, token, 8.0, timeout, 2.0, page=True, browser=browser)
-
-
-def load_service(model: Path, data: Path | None = None, also: Any = ()) -> Any:
-    """Return a `Service` of model files and data; nothing in a file is executed."""
-    from coview.io.models import load
-    from coview.web.data import read_objects
-    from coview.web.service import Service
-
-    loaded = [load(path) for path in (model, *also)]
-    for path, found in zip((model, *also), loaded):
-        _check_fitted(path, found)
-    views, texts = (None, None) if data is None else read_objects(data, loaded)
-    return Service(loaded[0], views, also=loaded[1:], title=model.name, texts=texts)
-
-
-def _check_fitted(path: Path, model: Any) -> None:
-    from sklearn.exceptions import NotFittedError
-    from sklearn.utils.validation import check_is_fitted
-
-    try:
-        check_is_fitted(model)
-    except NotFittedError:
-        raise ValueError(
-            f"{path} holds a {type(model).__name__} that was never fitted. Fit it before saving."
-        ) from None
 
 
 def _check_web() -> None:

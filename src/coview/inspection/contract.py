@@ -15,7 +15,7 @@ scikit-learn is adapted here, by what scikit-learn's own conventions say of it. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -257,10 +257,7 @@ class Inspection:
             if lazy and self.takes_lazy and not self.steps:
                 return X
             X = X.collect()
-        if self.front is not None and not isinstance(X, Views):
-            X = self.front.transform(X)
-        for step in self.steps:
-            X = step.transform(X)
+        *_, X = self._stages(X)
         if self.takes_matrix:
             return for_sklearn(X[X.names[0]] if isinstance(X, Views) else X)
         if is_plain(X) and len(self.views) == 1:
@@ -278,6 +275,16 @@ class Inspection:
         if not prepared:
             return self.prepare(X, lazy=lazy)
         return for_sklearn(X[PLAIN]) if self.takes_matrix and isinstance(X, Views) else X
+
+    def _stages(self, X: Any) -> Iterator[Any]:
+        """Yield objects as they come in, and after each step before the estimator."""
+        raw = self.front is not None and not isinstance(X, Views)
+        if isinstance(X, Views) and self.takes_matrix and list(self.inputs) == [PLAIN]:
+            X = for_sklearn(X[X.names[0]])
+        yield X
+        for step in (*((self.front,) if raw else ()), *self.steps):
+            X = step.transform(X)
+            yield X
 
     @property
     def takes_matrix(self) -> bool:
@@ -374,13 +381,9 @@ class Inspection:
         if isinstance(X, LazyViews):
             parts = [X[start : start + _ROWS_AT_A_TIME] for start in range(0, len(X), _ROWS_AT_A_TIME)]
             return np.concatenate([self.known(part) for part in parts])
-        known = rows_with_values(X)
-        raw = self.front is not None and not isinstance(X, Views)
-        for step in (*((self.front,) if raw else ()), *self.steps):
-            X = step.transform(X)
-            here = rows_with_values(X)
-            known = here if known is None else known if here is None else known & here
-        return np.ones(len(X) if hasattr(X, "__len__") else X.shape[0], dtype=bool) if known is None else known
+        stages = list(self._stages(X))
+        known = [part for part in map(rows_with_values, stages) if part is not None]
+        return np.all(known, axis=0) if known else np.ones(n_rows(stages[-1]), dtype=bool)
 
     # -- of features
 
@@ -536,6 +539,11 @@ def dense(values: Any) -> np.ndarray:
     found = np.asarray(values.toarray() if sparse.issparse(values) else values)
     found = found if found.dtype.kind == "f" else found.astype(np.float64)
     return found.reshape(-1, 1) if found.ndim == 1 else found
+
+
+def n_rows(X: Any) -> int:
+    """Return the number of objects of views, a list or a matrix."""
+    return X.shape[0] if sparse.issparse(X) else len(X)
 
 
 def one_hot(codes: np.ndarray, n_groups: int) -> np.ndarray:

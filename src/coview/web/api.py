@@ -22,8 +22,7 @@ from coview._version import __version__
 from coview.exceptions import CoviewError
 from coview.web.batching import Batcher, Busy
 from coview.web.limits import Guard, Limits, json_bytes
-from coview.web.sentences import sentence
-from coview.web.service import MOST_HITS, Service
+from coview.web.service import MOST_HITS, Service, group_names, kinds_of
 
 __all__ = ["make_app"]
 
@@ -147,7 +146,7 @@ def _add_questions(app: FastAPI, service: Service, batcher: Batcher, readers: Th
     async def transform(ask: Rows) -> Answers:
         views = await read(service.read, ask.rows, ask.unknown)
         found = await batcher.ask(("transform", views.names), views, len(views))
-        return Answers({"model": service.held.name, **found})
+        return Answers({"model": service.model.name, **found})
 
     async def find(ask: Query) -> Answers:
         many = ask.queries is not None
@@ -184,8 +183,8 @@ def _add_questions(app: FastAPI, service: Service, batcher: Batcher, readers: Th
 
 
 def _classes(service: Service) -> Any:
-    kind = service.predictor.main_kind
-    return service.predictor.names(kind) if kind and kind != "component" else None
+    kinds = [kind for kind in kinds_of(service.predictor) if kind == service.predictor.kind != "component"]
+    return group_names(service.predictor, kinds[0]) if kinds else None
 
 
 def _add_errors(app: FastAPI) -> None:
@@ -231,3 +230,16 @@ def _first_problem(error: RequestValidationError) -> str:
     if not where:
         return f"The request must be a JSON object with Content-Type application/json: {said}."[:300]
     return f"The field {where[:80]!r} is wrong: {said}."[:300]
+
+
+def sentence(error: BaseException, most: int = 300) -> str:
+    """Return the first line of what an error says, of bounded length.
+
+    Examples
+    --------
+    >>> sentence(ValueError("Too wide.\\n\\nA long story follows."))
+    'Too wide.'
+    """
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    text = lines[0] if lines else type(error).__name__
+    return text if len(text) <= most else f"{text[: most - 3]}..."

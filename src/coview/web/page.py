@@ -11,7 +11,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from pydantic import BaseModel, Field
 
-from coview.web.browse import Browser
+from coview.web.explorer import Explorer
 from coview.web.service import Service
 
 __all__ = ["add_page"]
@@ -35,47 +35,47 @@ class Keys(BaseModel):
 
 def add_page(app: FastAPI, service: Service, in_thread: InThread) -> list[str]:
     """Add the page and its addresses; return the paths of its files, which hold no data."""
-    _add_addresses(app, Browser(service), in_thread)
+    _add_addresses(app, Explorer(service), in_thread)
     return _add_files(app)
 
 
-def _add_addresses(app: FastAPI, browser: Browser, in_thread: InThread) -> None:
+def _add_addresses(app: FastAPI, explorer: Explorer, in_thread: InThread) -> None:
     @app.get("/api/groups", tags=["explorer"])
     async def groups() -> Response:
-        return await in_thread(browser.groups.all)
+        return await in_thread(explorer.groups.all)
 
     @app.get("/api/groups/{kind}/{index}", tags=["explorer"])
     async def members(kind: str, index: int, start: int = 0, count: int = 30) -> Response:
-        return await in_thread(browser.groups.members, kind, index, max(start, 0), min(max(count, 1), 200))
+        return await in_thread(explorer.groups.members, kind, index, max(start, 0), min(max(count, 1), 200))
 
     @app.get("/api/objects", tags=["explorer"])
     async def objects(q: str = "", start: int = 0) -> Response:
-        return await in_thread(browser.objects, q, start)
+        return await in_thread(explorer.objects, q, start)
 
     @app.get("/api/objects/{row}", tags=["explorer"])
     async def one(row: int) -> Response:
-        return await in_thread(browser.object, row)
+        return await in_thread(explorer.object, row)
 
     @app.post("/api/known", tags=["explorer"])
     async def known(ask: Keys) -> Response:
-        return await in_thread(browser.known, ask.ids)
+        return await in_thread(explorer.known, ask.ids)
 
     @app.get("/api/why", tags=["explorer"])
     async def why(q: str, id: str, source: str | None = None, target: str | None = None) -> Response:
-        return await in_thread(browser.why, q, source, target, id)
+        return await in_thread(explorer.why, q, source, target, id)
 
     @app.get("/api/disagreement", tags=["explorer"])
     async def disagreement(start: int = 0, first: str | None = None, second: str | None = None) -> Response:
         pair = None if first is None or second is None else (first, second)
-        return await in_thread(browser.disagreement, max(start, 0), pair)
+        return await in_thread(explorer.disagreement, max(start, 0), pair)
 
     @app.get("/api/ontology", tags=["explorer"])
     async def ontology() -> Response:
-        return await in_thread(browser.ontology)
+        return await in_thread(explorer.ontology)
 
     @app.post("/api/labels", tags=["explorer"])
     async def labels(ask: Labels) -> Response:
-        return await in_thread(browser.try_labels, ask.labels, ask.row)
+        return await in_thread(explorer.try_labels, ask.labels, ask.row)
 
 
 def _add_files(app: FastAPI) -> list[str]:

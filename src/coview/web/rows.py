@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -25,60 +24,51 @@ from coview.exceptions import ViewsError
 from coview.online.hashing import hash_row
 from coview.retrieval.encode import known_words
 from coview.utils.messages import listed
+from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
-__all__ = ["Gate", "read_rows", "rows_to_views", "stack_views"]
+__all__ = ["CellReader", "read_rows", "rows_to_views", "stack_views"]
 
 MOST_ROWS = 10_000  # objects in one request
-_PLACE = re.compile(r"f(0|[1-9]\d{0,9})")  # how features without names are shown: f0, f1, ...
+_NUMBERED = re.compile(r"f(0|[1-9]\d{0,9})")  # how features without names are shown: f0, f1, ...
 
 
-@dataclass(frozen=True)
-class Gate:
-    """What one view of a model takes.
+class CellReader:
+    """Turns cells of one view into columns and values.
 
     Parameters
     ----------
-    name : str
-        The view.
-    width : int
-        Number of its features.
-    names : ndarray or None, default=None
-        Their names.
-    vectorizer : object or None, default=None
-        A fitted vectorizer that makes rows of raw text.
-    hashed : bool, default=False
-        Whether names become columns by a hash, as in a stream; only asked where there are no names.
+    view : ViewInput
+        What the model takes for the view.
 
     Examples
     --------
     >>> import numpy as np
-    >>> gate = Gate("words", 3, np.array(["fox", "red", "sea"]))
-    >>> gate.takes
-    ['numbers', 'names', 'text']
-    >>> gate.cells({"sea": 2}, strict=True)
-    ([2], [2.0])
+    >>> reader = CellReader(ViewInput("words", 3, np.array(["fox", "red", "sea"])))
+    >>> reader.kinds, reader.cells({"sea": 2}, strict=True)
+    (['numbers', 'names', 'text'], ([2], [2.0]))
     """
 
-    name: str
-    width: int
-    names: np.ndarray | None = None
-    vectorizer: Any = None
-    hashed: bool = False
+    def __init__(self, view: ViewInput) -> None:
+        self.view, self.name, self.width = view, view.name, view.n_features
+        self.vectorizer = view.vectorizer
+        self.named = view.feature_names is not None
+        self.hashed = view.hashed and not self.named
 
     @property
-    def takes(self) -> list[str]:
-        """Kinds of cells: "numbers", "names" and "text"."""
-        text = self.vectorizer is not None or self.names is not None or self.hashed
+    def kinds(self) -> list[str]:
+        """Kinds of cells that the view takes: "numbers", "names" and "text"."""
+        text = self.vectorizer is not None or self.named or self.hashed
         return ["numbers", "names", *(["text"] if text else [])]
 
     @cached_property
-    def _place(self) -> dict[str, int]:
-        return {} if self.names is None else {str(name): j for j, name in enumerate(self.names)}
+    def _column(self) -> dict[str, int]:
+        names = self.view.feature_names
+        return {} if names is None else {str(name): j for j, name in enumerate(names)}
 
     @cached_property
     def _lower(self) -> dict[str, int]:
-        return {name.lower(): j for name, j in self._place.items()}
+        return {name.lower(): j for name, j in self._column.items()}
 
     def dense(self, row: Sequence[Any]) -> np.ndarray:
         """All features of one object, checked."""
@@ -91,7 +81,7 @@ class Gate:
         if len(found) != self.width:
             raise ViewsError(f"View {self.name!r} has {self.width} features, got a row of {len(found)}.")
         if not np.isfinite(found).all():
-            raise ViewsError(f"A row of view {self.name!r} holds a value that is no finite number.")
+            raise ViewsError(f"A row of view {self.name!r} holds a value that is not a finite number.")
         return found.astype(np.float64)
 
     def cells(self, cell: Mapping[str, Any] | str, strict: bool) -> tuple[list[int], list[float]]:
@@ -100,9 +90,9 @@ class Gate:
             return self._of_text(cell)
         found: dict[int, float] = {}
         for name, value in cell.items():
-            place, number = self._feature(str(name), value)
-            if place is not None:
-                found[place] = found.get(place, 0.0) + number
+            column, number = self._feature(str(name), value)
+            if column is not None:
+                found[column] = found.get(column, 0.0) + number
             elif strict:
                 raise ViewsError(
                     f'View {self.name!r} has no feature {_shown(name)}. Leave it out, or send "unknown": "ignore".'
@@ -111,43 +101,43 @@ class Gate:
 
     def _feature(self, name: str, value: Any) -> tuple[int | None, float]:
         if isinstance(value, str):  # a category: its indicator is named column_category
-            place = self._place.get(f"{name}_{value}")
-            if place is None and name in self._place:
+            column = self._column.get(f"{name}_{value}")
+            if column is None and name in self._column:
                 raise ViewsError(f"Feature {_shown(name)} of view {self.name!r} must be a number, got {_shown(value)}.")
-            if place is None and self.names is None and self.hashed:
+            if column is None and self.hashed:
                 columns, values = hash_row({name: value}, self.width)
                 return int(columns[0]), float(values[0])
-            return place, 1.0
+            return column, 1.0
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not _finite(value):
             raise ViewsError(
                 f"Feature {_shown(name)} of view {self.name!r} must be a finite number, got {_shown(value)}."
             )
-        place = self._place.get(name)
-        if place is None and self.names is not None:  # a number that was made a category
-            place = self._place.get(f"{name}_{value:g}")
-            return place, 1.0
-        if place is None and self.hashed:
+        column = self._column.get(name)
+        if column is None and self.named:  # a number that was made a category
+            column = self._column.get(f"{name}_{value:g}")
+            return column, 1.0
+        if column is None and self.hashed:
             columns, values = hash_row({name: float(value)}, self.width)
             return int(columns[0]), float(values[0])
-        match = _PLACE.fullmatch(name)
-        if place is None and match and int(match[1]) < self.width:
-            place = int(match[1])
-        return place, float(value)
+        match = _NUMBERED.fullmatch(name)
+        if column is None and match and int(match[1]) < self.width:
+            column = int(match[1])
+        return column, float(value)
 
     def texts(self, texts: Sequence[str]) -> list[tuple[list[int], list[float]]]:
         """Columns and values of objects that are given by raw text, by one call of the vectorizer."""
         if self.vectorizer is None or not texts:
             return [self._of_text(text) for text in texts]
         found = sparse.csr_array(self.vectorizer.transform(list(texts)))
-        places, values = found.indices.tolist(), found.data.astype(np.float64).tolist()
-        return [(places[start:stop], values[start:stop]) for start, stop in pairwise(found.indptr.tolist())]
+        indices, values = found.indices.tolist(), found.data.astype(np.float64).tolist()
+        return [(indices[start:stop], values[start:stop]) for start, stop in pairwise(found.indptr.tolist())]
 
     def _of_text(self, text: str) -> tuple[list[int], list[float]]:
         if self.vectorizer is not None:
             return self.texts([text])[0]
-        if self.names is not None:
-            places = [self._lower[word] for word in known_words(text.lower(), self._lower)]
-            return places, [1.0] * len(places)
+        if self.named:
+            indices = [self._lower[word] for word in known_words(text.lower(), self._lower)]
+            return indices, [1.0] * len(indices)
         if self.hashed:
             columns, values = hash_row(text, self.width)
             return columns.tolist(), values.tolist()
@@ -191,24 +181,25 @@ def read_rows(rows: Any, known: Sequence[str]) -> tuple[dict[str, list[Any]], in
     return columns, n_rows
 
 
-def rows_to_views(rows: Any, gates: Mapping[str, Gate], *, unknown: str = "refuse") -> Views:
+def rows_to_views(rows: Any, readers: Mapping[str, CellReader], *, unknown: str = "refuse") -> Views:
     """Return JSON rows as `Views`.
 
     Examples
     --------
     >>> import numpy as np
-    >>> gates = {"words": Gate("words", 3, np.array(["fox", "red", "sea"])), "links": Gate("links", 2)}
-    >>> X = rows_to_views({"words": ["red red fox", {"sea": 2}], "links": [[1, 0], None]}, gates)
+    >>> words = ViewInput("words", 3, np.array(["fox", "red", "sea"]))
+    >>> readers = {"words": CellReader(words), "links": CellReader(ViewInput("links", 2))}
+    >>> X = rows_to_views({"words": ["red red fox", {"sea": 2}], "links": [[1, 0], None]}, readers)
     >>> X["words"].toarray().tolist(), X.present.tolist()
     ([[1.0, 2.0, 0.0], [0.0, 0.0, 2.0]], [[True, True], [True, False]])
     """
     if unknown not in ("refuse", "ignore"):
         raise ViewsError(f'unknown must be "refuse" or "ignore", got {_shown(unknown)}.')
-    columns, _ = read_rows(rows, tuple(gates))
+    columns, _ = read_rows(rows, tuple(readers))
     arrays: dict[str, Any] = {}
     present: dict[str, np.ndarray] = {}
     for name, cells in columns.items():
-        arrays[name] = _matrix(gates[name], cells, unknown == "refuse")
+        arrays[name] = _matrix(readers[name], cells, unknown == "refuse")
         present[name] = np.array([cell is not None for cell in cells])
     lacking = np.flatnonzero(~np.any(list(present.values()), axis=0))
     if len(lacking):
@@ -259,34 +250,34 @@ def _as_cells(name: str, given: Any) -> list[Any]:
     return given
 
 
-def _matrix(gate: Gate, cells: list[Any], strict: bool) -> Any:
+def _matrix(reader: CellReader, cells: list[Any], strict: bool) -> Any:
     if all(isinstance(cell, list) for cell in cells):
-        return np.vstack([gate.dense(cell) for cell in cells])
+        return np.vstack([reader.dense(cell) for cell in cells])
     rows: list[int] = []
-    places: list[int] = []
+    indices: list[int] = []
     values: list[float] = []
-    of_texts = iter(gate.texts([cell for cell in cells if isinstance(cell, str)]))
+    of_texts = iter(reader.texts([cell for cell in cells if isinstance(cell, str)]))
     for i, cell in enumerate(cells):
         if cell is None:
             continue
         if isinstance(cell, list):
-            dense = gate.dense(cell)
+            dense = reader.dense(cell)
             here = np.flatnonzero(dense).tolist()
             found = here, dense[here].tolist()
         elif isinstance(cell, str):
             found = next(of_texts)
         elif isinstance(cell, dict):
-            found = gate.cells(cell, strict)
+            found = reader.cells(cell, strict)
         else:
             raise ViewsError(
-                f"A row of view {gate.name!r} must be numbers, features by name or text, got {_shown(cell)}."
+                f"A row of view {reader.name!r} must be numbers, features by name or text, got {_shown(cell)}."
             )
         rows += [i] * len(found[0])
-        places += found[0]
+        indices += found[0]
         values += found[1]
     # pairs that repeat, as words of a text do, are summed
-    cells_of = (np.array(values, dtype=np.float64), (np.array(rows, dtype=np.intp), np.array(places, dtype=np.intp)))
-    return sparse.csr_array(cells_of, shape=(len(cells), gate.width))
+    cells_of = (np.array(values, dtype=np.float64), (np.array(rows, dtype=np.intp), np.array(indices, dtype=np.intp)))
+    return sparse.csr_array(cells_of, shape=(len(cells), reader.width))
 
 
 def _finite(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""What a loaded model answers to other programs: info, predictions, places, hits. No web library in here.
+"""What a loaded model answers to other programs: info, predictions, coordinates, hits. No web library in here.
 
 Every question comes as `Views`, so that questions that arrive together are stacked and answered by one model call;
 answers are dicts of lists with one entry for each row, which `cut` takes apart again.
@@ -10,21 +10,26 @@ import re
 import time
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 
 from coview._version import __version__
 from coview.exceptions import ViewsError
-from coview.retrieval.encode import feature_names, last_step
+from coview.inspection import Inspection, inspect
+from coview.io.models import load
+from coview.io.tables import TABLES, read_columns
+from coview.io.views_files import read_views
 from coview.utils.jsonable import plain
 from coview.utils.messages import listed
+from coview.views.lazy import LazyViews
 from coview.views.views import Views
-from coview.web.held import Held
-from coview.web.rows import Gate, rows_to_views, stack_views
+from coview.web.rows import CellReader, rows_to_views, stack_views
 
-__all__ = ["Service", "adds", "cut", "without_each"]
+__all__ = ["Service", "adds", "cut", "group_names", "kinds_of", "known_views", "load_service", "without_each"]
 
 MOST_HITS = 1000
 _COMPONENT = re.compile(r"component (\d+)")
@@ -63,29 +68,24 @@ class Service:
     def __init__(
         self, model: Any, data: Views | None = None, *, also: Sequence[Any] = (), title: str = "", texts: Any = None
     ) -> None:
-        self.held = Held(model)
-        self.others = [Held(other) for other in also]
-        for held in [self.held, *self.others]:
-            if held.is_retriever:  # its models have topics of their own to show
-                self.others += [Held(inner) for inner in held.last.models_]
-        self.title = title or self.held.name
+        self.models = [inspect(each) for each in (model, *also)]
+        self.model = self.models[0]
+        self.searcher = next((each for each in self.models if each.retriever is not None), None)
+        for each in [one for one in self.models if one.retriever is not None]:  # its models have topics of their own
+            self.models += [inspect(inner) for inner in each.retriever.models_]
+        # a model that only places objects leaves predictions to the next
+        self.predictor = next((each for each in self.models if _sorts(each) or each.predicts), self.model)
+        self.title = title or self.model.name
         self.data = data
         self.texts = dict(texts or {})
         self.started = time.time()
-        self.searcher = next((held for held in self._all() if held.is_retriever), None)
-        # a model that only places objects leaves predictions to the next
-        self.predictor = next((held for held in self._all() if _predicts(held)), self.held)
+        self.readers = {view: CellReader(given) for view, given in self.model.inputs.items() if given.n_features}
+        self._query_readers = (
+            {} if self.searcher is None else {view: CellReader(given) for view, given in self.searcher.inputs.items()}
+        )
         self._ids: list[Any] | None = None
         self._can: list[str] | None = None
-        self._place_of: dict[str, dict[Any, int]] = {}
-
-    def _all(self) -> list[Held]:
-        return [self.held, *self.others]
-
-    @property
-    def gates(self) -> dict[str, Gate]:
-        """What each view takes."""
-        return self.held.gates
+        self._position: dict[str, dict[Any, int]] = {}
 
     # -- what there is
 
@@ -100,12 +100,10 @@ class Service:
             found = self.data.ids
             return list(range(len(self.data))) if found is None else found.tolist()
         if self.searcher is not None:
-            return self.searcher.last.indexed_ids().tolist()
-        for held in self._all():
-            trained = held.trained()
-            if trained is not None:
-                return list(range(len(trained)))
-        return []
+            return self.searcher.retriever.indexed_ids().tolist()
+        kept = (each.training_reading() for each in self.models)
+        lengths = (len(part) for reading in kept for part in (reading.memberships, reading.codes) if part is not None)
+        return list(range(next(lengths, 0)))
 
     def abilities(self) -> list[str]:
         """What can be asked for; pages for the rest are hidden."""
@@ -114,20 +112,19 @@ class Service:
         return self._can
 
     def _find_abilities(self) -> list[str]:
-        kinds = [kind for held in self._all() for kind in held.kinds]
-        sorts = any(held.main_kind not in ("", "component") for held in self._all())
-        several = len(self.gates) > 1
-        by_view = any(held.trained_opinions() for held in self._all())
+        kinds = {kind for each in self.models for kind in kinds_of(each)}
+        sorts = any(_sorts(each) for each in self.models)
+        by_view = any(each.training.memberships_by_view for each in self.models)
         return [
             name
             for name, there in {
-                "predict": _predicts(self.predictor),
-                "transform": self.held.can("transform"),
+                "predict": _sorts(self.predictor) or self.predictor.predicts,
+                "transform": self.model.transforms,
                 "search": self.searcher is not None,
-                "topics": any(kind in kinds for kind in ("topic", "component")),
-                "groups": any(kind in kinds for kind in ("class", "cluster")),
+                "topics": bool(kinds & {"topic", "component"}),
+                "groups": bool(kinds & {"class", "cluster"}),
                 "objects": bool(self.ids()),
-                "disagreement": sorts and several and (self.data is not None or by_view),
+                "disagreement": sorts and len(self.readers) > 1 and (self.data is not None or by_view),
                 "ontology": self.ontology is not None,
             }.items()
             if there
@@ -136,47 +133,38 @@ class Service:
     @property
     def ontology(self) -> Any:
         """The first ontology that a model has, or None."""
-        return next(
-            (found for held in self._all() if (found := getattr(held.last, "ontology", None)) is not None), None
-        )
+        return next((each.ontology for each in self.models if each.ontology is not None), None)
 
     def info(self) -> dict[str, Any]:
         """Return what the model is and what it takes."""
-        held = self.held
-        classes = getattr(held.last, "classes_", None) if held.main_kind == "class" else None
-        known = self.ids()
+        model = self.model
         return {
             "title": self.title,
-            "model": held.name,
-            "models": [other.name for other in self._all()],
+            "model": model.name,
+            "models": [each.name for each in self.models],
             "coview": __version__,
             "views": [
-                {"name": gate.name, "features": gate.width, "takes": gate.takes, "named": gate.names is not None}
-                for gate in self.gates.values()
+                {"name": view, "features": reader.width, "takes": reader.kinds, "named": reader.named}
+                for view, reader in self.readers.items()
             ],
-            "classes": None if classes is None else plain(classes),
-            "kinds": list(dict.fromkeys(kind for part in self._all() for kind in part.kinds)),
-            "objects": len(known),
-            "indexed": 0 if self.searcher is None else len(self.searcher.last.indexed_ids()),
+            "classes": plain(model.labels) if "class" in kinds_of(model) else None,
+            "kinds": list(dict.fromkeys(kind for each in self.models for kind in kinds_of(each))),
+            "objects": len(self.ids()),
+            "indexed": 0 if self.searcher is None else len(self.searcher.retriever.indexed_ids()),
             "data": self.data is not None,
             "can": self.abilities(),
-            "parameters": plain(held.last.get_params(deep=False)),
-            "n_iter": plain(getattr(held.last, "n_iter_", None)),
-            "history": self._history(),
+            "parameters": plain(model.estimator.get_params(deep=False)),
+            "n_iter": plain(model.n_iter),
+            "history": plain(list(model.history.get("objective", []))[:2000]),
         }
-
-    def _history(self) -> list[Any]:
-        found = getattr(self.held.last, "history_", None)
-        found = found.get("objective", []) if isinstance(found, dict) else []
-        return plain(list(found)[:2000])
 
     # -- questions
 
     def read(self, rows: Any, unknown: str = "refuse") -> Views:
         """Rows of JSON as views of the model."""
-        if not self.gates:
-            raise ViewsError(f"{self.held.name} takes no rows: it does not say which features it was fitted on.")
-        return rows_to_views(rows, self.gates, unknown=unknown)
+        if not self.readers:
+            raise ViewsError(f"{self.model.name} takes no rows: it does not say which features it was fitted on.")
+        return rows_to_views(rows, self.readers, unknown=unknown)
 
     def predict(self, views: Views, *, by_view: bool = False) -> dict[str, Any]:
         """Labels (and probabilities) of objects; with `by_view` also what each view says alone.
@@ -188,61 +176,58 @@ class Service:
             found["by_view"] = {}
             for v, view in enumerate(views.names):
                 here = np.flatnonzero(views.present[:, v])
-                said = self._labels(views[here].select(view)) if len(here) else {}
-                found["by_view"][view] = {key: _spread(part, here, len(views)) for key, part in said.items()}
+                alone = self._labels(views[here].select(view)) if len(here) else {}
+                found["by_view"][view] = {key: _spread(part, here, len(views)) for key, part in alone.items()}
         return found
 
     def _labels(self, views: Views) -> dict[str, Any]:
-        held = self.predictor
-        found: dict[str, Any] = {"known": plain(held.known(views))}
-        if not held.can("predict"):
-            if "topic" not in held.kinds:
-                raise ViewsError(f"{held.name} predicts nothing. Ask /transform for the places of objects.")
-            mixture = np.asarray(held.call("transform", views))
-            names = [f"topic {k}" for k in range(mixture.shape[1])]
-            return {**found, "labels": [names[k] for k in mixture.argmax(axis=1)], "probabilities": plain(mixture)}
-        labels = np.asarray(held.call("predict", views))
-        if held.can("predict_proba"):
-            found["probabilities"] = plain(np.asarray(held.call("predict_proba", views)))
-        elif (shares := held.shares(views, labels)) is not None:
-            found["probabilities"] = plain(shares)
-        found["labels"] = plain(labels)
-        if getattr(held.last, "ontology", None) is not None and hasattr(held.last, "predict_labels"):
-            sets = np.asarray(held.at_last("predict_labels", views))
-            names = held.names("class")
-            found["label_sets"] = [[names[j] for j in np.flatnonzero(row)] for row in sets]
+        model = self.predictor
+        if not (model.predicts or model.kind == "topic"):
+            raise ViewsError(f"{model.name} predicts nothing. Ask /transform for the coordinates of objects.")
+        found: dict[str, Any] = {"known": plain(model.known(views))}
+        given = model.prepare(views)
+        memberships = model.memberships(given, prepared=True) if model.probabilities else None
+        if memberships is not None:
+            found["probabilities"] = plain(memberships)
+        if model.kind == "topic" and memberships is not None:
+            names = group_names(model, "topic")
+            return {**found, "labels": [names[k] for k in memberships.argmax(axis=1)]}
+        found["labels"] = plain(np.asarray(model.predict(given, prepared=True)))
+        sets = model.label_sets(given, prepared=True)
+        if sets is not None:
+            found["label_sets"] = [[model.groups[j] for j in np.flatnonzero(row)] for row in sets]
         return found
 
     def transform(self, views: Views) -> dict[str, Any]:
-        """Places of objects in the model's space."""
-        if not self.held.can("transform"):
-            raise ViewsError(f"{self.held.name} has no transform. Ask /predict.")
-        found = self.held.call("transform", views)
+        """Coordinates of objects in the model's space."""
+        found = self.model.transform(views)
+        if found is None:
+            raise ViewsError(f"{self.model.name} has no transform. Ask /predict.")
         if isinstance(found, Views):
             found = found.hstack()
-        return {"places": plain(found.toarray() if hasattr(found, "toarray") else np.asarray(found))}
+        return {"places": plain(found.toarray() if sparse.issparse(found) else np.asarray(found))}
 
     def read_query(self, query: Any, source: str | None, target: str | None) -> tuple[Views, str]:
         """A query as views, and the view to search in."""
         if self.searcher is None:
             raise ViewsError(
-                f"{self.held.name} cannot search: that needs a CrossModalRetriever, which takes any model that places "
+                f"{self.model.name} cannot search: that needs a CrossModalRetriever, which takes any model that places "
                 "objects by one view. Save one, and serve it alone or with --also."
             )
-        gates = self.searcher.gates
-        names = tuple(gates)
+        readers = self._query_readers
+        names = tuple(readers)
         for view in (source, target):
-            if view is not None and view not in gates:
+            if view is not None and view not in readers:
                 raise ViewsError(f"The model knows no view {view!r:.60}; its views are {listed(names)}.")
         if source is None:
-            source = _other(names, target) or _texty(gates)
+            source = _other(names, target) or _only_text(readers)
         if source is None:
             raise ViewsError(f"Say which view the query belongs to: source is one of {listed(names)}.")
         if target is None:
             target = _other(names, source)
         if target is None:
             raise ViewsError(f"Say which view to search in: target is one of {listed(names)}.")
-        views = rows_to_views({source: query}, {source: gates[source]}, unknown="ignore")
+        views = rows_to_views({source: query}, {source: readers[source]}, unknown="ignore")
         # not by the sum, which is 0 for +1 and -1 too
         empty = np.flatnonzero(np.asarray((views[source] != 0).sum(axis=1)).ravel() == 0)
         if len(empty) and (isinstance(query, (str, dict)) or len(empty) == len(views)):
@@ -253,19 +238,20 @@ class Service:
     def search(self, views: Views, target: str, k: int) -> dict[str, Any]:
         """The k best objects of each query."""
         assert self.searcher is not None
-        hits = self.searcher.last.search(views, target=target, k=min(k, MOST_HITS))
+        hits = self.searcher.retriever.search(views, target=target, k=min(k, MOST_HITS))
         ids, scores = hits.ids.tolist(), hits.scores.tolist()
         return {"hits": [[{"id": i, "score": round(s, 6)} for i, s in zip(*row)] for row in zip(ids, scores)]}
 
     def why(self, views: Views, target: str, hits: Sequence[Any], most: int = 6) -> list[dict[str, Any]]:
         """What made each hit match one query: the strongest parts of its score, and what each feature was worth."""
         assert self.searcher is not None
+        retriever = self.searcher.retriever
         for hit in hits:
-            self.searcher.last.shelf_.row_of(hit, target)  # says so where there is no such object
+            retriever.shelf_.row_of(hit, target)  # says so where there is no such object
         worth = self._worth(views, target, hits)
         found = []
         for hit, features in zip(hits, worth):
-            parts = self.searcher.last.explain(views, hit, target=target).contributions
+            parts = retriever.explain(views, hit, target=target).contributions
             best = sorted(parts.items(), key=lambda part: -abs(part[1]))[:most]
             shown = [{**adds(*part), **self._side(part[0], hit, target)} for part in best]
             found.append({"parts": shown, "features": features})
@@ -276,30 +262,30 @@ class Service:
         match = _COMPONENT.fullmatch(name)
         if match is None or self.searcher is None:
             return {}
-        shelf = self.searcher.last.shelf_
-        place = shelf.indexes[target].vectors[shelf.row_of(hit, target), int(match[1])]
-        side = 1 if place >= 0 else -1
-        weights = getattr(last_step(self.searcher.last.model_), "weights_", {}).get(target)
-        if weights is None or target not in self.searcher.last.feature_names_by_view_:
+        shelf = self.searcher.retriever.shelf_
+        coordinate = shelf.indexes[target].vectors[shelf.row_of(hit, target), int(match[1])]
+        side = 1 if coordinate >= 0 else -1
+        inner = next((each for each in self.models if target in each.projections), None)
+        if inner is None or inner.views[target].feature_names is None:
             return {"side": side}
-        strongest = np.argsort(-side * weights[:, int(match[1])], kind="stable")[:4]
-        names = feature_names(self.searcher.last.model_, target, len(weights))
-        return {"side": side, "about": [str(names[j]) for j in strongest]}
+        weights = inner.projections[target][:, int(match[1])]
+        names = inner.feature_names(target)
+        return {"side": side, "about": [names[j] for j in np.argsort(-side * weights, kind="stable")[:4]]}
 
     def _worth(self, views: Views, target: str, hits: Sequence[Any]) -> list[list[dict[str, Any]]]:
         """By how much the score of each hit falls when one feature of the query is left out, whatever the model is."""
         assert self.searcher is not None
+        retriever = self.searcher.retriever
         (source,) = views.names
-        variants, places = without_each(views[source])
-        names = self.searcher.gates[source].names
-        named = [f"f{j}" if names is None else str(names[j]) for j in places]
-        if len(places) < 2:  # without its only feature there is no query
+        variants, columns = without_each(views[source])
+        if len(columns) < 2:  # without its only feature there is no query
             return [[] for _ in hits]
-        if self._place_of.get(target) is None:
-            known = self.searcher.last.indexed_ids(target).tolist()
-            self._place_of[target] = {key: j for j, key in enumerate(known)}
-        asked = Views({source: variants})
-        scores = self.searcher.last.similarities(asked, target=target)[:, [self._place_of[target][hit] for hit in hits]]
+        names = self.searcher.inputs[source].feature_names
+        named = [f"f{j}" if names is None else str(names[j]) for j in columns]
+        if target not in self._position:
+            self._position[target] = {key: j for j, key in enumerate(retriever.indexed_ids(target).tolist())}
+        positions = [self._position[target][hit] for hit in hits]
+        scores = retriever.similarities(Views({source: variants}), target=target)[:, positions]
         drops = scores[0] - scores[1:]
         return [sorted((adds(*pair) for pair in zip(named, drop)), key=lambda one: -one["adds"]) for drop in drops.T]
 
@@ -348,21 +334,17 @@ def without_each(row: Any) -> tuple[sparse.csr_array, np.ndarray]:
 
     Examples
     --------
-    >>> rows, places = without_each(np.array([[0.0, 2.0, 3.0]]))
-    >>> rows.toarray().tolist(), places.tolist()
+    >>> rows, columns = without_each(np.array([[0.0, 2.0, 3.0]]))
+    >>> rows.toarray().tolist(), columns.tolist()
     ([[0.0, 2.0, 3.0], [0.0, 2.0, 0.0], [0.0, 0.0, 3.0]], [2, 1])
     """
     row = sparse.csr_array(row, copy=True)  # that of views cannot be written to
     row.eliminate_zeros()
-    places = row.indices[np.argsort(-np.abs(row.data), kind="stable")][:MOST_FEATURES]
-    variants = sparse.vstack([row] * (len(places) + 1)).tolil()
-    for i, place in enumerate(places):
+    columns = row.indices[np.argsort(-np.abs(row.data), kind="stable")][:MOST_FEATURES]
+    variants = sparse.vstack([row] * (len(columns) + 1)).tolil()
+    for i, place in enumerate(columns):
         variants[i + 1, place] = 0
-    return sparse.csr_array(variants), places
-
-
-def _predicts(held: Held) -> bool:
-    return held.can("predict") or "topic" in held.kinds
+    return sparse.csr_array(variants), columns
 
 
 def _spread(values: list[Any], rows: np.ndarray, n_rows: int) -> list[Any]:
@@ -382,7 +364,109 @@ def _other(names: tuple[str, ...], one: str | None) -> str | None:
     return names[1 - names.index(one)]
 
 
-def _texty(gates: dict[str, Gate]) -> str | None:
+def _only_text(readers: dict[str, CellReader]) -> str | None:
     """The one view that has a vectorizer of text, if there is one only."""
-    found = [name for name, gate in gates.items() if gate.vectorizer is not None]
+    found = [name for name, reader in readers.items() if reader.vectorizer is not None]
     return found[0] if len(found) == 1 else None
+
+
+# -- what an inspection means to the service
+
+
+def kinds_of(model: Inspection) -> list[str]:
+    """Return the kinds of groups that a model has, the one that objects are sorted into first; a retriever has none.
+
+    Examples
+    --------
+    >>> from coview import MultiViewPLSA
+    >>> from coview.datasets import make_topic_views
+    >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
+    >>> kinds_of(inspect(MultiViewPLSA(3, 5, random_state=0).fit(X)))
+    ['cluster', 'topic']
+    """
+    if model.retriever is not None:
+        return []
+    below = {"topic": model.topics is not None, "component": bool(model.projections)}
+    own = [model.kind] if model.groups and model.kind != "value" else []
+    return list(dict.fromkeys([*own, *(kind for kind, there in below.items() if there)]))
+
+
+def group_names(model: Inspection, kind: str) -> list[str]:
+    """Return the names of a model's groups as they are shown: classes as they are, others with their kind.
+
+    Examples
+    --------
+    >>> from coview import PLSA
+    >>> group_names(inspect(PLSA(2, random_state=0).fit(np.eye(3))), "topic")
+    ['topic 0', 'topic 1']
+    """
+    if kind == model.kind:
+        return model.groups if kind == "class" else [f"{kind} {name}" for name in model.groups]
+    return [f"{kind} {k}" for k in range(next(iter(model.projections.values())).shape[1])]
+
+
+def known_views(model: Inspection, data: Views) -> Views:
+    """Return the views of the data that a model knows."""
+    return data.select(*(view for view in data.names if view in model.inputs))
+
+
+def _sorts(model: Inspection) -> bool:
+    """Whether a model sorts objects into classes, clusters or topics."""
+    return model.kind != "component" and model.kind in kinds_of(model)
+
+
+# -- models and objects from files
+
+
+def load_service(model: Path, data: Path | None = None, also: Sequence[Path] = ()) -> Service:
+    """Return a service of model files and objects; nothing in a file is executed.
+
+    Parameters
+    ----------
+    model : Path
+        A model file.
+    data : Path, optional
+        Objects: what `read_views` reads, or a raw table where the model makes views of tables.
+    also : sequence of Path, default=()
+        Further model files.
+    """
+    paths = [model, *also]
+    loaded = [load(path) for path in paths]
+    models = [_inspected(path, found) for path, found in zip(paths, loaded)]
+    if data is None:
+        return Service(loaded[0], also=loaded[1:], title=model.name)
+    reader = next((each for each in models if each.front is not None), None)
+    texts: dict[str, list[str]] = {}
+    if reader is not None and data.is_file() and data.suffix.lower() in TABLES:
+        table = read_columns(data)
+        views: Any = reader.front.transform(table)
+        texts = reader.raw_texts(table)
+    else:
+        views = read_views(data)
+    if isinstance(views, LazyViews):
+        views = views.collect()
+    _check_views(data, views, models[0])
+    for each in models:
+        if each.retriever is not None and not len(each.retriever.indexed_ids()):
+            each.retriever.add(views)  # in memory; the file stays as it is
+    return Service(loaded[0], views, also=loaded[1:], title=model.name, texts=texts)
+
+
+def _inspected(path: Path, model: Any) -> Inspection:
+    try:
+        return inspect(model)
+    except NotFittedError:
+        raise ValueError(
+            f"{path} holds a {type(model).__name__} that was never fitted. Fit it before saving."
+        ) from None
+
+
+def _check_views(path: Path, views: Views, model: Inspection) -> None:
+    known = [name for name in views.names if name in model.inputs]
+    if not known:
+        expected = listed(tuple(model.inputs))
+        raise ViewsError(f"{path} has the views {listed(views.names)}, but {model.name} was fitted on {expected}.")
+    for name in known:
+        width, given = model.inputs[name].n_features, views[name].shape[1]
+        if given != width:
+            raise ViewsError(f"View {name!r} of {path} has {given} features, but {model.name} was fitted with {width}.")

@@ -8,22 +8,21 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from coview.assignment.label_program import Costs, label_objective, solve_with, team_of
 from coview.exceptions import ViewsError
+from coview.inspection import Inspection
 from coview.views.views import Views
 from coview.web.groups import Groups
-from coview.web.held import Held
-from coview.web.service import Service, adds, without_each
+from coview.web.service import Service, adds, group_names, known_views, without_each
 
-__all__ = ["Browser"]
+__all__ = ["Explorer"]
 
 PAGE = 50  # entries of one answer
 FEATURES = 60  # features of an object in one view
-MOST_OPINIONS = 50_000  # objects whose views are compared
+MOST_COMPARED = 50_000  # objects whose views are compared
 NEAR = 6  # similar objects by each view
 
 
-class Browser:
+class Explorer:
     """Pages of the explorer as plain values.
 
     Examples
@@ -31,8 +30,8 @@ class Browser:
     >>> from coview import LinkPLSA
     >>> from coview.datasets import make_topic_views
     >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
-    >>> browser = Browser(Service(LinkPLSA(3, random_state=0).fit(X), X))
-    >>> browser.objects()["total"], [view["name"] for view in browser.object(7)["views"]]
+    >>> explorer = Explorer(Service(LinkPLSA(3, random_state=0).fit(X), X))
+    >>> explorer.objects()["total"], [view["name"] for view in explorer.object(7)["views"]]
     (60, ['view0', 'view1'])
     """
 
@@ -40,7 +39,7 @@ class Browser:
         self.service = service
         self.groups = Groups(service)
         self._row_of: dict[Any, int] | None = None
-        self._opinions: tuple[Held, dict[str, np.ndarray]] | None = None
+        self._by_view: tuple[Inspection, dict[str, np.ndarray]] | None = None
         self._lowered: list[str] | None = None
 
     # -- objects
@@ -105,17 +104,16 @@ class Browser:
         matrix: Any = self.service.data[view]
         if sparse.issparse(matrix):
             here = slice(matrix.indptr[row], matrix.indptr[row + 1])
-            places, values = matrix.indices[here], matrix.data[here]
+            columns, values = matrix.indices[here], matrix.data[here]
         else:
-            values = matrix[row]
-            places = np.flatnonzero(values)
-            values = values[places]
+            columns = np.flatnonzero(matrix[row])
+            values = matrix[row][columns]
         order = np.argsort(-np.abs(values), kind="stable")[:FEATURES]
         names = self.service.data.feature_names.get(view)
-        if names is None and view in self.service.gates:
-            names = self.service.gates[view].names
-        found = [[f"f{places[j]}" if names is None else str(names[places[j]]), float(values[j])] for j in order]
-        return found, len(places)
+        if names is None and view in self.service.model.inputs:
+            names = self.service.model.inputs[view].feature_names
+        found = [[f"f{columns[j]}" if names is None else str(names[columns[j]]), float(values[j])] for j in order]
+        return found, len(columns)
 
     def _near(self, row: int) -> list[dict[str, Any]]:
         """What search finds with each view of an object in each view of the others."""
@@ -124,13 +122,13 @@ class Browser:
             return []
         found = []
         for v, source in enumerate(data.names):
-            if source not in searcher.gates or not data.present[row, v]:
+            if source not in searcher.inputs or not data.present[row, v]:
                 continue
             query = data[[row]].select(source)
             if not np.asarray(query[source].sum()):
                 continue
-            for target in searcher.gates:
-                hits = searcher.last.search(query, target=target, k=NEAR + 1)[0]
+            for target in searcher.inputs:
+                hits = searcher.retriever.search(query, target=target, k=NEAR + 1)[0]
                 mine = self.service.ids()[row]
                 listed = [self._as_hit(key, score) for key, score in hits if key != mine][:NEAR]
                 found.append({"source": source, "target": target, "hits": listed})
@@ -151,62 +149,58 @@ class Browser:
         searcher, data = self.service.searcher, self.service.data
         if searcher is None or data is None or target not in data or not data.present[row, data.names.index(target)]:
             return []
-        variants, places = without_each(data[[row]][target])
-        if len(places) < 2:
+        variants, columns = without_each(data[[row]][target])
+        if len(columns) < 2:
             return []
-        asked = np.asarray(searcher.last.transform(views))[0]
-        near = np.asarray(searcher.last.transform(Views({target: variants}))) @ asked
+        asked = np.asarray(searcher.retriever.transform(views))[0]
+        near = np.asarray(searcher.retriever.transform(Views({target: variants}))) @ asked
         names = data.feature_names.get(target)
-        named = [f"f{j}" if names is None else str(names[j]) for j in places]
+        named = [f"f{j}" if names is None else str(names[j]) for j in columns]
         return sorted((adds(*pair) for pair in zip(named, near[0] - near[1:])), key=lambda one: -one["adds"])
 
-    # -- opinions
+    # -- what each view says
 
-    def opinions(self) -> tuple[Held, dict[str, np.ndarray]]:
-        """Return the model that sorts objects, and the shares of its groups by each view alone."""
-        if self._opinions is None:
-            self._opinions = self._find_opinions()
-        return self._opinions
+    def by_view(self) -> tuple[Inspection, dict[str, np.ndarray]]:
+        """Return the model that sorts objects, and the memberships of its groups by each view alone."""
+        if self._by_view is None:
+            model, data = self._sorter(), self.service.data
+            if model is None:
+                raise ViewsError("No model here sorts objects into groups.")
+            found = model.training.memberships_by_view
+            if data is not None:
+                found = model.memberships_by_view(known_views(model, data[:MOST_COMPARED]))
+            self._by_view = model, found
+        return self._by_view
 
-    def _sorter(self) -> Held | None:
-        held = [found for kind, found in self.groups.by_kind.items() if kind == found.main_kind != "component"]
-        return held[0] if held else None
-
-    def _find_opinions(self) -> tuple[Held, dict[str, np.ndarray]]:
-        held, data = self._sorter(), self.service.data
-        if held is None:
-            raise ViewsError("No model here sorts objects into groups.")
-        if data is None:
-            return held, held.trained_opinions()
-        part = data if len(data) <= MOST_OPINIONS else data[:MOST_OPINIONS]
-        return held, held.opinions(part.select(*(view for view in part.names if view in held.gates)))
+    def _sorter(self) -> Inspection | None:
+        by_kind = self.groups.by_kind.items()
+        return next((model for kind, model in by_kind if kind == model.kind != "component"), None)
 
     def _opinions_of(self, row: int) -> dict[str, Any] | None:
-        held = self._sorter()
-        if held is None:
+        model = self._sorter()
+        if model is None:
             return None
-        names = held.names(held.main_kind)
-        shares = self.groups.shares(held.main_kind)
-        together = None if shares is None else _best(shares[row], names)
-        _, by_view = self.opinions()
-        alone = {view: _best(part[row], names) for view, part in by_view.items() if row < len(part)}
-        return {"kind": held.main_kind, "model": held.name, "together": together, "by_view": alone}
+        names = group_names(model, model.kind)
+        memberships = self.groups.reading(model.kind).memberships
+        together = None if memberships is None else _best(memberships[row], names)
+        alone = {view: _best(part[row], names) for view, part in self.by_view()[1].items() if row < len(part)}
+        return {"kind": model.kind, "model": model.name, "together": together, "by_view": alone}
 
     def _label_names(self, rows: list[int]) -> dict[int, str]:
-        held = self._sorter()
-        shares = None if held is None else self.groups.shares(held.main_kind)
-        if held is None or shares is None:
+        model = self._sorter()
+        codes = None if model is None else self.groups.reading(model.kind).codes
+        if model is None or codes is None:
             return {}
-        names = held.names(held.main_kind)
-        return {row: names[int(shares[row].argmax())] for row in rows if shares[row].any()}
+        names = group_names(model, model.kind)
+        return {row: names[codes[row]] for row in rows if codes[row] >= 0}
 
     def disagreement(self, start: int = 0, pair: tuple[str, str] | None = None) -> dict[str, Any]:
         """Objects whose views say different things, the most different first, and which things they mix up.
 
         The difference of two views is half the sum of the differences of their shares: 0 is the same, 1 apart.
         """
-        held, by_view = self.opinions()
-        names, ids = held.names(held.main_kind), self.service.ids()
+        model, by_view = self.by_view()
+        names, ids = group_names(model, model.kind), self.service.ids()
         views = list(by_view)
         if len(views) < 2:
             return {"total": 0, "objects": [], "pairs": [], "views": views, "agreement": []}
@@ -242,7 +236,7 @@ class Browser:
             for row in order[start : start + PAGE]
         ]
         return {
-            "kind": held.main_kind,
+            "kind": model.kind,
             "total": len(order),
             "compared": int(have.shape[1]),
             "start": start,
@@ -265,10 +259,10 @@ class Browser:
         """Return the labels, what is below what, what excludes what, and how many objects have each label."""
         found = self._ontology()
         counts = [None] * len(found.labels)
-        shares = self.groups.shares("class") if "class" in self.groups.by_kind else None
-        if shares is not None and shares.shape[1] == len(found.labels):
-            on = found.reach[shares.argmax(axis=1)]
-            counts = on.sum(axis=0).tolist()
+        known = "class" in self.groups.by_kind and len(self.groups.model("class").groups) == len(found.labels)
+        codes = self.groups.reading("class").codes if known else None
+        if codes is not None:
+            counts = found.reach[codes[codes >= 0]].sum(axis=0).tolist()
         return {
             "labels": [str(label) for label in found.labels],
             "parents": [[str(name) for name in found.parents(label)] for label in found.labels],
@@ -305,33 +299,27 @@ class Browser:
 
     def _judged(self, row: int, closed: set[Any]) -> dict[str, Any]:
         """What the program of the model says of an object, beside a set that was tried."""
-        held, data, ontology = self.groups.held("class"), self.service.data, self._ontology()
-        if data is None or not hasattr(held.last, "decision_function_by_view"):
-            raise ViewsError("Label sets of objects need data and a model that scores labels by view.")
-        ids = self.service.ids()
+        data, ids, ontology = self.service.data, self.service.ids(), self._ontology()
         if not 0 <= row < len(ids):
             raise ViewsError(f"There is no object {row}; they run from 0 to {len(ids) - 1}.")
-        scores = held.at_last(
-            "decision_function_by_view", data[[row]].select(*(v for v in data.names if v in held.gates))
-        )
-        table = np.array([[part[0] for part in scores.values()]])
-        costs = Costs(held.last.disagreement_cost, held.last.subset_cost, held.last.mutex_cost)
-        best, worth = solve_with(team_of(1), table, costs, ontology)
-        tried = np.broadcast_to([label in closed for label in ontology.labels], table.shape)
-        reached = label_objective(table, tried, costs, ontology)
+        model = self.groups.model("class")
+        asked = np.array([label in closed for label in ontology.labels])
+        verdict = None if data is None else model.judge_labels(known_views(model, data[[row]]), asked)
+        if verdict is None:
+            raise ViewsError("Label sets of objects need data and a model that scores labels by view.")
         names = [str(label) for label in ontology.labels]
         return {
             "row": row,
             "id": ids[row],
             "views": {
                 view: {
-                    "scores": [round(float(value), 4) for value in part[0]],
-                    "chosen": [names[j] for j in np.flatnonzero(best[0, v])],
+                    "scores": [round(float(value), 4) for value in part],
+                    "chosen": [names[j] for j in np.flatnonzero(verdict.best[view])],
                 }
-                for v, (view, part) in enumerate(scores.items())
+                for view, part in verdict.scores.items()
             },
-            "best": round(float(worth[0]), 4),
-            "tried": round(float(reached[0]), 4),
+            "best": round(verdict.best_objective, 4),
+            "tried": round(verdict.objective, 4),
         }
 
 
