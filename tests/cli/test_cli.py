@@ -10,7 +10,7 @@ import sys
 
 from rich.console import Console
 
-from coview.cli.demo_show import show_demo
+from coview.cli.demo import show_demo
 
 
 def coview(*words: str) -> subprocess.CompletedProcess[str]:

@@ -125,7 +125,7 @@ def test_info_shows_a_model_without_loading_it(run, pages, tmp_path):
     [
         (["fit", "MultiVewPLSA", "--data", "d", "-o", "m"], "MultiViewPLSA"),
         (["fit", "PLSA", "--set", "n_components=3", "-o", "m"], "--table"),
-        (["fit", "PLSA", "--set", "n_components=3", "--data", "absent", "-o", "m"], "absent is absent"),
+        (["fit", "PLSA", "--set", "n_components=3", "--data", "absent", "-o", "m"], "absent does not exist"),
         (["fit", "PLSA", "--set", "n_component=3", "--data", "d", "-o", "m"], "'n_components'"),
         (["fit", "PLSA", "--set", "n_components=3", "--data", "d"], "--out"),
         (["fit", "PLSA", "--set", "n_components", "--data", "d", "-o", "m"], "NAME=VALUE"),

@@ -96,4 +96,4 @@ def test_a_model_file_is_no_record_of_a_run(files, tmp_path, monkeypatch, capsys
     with pytest.raises(SystemExit) as end:
         cli.main()
     error = capsys.readouterr().err
-    assert end.value.code == 2 and "m.coview is no text" in error and "codec" not in error
+    assert end.value.code == 2 and "m.coview is not text" in error and "codec" not in error

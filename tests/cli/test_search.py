@@ -10,9 +10,10 @@ import sys
 import pytest
 
 from coview import CrossModalRetriever, LinkPLSA, save
-from coview.cli import search as module
-from coview.cli.search import build_demo_retriever, run_search
+from coview.cli.search import run_search
 from coview.datasets import make_topic_views
+from coview.web import demo as module
+from coview.web.demo import demo_retriever
 
 
 def coview(*words: str) -> subprocess.CompletedProcess[str]:
@@ -71,52 +72,50 @@ def test_words_with_digits_count(saved):
 def small_corpus(monkeypatch, content_hash="a"):
     from sklearn.utils import Bunch
 
-    import coview
-
     data = make_topic_views(80, {"words": 30, "code": 20}, n_clusters=3, random_state=0)
     names = {view: [f"w{j}" for j in range(width)] for view, width in data.views.n_features.items()}
     views = type(data.views)(dict(data.views.items()), feature_names=names)
-    monkeypatch.setattr(coview, "load_python_packages", lambda: Bunch(views=views, content_hash=content_hash))
+    monkeypatch.setattr(module, "load_python_packages", lambda: Bunch(views=views, content_hash=content_hash))
 
 
 def test_the_demo_retriever_is_learned_once(tmp_path, monkeypatch, capsys):
     small_corpus(monkeypatch)
-    first = build_demo_retriever(cache=tmp_path)
+    first = demo_retriever(cache=tmp_path)
     assert "Learning" in capsys.readouterr().err
     monkeypatch.setattr(CrossModalRetriever, "fit", None)
-    again = build_demo_retriever(cache=tmp_path)
+    again = demo_retriever(cache=tmp_path)
     assert "Learning" not in capsys.readouterr().err
     assert again.search("w3 w4", "words", k=5)[0] == first.search("w3 w4", "words", k=5)[0]
 
 
 def test_a_damaged_cache_is_made_anew(tmp_path, monkeypatch):
     small_corpus(monkeypatch)
-    build_demo_retriever(True, tmp_path)
+    demo_retriever(True, tmp_path)
     (path,) = tmp_path.iterdir()
     whole = path.read_bytes()
     for damaged in (whole[: len(whole) // 2], b"", b"x" * 100):
         path.write_bytes(damaged)
-        assert build_demo_retriever(True, tmp_path).search("w3", "words", k=2).ids.shape == (1, 2)
+        assert demo_retriever(True, tmp_path).search("w3", "words", k=2).ids.shape == (1, 2)
         assert len(path.read_bytes()) == len(whole)
     save(LinkPLSA(3), path)
-    assert isinstance(build_demo_retriever(True, tmp_path), CrossModalRetriever)
+    assert isinstance(demo_retriever(True, tmp_path), CrossModalRetriever)
 
 
 def test_another_corpus_or_version_has_another_cache(tmp_path, monkeypatch):
     small_corpus(monkeypatch)
-    build_demo_retriever(True, tmp_path)
+    demo_retriever(True, tmp_path)
     (first,) = tmp_path.iterdir()
     small_corpus(monkeypatch, "b")
-    build_demo_retriever(True, tmp_path)
+    demo_retriever(True, tmp_path)
     (second,) = tmp_path.iterdir()  # the old one went
-    monkeypatch.setattr("coview.__version__", "9.9")
+    monkeypatch.setattr(module, "__version__", "9.9")
     assert len({first.stem, second.stem, module._key("b")}) == 3
 
 
 def test_a_cache_that_cannot_be_written_does_no_harm(tmp_path, monkeypatch):
     small_corpus(monkeypatch)
     (tmp_path / "file").write_text("no folder")
-    assert build_demo_retriever(True, tmp_path / "file" / "in").search("w3", "words", k=1).ids.shape == (1, 1)
+    assert demo_retriever(True, tmp_path / "file" / "in").search("w3", "words", k=1).ids.shape == (1, 1)
 
 
 def test_help_shows_an_example():

@@ -9,9 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from coview.cli.inputs import read_input, read_labels, table_front
+from coview.cli.files import check_writable, read_input, read_labels, table_front, write_table
 from coview.cli.options import Columns, Data, Id, Json, Labels, Table, Text, View
-from coview.cli.outputs import check_writable, write_table
 from coview.exceptions import DataFileError, InterruptedFitWarning
 
 __all__ = ["compare"]
@@ -51,6 +50,7 @@ def compare(
 ) -> None:
     """Compare every method and every baseline on your own data: failures and overruns are listed, and stop nothing."""
     from coview.model_selection.compare import compare as run
+    from coview.views.lazy import LazyViews
 
     check_writable(out)
     _check_figure(plot)
@@ -60,7 +60,7 @@ def compare(
         X = table_front(text or [], columns or [], id).fit_transform(X)
     result = _whole(
         run,
-        X.collect() if hasattr(X, "collect") else X,
+        X.collect() if isinstance(X, LazyViews) else X,
         y,
         task=task,
         methods=None if methods is None else [name.strip() for name in methods.split(",") if name.strip()],

@@ -11,9 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from coview.cli.config import merge_config, write_config
-from coview.cli.inputs import read_input, read_labels, table_front
-from coview.cli.options import Columns, Config, Data, Id, Json, Labels, Table, Text, View
+from coview.cli.files import read_input, read_labels, table_front
+from coview.cli.options import Columns, Config, Data, Id, Json, Labels, Table, Text, View, merge_config, write_config
 from coview.cli.settings import build_model, parse_settings
 from coview.exceptions import InterruptedFitWarning
 
@@ -67,6 +66,7 @@ def run_fit(
     """Fit and save; return what `coview fit --json` prints."""
     from sklearn.base import is_classifier
 
+    from coview.inspection import inspect
     from coview.io.models import save
 
     if model is None:
@@ -81,67 +81,66 @@ def run_fit(
         raise ValueError("Say what the views of the table are: --text words=COLUMN, or --columns meta=COLUMN,COLUMN.")
     settings = parse_settings(set or [])
     front = table_front(text or [], columns or [], id) if table is not None else None
-    made = build_model(model, settings, step or [], front, seed)
+    estimator = build_model(model, settings, step or [], front, seed)
     X = read_input(view or [], data, table)
     y = read_labels(labels, X, id)
-    if y is None and is_classifier(made):
+    if y is None and is_classifier(estimator):
         raise ValueError(f"{model} learns from labels: give --labels FILE, or a column of the table.")
-    _show_progress(made, settings, quiet)
+    _show_progress(estimator, settings, quiet)
     begun = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("error", InterruptedFitWarning)  # Ctrl-C: nothing is written
         try:
-            made.fit(X) if y is None else made.fit(X, y)
+            estimator.fit(X) if y is None else estimator.fit(X, y)
         except InterruptedFitWarning as error:
             raise KeyboardInterrupt(str(error)) from None
     seconds = time.perf_counter() - begun
-    save(made, out)
-    return {**_described(made, y), "seconds": round(seconds, 2), "out": str(out), "next": _next(made, out)}
+    save(estimator, out)
+    fitted = inspect(estimator)
+    return {**_summary(fitted, y), "seconds": round(seconds, 2), "out": str(out), "next": _next(fitted, out)}
 
 
-def _next(made: Any, out: Path) -> str:
+def _next(model: Any, out: Path) -> str:
     """The command that puts the model to use."""
-    if hasattr(made, "search"):
-        views = [*made.view_names_, made.view_names_[0]]
+    if model.retriever is not None:
+        views = [*model.inputs, *model.inputs]
         return f'coview search "..." --model {out} --source {views[0]} --target {views[1]}'
-    return f"coview {'predict' if hasattr(made, 'predict') else 'transform'} {out} --help"
+    return f"coview {'predict' if model.predicts else 'transform'} {out} --help"
 
 
-def _show_progress(made: Any, settings: dict[str, Any], quiet: bool) -> None:
-    from coview.retrieval.encode import last_step
+def _show_progress(estimator: Any, settings: dict[str, Any], quiet: bool) -> None:
+    from sklearn.pipeline import Pipeline
 
-    last = last_step(made)
+    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
     if not quiet and sys.stderr.isatty() and "verbose" in last.get_params(deep=False) and "verbose" not in settings:
         last.set_params(verbose=1)
 
 
-def _described(made: Any, y: Any) -> dict[str, Any]:
+def _summary(model: Any, y: Any) -> dict[str, Any]:
     """What a fit came to, in plain values."""
     import numpy as np
 
-    from coview.retrieval.encode import last_step
-
-    last = last_step(made)
-    found: dict[str, Any] = {"model": type(last).__name__, "views": list(getattr(last, "view_names_", []))}
-    history = getattr(last, "history_", None) or {}
-    if getattr(last, "n_iter_", None) is not None:
-        found["sweeps"] = int(last.n_iter_)
-    if history.get("objective"):
-        found["objective"] = [float(history["objective"][0]), float(history["objective"][-1])]
-    members = getattr(last, "members_", None)
-    if members:
-        found["members"] = {name: round(float(w), 2) for name, w in zip(members["name"], members["weight"])}
-    labels = getattr(last, "labels_", getattr(last, "transduction_", None))
-    if labels is not None:
-        names, sizes = np.unique(np.asarray(labels), return_counts=True)
-        found["objects"] = len(labels)
-        kind = "clusters" if getattr(last, "classes_", None) is None else "classes"
-        found[kind] = {str(name): int(size) for name, size in zip(names.tolist(), sizes)}
-        if y is not None and kind == "clusters":  # a classifier has learned from them: that would be no test
-            found["scores"] = _against(y, np.asarray(labels))
-    elif getattr(last, "classes_", None) is not None:
-        found["classes"] = [str(name) for name in last.classes_]
-    return found
+    summary: dict[str, Any] = {"model": model.name, "views": list(model.inputs)}
+    objective = model.history.get("objective")
+    if model.n_iter is not None:
+        summary["sweeps"] = int(model.n_iter)
+    if objective:
+        summary["objective"] = [float(objective[0]), float(objective[-1])]
+    if model.candidates:
+        pairs = zip(model.candidates["name"], model.candidates["weight"])
+        summary["candidates"] = {name: round(float(weight), 2) for name, weight in pairs}
+    codes = model.training.codes
+    if model.kind in ("class", "cluster") and model.retriever is None:
+        kind = "classes" if model.kind == "class" else "clusters"
+        summary[kind] = model.groups
+        if codes is not None:
+            known = codes[codes >= 0]
+            sizes = np.bincount(known, minlength=len(model.groups))
+            summary["objects"] = len(codes)
+            summary[kind] = {name: int(size) for name, size in zip(model.groups, sizes) if size}
+            if y is not None and kind == "clusters":  # a classifier has learned from them: that would be no test
+                summary["scores"] = _against(y, codes)
+    return summary
 
 
 def _against(y: Any, labels: Any) -> dict[str, float]:

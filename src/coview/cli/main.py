@@ -107,8 +107,7 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Cluster, classify and search the Python packages on this machine by two views (offline, under a minute)."""
-    from coview.cli.demo import run_demo
-    from coview.cli.demo_show import show_demo
+    from coview.cli.demo import run_demo, show_demo
 
     found = run_demo(out, seed, say=None if as_json else Console(stderr=True, style="dim").print)
     if as_json:

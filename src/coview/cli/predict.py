@@ -6,14 +6,15 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coview.cli.config import merge_config, write_config
-from coview.cli.inputs import front_of, id_column, read_input
-from coview.cli.options import Config, Data, Json, Table, View
-from coview.cli.outputs import check_writable, plain, write_table
+from coview.cli.files import check_writable, ids_of, plain, read_input, write_table
+from coview.cli.options import Config, Data, Json, Table, View, merge_config, write_config
+
+if TYPE_CHECKING:
+    from coview.inspection import Inspection
 
 __all__ = ["predict", "run_predict", "run_transform", "transform"]
 
@@ -78,24 +79,21 @@ def run_predict(
     table: Path | None = None,
     proba: bool = False,
 ) -> dict[str, Any]:
-    """Return the columns that `coview predict` writes; objects that the model knows nothing of are told of."""
+    """Return the columns that `coview predict` writes; a warning counts the objects that the model knows nothing of."""
     import numpy as np
 
-    from coview.cli.known import say_unknown, up_to_last
-
-    fitted = _loaded(model, "predict")
+    fitted = _load(model, "predict")
     X = _read(fitted, view, data, table)
-    last, given, known = up_to_last(fitted, X)
-    labels = np.asarray(last.predict(given))
+    prepared, known = fitted.prepare_known(X)
+    labels = np.asarray(fitted.predict(prepared, prepared=True))
     columns = {"id": _ids(fitted, X, len(labels)), "label": labels}
     if proba:
-        if not hasattr(fitted, "predict_proba"):
-            raise ValueError(f"{_kind(fitted)} gives no probabilities. Leave --proba out.")
-        shares = np.asarray(last.predict_proba(given))
-        names = getattr(fitted, "classes_", range(shares.shape[1]))
-        columns.update({f"p_{name}": shares[:, j] for j, name in enumerate(names)})
+        shares = fitted.memberships(prepared, prepared=True) if fitted.probabilities else None
+        if shares is None:
+            raise ValueError(f"{fitted.name} gives no probabilities. Leave --proba out.")
+        columns.update({f"p_{name}": shares[:, j] for j, name in enumerate(fitted.groups)})
     columns["known"] = known
-    warning = say_unknown(known, columns["id"], labels)
+    warning = describe_unknown(known, columns["id"], labels)
     if warning is not None:
         print(f"coview: {warning}", file=sys.stderr)
     return columns
@@ -108,62 +106,69 @@ def run_transform(
     import numpy as np
     from scipy import sparse
 
-    fitted = _loaded(model, "transform")
+    from coview.views.views import Views
+
+    fitted = _load(model, "transform")
     X = _read(fitted, view, data, table)
-    found = fitted.transform(X)
-    parts = dict(found.items()) if isinstance(found, Mapping) or hasattr(found, "present") else {"": found}
+    result = fitted.transform(X)
+    parts = dict(result.items()) if isinstance(result, (Views, Mapping)) else {"": result}
     columns: dict[str, Any] = {}
     for name, part in parts.items():
         dense = np.asarray(part.toarray() if sparse.issparse(part) else part)
-        heads = _heads(fitted, dense.shape[1]) if name == "" else [f"{name}:{j}" for j in range(dense.shape[1])]
+        width = dense.shape[1]
+        header = fitted.output_names(width) if name == "" else [f"{name}:{j}" for j in range(width)]
         columns = columns or {"id": _ids(fitted, X, len(dense))}
-        columns.update({head: dense[:, j] for j, head in enumerate(heads)})
+        columns.update({each: dense[:, j] for j, each in enumerate(header)})
     return columns
 
 
-def _loaded(path: Path | None, method: str) -> Any:
+def describe_unknown(known: Any, ids: Any, labels: Any, most: int = 5) -> str | None:
+    """Return a sentence about the objects that a model knows nothing of, or None where there are none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> describe_unknown(np.array([True, False, False]), ["p1", "p2", "p3"], ["sky", "animal", "animal"])
+    "2 of 3 objects have nothing that the model knows ('p2', 'p3'): it predicts 'animal' for them, whatever they are."
+    """
+    rows = [row for row, there in enumerate(known) if not there]
+    if not rows:
+        return None
+    named = ", ".join(_shown(ids[row]) for row in rows[:most]) + (", ..." if len(rows) > most else "")
+    predicted = " or ".join(sorted({_shown(labels[row]) for row in rows}))
+    has, them = ("has", "it, whatever it is") if len(rows) == 1 else ("have", "them, whatever they are")
+    share = f"{len(rows):,} of {len(known):,} object{'' if len(known) == 1 else 's'}"
+    return f"{share} {has} nothing that the model knows ({named}): it predicts {predicted} for {them}."
+
+
+def _shown(value: Any) -> str:
+    from coview.utils.jsonable import plain as as_plain
+    from coview.utils.messages import short
+
+    return short(as_plain(value))
+
+
+def _load(path: Path | None, method: str) -> Inspection:
+    from coview.inspection import inspect
     from coview.io.models import load
 
     if path is None:
         raise ValueError(f"Name a model file. Example: coview {method} model.coview --data folder --out table.csv")
-    model = load(path)
-    if not hasattr(model, method):
+    model = inspect(load(path))
+    if not (model.predicts if method == "predict" else model.transforms):
         other = "transform" if method == "predict" else "predict"
-        raise ValueError(f"{path} holds a {_kind(model)}, which has no {method}. Use: coview {other} {path} ...")
+        raise ValueError(f"{path} holds a {model.name}, which has no {method}. Use: coview {other} {path} ...")
     return model
 
 
-def _read(model: Any, view: Any, data: Path | None, table: Path | None) -> Any:
-    raw = front_of(model) is not None
-    if raw and table is None:
+def _read(model: Inspection, view: Any, data: Path | None, table: Path | None) -> Any:
+    if model.front is not None and table is None:
         raise ValueError("The model was fitted on a raw table: give --table FILE.")
-    if not raw and table is not None:
+    if model.front is None and table is not None:
         raise ValueError("The model was fitted on views: give --view NAME=FILE or --data FOLDER.")
     return read_input(view or [], data, table)
 
 
-def _kind(model: Any) -> str:
-    from coview.retrieval.encode import last_step
-
-    return type(last_step(model)).__name__
-
-
-def _ids(model: Any, X: Any, n_rows: int) -> Any:
-    ids = getattr(X, "ids", None)
-    if ids is not None:
-        return ids
-    key = id_column(model)
-    if key is not None and key in (list(X) if isinstance(X, Mapping) else list(getattr(X, "columns", []))):
-        return list(X[key])
-    return range(n_rows)
-
-
-def _heads(model: Any, width: int) -> list[str]:
-    from coview.retrieval.encode import last_step
-
-    last = last_step(model)
-    if hasattr(last, "get_feature_names_out"):
-        names = last.get_feature_names_out()
-        if len(names) == width:
-            return [str(name) for name in names]
-    return [f"t{j}" for j in range(width)]
+def _ids(model: Inspection, X: Any, n_rows: int) -> Any:
+    ids = ids_of(X, model.id_column)
+    return range(n_rows) if ids is None else ids

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from coview.cli.inputs import id_column, named_paths, read_input, read_labels
+from coview.cli.files import named_paths, read_input, read_labels
 from coview.cli.options import Data, Labels, Table, View
 
 __all__ = ["report", "run_report"]
@@ -64,18 +64,19 @@ def run_report(
     **options: Any,
 ) -> Any:
     """Return the report on a model file; see `coview.make_report` for the options."""
+    from coview.inspection import inspect
     from coview.io.models import load, outline
     from coview.report.report import make_report
 
-    found = load(model)
+    fitted = inspect(load(model))
     given = bool(view) or data is not None or table is not None
     if labels is not None and not given:
         raise ValueError("--labels needs the objects that they belong to: give --view, --data or --table too.")
     X = read_input(view, data, table) if given else None
-    key = id_column(found)
+    key = fitted.id_column
     y = read_labels(labels, X, key)
-    if table is not None and getattr(found, "front_", None) is not None:  # a retriever holds what makes views itself
-        X = found.front_.transform(X)
+    if table is not None and fitted.retriever is not None and fitted.front is not None:  # it makes views itself
+        X = fitted.front.transform(X)
     source: Any = {name: str(path) for name, path in named_paths(view).items()} if view else None
     if data is not None:
         source = str(data)
@@ -83,4 +84,4 @@ def run_report(
         options["y_fit"] = read_labels(fitted_labels, X, key)
     options |= {"model_path": str(model), "data": source, "labels": labels, "saved_with": outline(model)["versions"]}
     options["table"] = None if table is None else str(table)
-    return make_report(found, X, y, **options)
+    return make_report(fitted.model, X, y, **options)

@@ -258,6 +258,17 @@ class Inspection:
                 return X
             X = X.collect()
         *_, X = self._stages(X)
+        return self._as_taken(X)
+
+    def prepare_known(self, X: Any) -> tuple[Any, np.ndarray]:
+        """Return what `prepare` and `known` do, with one pass through the steps before the estimator."""
+        if isinstance(X, LazyViews):
+            return self.prepare(X, lazy=True), self.known(X)
+        stages = list(self._stages(X))
+        return self._as_taken(stages[-1]), _known_rows(stages)
+
+    def _as_taken(self, X: Any) -> Any:
+        """What the last step before the estimator gives, as the estimator takes it."""
         if self.takes_matrix:
             return for_sklearn(X[X.names[0]] if isinstance(X, Views) else X)
         if is_plain(X) and len(self.views) == 1:
@@ -354,6 +365,12 @@ class Inspection:
             return None
         return self._transform(self._prepared(X, prepared, lazy=True))
 
+    def output_names(self, width: int) -> list[str]:
+        """Return the names of the columns that `transform` gives, or t0, t1, ..."""
+        asked = getattr(self.estimator, "get_feature_names_out", None)
+        names = [] if asked is None else [str(name) for name in asked()]
+        return names if len(names) == width else [f"t{j}" for j in range(width)]
+
     def label_sets(self, X: Any, *, prepared: bool = False) -> np.ndarray | None:
         """Return the set of labels of each object (objects x labels); None for a model without an ontology."""
         return None if self._label_sets is None else self._label_sets(self._prepared(X, prepared))
@@ -381,9 +398,7 @@ class Inspection:
         if isinstance(X, LazyViews):
             parts = [X[start : start + _ROWS_AT_A_TIME] for start in range(0, len(X), _ROWS_AT_A_TIME)]
             return np.concatenate([self.known(part) for part in parts])
-        stages = list(self._stages(X))
-        known = [part for part in map(rows_with_values, stages) if part is not None]
-        return np.all(known, axis=0) if known else np.ones(n_rows(stages[-1]), dtype=bool)
+        return _known_rows(list(self._stages(X)))
 
     # -- of features
 
@@ -643,6 +658,11 @@ def conventional_weights(estimator: Any) -> Features | None:
 
 
 # -- pieces of `inspect`
+
+
+def _known_rows(stages: list[Any]) -> np.ndarray:
+    known = [part for part in map(rows_with_values, stages) if part is not None]
+    return np.all(known, axis=0) if known else np.ones(n_rows(stages[-1]), dtype=bool)
 
 
 def _conventional_features(estimator: Any, inputs: Mapping[str, ViewInput]) -> Callable[[str], Features | None]:

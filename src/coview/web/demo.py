@@ -1,23 +1,43 @@
-"""The explorer's demonstration: the functions and classes of the Python packages on this machine, by words and by code.
+"""Models for demonstrations: the functions and classes of the Python packages on this machine, by words and by code.
 
-Three models of the same two views: topics, classes from a few labels under an ontology of packages, and search.
+Three models of the same two views: topics, classes from a few labels under an ontology of packages, and search. The
+retriever is learned once, and kept in the user's cache folder for the next call.
 """
 
 from __future__ import annotations
 
 import ast
+import hashlib
+import json
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
+import sklearn
+from rich.console import Console
+from sklearn.pipeline import make_pipeline
 
+from coview._version import __version__
+from coview.assignment.ontology import Ontology
+from coview.assignment.seeded_kmeans import SeededKMeansClassifier
+from coview.datasets.fetch import user_cache
+from coview.datasets.python_packages import load_python_packages, package_root
+from coview.decomposition.cca import MultiViewCCA
+from coview.exceptions import CoviewError
+from coview.io.models import load, save
+from coview.plsa.link import LinkPLSA
+from coview.preprocessing.weighting import TfidfViews
+from coview.retrieval.retriever import CrossModalRetriever
 from coview.web.service import Service
 
-__all__ = ["demo_service"]
+__all__ = ["demo_retriever", "demo_service"]
+
+RECIPE = 1  # part of the cache's key: raise it whenever the same corpus would give another retriever
 
 LABELED = 8  # objects of each subpackage whose label the classifier is told
 TOPICS = 30
@@ -26,16 +46,10 @@ LONGEST = 6000  # characters of a source text that are shown
 
 def demo_service(quiet: bool = False) -> Service:
     """Return a service of the demonstration's models; they take seconds to learn."""
-    from sklearn.pipeline import make_pipeline
-
-    from coview import LinkPLSA, SeededKMeansClassifier, TfidfViews
-    from coview.cli.search import build_demo_retriever
-    from coview.datasets import load_python_packages
-
     if not quiet:
         print("Learning from the Python packages on this machine (parsed, never imported) ...", file=sys.stderr)
     corpus = load_python_packages()
-    retriever = build_demo_retriever(quiet=True)
+    retriever = demo_retriever(quiet=True)
     topics = LinkPLSA(TOPICS, max_iter=60, random_state=0).fit(corpus.views)
     sorter = make_pipeline(
         TfidfViews(sublinear_tf=True), SeededKMeansClassifier("max_agree", _packages(corpus.target_names))
@@ -48,8 +62,6 @@ def demo_service(quiet: bool = False) -> Service:
 
 def _packages(names: Any) -> Any:
     """Which subpackage belongs to which package."""
-    from coview import Ontology
-
     edges = [(str(name), name.split(".")[0] if "." in name else "standard library") for name in names]
     return Ontology.from_edges(edges)
 
@@ -61,6 +73,74 @@ def _few_labels(corpus: Any) -> list[str | None]:
         for row in np.random.default_rng(code).permutation(members)[:LABELED]:
             known[row] = str(name)
     return known
+
+
+# -- the retriever
+
+
+def demo_retriever(quiet: bool = False, cache: Path | None = None) -> Any:
+    """Return a retriever of the code of the installed Python packages by the words of their documentation.
+
+    It is learned once and then read from a file in `cache`, by default a folder of the user's cache. A file that is
+    damaged or of another corpus or version is not used; a folder that cannot be written costs the next call seconds.
+    """
+
+    with _progress("Reading the Python packages on this machine (parsed, never imported)", quiet):
+        corpus = load_python_packages()
+    path = (user_cache() / "search" if cache is None else cache) / f"{_key(corpus.content_hash)}.coview"
+    found = _from_cache(path)
+    if found is None:
+        with _progress("Learning a common space of words and code, once", quiet):
+            model = make_pipeline(TfidfViews(sublinear_tf=True), MultiViewCCA(100, random_state=0))
+            found = CrossModalRetriever(model, lexical=0.3).fit(corpus.views)
+        _into_cache(found, path)
+    return found
+
+
+def _key(content_hash: str) -> str:
+    parts = json.dumps([RECIPE, content_hash, __version__, sklearn.__version__])
+    return hashlib.sha256(parts.encode()).hexdigest()[:16]
+
+
+def _from_cache(path: Path) -> Any:
+    """The retriever in a file, or None where there is none that can be used."""
+    if not path.is_file():
+        return None
+    try:
+        found = load(path)
+    except (CoviewError, OSError):  # whatever is wrong with it, it is made anew
+        return None
+    return found if isinstance(found, CrossModalRetriever) else None
+
+
+def _into_cache(retriever: Any, path: Path) -> bool:
+    """Tell whether the retriever could be kept; those of older corpora and versions go."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        save(retriever, path)
+        for old in path.parent.glob("*.coview"):
+            if old != path:
+                old.unlink(missing_ok=True)
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def _progress(what: str, quiet: bool) -> Iterator[None]:
+    """Say on standard error what is being done: with a spinner on a terminal, else in a line."""
+    if quiet:
+        yield
+        return
+    if not sys.stderr.isatty():
+        print(f"{what} ...", file=sys.stderr)
+        yield
+        return
+    with Console(stderr=True).status(what):
+        yield
+
+
+# -- what is shown of an object
 
 
 class _Sources(Sequence[str]):
@@ -86,8 +166,6 @@ class _Sources(Sequence[str]):
 @lru_cache(maxsize=64)
 def _definitions(file: str) -> dict[str, tuple[str, str]]:
     """(docstring, code without it) of the definitions of a source file, by dotted name."""
-    from coview.datasets.python_packages import package_root
-
     path = package_root(Path(file).parts[0]) / file
     source = path.read_text(encoding="utf-8", errors="replace")
     parts = Path(file).with_suffix("").parts

@@ -21,8 +21,8 @@ from coview._version import __version__
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, inspect
 from coview.io.models import load
-from coview.io.tables import TABLES, read_columns
-from coview.io.views_files import read_views
+from coview.io.tables import TABLES, read_table
+from coview.io.views_folder import read_views
 from coview.utils.jsonable import plain
 from coview.utils.messages import listed
 from coview.views.lazy import LazyViews
@@ -184,8 +184,8 @@ class Service:
         model = self.predictor
         if not (model.predicts or model.kind == "topic"):
             raise ViewsError(f"{model.name} predicts nothing. Ask /transform for the coordinates of objects.")
-        found: dict[str, Any] = {"known": plain(model.known(views))}
-        given = model.prepare(views)
+        given, known = model.prepare_known(views)
+        found: dict[str, Any] = {"known": plain(known)}
         memberships = model.memberships(given, prepared=True) if model.probabilities else None
         if memberships is not None:
             found["probabilities"] = plain(memberships)
@@ -438,7 +438,7 @@ def load_service(model: Path, data: Path | None = None, also: Sequence[Path] = (
     reader = next((each for each in models if each.front is not None), None)
     texts: dict[str, list[str]] = {}
     if reader is not None and data.is_file() and data.suffix.lower() in TABLES:
-        table = read_columns(data)
+        table = read_table(data)
         views: Any = reader.front.transform(table)
         texts = reader.raw_texts(table)
     else:

@@ -13,7 +13,9 @@ from sklearn.pipeline import make_pipeline
 
 from coview import LazyViews, MinDocumentFrequency, MultiViewNaiveBayes, TextViews, Views, save
 from coview.cli import main as cli
-from coview.cli.known import known_rows, say_unknown, up_to_last
+from coview.cli.predict import describe_unknown
+from coview.inspection import inspect
+from coview.inspection.contract import rows_with_values
 
 TEXTS = {"body": ["red fox", "blue sea", "red den", "blue salt"], "title": ["fox", "sea", "den", "salt"]}
 NEW = {"body": ["a fox", "zebra", None, "zebra"], "title": ["zebra", "zebra", "sea", None]}
@@ -25,35 +27,35 @@ def model():
 
 
 def test_an_object_is_unknown_if_no_view_has_a_known_word(model):
-    last, given, known = up_to_last(model, NEW)
-    assert known.tolist() == [True, False, True, False]
-    assert last.predict(given).tolist() == model.predict(NEW).tolist()
+    fitted = inspect(model)
+    assert fitted.known(NEW).tolist() == [True, False, True, False]
+    assert fitted.predict(NEW).tolist() == model.predict(NEW).tolist()
 
 
 def test_a_word_that_a_later_step_drops_is_unknown():
     front = make_pipeline(TextViews(), MinDocumentFrequency(2), MultiViewNaiveBayes())
     front.fit({"body": ["red fox", "red sea", "blue sea"]}, [0, 0, 1])
-    assert up_to_last(front, {"body": ["fox", "sea"]})[2].tolist() == [False, True]
+    assert inspect(front).known({"body": ["fox", "sea"]}).tolist() == [False, True]
 
 
 def test_lazy_views_are_looked_at_in_parts():
     rows = np.ones((9000, 2))
     rows[[0, 8000]] = 0
     X = Views(a=sparse.csr_array(rows))
-    known = up_to_last(MultiViewNaiveBayes(), LazyViews.from_views(X, 1000))[2]
+    known = inspect(MultiViewNaiveBayes().fit(X, rows[:, 0])).known(LazyViews.from_views(X, 1000))
     assert np.flatnonzero(~known).tolist() == [0, 8000]
 
 
 def test_values_that_cancel_out_are_values():
-    assert known_rows(np.array([[1, -1], [0, 0]])).tolist() == [True, False]
+    assert rows_with_values(np.array([[1, -1], [0, 0]])).tolist() == [True, False]
     stored = sparse.csr_array((np.array([0.0, 2.0]), np.array([0, 0]), np.array([0, 1, 2])), shape=(2, 1))
-    assert known_rows(stored).tolist() == [False, True]
+    assert rows_with_values(stored).tolist() == [False, True]
 
 
 def test_the_sentence_names_the_first_few():
-    said = say_unknown(np.zeros(8, dtype=bool), range(8), np.array(["a"] * 7 + ["b"]))
+    said = describe_unknown(np.zeros(8, dtype=bool), range(8), np.array(["a"] * 7 + ["b"]))
     assert "8 of 8 objects" in said and "(0, 1, 2, 3, 4, ...)" in said and "'a' or 'b'" in said
-    assert say_unknown(np.ones(3, dtype=bool), range(3), [0, 0, 0]) is None
+    assert describe_unknown(np.ones(3, dtype=bool), range(3), [0, 0, 0]) is None
 
 
 def test_predict_tells_and_marks(model, tmp_path, monkeypatch, capsys):
@@ -65,7 +67,7 @@ def test_predict_tells_and_marks(model, tmp_path, monkeypatch, capsys):
         cli.main()
     said = capsys.readouterr().err
     assert not end.value.code
-    assert "2 of 4 objects have nothing that the model knows (1, 3): it says 'land' of them" in said
+    assert "2 of 4 objects have nothing that the model knows (1, 3): it predicts 'land' for them" in said
     with open(tmp_path / "p.csv") as stream:
         rows = list(csv.DictReader(stream))
     assert list(rows[0]) == ["id", "label", "p_land", "p_water", "known"]

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from coview import Views
-from coview.cli.inputs import read_labels
-from coview.cli.outputs import write_table
+from coview.cli.files import read_labels, write_table
 from coview.io.tables import read_table
 
 X = Views(words=np.eye(3), ids=["a", "b", "c"])

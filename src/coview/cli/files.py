@@ -1,15 +1,31 @@
-"""What the command line reads: views from files, raw tables, and labels."""
+"""What the command line reads and writes: views, raw tables and labels in; tables out, whole or not at all."""
 
 from __future__ import annotations
 
+import csv
+import json
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from coview.exceptions import DataFileError
+from coview.utils.atomic import atomic_path
 from coview.utils.messages import listed, not_text, short
 
-__all__ = ["front_of", "id_column", "named_paths", "read_input", "read_labels", "table_front"]
+__all__ = [
+    "WRITTEN",
+    "check_writable",
+    "ids_of",
+    "named_paths",
+    "plain",
+    "read_input",
+    "read_labels",
+    "table_front",
+    "write_table",
+]
+
+WRITTEN = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 
 
 def read_input(views: Sequence[str], data: Path | None, table: Path | None) -> Any:
@@ -66,7 +82,7 @@ def _pairs(options: Sequence[str], flag: str, example: str) -> dict[str, str]:
 
 def _check_there(path: Path) -> None:
     if not path.exists():
-        raise DataFileError(f"{path} is absent. Give the name of a file or folder that is there.")
+        raise DataFileError(f"{path} does not exist. Give the name of an existing file or folder.")
 
 
 # -- labels
@@ -79,7 +95,7 @@ def read_labels(source: str | None, X: Any, id: str | None = None) -> Any:
     """
     if source is None:
         return None
-    table = None if hasattr(X, "present") else X
+    table = None if _is_views(X) else X
     if table is not None and not Path(source).exists():
         if source not in _columns(table):
             shown = listed(_columns(table))
@@ -89,9 +105,7 @@ def read_labels(source: str | None, X: Any, id: str | None = None) -> Any:
     _check_there(path)
     n_rows = len(X) if table is None else len(_values(table, _columns(table)[0]))
     ids, labels = _labels_of_file(path, n_rows)
-    own = getattr(X, "ids", None)
-    if table is not None and id in _columns(table):
-        own = _values(table, str(id))
+    own = ids_of(X, id)
     if ids is not None and own is None:
         hint = "Name the column of the table that holds them: --id COLUMN" if table is not None else "Give labels alone"
         raise DataFileError(f"{path} labels objects by id, but the objects have no ids. {hint}.")
@@ -102,17 +116,18 @@ def read_labels(source: str | None, X: Any, id: str | None = None) -> Any:
     return _cleaned(labels)
 
 
-def front_of(model: Any) -> Any:
-    """Return the step that makes views of raw tables, or None; a retriever holds it inside."""
-    from coview.retrieval.encode import split_front
+def ids_of(X: Any, column: str | None = None) -> Any:
+    """Return the identifiers of objects: those of views, or of a column of a table; None where there are none."""
+    if _is_views(X):
+        return X.ids
+    return _values(X, column) if column is not None and column in _columns(X) else None
 
-    inner = getattr(model, "front_", None)
-    return inner if inner is not None else split_front(model)[0]
 
+def _is_views(X: Any) -> bool:
+    from coview.views.lazy import LazyViews
+    from coview.views.views import Views
 
-def id_column(model: Any) -> str | None:
-    """Return the column of a raw table that names the objects, as the model's first step knows it."""
-    return getattr(front_of(model), "id", None)
+    return isinstance(X, (Views, LazyViews))
 
 
 def _columns(table: Any) -> list[str]:
@@ -189,3 +204,70 @@ def _cleaned(labels: Sequence[Any]) -> Any:
     array = np.empty(len(kept), dtype=object)
     array[:] = kept
     return array
+
+
+# -- tables out
+
+
+def check_writable(path: Path | None) -> None:
+    """Refuse an output that could not be written, before the work is done."""
+    if path is None:
+        return
+    if path.suffix.lower() not in WRITTEN:
+        raise DataFileError(f"{path} has the extension {path.suffix!r}; tables are written as {', '.join(WRITTEN)}.")
+    if path.is_dir():
+        raise DataFileError(f"{path} is a folder; give the name of a file.")
+    if path.suffix.lower() == ".parquet":
+        _frame({"a": [1]}, path)
+
+
+def write_table(columns: dict[str, Any], path: Path | None = None) -> None:
+    """Write columns of equal length to a file by its extension, or as CSV to standard output.
+
+    Examples
+    --------
+    >>> write_table({"id": ["a", "b"], "label": [0, 1]})
+    id,label
+    a,0
+    b,1
+    """
+    lists = plain(columns)
+    if path is None:
+        _delimited(lists, sys.stdout, ",")
+        return
+    check_writable(path)
+    kind = path.suffix.lower()
+    with atomic_path(path) as beside:
+        if kind == ".parquet":
+            _frame(lists, path).write_parquet(beside)
+            return
+        with open(beside, "w", newline="", encoding="utf-8") as stream:
+            if kind in (".csv", ".tsv"):
+                _delimited(lists, stream, "," if kind == ".csv" else "\t")
+            elif kind == ".json":
+                json.dump(_records(lists), stream)
+            else:
+                stream.writelines(json.dumps(row) + "\n" for row in _records(lists))
+
+
+def plain(columns: dict[str, Any]) -> dict[str, list[Any]]:
+    """Columns as lists of plain values."""
+    return {name: values.tolist() if hasattr(values, "tolist") else list(values) for name, values in columns.items()}
+
+
+def _records(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    return [dict(zip(columns, row)) for row in zip(*columns.values())]
+
+
+def _delimited(columns: dict[str, list[Any]], stream: Any, delimiter: str) -> None:
+    writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values()))
+
+
+def _frame(columns: dict[str, list[Any]], path: Path) -> Any:
+    try:
+        import polars
+    except ImportError:
+        raise DataFileError(f'{path} needs polars to be written. Run: pip install "coview[parquet]".') from None
+    return polars.DataFrame(columns)
