@@ -1,4 +1,4 @@
-"""How far `ConsensusClustering(estimators="auto")` is from the best of its members, chosen without labels.
+"""How far `AutoClustering` is from the best of its candidates, chosen without labels.
 
 python benchmarks/bench_auto.py [--quick] [--folder=FOLDER] [set ...]
 
@@ -21,7 +21,7 @@ from common import write
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_moons
 
-from coview import ConsensusClustering, Views
+from coview import AutoClustering, Views
 from coview.datasets import (
     load_citeseer,
     load_cora,
@@ -260,10 +260,11 @@ QUICK = ("wine", "Cornell", "made: rings", "iris", "made: two rings")
 def measure(name: str) -> dict[str, Any]:
     views, y = {**GROUPS["seen"], **GROUPS["fresh"]}[name]()
     clock = time.process_time()
-    model = ConsensusClustering(len(np.unique(y)), estimators="auto", random_state=0).fit(views)
+    model = AutoClustering(len(np.unique(y)), random_state=0).fit(views)
     spent = time.process_time() - clock
-    members = {member: normalized_mutual_info(y, labels) for member, labels in model.member_labels_.items()}
-    return {"auto": normalized_mutual_info(y, model.labels_), "members": members, "kept": model.weights_, "s": spent}
+    scores = {name: normalized_mutual_info(y, labels) for name, labels in model.labels_by_candidate_.items()}
+    weights = dict(zip(model.candidates_["name"], model.candidates_["weight"]))
+    return {"auto": normalized_mutual_info(y, model.labels_), "candidates": scores, "weights": weights, "s": spent}
 
 
 def kept(name: str, folder: Path) -> Path:
@@ -276,24 +277,24 @@ def table(names: list[str], folder: Path, result: str) -> None:
         gaps = []
         for name in [name for name in sets if name in names]:
             found = json.loads(kept(name, folder).read_text())
-            best = max(found["members"], key=found["members"].get)
-            gaps.append(found["auto"] - found["members"][best])
-            most = max(found["kept"], key=found["kept"].get)
-            figures = [round(value, 3) + 0.0 for value in (found["auto"], found["members"][best], gaps[-1])]
+            best = max(found["candidates"], key=found["candidates"].get)
+            gaps.append(found["auto"] - found["candidates"][best])
+            most = max(found["weights"], key=found["weights"].get)
+            figures = [round(value, 3) + 0.0 for value in (found["auto"], found["candidates"][best], gaps[-1])]
             rows.append([name, group, *figures[:2], best, figures[2], most, round(found["s"], 1)])
         near = sum(gap >= -NEAR for gap in gaps)
         counts.append(
-            f"{group}: within {NEAR} of the best member on {near} of {len(gaps)}, {np.mean(gaps):+.3f} in the mean"
+            f"{group}: within {NEAR} of the best candidate on {near} of {len(gaps)}, {np.mean(gaps):+.3f} in the mean"
         )
-    head = ["data", "used for", "auto", "best member", "which", "gap", "most weight", "seconds"]
+    head = ["data", "used for", "auto", "best candidate", "which", "gap", "most weight", "seconds"]
     write(
         result,
-        "ConsensusClustering(estimators='auto') beside the best of its members: normalized mutual information",
+        "AutoClustering beside the best of its candidates: normalized mutual information",
         head,
         rows,
         [
             *counts,
-            "No labels are used by a fit. Members and rule were settled with an eye on the sets marked seen. Those "
+            "No labels are used by a fit. Candidates and rule were settled with an eye on the sets marked seen. Those "
             "marked fresh were first looked at when the rule stood; after that only what objects without a view or "
             "without anything in common do to a graph was mended, not by these sets, and all were run again.",
             "Many sets share objects with others, fresh ones too: other columns, views, classes or halves of the same "
@@ -313,7 +314,9 @@ def main(words: list[str]) -> None:
     for name in asked or [name for name in every if not kept(name, folder).exists()]:
         found = measure(name)
         kept(name, folder).write_text(json.dumps(found))
-        print(f"{name}: {found['auto']:.3f}, best {max(found['members'].values()):.3f}, {found['s']:.1f} s", flush=True)
+        print(
+            f"{name}: {found['auto']:.3f}, best {max(found['candidates'].values()):.3f}, {found['s']:.1f} s", flush=True
+        )
     if not asked:
         table(every, folder, "auto_quick" if quick else "auto")
 

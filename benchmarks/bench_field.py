@@ -61,10 +61,10 @@ def one(data: str, method: Callable[..., Any], seed: int) -> dict[str, Any]:
         signal.setitimer(signal.ITIMER_PROF, 0)
         return {"failed": f"{type(error).__name__}: {error}"[:200]}
     signal.setitimer(signal.ITIMER_PROF, 0)
-    labels, members = found if isinstance(found, tuple) else (found, {})
+    labels, candidates = found if isinstance(found, tuple) else (found, {})
     cell: dict[str, Any] = {"scores": scores(y, labels), "seconds": round(time.process_time() - clock, 2)}
-    if members:
-        cell["members"] = {name: scores(y, part) for name, part in members.items()}
+    if candidates:
+        cell["candidates"] = {name: scores(y, part) for name, part in candidates.items()}
     return cell
 
 
@@ -138,7 +138,7 @@ def line(known: dict[str, dict[str, Any]], data: str) -> dict[str, Any]:
     found = {library: medians(known, data, library) for library in METHODS}
     autos = [cell for key, cell in known.items() if key.startswith(f"{data} | coview | {AUTO} |") and "scores" in cell]
     auto = found["coview"].get(AUTO, (float("nan"), float("nan")))
-    member = median([max(s[0] for s in cell["members"].values()) for cell in autos]) if autos else float("nan")
+    member = median([max(s[0] for s in cell["candidates"].values()) for cell in autos]) if autos else float("nan")
     return {
         "nmi": {library: best(part, 0) for library, part in found.items()},
         "acc": {library: best(part, 1) for library, part in found.items()},
@@ -209,7 +209,7 @@ def _notes(known: dict[str, dict[str, Any]], lines: dict[str, Any]) -> list[str]
         f"The same, ACC: {_count(lines, _best('acc'), field('acc'))}.",
         "coview's auto, without labels, against the best of all others, with labels, NMI: "
         f"{_count(lines, lambda said: said['auto'][0], field('nmi'))}.",
-        f"auto plus .03 against the best of its own members (picked with labels), NMI: {member}.",
+        f"auto plus .03 against the best of its own candidates (picked with labels), NMI: {member}.",
         f"Left out where they failed: {reasons or 'none'}.",
         "Not compared: of imml what runs in Octave or R only, deep networks, MLMF (its Python form ended in NaN on the "
         "first three sets), MONET (no number of clusters) and SUMO (a minute for 178 objects); of mvlearn what is "

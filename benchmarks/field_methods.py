@@ -23,7 +23,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 MOST_ROWS, MOST_COLUMNS = 1000, 2000
-AUTO = "ConsensusClustering auto"
+AUTO = "AutoClustering"
 
 
 # -- data
@@ -282,8 +282,8 @@ def coview_methods(names: list[str]) -> Iterator[tuple[str, Callable[..., Any]]]
         return make(cluster.KMeans(k, n_init=10, random_state=seed)).fit_predict(Views(ready))
 
     def auto(given: Any, ready: Any, k: int, seed: int) -> Any:
-        model = coview.ConsensusClustering(k, estimators="auto", random_state=seed).fit(Views(given))
-        return model.labels_, model.member_labels_
+        model = coview.AutoClustering(k, random_state=seed).fit(Views(given))
+        return model.labels_, model.labels_by_candidate_
 
     for name in ("MultiViewPLSA", "PairwiseCoPLSA", "VotingPLSA"):
         yield name, partial(counted, getattr(coview, name))

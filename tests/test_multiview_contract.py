@@ -21,6 +21,7 @@ SETTINGS: dict[str, dict[str, object]] = {
     ),
     "PairwiseCoPLSA": {**SMALL, "pair_fraction": 0.2},
     "VotingPLSA": SMALL,
+    "AutoClustering": {"n_clusters": 3},
     "ConsensusClustering": {"n_clusters": 3, "tol": 0, "n_init": 3},
     "SeededKMeansClassifier": {"max_iter": 20, "tol": 0},
     "SphericalKMeans": {"n_clusters": 3, "max_iter": 20, "tol": 0},

@@ -25,6 +25,7 @@ SETTINGS: dict[str, dict[str, object]] = {
     "MultiViewPLSAClassifier": {"n_components": 3, "max_iter": 30},
     "PairwiseCoPLSA": {"n_clusters": 2, "max_iter": 30},
     "VotingPLSA": {"n_clusters": 2, "max_iter": 30},
+    "AutoClustering": {"n_clusters": 2},
     "ConsensusClustering": {"n_clusters": 2, "n_init": 2},
     "SphericalKMeans": {"n_clusters": 2, "n_init": 2},
     "CCAClustering": {"n_clusters": 2},

@@ -18,8 +18,8 @@ from sklearn.utils import Bunch
 
 from coview import (
     PLSA,
+    AutoClustering,
     CCAClustering,
-    ConsensusClustering,
     PairwiseCoPLSA,
     SpectralClusteringViews,
     SphericalKMeans,
@@ -154,7 +154,7 @@ def _spherical(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict
 
 
 def _auto(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
-    model = ConsensusClustering(k, estimators="auto", random_state=seed)
+    model = AutoClustering(k, random_state=seed)
     return {"Consensus, auto": model.fit(views.select(*options["two"])).labels_}
 
 
@@ -209,7 +209,7 @@ def _coplsa_of_all(views: Views, k: int, seed: int, options: dict[str, Any]) -> 
 
 
 def _auto_of_all(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
-    return {"Consensus, auto": ConsensusClustering(k, estimators="auto", random_state=seed).fit(views).labels_}
+    return {"Consensus, auto": AutoClustering(k, random_state=seed).fit(views).labels_}
 
 
 METHODS: dict[str, Method] = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-__all__ = ["ESTIMATORS", "PARTS", "TRANSFORMERS", "Entry", "estimators", "name_of", "resolve"]
+__all__ = ["ESTIMATORS", "TRANSFORMERS", "Entry", "estimators", "name_of", "resolve"]
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,7 @@ ESTIMATORS: dict[str, Entry] = {
             "views that label objects for each other",
             "classifier",
         ),
+        Entry("AutoClustering", "coview.auto.clustering", "different clusterings, weighed by evidence", "clusterer"),
         Entry(
             "ConsensusClustering",
             "coview.clustering.consensus",
@@ -123,12 +124,8 @@ TRANSFORMERS = {
 }
 
 
-# written inside the estimators that are made of them; nobody calls them by name
-PARTS = {"ProfileMixture": "coview.auto.profiles"}
-
-
 def _modules() -> dict[str, str]:
-    return {**TRANSFORMERS, **PARTS, **{name: entry.module for name, entry in ESTIMATORS.items()}}
+    return {**TRANSFORMERS, **{name: entry.module for name, entry in ESTIMATORS.items()}}
 
 
 def resolve(name: str) -> type[Any]:

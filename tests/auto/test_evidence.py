@@ -12,14 +12,14 @@ from sklearn.neighbors import NearestNeighbors
 
 from coview import Views
 from coview.auto.evidence import (
-    _Case,
-    _trust,
+    _Prediction,
+    _score_weights,
     agreements,
+    candidate_weights,
     centroid_scores,
-    member_weights,
     neighbor_scores,
-    telling,
-    witnesses,
+    predictability,
+    view_evidence,
 )
 from coview.metrics import normalized_mutual_info
 
@@ -31,7 +31,7 @@ def groups(n: int = 150, seed: int = 0, far: float = 5.0) -> tuple[np.ndarray, n
 
 
 def told(X: Views, *labels: np.ndarray) -> np.ndarray:
-    return telling(witnesses(X, 10), labels)
+    return predictability(view_evidence(X, 10), labels)
 
 
 def test_real_clusters_are_told_and_chance_is_not():
@@ -47,7 +47,7 @@ def test_a_row_is_never_told_by_itself():
     labels = np.arange(60) % 2
     guess = centroid_scores(rows, labels, 2, np.arange(60)).argmax(axis=1)
     assert np.mean(guess == labels) < 0.7
-    assert (witnesses(Views(a=rows), 5)[0].neighbors != np.arange(60)[:, None]).all()
+    assert (view_evidence(Views(a=rows), 5)[0].neighbors != np.arange(60)[:, None]).all()
 
 
 def test_a_view_of_noise_takes_nothing_away():
@@ -78,30 +78,30 @@ def test_a_cut_through_noise_is_told_less_beside_what_two_views_bear_out():
 
 def test_the_gradient_is_that_of_the_loss():
     X, y = groups(90, far=1.0)
-    case = _Case.of(witnesses(Views(a=X, b=X[:, :1]), 5), y)
+    case = _Prediction.of(view_evidence(Views(a=X, b=X[:, :1]), 5), y)
     assert check_grad(lambda t: case.loss(t)[0], lambda t: case.loss(t)[1], np.array([0.3, 0.8, 0.1, 1.2])) < 1e-4
 
 
-def test_trust_is_the_likeliest_slope():
+def test_score_weights_is_the_likeliest_slope():
     rng = np.random.default_rng(3)
     y = np.repeat([0, 1], 200)
     score = 0.7 * (2 * y - 1) + rng.normal(size=400)
-    case = _Case(np.stack([np.zeros(400), score], axis=1)[None], y, np.log([0.5, 0.5]), np.log(2))
+    case = _Prediction(np.stack([np.zeros(400), score], axis=1)[None], y, np.log([0.5, 0.5]), np.log(2))
     slope = LogisticRegression(C=np.inf, fit_intercept=False).fit(score[:, None], y).coef_[0, 0]
-    assert_allclose(_trust([case]), [slope], rtol=0.01)
+    assert_allclose(_score_weights([case]), [slope], rtol=0.01)
 
 
-@pytest.mark.parametrize("n_asked", [80, 30])
-def test_neighbors_are_the_nearest_other_objects(n_asked):
+@pytest.mark.parametrize("n_objects", [80, 30])
+def test_neighbors_are_the_nearest_other_objects(n_objects):
     rows = np.random.default_rng(0).normal(size=(80, 4))
-    seen = witnesses(Views(a=rows), 6, n_asked)[0]
+    seen = view_evidence(Views(a=rows), 6, n_objects)[0]
     expected = NearestNeighbors(n_neighbors=6).fit(seen.rows).kneighbors(return_distance=False)
-    assert len(seen.asked) == n_asked
-    assert_array_equal(np.sort(seen.neighbors), np.sort(expected[seen.asked]))
+    assert len(seen.chosen) == n_objects
+    assert_array_equal(np.sort(seen.neighbors), np.sort(expected[seen.chosen]))
 
 
 def test_equal_rows_are_neighbors_and_not_themselves():
-    seen = witnesses(Views(a=np.ones((12, 2))), 3)[0]
+    seen = view_evidence(Views(a=np.ones((12, 2))), 3)[0]
     assert seen.neighbors.shape == (12, 3)
     assert (seen.neighbors != np.arange(12)[:, None]).all()
 
@@ -146,7 +146,7 @@ def test_what_is_unknown_does_not_disagree():
 
 
 def test_weights_follow_the_evidence_and_the_weak_are_dropped():
-    weights = member_weights(np.array([0.8, 0.79, 0.5, 0.8]), np.array([0.9, 0.9, 0.9, 0.5]))
+    weights = candidate_weights(np.array([0.8, 0.79, 0.5, 0.8]), np.array([0.9, 0.9, 0.9, 0.5]))
     assert weights[0] == 1
     assert 0.2 < weights[1] < 1
     assert_array_equal(weights[2:], 0)
@@ -154,19 +154,19 @@ def test_weights_follow_the_evidence_and_the_weak_are_dropped():
 
 def test_what_is_known_before_decides_between_equals():
     told, stable = np.full(2, 0.8), np.full(2, 0.9)
-    assert_allclose(member_weights(told, stable), 1)
-    assert_allclose(member_weights(told, stable, np.array([1.05, 1.0])), [1, 1.05**-24])
+    assert_allclose(candidate_weights(told, stable), 1)
+    assert_allclose(candidate_weights(told, stable, np.array([1.05, 1.0])), [1, 1.05**-24])
 
 
 @pytest.mark.parametrize(("least", "count"), [(0.0, 10), (1.0, 25)])
 def test_of_measurements_few_neighbors_are_asked(least, count):
     rows = np.abs(np.random.default_rng(0).normal(size=(60, 9)))
     X = Views(a=np.where(rows > least, rows, 0.0))  # mostly zeros: counts
-    assert witnesses(X, 25)[0].neighbors.shape == (60, count)
+    assert view_evidence(X, 25)[0].neighbors.shape == (60, count)
 
 
 def test_without_any_evidence_all_count_alike():
-    assert_array_equal(member_weights(np.zeros(3), np.zeros(3)), np.ones(3))
+    assert_array_equal(candidate_weights(np.zeros(3), np.zeros(3)), np.ones(3))
 
 
 def test_one_cluster_is_no_evidence():

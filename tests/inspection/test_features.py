@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 
-from coview import CCAClustering, ConsensusClustering, inspect, make_report
+from coview import AutoClustering, CCAClustering, inspect, make_report
 from coview.inspection import Features
 from coview.inspection.features import features_by_view, mean_features, rank_features, top_features
 
@@ -63,7 +63,7 @@ def test_clusters_have_the_features_of_their_topics(make):
 
 def test_members_of_a_consensus_are_no_views(data):
     members = [("space", CCAClustering(3, random_state=0)), ("other", CCAClustering(3, random_state=1))]
-    model = ConsensusClustering(3, estimators=members, random_state=0).fit(data[0])
+    model = AutoClustering(3, candidates=members, random_state=0).fit(data[0])
     assert features_by_view(inspect(model)) == {}
     for group in make_report(model, data[0]).summary["groups"]["items"]:
         assert list(group["features"]) == ["words", "links"]

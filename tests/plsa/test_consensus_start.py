@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 
 from coview import LazyViews, MultiViewPLSA, Views
 from coview.classification.naive_bayes_start import NaiveBayesStart
-from coview.clustering.consensus_pattern import several_memberships, side_by_side_memberships
+from coview.clustering.consensus import several_memberships, side_by_side_memberships
 from coview.datasets import make_topic_views
 from coview.engines.cpu import CpuEngine
 from coview.metrics import clustering_accuracy
@@ -25,7 +25,7 @@ def test_the_likelihood_knows_the_right_start_among_wrong_ones():
 
 
 def test_the_choice_does_not_depend_on_how_rows_are_cut_into_blocks(monkeypatch):
-    starts = list(several_memberships(MADE.views, 3, range(4), rough=True))
+    starts = list(several_memberships(MADE.views, 3, range(4)))
     whole = best_start(MADE.views, starts)
     monkeypatch.setattr(CpuEngine, "block_rows", lambda self, *_: 50)
     assert best_start(MADE.views, starts) is whole
@@ -42,7 +42,7 @@ def test_views_that_weigh_nothing_have_no_say():
 
 def test_it_is_one_of_several_and_the_same_for_a_seed():
     found = consensus_start(MADE.views, 3, 5, {}, None)
-    agreed = several_memberships(MADE.views, 3, range(5, 11), rough=True)
+    agreed = several_memberships(MADE.views, 3, range(5, 11))
     beside = side_by_side_memberships(MADE.views, 3, range(11, 13))
     assert any((found == start).all() for start in (*agreed, *beside))
     assert_array_equal(found, consensus_start(MADE.views, 3, 5, {}, None))

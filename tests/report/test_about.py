@@ -13,8 +13,8 @@ from sklearn.pipeline import make_pipeline
 
 from coview import (
     PLSA,
+    AutoClustering,
     ConcatenatedViews,
-    ConsensusClustering,
     MultiViewNaiveBayes,
     MultiViewPLSA,
     SphericalKMeans,
@@ -82,9 +82,9 @@ def test_versions_are_those_here(make):
     json.dumps(found)
 
 
-def test_the_members_of_a_consensus_are_named(data):
+def test_the_candidates_are_named(data):
     X, _ = data
-    model = ConsensusClustering(3, estimators=[("angles", SphericalKMeans(3))], random_state=0).fit(X)
-    assert about_model(Reader(model))["members"] == {"angles": 1.0}
+    model = AutoClustering(3, candidates=[("angles", SphericalKMeans(3))], random_state=0).fit(X)
+    assert about_model(Reader(model))["candidates"] == {"angles": 1.0}
     assert "these ways of clustering agree on: angles (weight 1" in make_report(model).html
-    assert about_model(Reader(SphericalKMeans(3, random_state=0).fit(X)))["members"] is None
+    assert about_model(Reader(SphericalKMeans(3, random_state=0).fit(X)))["candidates"] is None

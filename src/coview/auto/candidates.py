@@ -1,15 +1,15 @@
-"""The members of a consensus that chooses for itself: different ideas of what a cluster is, each cheap to fit.
+"""The candidates of `AutoClustering`: different ideas of what a cluster is, each cheap to fit.
 
-| member | idea |
+| candidate | idea |
 |---|---|
 | graphs | spectral clustering by neighbors: of each view alone, of all views side by side, and of the views' sum |
 | sphere | spherical k-means: angles between rows |
 | correlation | k-means where the views correlate |
-| topics | clusters as distributions over features, for counts only |
+| topics | link-PLSA, an object's cluster being its likeliest topic: for counts only |
 
-Views of counts are weighed by inverse document frequency first, and columns of measurements have variance 1. A graph of
-one view by itself is no member: which view a user has in mind cannot be told without labels, and all views' graphs
-together are rarely far from the best of them.
+Views of counts are weighed by inverse document frequency first, and columns of measurements have variance 1. The graph
+of one view by itself is no candidate: which view a user has in mind cannot be known without labels, and all views'
+graphs together are rarely far from the best of them.
 """
 
 from __future__ import annotations
@@ -17,37 +17,58 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from coview.auto.profiles import ProfileMixture
 from coview.clustering.affinity import looks_counted, metric_by_default
 from coview.clustering.cca import CCAClustering
 from coview.clustering.spectral import SpectralClusteringViews
 from coview.clustering.spherical_kmeans import SphericalKMeans
+from coview.inspection import inspect
+from coview.plsa.link import LinkPLSA
 from coview.preprocessing.each_view import EachView
-from coview.preprocessing.weighting import TfidfViews
+from coview.preprocessing.weighting import TfidfViews, UnitRows
 from coview.views.views import Views
 
-__all__ = ["Member", "auto_members", "counted_views", "preparation", "prepared"]
+__all__ = ["Candidate", "counted_views", "default_candidates", "given_candidates", "preparation", "prepared"]
 
-TRIED = 1.05  # what graphs are worth more than others if the evidence is the same, for they fail less often
+GRAPH_PRIOR = 1.05  # graphs fail less often than others, so they count for more if the evidence is the same
 
 
 @dataclass(frozen=True)
-class Member:
-    """A clusterer, and what it is shown."""
+class Candidate:
+    """A clusterer or topic model of all views, and the factor of its score before any evidence."""
 
     name: str
     estimator: Any
-    views: tuple[str, ...]
-    prepared: bool = True  # sees views after `preparation`
-    prior: float = 1.0  # factor of its worth before any evidence
+    prior: float = 1.0
 
-    def shown(self, given: Views, ready: Views) -> Views | None:
-        """Views for the clusterer of those that are given; None where it knows none of them."""
-        names = [name for name in self.views if name in given]
-        return (ready if self.prepared else given).select(*names) if names else None
+    def fit(self, views: Views) -> np.ndarray:
+        """Fit the estimator; the cluster of each object, -1 for noise and for objects without any view."""
+        known = views.present.any(axis=1)
+        labels = np.full(len(views), -1, dtype=np.int64)
+        labels[known] = _fit_labels(self.estimator, views if known.all() else views[np.flatnonzero(known)])
+        return np.maximum(labels, -1)
+
+    def fit_sample(self, views: Views, seed: int) -> np.ndarray:
+        """Clusters of these objects by a new copy of the estimator, with another seed."""
+        return _fit_labels(with_seed(clone(self.estimator), seed, always=True), views)
+
+
+def with_seed(estimator: Any, seed: int, always: bool = False) -> Any:
+    """Give an estimator, or the steps of a pipeline, a seed where they have none (or always).
+
+    Examples
+    --------
+    >>> with_seed(SphericalKMeans(2), 3).random_state, with_seed(SphericalKMeans(2, random_state=1), 3).random_state
+    (3, 1)
+    """
+    params = estimator.get_params()
+    states = [name for name in params if name.split("__")[-1] == "random_state" and (always or params[name] is None)]
+    return estimator.set_params(**dict.fromkeys(states, seed)) if states else estimator
 
 
 def counted_views(views: Views) -> list[str]:
@@ -89,36 +110,65 @@ def prepared(views: Views, by: list[Any]) -> Views:
     return views
 
 
-def auto_members(views: Views, n_clusters: int, seed: int) -> tuple[list[Member], dict[str, str]]:
-    """Members for these views, and why others are left out.
+def default_candidates(views: Views, n_clusters: int, seed: int) -> tuple[list[Candidate], dict[str, str]]:
+    """Candidates for these views, and why others do not apply.
 
     Examples
     --------
     >>> import numpy as np
-    >>> members, skipped = auto_members(Views(a=np.eye(4), b=-np.eye(4)), 2, seed=0)
-    >>> [member.name for member in members]
+    >>> candidates, skipped = default_candidates(Views(a=np.eye(4), b=-np.eye(4)), 2, seed=0)
+    >>> [candidate.name for candidate in candidates]
     ['graphs', 'sphere', 'correlation']
     >>> skipped
     {'topics': "view 'b' has negative values"}
     """
-    names, skipped = views.names, {}
+    skipped = {}
     graphs = SpectralClusteringViews(n_clusters, form="stacked", random_state=seed)
-    found = [
-        Member("graphs", graphs, names, prior=TRIED),
-        Member("sphere", SphericalKMeans(n_clusters, random_state=seed), names),
+    candidates = [
+        Candidate("graphs", graphs, GRAPH_PRIOR),
+        Candidate("sphere", SphericalKMeans(n_clusters, random_state=seed)),
     ]
-    if len(names) > 1:
-        found.append(Member("correlation", CCAClustering(n_clusters, random_state=seed), names))
+    if len(views.names) > 1:
+        candidates.append(Candidate("correlation", CCAClustering(n_clusters, random_state=seed)))
     else:
         skipped["correlation"] = "there is only one view"
-    others = [name for name in names if name not in counted_views(views)]
+    counted = counted_views(views)
+    others = [name for name in views.names if name not in counted]
     if others:
-        negative = _lowest(views[others[0]]) < 0
-        filled = "has few zeros, unlike counts"
-        skipped["topics"] = f"view {others[0]!r} " + ("has negative values" if negative else filled)
-    else:
-        found.append(Member("topics", ProfileMixture(n_clusters, random_state=seed), names))
-    return found, skipped
+        reason = "has negative values" if _lowest(views[others[0]]) < 0 else "has few zeros, unlike counts"
+        skipped["topics"] = f"view {others[0]!r} {reason}"
+    else:  # rows of unit length: neither a long text nor a long view dominates
+        topics = LinkPLSA(n_clusters, init="consensus", max_iter=60, engine="cpu", random_state=seed)
+        candidates.append(Candidate("topics", make_pipeline(UnitRows(), topics)))
+    return candidates, skipped
+
+
+def given_candidates(estimators: Any, seed: int) -> list[Candidate]:
+    """Candidates from a list of (name, estimator), each cloned and seeded."""
+    if not isinstance(estimators, (list, tuple)):
+        raise TypeError(f"candidates must be None or a list of (name, clusterer), got {estimators!r}.")
+    candidates = []
+    for pair in estimators:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not isinstance(pair[0], str):
+            raise TypeError(f"candidates must be a list of (name, clusterer), got {pair!r} in it.")
+        name, estimator = pair
+        if not hasattr(estimator, "fit_predict") and not hasattr(estimator, "fit_transform"):
+            raise TypeError(f"Candidate {name!r} must be a clusterer or a topic model, got {estimator!r}.")
+        candidates.append(Candidate(name, with_seed(clone(estimator), seed)))
+    names = [candidate.name for candidate in candidates]
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"candidates must have at least one entry and no name twice, got {names!r}.")
+    return candidates
+
+
+def _fit_labels(estimator: Any, views: Views) -> np.ndarray:
+    """Clusters of the training objects: as a clusterer gives them, or the likeliest topic of each."""
+    if hasattr(estimator, "fit_predict"):
+        return np.asarray(estimator.fit_predict(views))
+    codes = inspect(estimator.fit(views)).training.codes
+    if codes is None:
+        raise TypeError(f"{estimator!r} gives objects no clusters. Use a clusterer or a topic model.")
+    return codes
 
 
 def _filled(views: Views, names: list[str]) -> Views:

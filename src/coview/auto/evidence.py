@@ -1,25 +1,25 @@
-"""Which clusterings to trust, without labels: how well an object's cluster is told from its views, and comes back.
+"""Evidence for clusterings without labels: reliability (are clusters predicted by the views?) and stability.
 
-A view has two opinions about an object. One is by centroids: minus half the squared distance to each cluster's mean,
-of the objects in other folds. One is by neighbors: the logarithm of the clusters' shares among the nearest other
-objects, so that a cluster may have any shape. Opinions s_e(i, z) are added up, each as far as it is trusted:
+Each view gives two scores of an object for every cluster. The centroid score is minus half the squared distance to the
+cluster's mean, taken over other folds. The neighbor score is the logarithm of the cluster's share among the nearest
+other objects, so that a cluster may have any shape. Scores s_e(i, z) are added up with weights t_e:
 
-    p(z | i) ~ p(z) exp(sum_e t_e s_e(i, z)),       t >= 0, the likeliest for the clusters as they are
+    p(z | i) ~ p(z) exp(sum_e t_e s_e(i, z)),       t >= 0, maximum likelihood for the clusters as they are
 
-The likeliest z is the guess, and its normalized mutual information with the clusters says how well they are told.
+The likeliest z is the prediction; its normalized mutual information with the clusters says how well they are predicted.
 
-| evidence | what is asked |
+| evidence | question |
 |---|---|
-| own | told with the trust that suits this clustering: a view may speak where the others say little |
-| common | told with the trust that suits all clusterings together: views bear it out as they do others |
-| stability | the member fitted again on most of the objects: mutual information with its clusters of all of them |
+| own | prediction with weights fitted to this clustering: one view may say what the others do not |
+| common | prediction with weights fitted to all clusterings together: the views support it as they do the others |
+| stability | the candidate fitted again on most of the objects: mutual information with its clusters of all of them |
 
-    telling = (own x common)^(1/2)     worth = prior x telling x stability^(1/4)
-    weight = (worth / largest worth)^24, 0 below a fifth
+    reliability = (own x common)^(1/2)     score = prior x reliability x stability^(1/4)
+    weight = (score / largest score)^24, 0 below a fifth
 
-With the first alone any cut through one view would be told well, by that view; hence the second.
-Agreement with other members is shown and not weighed: of rings only one kind of member is right, and all others agree
-more with each other.
+With the first alone any cut through one view would be predicted well, by that view; hence the second.
+Agreement with other candidates is shown and does not count: of rings only one kind of candidate is right, and all
+others agree more with each other.
 """
 
 from __future__ import annotations
@@ -39,74 +39,93 @@ from coview.views.arrays import take_rows
 from coview.views.matrices import for_sklearn
 from coview.views.views import Views
 
-__all__ = ["Witness", "agreements", "centroid_scores", "member_weights", "neighbor_scores", "telling", "witnesses"]
+__all__ = [
+    "ViewEvidence",
+    "agreements",
+    "candidate_weights",
+    "centroid_scores",
+    "neighbor_scores",
+    "predictability",
+    "reliabilities",
+    "view_evidence",
+]
 
 FOLDS = 5
-MOST_ASKED = 2000  # objects whose clusters are guessed
-MOST_SCORES = 20_000_000  # numbers that all opinions together may have
-FAINT = 0.1  # share of the clusters' sizes in the votes of neighbors: none of them is no proof
-STEPS = 30  # of the search for trust
-RIDGE = 1e-4  # trust has an end, also where clusters are told without fault
-SHARPNESS = 24.0  # power of a member's worth that is its weight: members within 6 % of the best are kept
-STABILITY = 0.25  # power of stability in a member's worth
-LEAST = 0.2  # share of the largest weight below which a member is dropped
+MOST_OBJECTS = 2000  # objects whose clusters are predicted
+MOST_SCORES = 20_000_000  # numbers that all scores together may have
+MIN_NEIGHBORS, MAX_NEIGHBORS = 10, 30
+SMOOTHING = 0.1  # share of the clusters' sizes in the votes of neighbors, so that no vote is not impossible
+STEPS = 30  # of the search for weights of the scores
+RIDGE = 1e-4  # keeps the weights finite where clusters are predicted without fault
+SHARPNESS = 24.0  # power of a candidate's score that is its weight: candidates within 6 % of the best are kept
+STABILITY_POWER = 0.25
+LEAST_WEIGHT = 0.2  # share of the largest weight below which a candidate is dropped
+
+
+def reliabilities(views: Views, labels: Sequence[np.ndarray], n_clusters: int, seed: int) -> np.ndarray:
+    """Reliability of each clustering, by all views; of many objects with many clusters, fewer are predicted."""
+    numbers = sum(int(part.max()) + 1 for part in labels) * 2 * len(views.names)  # of each object
+    n_objects = int(np.clip(MOST_SCORES // max(numbers, 1), MOST_OBJECTS // 10, MOST_OBJECTS))
+    n_neighbors = int(np.clip(len(views) // (2 * n_clusters), MIN_NEIGHBORS, MAX_NEIGHBORS))
+    return predictability(view_evidence(views, n_neighbors, n_objects, seed), labels)
 
 
 @dataclass(frozen=True)
-class Witness:
-    """One view as opinions are formed on it."""
+class ViewEvidence:
+    """What one view says about any clustering of the objects is computed from this."""
 
     rows: Any  # as nearest centroids should see them
     known: np.ndarray  # who has the view, and something in it
-    asked: np.ndarray  # objects whose clusters will be guessed
-    neighbors: np.ndarray  # asked x k positions; -1 where an object is not known
+    chosen: np.ndarray  # objects whose clusters are predicted
+    neighbors: np.ndarray  # chosen x k positions; -1 where an object is not known
 
 
-def witnesses(views: Views, n_neighbors: int, n_asked: int = MOST_ASKED, seed: int = 0) -> list[Witness]:
-    """Prepare all views; the same objects are asked about in each.
+def view_evidence(views: Views, n_neighbors: int, n_objects: int = MOST_OBJECTS, seed: int = 0) -> list[ViewEvidence]:
+    """Prepare all views; clusters of the same objects are predicted in each.
 
-    Of measurements at most 10 neighbors are asked, since short distances say more there.
+    Of measurements at most 10 neighbors are used, since short distances say more there.
 
     Examples
     --------
     >>> import numpy as np
-    >>> seen = witnesses(Views(a=np.array([[0.0], [1.0], [5.0], [6.1]])), n_neighbors=1)
-    >>> seen[0].neighbors.ravel()
+    >>> evidence = view_evidence(Views(a=np.array([[0.0], [1.0], [5.0], [6.1]])), n_neighbors=1)
+    >>> evidence[0].neighbors.ravel()
     array([1, 0, 3, 2])
     """
     n = len(views)
-    asked = np.arange(n)
-    if n > n_asked:
-        asked = np.sort(np.random.default_rng([seed, 0]).choice(n, n_asked, replace=False))
+    chosen = np.arange(n)
+    if n > n_objects:
+        chosen = np.sort(np.random.default_rng([seed, 0]).choice(n, n_objects, replace=False))
     found = []
     for v, matrix in enumerate(views.values()):
         scaling = Scaling.learned(matrix)
         rows = scaling.rows(matrix)
         known = scaling.known(rows, views.present[:, v])
         count = n_neighbors if scaling.metric == "cosine" else min(n_neighbors, FEW)
-        found.append(Witness(rows, known, asked, _neighbors(rows, known, asked, count)))
+        found.append(ViewEvidence(rows, known, chosen, _neighbors(rows, known, chosen, count)))
     return found
 
 
-def telling(seen: Sequence[Witness], labels: Sequence[np.ndarray]) -> np.ndarray:
-    """How well each clustering is told from all views: trust that suits it, and trust that suits all of them.
+def predictability(evidence: Sequence[ViewEvidence], labels: Sequence[np.ndarray]) -> np.ndarray:
+    """How well each clustering is predicted from all views: by its own weights of the scores, and by common ones.
 
     Examples
     --------
     >>> import numpy as np
     >>> X = Views(a=np.repeat([[0.0], [9.0]], 10, axis=0) + np.arange(20)[:, None] / 99)
     >>> real, chance = np.repeat([0, 1], 10), np.random.default_rng(0).integers(0, 2, 20)
-    >>> told = telling(witnesses(X, 3), [real, chance])
-    >>> round(float(told[0]), 6), bool(told[1] < 0.5)
+    >>> found = predictability(view_evidence(X, 3), [real, chance])
+    >>> round(float(found[0]), 6), bool(found[1] < 0.5)
     (1.0, True)
     """
-    cases = [_Case.of(seen, part) for part in labels]
-    common = _trust(cases)
-    return np.array([np.sqrt(case.told(_trust([case])) * case.told(common)) for case in cases])
+    predictions = [_Prediction.of(evidence, part) for part in labels]
+    common = _score_weights(predictions)
+    own = [part.information(_score_weights([part])) for part in predictions]
+    return np.sqrt(np.array(own) * np.array([part.information(common) for part in predictions]))
 
 
-def centroid_scores(rows: Any, labels: np.ndarray, n_clusters: int, asked: np.ndarray) -> np.ndarray:
-    """Minus half the squared distance of asked rows to the clusters' means in other folds, less the best of each.
+def centroid_scores(rows: Any, labels: np.ndarray, n_clusters: int, chosen: np.ndarray) -> np.ndarray:
+    """Minus half the squared distance of chosen rows to the clusters' means in other folds, less the best of each.
 
     Scaled to mean 1 of what is lost, since views have units of their own. Folds are drawn the same way always.
     """
@@ -118,12 +137,12 @@ def centroid_scores(rows: Any, labels: np.ndarray, n_clusters: int, asked: np.nd
         total = sparse.csr_array(onto, shape=(n_clusters, len(here))) @ rows[here]
         sums.append(total.toarray() if sparse.issparse(total) else np.asarray(total))
         counts.append(np.bincount(labels[here], minlength=n_clusters))
-    scores = np.zeros((len(asked), n_clusters))
+    scores = np.zeros((len(chosen), n_clusters))
     for f in range(FOLDS):
         count = sum(counts) - counts[f]
         centers = (sum(sums) - sums[f]) / np.maximum(count, 1)[:, None]
-        here = np.flatnonzero(fold[asked] == f)
-        part = np.asarray(rows[asked[here]] @ centers.T) - 0.5 * (centers**2).sum(axis=1)
+        here = np.flatnonzero(fold[chosen] == f)
+        part = np.asarray(rows[chosen[here]] @ centers.T) - 0.5 * (centers**2).sum(axis=1)
         part[:, count == 0] = part.min(axis=1, initial=0.0)[:, None]  # nothing is known of it: as the farthest
         scores[here] = part
     scores -= scores.max(axis=1, keepdims=True)
@@ -145,7 +164,7 @@ def neighbor_scores(neighbors: np.ndarray, labels: np.ndarray, n_clusters: int) 
     votes = np.zeros((len(near), n_clusters))
     np.add.at(votes, (of, near[of, place]), 1.0)
     votes /= np.maximum(votes.sum(axis=1, keepdims=True), 1.0)
-    return np.log(np.maximum(votes + FAINT * sizes, 1e-12) / (votes.sum(axis=1, keepdims=True) + FAINT))
+    return np.log(np.maximum(votes + SMOOTHING * sizes, 1e-12) / (votes.sum(axis=1, keepdims=True) + SMOOTHING))
 
 
 def agreements(labels: Sequence[np.ndarray]) -> np.ndarray:
@@ -169,79 +188,79 @@ def agreements(labels: Sequence[np.ndarray]) -> np.ndarray:
     return shared.sum(axis=1) / (n - 1)
 
 
-def member_weights(told: np.ndarray, stable: np.ndarray, prior: Any = 1.0) -> np.ndarray:
-    """Weights of members: the largest is 1, and those below a share of it are 0.
+def candidate_weights(reliability: np.ndarray, stability: np.ndarray, prior: Any = 1.0) -> np.ndarray:
+    """Weights of candidates: the largest is 1, and those below a share of it are 0.
 
     Examples
     --------
     >>> import numpy as np
-    >>> member_weights(np.array([0.6, 0.59, 0.4]), np.array([0.9, 0.9, 0.9])).round(2)
+    >>> candidate_weights(np.array([0.6, 0.59, 0.4]), np.array([0.9, 0.9, 0.9])).round(2)
     array([1.  , 0.67, 0.  ])
     """
-    worth = prior * told * np.maximum(stable, 0) ** STABILITY
-    if not worth.max() > 0:
-        return np.ones(len(worth))
-    weights = (worth / worth.max()) ** SHARPNESS
-    return np.where(weights >= LEAST, weights, 0.0)
+    score = prior * reliability * np.maximum(stability, 0) ** STABILITY_POWER
+    if not score.max() > 0:
+        return np.ones(len(score))
+    weights = (score / score.max()) ** SHARPNESS
+    return np.where(weights >= LEAST_WEIGHT, weights, 0.0)
 
 
 # -- pieces
 
 
 @dataclass(frozen=True)
-class _Case:
-    """One clustering: the opinions about the objects asked, and their clusters."""
+class _Prediction:
+    """One clustering: scores of the chosen objects for its clusters, and their clusters."""
 
-    opinions: np.ndarray  # opinions x objects x clusters
+    scores: np.ndarray  # scores x objects x clusters
     labels: np.ndarray
     sizes: np.ndarray  # log of the clusters' shares
-    doubt: float  # entropy of the sizes
+    entropy: float  # entropy of the sizes
 
     @classmethod
-    def of(cls, seen: Sequence[Witness], labels: np.ndarray) -> _Case:
+    def of(cls, evidence: Sequence[ViewEvidence], labels: np.ndarray) -> _Prediction:
         count = max(int(labels.max()) + 1, 1)
-        asked = seen[0].asked
-        here = np.flatnonzero(labels[asked] >= 0)
-        opinions = []
-        for witness in seen:
-            had = np.flatnonzero(witness.known[asked[here]])
-            known = np.where(witness.known, labels, -1)
-            by_center, by_near = np.zeros((2, len(here), count), dtype=np.float32)  # no view, no opinion
-            by_center[had] = centroid_scores(witness.rows, known, count, asked[here[had]])
-            by_near[had] = neighbor_scores(witness.neighbors[here[had]], labels, count)
-            opinions += [by_center, by_near]
-        shares = np.bincount(labels[asked[here]], minlength=count) / max(len(here), 1)
+        chosen = evidence[0].chosen
+        here = np.flatnonzero(labels[chosen] >= 0)
+        scores = []
+        for view in evidence:
+            had = np.flatnonzero(view.known[chosen[here]])
+            known = np.where(view.known, labels, -1)
+            by_center, by_near = np.zeros((2, len(here), count), dtype=np.float32)  # no view, no score
+            by_center[had] = centroid_scores(view.rows, known, count, chosen[here[had]])
+            by_near[had] = neighbor_scores(view.neighbors[here[had]], labels, count)
+            scores += [by_center, by_near]
+        shares = np.bincount(labels[chosen[here]], minlength=count) / max(len(here), 1)
         sizes = np.log(np.maximum(shares, 1e-12))
-        doubt = float(-(shares * sizes).sum())
-        return cls(np.array(opinions), labels[asked[here]], sizes, max(doubt, 1e-12))
+        entropy = float(-(shares * sizes).sum())
+        return cls(np.array(scores), labels[chosen[here]], sizes, max(entropy, 1e-12))
 
-    def loss(self, trust: np.ndarray) -> tuple[float, np.ndarray]:
+    def loss(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """Minus the mean log-likelihood of the clusters as a share of their entropy, and its gradient."""
-        score = np.tensordot(trust, self.opinions, 1) + self.sizes
+        score = np.tensordot(weights, self.scores, 1) + self.sizes
         total = logsumexp(score, axis=1)
         one = (np.arange(len(self.labels)), self.labels)
         gap = np.exp(score - total[:, None])
         gap[one] -= 1.0
-        scale = 1.0 / (self.doubt * len(self.labels))
-        return float((total - score[one]).sum()) * scale, np.einsum("enk,nk->e", self.opinions, gap) * scale
+        scale = 1.0 / (self.entropy * len(self.labels))
+        return float((total - score[one]).sum()) * scale, np.einsum("enk,nk->e", self.scores, gap) * scale
 
-    def told(self, trust: np.ndarray) -> float:
-        """Mutual information of the clusters with the likeliest ones by these opinions."""
+    def information(self, weights: np.ndarray) -> float:
+        """Mutual information of the clusters with the likeliest ones by these scores."""
         if len(self.labels) < FOLDS or self.labels.min() == self.labels.max():
             return 0.0  # one cluster says nothing
-        guess = (np.tensordot(trust, self.opinions, 1) + self.sizes).argmax(axis=1)
+        guess = (np.tensordot(weights, self.scores, 1) + self.sizes).argmax(axis=1)
         return float(normalized_mutual_info(self.labels, guess))
 
 
-def _trust(cases: Sequence[_Case]) -> np.ndarray:
-    """How far each opinion is trusted: the likeliest for these clusterings together, a convex problem."""
-    used = [case for case in cases if len(case.labels)]
-    start = np.full(len(cases[0].opinions), 0.5)
+def _score_weights(predictions: Sequence[_Prediction]) -> np.ndarray:
+    """Weights of the scores that make these clusterings together the likeliest: a convex problem."""
+    used = [prediction for prediction in predictions if len(prediction.labels)]
+    start = np.full(len(predictions[0].scores), 0.5)
 
-    def loss(trust: np.ndarray) -> tuple[float, np.ndarray]:
-        parts = [case.loss(trust) for case in used]
-        value = sum(part for part, _ in parts) / len(parts) + RIDGE * float(trust @ trust)
-        return value, sum(slope for _, slope in parts) / len(parts) + 2 * RIDGE * trust
+    def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
+        parts = [prediction.loss(weights) for prediction in used]
+        value = sum(part for part, _ in parts) / len(parts) + RIDGE * float(weights @ weights)
+        return value, sum(slope for _, slope in parts) / len(parts) + 2 * RIDGE * weights
 
     if not used:
         return start
@@ -249,18 +268,18 @@ def _trust(cases: Sequence[_Case]) -> np.ndarray:
     return minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B", options={"maxiter": STEPS}).x
 
 
-def _neighbors(rows: Any, known: np.ndarray, asked: np.ndarray, n_neighbors: int) -> np.ndarray:
-    """Positions of the nearest other objects of each that is asked about."""
-    have, here = np.flatnonzero(known), np.flatnonzero(known[asked])
+def _neighbors(rows: Any, known: np.ndarray, chosen: np.ndarray, n_neighbors: int) -> np.ndarray:
+    """Positions of the nearest other objects of each chosen one."""
+    have, here = np.flatnonzero(known), np.flatnonzero(known[chosen])
     k = min(n_neighbors, len(have) - 1)
-    found = np.full((len(asked), max(k, 1)), -1, dtype=np.int64)
+    found = np.full((len(chosen), max(k, 1)), -1, dtype=np.int64)
     if k < 1 or not len(here):
         return found
     among = for_sklearn(take_rows(rows, have))
-    _, places = nearest(for_sklearn(take_rows(rows, asked[here])), k + 1, among)
+    _, places = nearest(for_sklearn(take_rows(rows, chosen[here])), k + 1, among)
     near = have[places]
     # an object is its own neighbor; in a pile of equal rows it may be named later or not at all
-    own = near == asked[here][:, None]
+    own = near == chosen[here][:, None]
     own[~own.any(axis=1), -1] = True
     found[here] = near[~own].reshape(len(here), k)
     return found

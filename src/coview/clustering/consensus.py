@@ -1,41 +1,351 @@
 """Consensus clustering (MVC): each view is clustered by itself, and one common pattern explains all of them.
 
-The formulas are in `consensus_pattern.py`, since other models start from it too. With `estimators="auto"` the
-clusterings are those of different methods (`members.py`), each with the weight that `evidence.py` gives it.
+Consensus (Long, Yu and Zhang 2008): the softened clusters of every view, A_v (objects x its clusters), are explained by
+one pattern B (objects x clusters) and a mapping P_v (clusters x its clusters) per view:
+
+    minimize sum_v D(A_v || B P_v),     D(A || C) = sum A log(A / C) - A + C
+
+Rows of A_v, B and P_v sum to one, so B is read as memberships and a view that an object lacks just drops its term.
+With R_v = A_v / (B P_v), the updates B <- rows(B * sum_v R_v P_v^T) and P_v <- rows(P_v * B^T R_v) never raise it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import xlogy
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, clone
+from sklearn.cluster import KMeans
+from sklearn.preprocessing import normalize
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from coview.auto.ensemble import Ensemble, as_members, fit_ensemble
 from coview.base import MultiViewEstimator
-from coview.clustering.consensus_pattern import consensus, default_clusterer, fold_in_consensus
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, Training, conventional_weights, one_hot
+from coview.utils.docs import shared_parameters
 from coview.validation import base_seed, check_count, per_view
 from coview.views.arrays import take_rows
 from coview.views.matrices import for_sklearn, unit_rows
 from coview.views.views import Views
 
-__all__ = ["ConsensusClustering"]
+__all__ = [
+    "BaseConsensus",
+    "Consensus",
+    "ConsensusClustering",
+    "consensus",
+    "fold_in_consensus",
+    "several_memberships",
+    "side_by_side_memberships",
+]
+
+SOFTNESS = 0.01  # share of every one-hot row that is spread over all clusters
+FLOOR = 1e-12
+SMALL = 50_000  # entries of the patterns of all starts up to which every start is followed to its end
+HEAT = 5  # updates of each start, above that, before the best one goes on alone
 
 
-def _can_predict(self: ConsensusClustering) -> bool:
-    if hasattr(self, "estimators_"):
-        return all(hasattr(estimator, "predict") for estimator in self.estimators_.values())
-    if self.estimators is not None and not isinstance(self.estimators, str):
-        return all(hasattr(estimator, "predict") for _, estimator in self.estimators)
-    return self.estimator is None or hasattr(self.estimator, "predict")
+@dataclass(frozen=True)
+class Consensus:
+    """A common clustering of several."""
+
+    memberships: np.ndarray  # objects x clusters, rows sum to one
+    mappings: list[np.ndarray]  # clusters x clusters of the view, rows sum to one
+    objective: list[float]  # minus the divergence, from the start on; never falls
 
 
-class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MultiViewEstimator):
-    """One clustering out of several, one per view or one per method, by generalized Kullback-Leibler divergence.
+def several_memberships(views: Views, n_clusters: int, seeds: Iterable[int]) -> Iterator[np.ndarray]:
+    """Yield one consensus of k-means by view for each seed.
+
+    They are rough: k-means has one start, and the consensus starts from the views' own clusterings alone, which is
+    quick and makes them different from each other. An object without any view belongs to all clusters alike.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = Views(words=np.array([[3, 0], [2, 0], [0, 3]]), links=np.array([[1, 0], [2, 1], [0, 1]]))
+    >>> found = next(several_memberships(X, 2, [0])).argmax(axis=1)
+    >>> bool(found[0] == found[1]), bool(found[0] == found[2])
+    (True, False)
+    """
+    rows = {}
+    for v, (name, matrix) in enumerate(views.items()):
+        have = views.present[:, v]
+        if have.any():
+            rows[v] = unit_rows(matrix if have.all() else take_rows(views[name], np.flatnonzero(have)))
+    for seed in seeds:
+        labels = [np.full(len(views), -1) for _ in views.names]
+        for v, part in rows.items():
+            clusterer = default_clusterer(min(n_clusters, part.shape[0]), seed, n_init=1)
+            labels[v][views.present[:, v]] = clusterer.fit(part).labels_
+        yield consensus(labels, n_clusters, seed=seed, n_init=len(labels), tol=1e-5).memberships
+
+
+def side_by_side_memberships(views: Views, n_clusters: int, seeds: Iterable[int]) -> Iterator[np.ndarray]:
+    """Yield, for each seed, memberships by one start of k-means on the unit-length rows of all views side by side."""
+    joined = Views({name: normalize(matrix) for name, matrix in views.items()}).hstack()
+    known = views.present.any(axis=1)
+    rows = for_sklearn(joined if known.all() else take_rows(joined, np.flatnonzero(known)))
+    for seed in seeds:
+        labels = np.full(len(views), -1)
+        if known.any():
+            labels[known] = default_clusterer(min(n_clusters, rows.shape[0]), seed, n_init=1).fit(rows).labels_
+        found = soft_indicators(labels, n_clusters)
+        found[~known] = 1.0 / n_clusters
+        yield found
+
+
+def default_clusterer(n_clusters: int, seed: int, n_init: int = 5) -> KMeans:
+    """Return the clusterer of one view: k-means, several starts."""
+    return KMeans(n_clusters, n_init=n_init, random_state=seed)
+
+
+def soft_indicators(labels: np.ndarray, n_clusters: int, softness: float = SOFTNESS) -> np.ndarray:
+    """One-hot rows mixed with the uniform distribution; rows of label -1 are all zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> soft_indicators(np.array([1, -1]), 2, softness=0.1)
+    array([[0.05, 0.95],
+           [0.  , 0.  ]])
+    """
+    known = labels >= 0
+    soft = np.zeros((len(labels), n_clusters))
+    soft[known] = softness / n_clusters
+    soft[np.flatnonzero(known), labels[known]] += 1 - softness
+    return soft
+
+
+def consensus(
+    labels: Sequence[np.ndarray],
+    n_clusters: int,
+    *,
+    seed: int,
+    weights: Sequence[float] | np.ndarray | None = None,
+    softness: float = SOFTNESS,
+    max_iter: int = 300,
+    tol: float = 1e-7,
+    n_init: int = 10,
+) -> Consensus:
+    """Common pattern of several clusterings of the same objects; label -1 means that an object has none there.
+
+    Objects with the same labels in every view have the same row in every A_v, so the work is done once for each such
+    group. The first starts are the views' own clusterings where they have `n_clusters` clusters, the others random.
+    Where groups and clusters are many, only the start that is ahead after some updates is followed to its end.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a, b = np.array([0, 0, 0, 1, 1, 1]), np.array([1, 1, 1, 0, 0, -1])
+    >>> found = consensus([a, b], 2, seed=0).memberships.argmax(axis=1)
+    >>> bool((found == found[0])[:3].all()), bool((found != found[0])[3:].all())
+    (True, True)
+    """
+    groups, sizes = np.unique(np.column_stack(labels), axis=0, return_counts=True)
+    widths = [max(int(column.max()) + 1, 1) for column in groups.T]
+    parts = [soft_indicators(column, width, softness) for column, width in zip(groups.T, widths)]
+    heft = np.ones(len(parts)) if weights is None else np.asarray(weights, dtype=np.float64)
+    own = [part for part, width in zip(parts, widths) if width == n_clusters]
+    search = _Search(parts, sizes.astype(np.float64), heft, tol)
+    heat = max_iter if len(groups) * n_clusters * n_init <= SMALL else min(HEAT, max_iter)
+    best: _Pattern | None = None
+    for restart in range(n_init):
+        rng = np.random.default_rng([seed, restart])
+        rows = rng.gamma(1.0, size=(len(groups), n_clusters))
+        if restart < len(own):  # not so near to one-hot that it could not move
+            rows = own[restart] + 0.3 * rows / rows.sum(axis=1, keepdims=True)
+        found = search.go_on(search.start(_shares(rows)), heat)
+        if best is None or found.objective[-1] > best.objective[-1]:
+            best = found
+    assert best is not None
+    if not best.at_rest:
+        best = search.go_on(best, max_iter - heat)
+    memberships = fold_in_consensus(labels, best.mappings, weights=weights, softness=softness)
+    return Consensus(memberships, best.mappings, best.objective)
+
+
+def fold_in_consensus(
+    labels: Sequence[np.ndarray],
+    mappings: Sequence[np.ndarray],
+    *,
+    weights: Sequence[float] | np.ndarray | None = None,
+    softness: float = SOFTNESS,
+    max_iter: int = 300,
+    tol: float = 1e-9,
+) -> np.ndarray:
+    """Memberships of objects whose clusters in some views are known, the mappings being fixed.
+
+    The problem of one object is convex, so that its answer depends neither on a start nor on the other objects.
+    """
+    groups, member = np.unique(np.column_stack(labels), axis=0, return_inverse=True)
+    parts = [soft_indicators(column, mapping.shape[1], softness) for column, mapping in zip(groups.T, mappings)]
+    heft = np.ones(len(parts)) if weights is None else np.asarray(weights, dtype=np.float64)
+    pattern = np.full((len(groups), len(mappings[0])), 1.0 / len(mappings[0]))
+    moving = np.arange(len(groups))
+    here, given = pattern, parts
+    for _ in range(max_iter):
+        moved = _move_pattern(given, here, mappings, [here @ mapping for mapping in mappings], heft)
+        change = np.abs(moved - here).max(axis=1)
+        pattern[moving] = here = moved
+        still = change > tol
+        if not still.all():  # the others are there
+            moving, here, given = moving[still], here[still], [part[still] for part in given]
+        if not moving.size:
+            break
+    return pattern[member.ravel()]
+
+
+@dataclass
+class _Pattern:
+    """Where one start stands; `models` are the products of pattern and mappings."""
+
+    rows: np.ndarray
+    mappings: list[np.ndarray]
+    models: list[np.ndarray]
+    objective: list[float]
+    at_rest: bool = False
+
+
+class _Search:
+    """The updates of one problem: softened clusters of groups of objects by view, sizes of the groups."""
+
+    def __init__(self, parts: list[np.ndarray], sizes: np.ndarray, heft: np.ndarray, tol: float) -> None:
+        self.parts, self.heft, self.tol = parts, heft, tol
+        self.counts = [part * sizes[:, None] for part in parts]
+        self.least = sum(
+            weight * float(xlogy(count, part).sum()) for weight, count, part in zip(heft, self.counts, parts)
+        )
+
+    def start(self, rows: np.ndarray) -> _Pattern:
+        mappings = [_shares(rows.T @ count) for count in self.counts]
+        models = [rows @ mapping for mapping in mappings]
+        return _Pattern(rows, mappings, models, [self._objective(models)])
+
+    def go_on(self, at: _Pattern, updates: int) -> _Pattern:
+        for _ in range(updates):
+            rows = _move_pattern(self.parts, at.rows, at.mappings, at.models, self.heft)
+            mappings = [
+                _shares(mapping * (rows.T @ (count / np.maximum(rows @ mapping, FLOOR))))
+                for count, mapping in zip(self.counts, at.mappings)
+            ]
+            models = [rows @ mapping for mapping in mappings]
+            objective = self._objective(models)
+            before = at.objective[-1]
+            if objective >= before:  # else rounding: it is as good as it gets
+                at.rows, at.mappings, at.models = rows, mappings, models
+            at.objective.append(max(objective, before))
+            if self.tol > 0 and at.objective[-1] - before <= self.tol * max(abs(before), FLOOR):
+                at.at_rest = True
+                break
+        return at
+
+    def _objective(self, models: list[np.ndarray]) -> float:
+        """Minus the divergence; the sums of A and of its model are the same, since their rows sum to one."""
+        near = sum(
+            weight * float(np.vdot(count, np.log(np.maximum(model, FLOOR))))
+            for weight, count, model in zip(self.heft, self.counts, models)
+        )
+        return near - self.least
+
+
+def _move_pattern(
+    parts: Sequence[np.ndarray],
+    rows: np.ndarray,
+    mappings: Sequence[np.ndarray],
+    models: Sequence[np.ndarray],
+    heft: np.ndarray,
+) -> np.ndarray:
+    pull = np.zeros_like(rows)
+    for part, mapping, model, weight in zip(parts, mappings, models, heft):
+        pull += weight * ((part / np.maximum(model, FLOOR)) @ mapping.T)
+    return _shares(rows * pull)
+
+
+def _shares(array: np.ndarray) -> np.ndarray:
+    """Rows divided by their sums; a row that sums to zero becomes uniform."""
+    total = array.sum(axis=1, keepdims=True)
+    if total.min() > 0:
+        return array / total
+    return np.where(total > 0, array / np.where(total > 0, total, 1), 1.0 / array.shape[1])
+
+
+# -- the estimators
+
+
+def _can_predict(self: BaseConsensus) -> bool:
+    return self._can_predict()
+
+
+class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MultiViewEstimator):
+    """Base of clusterers that agree on several clusterings of the same objects, each with a weight.
+
+    A subclass fits the clusterings, hands their labels to `_agree`, and answers `_can_predict`, `_new_labels` (the
+    clusters of new objects by name) and `_weights` (how much each clustering counts).
+    """
+
+    n_clusters: int
+    _models_counts = False
+
+    @available_if(_can_predict)
+    def predict(self, X: Any) -> np.ndarray:
+        """Cluster of each object, from some or all of the fitted views."""
+        return self._memberships(X).argmax(axis=1)
+
+    @available_if(_can_predict)
+    def transform(self, X: Any) -> np.ndarray:
+        """Memberships of objects (n_objects, n_clusters), from some or all of the fitted views."""
+        return self._memberships(X)
+
+    # -- pieces
+
+    def _can_predict(self) -> bool:
+        raise NotImplementedError
+
+    def _new_labels(self, views: Views) -> dict[str, np.ndarray]:
+        raise NotImplementedError
+
+    def _weights(self) -> dict[str, float]:
+        raise NotImplementedError
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.memberships_.shape[1]
+
+    def _checked_views(self, X: Any) -> Views:
+        views = self._fit_views(X)
+        if len(views) < self.n_clusters:
+            raise ValueError(f"n_samples={len(views)} should be >= n_clusters={self.n_clusters}.")
+        return views
+
+    def _agree(self, labels: dict[str, np.ndarray], views: Views, **settings: Any) -> None:
+        """Find the consensus of these clusterings and keep it."""
+        weights = [self._weights()[name] for name in labels]
+        found = consensus(list(labels.values()), self.n_clusters, weights=weights, **settings)
+        self.cluster_mapping_ = dict(zip(labels, found.mappings))
+        self.softness_ = float(settings.get("softness", SOFTNESS))
+        self.memberships_ = found.memberships.astype(next(views.values()).dtype)
+        self.labels_ = self.memberships_.argmax(axis=1)
+        self.history_ = {"objective": found.objective}
+        self.n_iter_ = len(found.objective) - 1
+
+    def _memberships(self, X: Any) -> np.ndarray:
+        check_is_fitted(self, "cluster_mapping_")
+        views = self._new_views(X)
+        labels = self._new_labels(views)
+        weights = [self._weights()[name] for name in labels]
+        mappings = [self.cluster_mapping_[name] for name in labels]
+        known = [np.where(part < mapping.shape[1], part, -1) for part, mapping in zip(labels.values(), mappings)]
+        memberships = fold_in_consensus(known, mappings, weights=weights, softness=self.softness_)
+        return memberships.astype(next(views.values()).dtype)
+
+
+@shared_parameters
+class ConsensusClustering(BaseConsensus):
+    """One clustering out of one per view, by generalized Kullback-Leibler divergence.
 
     Parameters
     ----------
@@ -43,29 +353,16 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
         Number of clusters of the consensus, and of every view where `estimator` is None.
     estimator : clusterer or None, default=None
         What clusters one view, as it is given; its own number of clusters may differ from `n_clusters`. Its label -1
-        (noise) counts as "no opinion". None is k-means on rows of unit length.
-    estimators : None, "auto" or list of (name, clusterer), default=None
-        What is agreed on: None is one clusterer per view, see `estimator`. "auto" fits different methods to all views
-        (graphs, angles, correlations, topics) and weighs or drops each by how well its clusters are told from the
-        views, by centroids and by neighbors, and by their stability; no labels are used. A list names clusterers of
-        all views, weighed likewise.
+        (noise) counts as no vote. None is k-means on rows of unit length.
     max_iter : int, default=300
-        Most updates of the consensus.
+        Largest number of updates of the consensus.
     tol : float, default=1e-7
         Stop when the divergence changes by less than this, relative to itself; 0 makes exactly `max_iter` updates.
     n_init : int, default=10
-        Number of starts of the consensus; the one that ends with the least divergence is kept. With `estimators`,
-        every member that is kept is a start instead.
+        Number of starts of the consensus; the one that ends with the smallest divergence is kept.
     softness : float, default=0.01
         Share of each object's cluster in a view that is spread over all clusters of that view.
-    view_weights : dict or None, default=None
-        Weight of each view; 1 for views that are not named.
-    time_budget : float or None, default=None
-        With `estimators`, seconds after which no further member is begun; those that were fitted decide.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the clusterers and of the starts.
-    verbose : int, default=0
-        1 says, on standard error, what member is being fitted and what became of it.
+    <shared: view_weights, random_state>
 
     Attributes
     ----------
@@ -74,24 +371,23 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     memberships_ : ndarray (n_objects, n_clusters)
         Memberships of the training objects; rows sum to one.
     cluster_mapping_ : dict of ndarray (n_clusters, clusters of the view)
-        Share of each view's clusters in each cluster of the consensus, by view or by member; rows sum to one.
+        Share of each view's clusters in each cluster of the consensus, by view; rows sum to one.
     labels_by_view_ : dict of ndarray (n_objects,)
         Cluster of each training object by each view alone, -1 where it lacks the view.
     estimators_ : dict
-        Fitted clusterer of each view, or of each member that was kept.
-    members_ : dict of lists
-        With `estimators`, a table: "name", "weight", "telling", "stability", "agreement" (which is not
-        weighed) and "dropped" (why, or None) of each member.
-    member_labels_ : dict of ndarray (n_objects,)
-        With `estimators`, the clusters of the training objects by each member that was fitted.
-    weights_ : dict
-        Weight of each view, or of each member that was kept.
+        Fitted clusterer of each view.
+    view_weights_ : dict
+        Weight of each view.
     softness_ : float
         Softness that was fitted with.
     history_ : dict of lists
         "objective": minus the divergence after each update, which never falls; entry 0 is the start.
     n_iter_ : int
         Updates of the best start.
+
+    See Also
+    --------
+    AutoClustering : The consensus of different methods, each weighed by evidence.
 
     Notes
     -----
@@ -115,85 +411,58 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
     True
     """
 
-    _models_counts = False
-
     def __init__(
         self,
         n_clusters: int = 8,
         *,
         estimator: Any = None,
-        estimators: Any = None,
         max_iter: int = 300,
         tol: float = 1e-7,
         n_init: int = 10,
-        softness: float = 0.01,
+        softness: float = SOFTNESS,
         view_weights: Any = None,
-        time_budget: float | None = None,
         random_state: Any = None,
-        verbose: int = 0,
     ) -> None:
         self.n_clusters = n_clusters
         self.estimator = estimator
-        self.estimators = estimators
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
         self.softness = softness
         self.view_weights = view_weights
-        self.time_budget = time_budget
         self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> ConsensusClustering:
         """Cluster each view, then find the consensus; y is ignored."""
-        self._check_parameters()
-        views = self._fit_views(X)
-        if len(views) < self.n_clusters:
-            raise ValueError(f"n_samples={len(views)} should be >= n_clusters={self.n_clusters}.")
+        for name in ("n_clusters", "max_iter", "n_init"):
+            check_count(name, getattr(self, name))
+        if not 0 < self.softness < 1:
+            raise ValueError(f"softness must lie between 0 and 1, got {self.softness!r}.")
+        if not self.tol >= 0:
+            raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}.")
+        views = self._checked_views(X)
         seed = base_seed(self.random_state)
-        for name in ("labels_by_view_", "unit_rows_", "members_", "member_labels_", "preparation_", "member_views_"):
-            self.__dict__.pop(name, None)
-        labels, weights = self._fit_members(views, seed) if self.estimators is not None else self._fit_each(views, seed)
-        found = consensus(
-            list(labels.values()),
-            self.n_clusters,
-            seed=seed,
-            weights=weights,
-            softness=self.softness,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            # members are few and good: each is a start, and random ones would only cost time
-            n_init=self.n_init if self.estimators is None else len(labels),
-        )
-        self.cluster_mapping_ = dict(zip(labels, found.mappings))
-        self.weights_ = dict(zip(labels, map(float, weights)))
-        self.softness_ = float(self.softness)
-        self.memberships_ = found.memberships.astype(next(views.values()).dtype)
-        self.labels_ = self.memberships_.argmax(axis=1)
-        self.history_ = {"objective": found.objective}
-        self.n_iter_ = len(found.objective) - 1
+        weights = per_view("view_weights", self.view_weights, self.view_names_)
+        self.view_weights_ = dict(zip(self.view_names_, map(float, weights)))
+        self.unit_rows_ = self.estimator is None
+        self.estimators_: dict[str, Any] = {}
+        self.labels_by_view_: dict[str, np.ndarray] = {}
+        for v, name in enumerate(views.names):
+            self.estimators_[name], self.labels_by_view_[name] = self._cluster(name, views, v, seed)
+        settings = {"softness": self.softness, "max_iter": self.max_iter, "tol": self.tol, "n_init": self.n_init}
+        self._agree(self.labels_by_view_, views, seed=seed, **settings)
         return self
-
-    @available_if(_can_predict)
-    def predict(self, X: Any) -> np.ndarray:
-        """Cluster of each object, from some or all of the fitted views."""
-        return self._memberships(X).argmax(axis=1)
-
-    @available_if(_can_predict)
-    def transform(self, X: Any) -> np.ndarray:
-        """Memberships of objects (n_objects, n_clusters), from some or all of the fitted views."""
-        return self._memberships(X)
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: clusters of the consensus are shares of each view's own clusters."""
         count = self.memberships_.shape[1]
         by_view = {
             view: one_hot(labels, self.cluster_mapping_[view].shape[1]) @ self.cluster_mapping_[view].T
-            for view, labels in getattr(self, "labels_by_view_", {}).items()
+            for view, labels in self.labels_by_view_.items()
         }
 
         def features(view: str) -> Features | None:
-            found = conventional_weights(self.estimators_[view]) if view in by_view else None
+            found = conventional_weights(self.estimators_[view])
             if found is None or found.weights.shape[1] != self.n_features_by_view_[view]:
                 return None
             return Features(self.cluster_mapping_[view] @ found.weights, found.probabilities, "clusterer of the view")
@@ -205,88 +474,30 @@ class ConsensusClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clu
             list(range(count)),
             self._view_inputs(),
             Training(self.memberships_, by_view, self.labels_),
-            view_weights=self._weights() if by_view else {},
+            view_weights=self.view_weights_,
             history=self.history_,
-            candidates=getattr(self, "members_", {}),
             probabilities=True,
             _features=features,
-            _memberships=self._memberships if _can_predict(self) else None,
+            _memberships=self._memberships if self._can_predict() else None,
         )
 
     # -- pieces
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.memberships_.shape[1]
-
-    def _memberships(self, X: Any) -> np.ndarray:
-        check_is_fitted(self, "cluster_mapping_")
-        views = self._new_views(X)
-        if hasattr(self, "member_views_"):  # what was fitted, whatever the parameters say by now
-            kept = Ensemble(self.estimators_, self.member_views_, self.preparation_).predict(views)
-        else:
-            kept = {
-                name: np.where(views.present[:, v], self.estimators_[name].predict(self._prepared(matrix)), -1)
-                for v, (name, matrix) in enumerate(views.items())
-            }
-        chosen = np.array([self._weights()[name] for name in kept])
-        mappings = [self.cluster_mapping_[name] for name in kept]
-        labels = [np.where(found < part.shape[1], found, -1) for found, part in zip(kept.values(), mappings)]
-        softness = getattr(self, "softness_", self.softness)  # files of older versions lack it
-        memberships = fold_in_consensus(labels, mappings, weights=chosen, softness=softness)
-        return memberships.astype(next(views.values()).dtype)
+    def _can_predict(self) -> bool:
+        estimators = vars(self).get("estimators_", {"": self.estimator} if self.estimator is not None else {})
+        return all(hasattr(estimator, "predict") for estimator in estimators.values())
 
     def _weights(self) -> dict[str, float]:
-        """Weights of what was agreed on, as they were fitted."""
-        if hasattr(self, "weights_"):
-            return self.weights_
-        if hasattr(self, "members_"):  # a file of an older version
-            return dict(zip(self.members_["name"], self.members_["weight"]))
-        return dict(zip(self.view_names_, per_view("view_weights", self.view_weights, self.view_names_)))
+        return self.view_weights_
 
-    def _fit_each(self, views: Views, seed: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """One clusterer per view."""
-        weights = per_view("view_weights", self.view_weights, self.view_names_)
-        self.estimators_: dict[str, Any] = {}
-        self.unit_rows_ = self.estimator is None
-        self.labels_by_view_: dict[str, np.ndarray] = {}
-        for v, name in enumerate(views.names):
-            self.estimators_[name], self.labels_by_view_[name] = self._cluster(name, views, v, seed)
-        return self.labels_by_view_, weights
-
-    def _fit_members(self, views: Views, seed: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """Different clusterers of all views, weighed by evidence."""
-        if self.estimator is not None:
-            raise ValueError("estimator clusters each view and estimators all of them: give one of the two.")
-        if self.view_weights is not None:
-            raise ValueError("view_weights weigh clusterings of single views; members get their weights by evidence.")
-        members, skipped = as_members(self.estimators, views, self.n_clusters, seed)
-        ensemble, table, labels = fit_ensemble(
-            views, members, skipped, self.n_clusters, seed, verbose=bool(self.verbose), time_budget=self.time_budget
-        )
-        self.estimators_, self.member_views_, self.preparation_ = (
-            ensemble.estimators,
-            ensemble.views,
-            ensemble.preparation,
-        )
-        self.members_, self.member_labels_ = table, labels
-        weights = dict(zip(table["name"], table["weight"]))
-        kept = {name: labels[name] for name in self.estimators_}
-        return kept, np.array([weights[name] for name in kept])
-
-    def _check_parameters(self) -> None:
-        for name in ("n_clusters", "max_iter", "n_init"):
-            check_count(name, getattr(self, name))
-        if not 0 < self.softness < 1:
-            raise ValueError(f"softness must lie between 0 and 1, got {self.softness!r}.")
-        if self.time_budget is not None and not self.time_budget > 0:
-            raise ValueError(f"time_budget must be a positive number of seconds or None, got {self.time_budget!r}.")
-        if not self.tol >= 0:
-            raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}.")
+    def _new_labels(self, views: Views) -> dict[str, np.ndarray]:
+        return {
+            name: np.where(views.present[:, v], self.estimators_[name].predict(self._prepared(matrix)), -1)
+            for v, (name, matrix) in enumerate(views.items())
+        }
 
     def _prepared(self, matrix: Any) -> Any:
-        as_fitted = getattr(self, "unit_rows_", self.estimator is None)  # files of older versions lack it
-        return unit_rows(matrix) if as_fitted else for_sklearn(matrix)
+        return unit_rows(matrix) if self.unit_rows_ else for_sklearn(matrix)
 
     def _cluster(self, name: str, views: Views, v: int, seed: int) -> tuple[Any, np.ndarray]:
         """Fitted clusterer of one view, and its labels for all objects (-1 where they lack the view)."""

@@ -35,7 +35,6 @@ __all__ = ["Candidate", "candidates", "chosen", "holds_counts", "only_views", "s
 GROUPS = ("method", "baseline", "links", "given")
 VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     "SeededKMeansClassifier": {"max_agree": {"combine": "max_agree"}},
-    "ConsensusClustering": {"auto": {"estimators": "auto"}},
     "SpectralClusteringViews": {"stacked": {"form": "stacked"}},
 }
 

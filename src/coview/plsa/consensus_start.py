@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from coview.classification.naive_bayes_start import NaiveBayesStart
-from coview.clustering.consensus_pattern import several_memberships, side_by_side_memberships
+from coview.clustering.consensus import several_memberships, side_by_side_memberships
 from coview.engines.holders import InMemory
 from coview.engines.loop import sweep
 from coview.engines.passes import sample_rows
@@ -50,7 +50,7 @@ def consensus_start(views: Any, n_clusters: int, seed: int, weights: dict[str, f
     tries = int(np.clip(64 // n_clusters, 3, 8))
     seeds = range(seed, seed + tries)
     cut = tries - (2 if tries == 8 else 1)
-    agreed = several_memberships(views, n_clusters, seeds[:cut], rough=True)
+    agreed = several_memberships(views, n_clusters, seeds[:cut])
     beside = side_by_side_memberships(views, n_clusters, seeds[cut:])
     return next(agreed) if n_clusters == 1 else best_start(views, chain(agreed, beside), weights, n_jobs)
 

@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 
 from coview.engines.steps import Tree
+from coview.exceptions import ViewsError
+from coview.plsa.consensus_start import consensus_start, softened
 from coview.plsa.factors import FEATURE_FLOOR, random_topics
 from coview.plsa.mixture import WeightedModel
 from coview.plsa.plsa import PLSA
 from coview.plsa.steps import LinkSteps
 from coview.validation import check_count
+from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
 __all__ = ["LinkPLSA"]
@@ -117,6 +120,15 @@ class LinkPLSA(WeightedModel, PLSA):
         return LinkSteps(
             check_count("n_components", self.n_components), self.schedule == "alternating", self.view_weights_
         )
+
+    def _begin(self, views: Any, seed: int) -> tuple[Any, dict[str, Any]]:
+        if not isinstance(self.init, str) or self.init != "consensus":
+            return super()._begin(views, seed)
+        if isinstance(views, LazyViews):
+            raise ViewsError("init='consensus' needs the rows in memory, got rows that are read when needed.")
+        start = softened(consensus_start(views, self.n_components, seed, self._steps().weights, self.n_jobs))
+        profiles = {name: np.maximum(np.asarray(part.T @ start), FEATURE_FLOOR) for name, part in views.items()}
+        return lambda here: {"profiles": self._as_start(profiles)}, {"start": start}
 
     def _start_profiles(self, arrays: Mapping[str, Any], views: Views, seed: int) -> dict[str, np.ndarray]:
         given = arrays.get("topic_feature", {})

@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from coview.clustering.consensus_pattern import consensus, fold_in_consensus
+from coview.clustering.consensus import consensus, fold_in_consensus
 from coview.engines.holders import Holder
 from coview.engines.loop import fold_in
 from coview.engines.passes import blockwise

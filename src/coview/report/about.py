@@ -50,7 +50,7 @@ def about_model(reader: Reader) -> dict[str, Any]:
         "seed": int(seed) if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) else None,
         "takes_seed": "random_state" in core.get_params(deep=False),
         "sweeps": _number(getattr(core, "n_iter_", None)),
-        "members": _members(core),
+        "candidates": _candidates(core),
         "rounds": _number(getattr(core, "t_", None)),
         "versions": {
             "coview": __version__,
@@ -60,9 +60,9 @@ def about_model(reader: Reader) -> dict[str, Any]:
     }
 
 
-def _members(core: Any) -> dict[str, float] | None:
-    """Weight of each way of clustering that a consensus has weighed, 0 for those that it dropped."""
-    table = getattr(core, "members_", None)
+def _candidates(core: Any) -> dict[str, float] | None:
+    """Weight of each candidate that the model was chosen from, 0 for those that were dropped."""
+    table = getattr(core, "candidates_", None)
     return dict(zip(table["name"], map(float, table["weight"]))) if table else None
 
 

@@ -192,6 +192,8 @@ def _of_parts(core: Any) -> GroupFeatures | None:
     """Models made of one scikit-learn estimator per view, or of one for all views side by side."""
     parts, mapping = getattr(core, "estimators_", None), getattr(core, "cluster_mapping_", None)
     widths = getattr(core, "n_features_by_view_", None)
+    if isinstance(parts, dict) and not set(parts) <= set(widths or ()):
+        return None  # candidates of a consensus: they are no views
     if isinstance(parts, dict):
         kinds = {view: _of_estimator(part) for view, part in parts.items()}
         if not kinds or any(kind is None for kind in kinds.values()):

@@ -45,7 +45,9 @@ def key_figures(found: dict[str, Any]) -> Markup:
 def short(found: dict[str, Any]) -> Markup:
     """Return what matters in a few sentences, made of the numbers below."""
     lines = [
-        line for line in (_what(found), _members(found), _how_well(found), _which_view(found), _disputes(found)) if line
+        line
+        for line in (_what(found), _candidates(found), _how_well(found), _which_view(found), _disputes(found))
+        if line
     ]
     if not lines:
         return EMPTY
@@ -65,15 +67,15 @@ def _what(found: dict[str, Any]) -> str:
     return f"{found['model']['name']} sorts {objects} into {sorted_into}, from {several}."
 
 
-def _members(found: dict[str, Any]) -> str:
-    """Which ways of clustering were agreed on, where several were tried."""
-    members = found["model"]["members"]
-    if not members:
+def _candidates(found: dict[str, Any]) -> str:
+    """Which candidates were kept, where the model was chosen from several."""
+    candidates = found["model"]["candidates"]
+    if not candidates:
         return ""
-    kept = [f"{name} (weight {number(weight)})" for name, weight in members.items() if weight > 0]
-    dropped = [name for name, weight in members.items() if not weight > 0]
-    without = f" Tried or thought of, and not kept: {', '.join(dropped)}." if dropped else ""
-    return f"It is what these ways of clustering agree on: {', '.join(kept)}.{without}"
+    kept = [f"{name} (weight {number(weight)})" for name, weight in candidates.items() if weight > 0]
+    dropped = [name for name, weight in candidates.items() if not weight > 0]
+    without = f" Not kept: {', '.join(dropped)}." if dropped else ""
+    return f"It is the consensus of these candidates: {', '.join(kept)}.{without}"
 
 
 def _how_well(found: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""The consensus that chooses for itself: near its best member, failures reported, new objects, files."""
+"""AutoClustering: near its best candidate, failures reported, new objects, files."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from scipy.sparse.linalg import ArpackNoConvergence
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine
 
-from coview import CCAClustering, ConcatenatedViews, ConsensusClustering, SphericalKMeans, Views, load, save
-from coview.auto.candidates import auto_members
-from coview.auto.profiles import ProfileMixture
+from coview import AutoClustering, CCAClustering, ConcatenatedViews, LinkPLSA, SphericalKMeans, Views, load, save
+from coview.auto.candidates import default_candidates
 from coview.datasets import make_topic_views
 from coview.metrics import normalized_mutual_info
 
@@ -30,6 +29,10 @@ def measured(n: int = 150, seed: int = 0) -> tuple[Views, np.ndarray]:
     ), y
 
 
+def why_dropped(model: AutoClustering) -> dict[str, str | None]:
+    return dict(zip(model.candidates_["name"], model.candidates_["dropped"]))
+
+
 @pytest.fixture(scope="module")
 def counts():
     return make_topic_views(n_objects=150, n_clusters=3, random_state=0)
@@ -37,25 +40,25 @@ def counts():
 
 @pytest.fixture(scope="module")
 def fitted(counts):
-    return ConsensusClustering(3, estimators="auto", random_state=0).fit(counts.views)
+    return AutoClustering(3, random_state=0).fit(counts.views)
 
 
-def test_it_is_near_its_best_member_on_counts(counts, fitted):
-    best = max(normalized_mutual_info(counts.target, labels) for labels in fitted.member_labels_.values())
+def test_it_is_near_its_best_candidate_on_counts(counts, fitted):
+    best = max(normalized_mutual_info(counts.target, labels) for labels in fitted.labels_by_candidate_.values())
     assert normalized_mutual_info(counts.target, fitted.labels_) > best - 0.03
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_it_is_near_its_best_member_on_measurements_with_noise(seed):
+def test_it_is_near_its_best_candidate_on_measurements_with_noise(seed):
     X, y = measured(seed=seed)
-    model = ConsensusClustering(3, estimators="auto", random_state=0).fit(X)
-    best = max(normalized_mutual_info(y, labels) for labels in model.member_labels_.values())
+    model = AutoClustering(3, random_state=0).fit(X)
+    best = max(normalized_mutual_info(y, labels) for labels in model.labels_by_candidate_.values())
     assert normalized_mutual_info(y, model.labels_) > best - 0.1
-    assert "negative values" in dict(zip(model.members_["name"], model.members_["dropped"]))["topics"]
+    assert "negative values" in why_dropped(model)["topics"]
 
 
 def rings(n: int = 240, seed: int = 0) -> tuple[Views, np.ndarray]:
-    """Two rings, one around the other, in each of two views: no centroid tells them, and most members are wrong."""
+    """Two rings, one around the other, in each of two views: no centroid tells them, and most candidates are wrong."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 2
     views = {}
@@ -68,8 +71,8 @@ def rings(n: int = 240, seed: int = 0) -> tuple[Views, np.ndarray]:
 
 def test_a_minority_that_the_neighbors_bear_out_wins():
     X, y = rings()
-    model = ConsensusClustering(2, estimators="auto", random_state=0).fit(X)
-    truth = {name: normalized_mutual_info(y, labels) for name, labels in model.member_labels_.items()}
+    model = AutoClustering(2, random_state=0).fit(X)
+    truth = {name: normalized_mutual_info(y, labels) for name, labels in model.labels_by_candidate_.items()}
     assert np.median(list(truth.values())) < 0.7 and max(truth.values()) > 0.9
     assert normalized_mutual_info(y, model.labels_) > 0.9
 
@@ -80,19 +83,17 @@ def test_a_view_does_not_speak_for_all():
     X = Views(a=wine.data[:, :6], b=wine.data[:, 6:])
 
     def found(views: Views) -> float:
-        model = ConsensusClustering(3, estimators="auto", random_state=0).fit(views)
+        model = AutoClustering(3, random_state=0).fit(views)
         return normalized_mutual_info(wine.target, model.labels_)
 
     assert found(X) > max(0.8, found(X.select("a")) + 0.05, found(X.select("b")) + 0.05)
 
 
-def test_no_member_is_begun_when_the_time_is_over(counts):
-    members = [("cca", CCAClustering(3)), ("sphere", SphericalKMeans(3))]
-    model = ConsensusClustering(3, estimators=members, time_budget=1e-9, random_state=0).fit(counts.views)
-    assert list(model.member_labels_) == ["cca"]
-    assert dict(zip(model.members_["name"], model.members_["dropped"]))["sphere"] == (
-        "1e-09 seconds were over before its turn"
-    )
+def test_no_candidate_is_begun_when_the_time_is_over(counts):
+    candidates = [("cca", CCAClustering(3)), ("sphere", SphericalKMeans(3))]
+    model = AutoClustering(3, candidates=candidates, time_budget=1e-9, random_state=0).fit(counts.views)
+    assert list(model.labels_by_candidate_) == ["cca"]
+    assert why_dropped(model)["sphere"] == ("not fitted within the time budget of 1e-09 seconds")
     with pytest.raises(ValueError, match="time_budget must be a positive number of seconds or None, got 0"):
         model.set_params(time_budget=0).fit(counts.views)
 
@@ -111,13 +112,13 @@ class Counting(SphericalKMeans):
 def test_many_objects_are_not_all_fitted_again(n, sizes):
     X = make_topic_views(n_objects=n, n_clusters=3, n_features=20, random_state=0).views
     Counting.seen.clear()
-    ConsensusClustering(3, estimators=[("one", Counting(3, n_init=1))], random_state=0).fit(X)
+    AutoClustering(3, candidates=[("one", Counting(3, n_init=1))], random_state=0).fit(X)
     assert Counting.seen == sizes
 
 
-def test_the_table_has_a_line_for_every_member(fitted):
-    table = fitted.members_
-    assert set(table) == {"name", "weight", "telling", "stability", "agreement", "dropped"}
+def test_the_table_has_a_line_for_every_candidate(fitted):
+    table = fitted.candidates_
+    assert set(table) == {"name", "weight", "reliability", "stability", "agreement", "dropped"}
     assert len({len(column) for column in table.values()}) == 1
     assert max(table["weight"]) == 1
     for weight, why in zip(table["weight"], table["dropped"]):
@@ -132,17 +133,17 @@ def test_new_objects_are_placed_by_any_view(counts, fitted):
     assert fitted.transform(counts.views[:5]).shape == (5, 3)
 
 
-def test_a_file_holds_the_members(counts, fitted, tmp_path):
+def test_a_file_holds_the_candidates(counts, fitted, tmp_path):
     save(fitted, tmp_path / "model.coview")
     again = load(tmp_path / "model.coview")
     assert_array_equal(again.predict(counts.views), fitted.labels_)
-    assert again.members_["name"] == fitted.members_["name"]
+    assert again.candidates_["name"] == fitted.candidates_["name"]
 
 
 def test_the_same_seed_gives_the_same(counts, fitted):
-    again = ConsensusClustering(3, estimators="auto", random_state=0).fit(counts.views)
+    again = AutoClustering(3, random_state=0).fit(counts.views)
     assert_array_equal(again.labels_, fitted.labels_)
-    assert again.members_["weight"] == fitted.members_["weight"]
+    assert again.candidates_["weight"] == fitted.candidates_["weight"]
 
 
 def test_objects_that_lack_views_are_placed_by_the_others():
@@ -150,14 +151,14 @@ def test_objects_that_lack_views_are_placed_by_the_others():
     present = np.ones((len(X), 3), dtype=bool)
     present[:20, 0] = present[20:30, 1] = False
     arrays = {name: np.where(present[:, [v]], part, 0) for v, (name, part) in enumerate(X.items())}
-    model = ConsensusClustering(3, estimators="auto", random_state=0).fit(Views(arrays, present=present))
+    model = AutoClustering(3, random_state=0).fit(Views(arrays, present=present))
     assert normalized_mutual_info(y, model.labels_) > 0.4
     assert (model.labels_ >= 0).all()
 
 
-def test_one_view_has_fewer_members(counts):
-    model = ConsensusClustering(3, estimators="auto", random_state=0).fit(counts.views["view0"])
-    why = dict(zip(model.members_["name"], model.members_["dropped"]))
+def test_one_view_has_fewer_candidates(counts):
+    model = AutoClustering(3, random_state=0).fit(counts.views["view0"])
+    why = why_dropped(model)
     assert why["correlation"] == "there is only one view"
 
 
@@ -168,10 +169,10 @@ class Broken(KMeans):
         raise ValueError("it is broken.")
 
 
-def test_a_member_that_fails_is_reported_and_the_others_go_on(counts):
-    members = [("sphere", SphericalKMeans(3)), ("cca", CCAClustering(3)), ("broken", Broken(3))]
-    model = ConsensusClustering(3, estimators=members, random_state=0).fit(counts.views)
-    assert dict(zip(model.members_["name"], model.members_["dropped"]))["broken"] == "it failed: it is broken."
+def test_a_candidate_that_fails_is_reported_and_the_others_go_on(counts):
+    candidates = [("sphere", SphericalKMeans(3)), ("cca", CCAClustering(3)), ("broken", Broken(3))]
+    model = AutoClustering(3, candidates=candidates, random_state=0).fit(counts.views)
+    assert why_dropped(model)["broken"] == "could not be fitted: it is broken."
     assert normalized_mutual_info(counts.target, model.labels_) > 0.8
 
 
@@ -182,27 +183,27 @@ class Stuck(KMeans):
         raise ArpackNoConvergence("no eigenvectors.", np.empty(0), np.empty((0, 0)))
 
 
-def test_a_member_whose_eigenvectors_do_not_converge_is_left_out(counts):
-    members = [("sphere", SphericalKMeans(3)), ("cca", CCAClustering(3)), ("stuck", Stuck(3))]
-    model = ConsensusClustering(3, estimators=members, random_state=0).fit(counts.views)
-    assert "no eigenvectors" in dict(zip(model.members_["name"], model.members_["dropped"]))["stuck"]
+def test_a_candidate_whose_eigenvectors_do_not_converge_is_left_out(counts):
+    candidates = [("sphere", SphericalKMeans(3)), ("cca", CCAClustering(3)), ("stuck", Stuck(3))]
+    model = AutoClustering(3, candidates=candidates, random_state=0).fit(counts.views)
+    assert "no eigenvectors" in why_dropped(model)["stuck"]
 
 
 def test_parameters_that_change_after_the_fit_do_not_change_what_was_fitted(counts):
-    members = [("sphere", SphericalKMeans(3)), ("cca", CCAClustering(3))]
-    model = ConsensusClustering(3, estimators=members, random_state=0).fit(counts.views)
-    model.set_params(estimators=None)
+    candidates = [("sphere", SphericalKMeans(3)), ("cca", CCAClustering(3))]
+    model = AutoClustering(3, candidates=candidates, random_state=0).fit(counts.views)
+    model.set_params(candidates=None)
     assert_array_equal(model.predict(counts.views), model.labels_)
 
 
 def test_if_all_fail_the_last_reason_is_given(counts):
-    with pytest.raises(ValueError, match="No member could be fitted; the last one said: it is broken"):
-        ConsensusClustering(3, estimators=[("broken", Broken(3))]).fit(counts.views)
+    with pytest.raises(ValueError, match=r"No candidate could be fitted\. The last error was: it is broken"):
+        AutoClustering(3, candidates=[("broken", Broken(3))]).fit(counts.views)
 
 
-def test_own_members_may_wrap_any_clusterer(counts):
-    members = [("k-means", ConcatenatedViews(KMeans(3, n_init=2), normalize="l2")), ("sphere", SphericalKMeans(3))]
-    model = ConsensusClustering(3, estimators=members, random_state=0).fit(counts.views)
+def test_own_candidates_may_wrap_any_clusterer(counts):
+    candidates = [("k-means", ConcatenatedViews(KMeans(3, n_init=2), normalize="l2")), ("sphere", SphericalKMeans(3))]
+    model = AutoClustering(3, candidates=candidates, random_state=0).fit(counts.views)
     assert normalized_mutual_info(counts.target, model.labels_) > 0.8
     assert model.predict(counts.views).shape == (150,)
 
@@ -210,61 +211,47 @@ def test_own_members_may_wrap_any_clusterer(counts):
 @pytest.mark.parametrize(
     ("given", "error", "sentence"),
     [
-        ("all", ValueError, "estimators must be None, 'auto' or a list"),
-        ([], ValueError, "at least one member"),
-        ([("a", SphericalKMeans(3)), ("a", SphericalKMeans(3))], ValueError, "each differently"),
+        ("all", TypeError, "candidates must be None or a list"),
+        ([], ValueError, "at least one entry"),
+        ([("a", SphericalKMeans(3)), ("a", SphericalKMeans(3))], ValueError, "no name twice"),
         (KMeans(3), TypeError, "a list of \\(name, clusterer\\), got KMeans"),
         ([SphericalKMeans(3)], TypeError, "list of \\(name, clusterer\\)"),
-        ([("a", 3)], TypeError, "Member 'a' must be a clusterer"),
+        ([("a", 3)], TypeError, "Candidate 'a' must be a clusterer"),
     ],
 )
-def test_what_are_no_members_is_refused(given, error, sentence, counts):
+def test_what_are_no_candidates_is_refused(given, error, sentence, counts):
     with pytest.raises(error, match=sentence):
-        ConsensusClustering(3, estimators=given).fit(counts.views)
-
-
-def test_estimator_and_estimators_exclude_each_other(counts):
-    with pytest.raises(ValueError, match="give one of the two"):
-        ConsensusClustering(3, estimator=KMeans(3), estimators="auto").fit(counts.views)
+        AutoClustering(3, candidates=given).fit(counts.views)
 
 
 def test_progress_is_said_where_asked(counts, capsys):
-    ConsensusClustering(3, estimators=[("sphere", SphericalKMeans(3))], verbose=1, random_state=0).fit(counts.views)
-    assert "ConsensusClustering: sphere: fitted" in capsys.readouterr().err
+    AutoClustering(3, candidates=[("sphere", SphericalKMeans(3))], verbose=1, random_state=0).fit(counts.views)
+    assert "AutoClustering: sphere: fitted" in capsys.readouterr().err
 
 
-def test_members_are_those_that_the_views_allow():
+def test_candidates_are_those_that_the_views_allow():
     names = {
-        "counts": [member.name for member in auto_members(Views(a=np.eye(4), b=np.eye(4)), 2, seed=0)[0]],
-        "one": [member.name for member in auto_members(Views(a=-np.eye(4)), 2, seed=0)[0]],
+        "counts": [candidate.name for candidate in default_candidates(Views(a=np.eye(4), b=np.eye(4)), 2, seed=0)[0]],
+        "one": [candidate.name for candidate in default_candidates(Views(a=-np.eye(4)), 2, seed=0)[0]],
     }
     assert names == {"counts": ["graphs", "sphere", "correlation", "topics"], "one": ["graphs", "sphere"]}
 
 
-def test_profiles_never_get_less_likely_and_are_distributions(counts):
-    model = ProfileMixture(3, random_state=0).fit(counts.views)
-    assert (np.diff(model.history_["objective"]) >= -1e-8).all()
-    for profile in model.profiles_.values():
-        np.testing.assert_allclose(profile.sum(axis=0), 1)
+def test_a_topic_model_is_a_candidate_by_its_likeliest_topics(counts):
+    model = AutoClustering(3, candidates=[("topics", LinkPLSA(3, init="consensus"))], random_state=0).fit(counts.views)
     assert normalized_mutual_info(counts.target, model.labels_) > 0.9
-    assert normalized_mutual_info(model.labels_, model.predict(counts.views)) > 0.95
-
-
-def test_profiles_take_sparse_and_dense_alike(counts):
-    wide = counts.views.map(sparse.csr_array)
-    first, second = (ProfileMixture(3, random_state=0).fit(part).labels_ for part in (counts.views, wide))
-    assert_array_equal(first, second)
+    assert_array_equal(model.predict(counts.views), model.labels_)
 
 
 def test_measurements_stored_as_sparse_are_measurements():
     X, _ = measured()
     wide = X.map(sparse.csr_array)
-    one, two = (ConsensusClustering(3, estimators="auto", random_state=0).fit(part) for part in (X, wide))
+    one, two = (AutoClustering(3, random_state=0).fit(part) for part in (X, wide))
     assert_array_equal(one.labels_, two.labels_)
     assert_array_equal(two.predict(X), two.predict(wide))
 
 
-def test_verbose_says_why_a_member_is_dropped(capsys):
+def test_verbose_says_why_a_candidate_is_dropped(capsys):
     X, _ = measured()
-    ConsensusClustering(3, estimators="auto", random_state=0, verbose=1).fit(X)
+    AutoClustering(3, random_state=0, verbose=1).fit(X)
     assert "weight 0.00 topics: view 'good' has negative values" in capsys.readouterr().err

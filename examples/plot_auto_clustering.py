@@ -3,8 +3,8 @@ A clustering one can trust
 ==========================
 
 No way of clustering is good everywhere: graphs of neighbors win on images and are lost on some texts, topics the
-other way round, and one view may be noise. ``ConsensusClustering(estimators="auto")`` fits several ways and keeps those
-that the data speak for. It has no labels; here we have, and look over its shoulder.
+other way round, and one view may be noise. ``AutoClustering`` fits several candidates, and weighs or drops each by
+evidence. It has no labels; here we have, and look over its shoulder.
 """
 
 # %%
@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 
-from coview import ConsensusClustering, Views
+from coview import AutoClustering, Views
 from coview.datasets import make_topic_views
 from coview.metrics import normalized_mutual_info
 
@@ -36,21 +36,21 @@ texts = make_topic_views(n_objects=300, n_clusters=4, length=40, overlap=0.4, ra
 data = {"texts": (texts.views, texts.target), "digits": digits(500), "half noise": half_noise(300, 0)}
 
 # %%
-# Fit, and judge every member and the consensus by mutual information with the classes.
+# Fit, and judge every candidate and the consensus by mutual information with the classes.
 scores, tables = {}, {}
 for name, (X, y) in data.items():
-    model = ConsensusClustering(len(np.unique(y)), estimators="auto", random_state=0).fit(X)
-    found = {"consensus": model.labels_, **model.member_labels_}
-    scores[name] = {member: normalized_mutual_info(y, labels) for member, labels in found.items()}
-    tables[name] = model.members_
-    print(name, {member: round(score, 2) for member, score in scores[name].items()})
+    model = AutoClustering(len(np.unique(y)), random_state=0).fit(X)
+    found = {"consensus": model.labels_, **model.labels_by_candidate_}
+    scores[name] = {candidate: normalized_mutual_info(y, labels) for candidate, labels in found.items()}
+    tables[name] = model.candidates_
+    print(name, {candidate: round(score, 2) for candidate, score in scores[name].items()})
 
 # %%
-# The consensus is near its best member in all three. Members that were kept are blue.
+# The consensus is near its best candidate in all three. Candidates that were kept are blue.
 fig, axes = plt.subplots(1, len(data), figsize=(11, 3.4), layout="constrained")
 for axis, (name, score) in zip(axes, scores.items()):
     weight = dict(zip(tables[name]["name"], tables[name]["weight"]))
-    colors = ["#b6503b"] + ["#3b6fb6" if weight[member] > 0 else "#c3c9d1" for member in list(score)[1:]]
+    colors = ["#b6503b"] + ["#3b6fb6" if weight[candidate] > 0 else "#c3c9d1" for candidate in list(score)[1:]]
     bars = axis.barh(list(score), list(score.values()), color=colors)
     axis.bar_label(bars, fmt="%.2f", padding=3)
     axis.invert_yaxis()
@@ -60,17 +60,17 @@ for axis, (name, score) in zip(axes, scores.items()):
 fig.supxlabel("normalized mutual information with the classes")
 
 # %%
-# Why: `members_` says how well the clusters of each member are told from the views, whether they come back when a fifth
-# of the objects is left out, and who agrees.
+# Why: `candidates_` says how well the clusters of each candidate are predicted from the views, whether they come back
+# when a fifth of the objects is left out, and how far candidates agree.
 table = tables["half noise"]
-print(f"{'member':16} {'weight':>7} {'telling':>8} {'stability':>10} {'agreement':>10}")
-for line in zip(*(table[key] for key in ("name", "weight", "telling", "stability", "agreement"))):
-    print("{:16} {:7.2f} {:8.2f} {:10.2f} {:10.2f}".format(*line))
+print(f"{'candidate':16} {'weight':>7} {'reliability':>12} {'stability':>10} {'agreement':>10}")
+for line in zip(*(table[key] for key in ("name", "weight", "reliability", "stability", "agreement"))):
+    print("{:16} {:7.2f} {:12.2f} {:10.2f} {:10.2f}".format(*line))
 
 # %%
-# New objects are placed by the members that were kept, from any of the views.
+# New objects are placed by the candidates that were kept, from any of the views.
 X, y = data["half noise"]
 new, classes = half_noise(200, 1)
-model = ConsensusClustering(4, estimators="auto", random_state=0).fit(X)
+model = AutoClustering(4, random_state=0).fit(X)
 print(f"new objects, by both views: {normalized_mutual_info(classes, model.predict(new)):.2f}")
 print(f"new objects, by one view:   {normalized_mutual_info(classes, model.predict(new.select('good'))):.2f}")

@@ -1,0 +1,225 @@
+"""The clustering to trust where nobody knows which method suits the data: different methods, weighed by evidence.
+
+Every candidate (`candidates.py`) is fitted. A candidate that fails is dropped with the reason, and the others go on.
+Each is fitted twice more, on most of the objects, to see whether its clusters are stable; of more than 2,000 objects
+once more, on at most 2,000. Reliability and stability (`evidence.py`) give its weight, and the consensus of those that
+are kept (`coview.clustering.consensus`) is the clustering.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from coview.auto.candidates import Candidate, default_candidates, given_candidates, preparation, prepared
+from coview.auto.evidence import agreements, candidate_weights, reliabilities
+from coview.clustering.consensus import BaseConsensus
+from coview.inspection import Inspection, Training, inspect
+from coview.metrics import normalized_mutual_info
+from coview.utils.docs import shared_parameters
+from coview.validation import base_seed, check_count
+from coview.views.views import Views
+
+__all__ = ["AutoClustering"]
+
+SHARE = 0.8  # of the objects that a repeated fit sees
+REPEATS = 2  # fits that stability is measured by
+MANY = 2000  # objects above which there is one repeated fit, and most that it sees
+
+
+@shared_parameters
+class AutoClustering(BaseConsensus):
+    """The consensus of different ways to cluster, weighed by evidence; a default where no method is known to suit.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    candidates : None or list of (name, estimator), default=None
+        What to choose from: clusterers of all views, or topic models, of which the likeliest topic is taken. None
+        tries graphs of neighbors, angles, correlations and, for counts, topics.
+    time_budget : float or None, default=None
+        Seconds after which no further candidate is fitted; those fitted so far decide.
+    <shared: random_state>
+    verbose : int, default=0
+        1 writes to standard error which candidate is being fitted, and its weight.
+
+    Attributes
+    ----------
+    labels_ : ndarray (n_objects,)
+        Cluster of each training object.
+    memberships_ : ndarray (n_objects, n_clusters)
+        Memberships of the training objects; rows sum to one.
+    candidates_ : dict of lists
+        A table with one row per candidate: "name", "weight" (0 where it was dropped), "reliability" (how well its
+        clusters are predicted from the views), "stability" (whether they come back on samples of the objects),
+        "agreement" with the other candidates (which does not count), and "dropped" (why, or None).
+    labels_by_candidate_ : dict of ndarray (n_objects,)
+        Clusters of the training objects by each candidate that was fitted.
+    estimators_ : dict
+        Fitted estimators of the candidates that were kept.
+    cluster_mapping_ : dict of ndarray (n_clusters, clusters of the candidate)
+        Share of each candidate's clusters in each cluster of the consensus; rows sum to one.
+    preparation_ : list
+        Fitted transformers that make the views comparable for the default candidates.
+    softness_ : float
+        Share of each object's cluster that is spread over all clusters of a candidate.
+    history_ : dict of lists
+        "objective" of the consensus: minus the divergence after each update.
+    n_iter_ : int
+        Updates of the consensus.
+
+    See Also
+    --------
+    ConsensusClustering : The consensus of one clustering per view.
+
+    Examples
+    --------
+    >>> from coview import AutoClustering
+    >>> from coview.datasets import make_topic_views
+    >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
+    >>> model = AutoClustering(3, random_state=0).fit(X)
+    >>> model.candidates_["name"]
+    ['graphs', 'sphere', 'correlation', 'topics']
+    >>> max(model.candidates_["weight"])
+    1.0
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        candidates: Any = None,
+        time_budget: float | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.candidates = candidates
+        self.time_budget = time_budget
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> AutoClustering:
+        """Fit the candidates, weigh them by evidence, and find their consensus; y is ignored."""
+        check_count("n_clusters", self.n_clusters)
+        if self.time_budget is not None and not self.time_budget > 0:
+            raise ValueError(f"time_budget must be a positive number of seconds or None, got {self.time_budget!r}.")
+        views = self._checked_views(X)
+        seed = base_seed(self.random_state)
+        transformers = preparation(views)
+        ready = prepared(views, transformers)
+        dropped: dict[str, str] = {}
+        if self.candidates is None:
+            candidates, dropped = default_candidates(views, self.n_clusters, seed)
+        else:
+            candidates = given_candidates(self.candidates, seed)
+        self.preparation_ = transformers if self.candidates is None else []
+        fitted, stability, failed = self._fit_candidates(candidates, ready if self.preparation_ else views, seed)
+        self._weigh(fitted, np.array(stability), ready, {**failed, **dropped}, seed)
+        kept = {name: self.labels_by_candidate_[name] for name in self.estimators_}
+        # the kept clusterings are few and good: each is a start, and random ones would only cost time
+        self._agree(kept, views, seed=seed, n_init=len(kept))
+        return self
+
+    def _inspect(self) -> Inspection:
+        """Answer `inspect`: clusters, and the candidates that they were chosen from."""
+        count = self.memberships_.shape[1]
+        return Inspection(
+            self,
+            "cluster",
+            [str(k) for k in range(count)],
+            list(range(count)),
+            self._view_inputs(),
+            Training(self.memberships_, codes=self.labels_),
+            history=self.history_,
+            probabilities=True,
+            candidates=self.candidates_,
+            _memberships=self._memberships if self._can_predict() else None,
+        )
+
+    # -- pieces
+
+    def _fit_candidates(
+        self, candidates: list[Candidate], views: Views, seed: int
+    ) -> tuple[list[Candidate], list[float], dict[str, str]]:
+        """Those that could be fitted, the stability of each, and why others failed; fills `labels_by_candidate_`."""
+        self.labels_by_candidate_: dict[str, np.ndarray] = {}
+        fitted: list[Candidate] = []
+        stability: list[float] = []
+        failed: dict[str, str] = {}
+        last: Exception | None = None
+        began = time.perf_counter()
+        for candidate in candidates:
+            clock = time.perf_counter()
+            if fitted and self.time_budget is not None and clock - began > self.time_budget:
+                failed[candidate.name] = f"not fitted within the time budget of {self.time_budget:g} seconds"
+                continue
+            try:
+                labels = candidate.fit(views)
+                stability.append(_stability(candidate, views, labels, seed))
+            except (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, RuntimeError) as error:
+                failed[candidate.name], last = f"could not be fitted: {error}", error
+            else:
+                fitted.append(candidate)
+                self.labels_by_candidate_[candidate.name] = labels
+            self._log(f"{candidate.name}: {failed.get(candidate.name, 'fitted')} ({time.perf_counter() - clock:.1f} s)")
+        if not fitted:
+            raise ValueError(f"No candidate could be fitted. The last error was: {last}") from last
+        return fitted, stability, failed
+
+    def _weigh(
+        self, fitted: list[Candidate], stability: np.ndarray, views: Views, dropped: dict[str, str], seed: int
+    ) -> None:
+        """Fill `candidates_` and `estimators_` by evidence from all views."""
+        labels = list(self.labels_by_candidate_.values())
+        reliability = reliabilities(views, labels, self.n_clusters, seed)
+        weights = candidate_weights(reliability, stability, np.array([candidate.prior for candidate in fitted]))
+        evidence = {"reliability": reliability, "stability": stability, "agreement": agreements(labels)}
+        reason = "much less reliable than the best candidate"
+        self.candidates_: dict[str, list[Any]] = {
+            "name": [candidate.name for candidate in fitted] + list(dropped),
+            "weight": weights.tolist() + [0.0] * len(dropped),
+            **{name: values.tolist() + [float("nan")] * len(dropped) for name, values in evidence.items()},
+            "dropped": [None if weight > 0 else reason for weight in weights] + list(dropped.values()),
+        }
+        for name, weight, why in zip(*(self.candidates_[key] for key in ("name", "weight", "dropped"))):
+            self._log(f"weight {weight:.2f} {name}" + (f": {why}" if why else ""))
+        self.estimators_ = {candidate.name: candidate.estimator for candidate, w in zip(fitted, weights) if w > 0}
+
+    def _log(self, text: str) -> None:
+        if self.verbose:
+            print(f"AutoClustering: {text}", file=sys.stderr, flush=True)
+
+    def _can_predict(self) -> bool:
+        if "estimators_" in vars(self):
+            answers = map(inspect, self.estimators_.values())
+            return all(answer.predicts or answer.kind == "topic" for answer in answers)
+        return self.candidates is None or all(
+            hasattr(estimator, "predict") or hasattr(estimator, "transform") for _, estimator in self.candidates
+        )
+
+    def _weights(self) -> dict[str, float]:
+        return dict(zip(self.candidates_["name"], self.candidates_["weight"]))
+
+    def _new_labels(self, views: Views) -> dict[str, np.ndarray]:
+        known = views.present.any(axis=1)
+        ready = prepared(views, self.preparation_)
+        return {name: np.where(known, inspect(model).predict(ready), -1) for name, model in self.estimators_.items()}
+
+
+def _stability(candidate: Candidate, views: Views, labels: np.ndarray, seed: int) -> float:
+    """Mean mutual information of clusters with those of fits on most of the objects, with other seeds."""
+    known = np.flatnonzero(labels >= 0)
+    size = min(int(SHARE * len(known)), MANY)
+    n_clusters = candidate.estimator.get_params().get("n_clusters", int(labels.max()) + 1)
+    if size < max(2, n_clusters):  # too few objects to leave some out
+        return 1.0
+    found = []
+    for turn in range(1, (REPEATS if len(known) <= MANY else 1) + 1):
+        sample = np.sort(np.random.default_rng([seed, turn]).choice(known, size, replace=False))
+        found.append(normalized_mutual_info(labels[sample], candidate.fit_sample(views[sample], seed + turn)))
+    return float(np.mean(found))
