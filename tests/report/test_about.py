@@ -86,5 +86,5 @@ def test_the_candidates_are_named(data):
     X, _ = data
     model = AutoClustering(3, candidates=[("angles", SphericalKMeans(3))], random_state=0).fit(X)
     assert about_model(Reader(model))["candidates"] == {"angles": 1.0}
-    assert "these ways of clustering agree on: angles (weight 1" in make_report(model).html
+    assert "the consensus of these candidates: angles (weight 1" in make_report(model).html
     assert about_model(Reader(SphericalKMeans(3, random_state=0).fit(X)))["candidates"] is None

@@ -36,7 +36,10 @@ class LinkPLSA(WeightedModel, PLSA):
         Number of topics.
     view_weights : None, float or {view: float}, default=None
         How much each view counts in an object's mixture; 1 by default.
-    max_iter, tol, n_init, init, schedule, acceleration, engine, n_jobs, learning_decay, learning_offset
+    init : {"random", "nndsvd", "consensus"} or dict, default="random"
+        Where to start. "consensus" takes the best of several consensus clusterings of the views as first memberships.
+        A dict holds any of ``memberships`` and ``topic_feature`` in the shapes of the fitted attributes.
+    max_iter, tol, n_init, schedule, acceleration, engine, n_jobs, learning_decay, learning_offset
         As in `PLSA`.
     time_budget, random_state, verbose, callbacks, checkpoint
         As in `PLSA`.
@@ -129,6 +132,9 @@ class LinkPLSA(WeightedModel, PLSA):
         start = softened(consensus_start(views, self.n_components, seed, self._steps().weights, self.n_jobs))
         profiles = {name: np.maximum(np.asarray(part.T @ start), FEATURE_FLOOR) for name, part in views.items()}
         return lambda here: {"profiles": self._as_start(profiles)}, {"start": start}
+
+    def _fixed_start(self) -> bool:
+        return (isinstance(self.init, str) and self.init == "consensus") or super()._fixed_start()
 
     def _start_profiles(self, arrays: Mapping[str, Any], views: Views, seed: int) -> dict[str, np.ndarray]:
         given = arrays.get("topic_feature", {})
