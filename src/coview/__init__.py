@@ -15,9 +15,8 @@ from coview.catalog import ESTIMATORS
 _MODULES = {
     "coview.assignment.ontology": ("Ontology",),
     "coview.assignment.label_program": ("solve_labels",),
-    "coview.model_selection.choice": ("ClusterChoice",),
     "coview.model_selection.compare": ("compare",),
-    "coview.model_selection.select": ("select_clusters",),
+    "coview.model_selection.select": ("ClusterChoice", "select_clusters"),
     "coview.model_selection.table": ("Comparison",),
     "coview.preprocessing.codebook": ("Codebook",),
     "coview.views.coerce": ("as_views",),
@@ -87,8 +86,8 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.io.tables import read_table as read_table
     from coview.io.views_folder import read_views as read_views
     from coview.io.views_folder import write_views as write_views
-    from coview.model_selection.choice import ClusterChoice as ClusterChoice
     from coview.model_selection.compare import compare as compare
+    from coview.model_selection.select import ClusterChoice as ClusterChoice
     from coview.model_selection.select import select_clusters as select_clusters
     from coview.model_selection.table import Comparison as Comparison
     from coview.online.passive_aggressive import (

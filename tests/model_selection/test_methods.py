@@ -10,45 +10,45 @@ from sklearn.cluster import KMeans
 from coview import MultiViewNaiveBayes, NeighborViews, Views
 from coview.catalog import ESTIMATORS
 from coview.exceptions import ViewsError
-from coview.model_selection.methods import candidates, chosen, holds_counts, seeded
+from coview.model_selection.methods import applicable_methods, holds_counts, seeded, selected_methods
 
 X = Views(words=np.eye(6), links=np.eye(6)[::-1])
 
 
 def names(found):
-    return [candidate.name for candidate in found]
+    return [method.name for method in found]
 
 
 @pytest.mark.parametrize("classify", [True, False])
 def test_every_method_of_the_catalog_takes_part(classify):
     kinds = ("classifier" if classify else "clusterer", "transformer")
-    found = names(candidates(classify, X, 3))
+    found = names(applicable_methods(classify, X, 3))
     for entry in ESTIMATORS.values():
         if entry.kind in kinds:
             assert any(name.split(" ")[0] == entry.name for name in found), entry.name
 
 
 def test_methods_and_rows_have_different_names():
-    found = names(candidates(True, X, 3, "links"))
+    found = names(applicable_methods(True, X, 3, "links"))
     assert len(set(found)) == len(found)
 
 
 def test_classifiers_classify():
-    assert all(is_classifier(candidate.estimator) for candidate in candidates(True, X, 3, "links"))
+    assert all(is_classifier(method.estimator) for method in applicable_methods(True, X, 3, "links"))
 
 
 def test_clusterers_are_told_the_number():
-    for candidate in candidates(False, X, 4):
+    for method in applicable_methods(False, X, 4):
         sizes = {
             value
-            for key, value in candidate.estimator.get_params().items()
+            for key, value in method.estimator.get_params().items()
             if key.endswith(("n_clusters", "n_components"))
         }
-        assert 4 in sizes, candidate.name
+        assert 4 in sizes, method.name
 
 
 def test_baselines_are_concatenated_best_and_each_view():
-    found = [c.name for c in candidates(True, X, 3) if c.group == "baseline"]
+    found = [c.name for c in applicable_methods(True, X, 3) if c.group == "baseline"]
     assert "concatenated LogisticRegression" in found and "best view MultinomialNB" in found
     assert [name for name in found if name.startswith(("words", "links"))] == [
         "words LogisticRegression",
@@ -57,12 +57,12 @@ def test_baselines_are_concatenated_best_and_each_view():
 
 
 def test_one_view_has_no_best_view():
-    found = names(candidates(True, X.select("words"), 3))
+    found = names(applicable_methods(True, X.select("words"), 3))
     assert "LogisticRegression" in found and not [name for name in found if name.startswith("best")]
 
 
 def test_links_put_every_method_behind_neighbors():
-    found = candidates(True, X, 3, {"links": "links", "hops": 1})
+    found = applicable_methods(True, X, 3, {"links": "links", "hops": 1})
     near = [c for c in found if c.group == "links"]
     assert len(near) == 1 + sum(c.group == "method" for c in found)
     assert all(isinstance(c.estimator[0], NeighborViews) and c.estimator[0].hops == 1 for c in near)
@@ -70,41 +70,43 @@ def test_links_put_every_method_behind_neighbors():
 
 def test_wrong_links_are_refused_before_anything_runs():
     with pytest.raises(ViewsError, match="no view of links 'cites'"):
-        candidates(True, X, 3, "cites")
+        applicable_methods(True, X, 3, "cites")
     with pytest.raises(ValueError, match="links must be the name of a view"):
-        candidates(True, X, 3, 5)
+        applicable_methods(True, X, 3, 5)
 
 
 def test_names_patterns_and_groups_choose():
-    found = candidates(True, X, 3, "links")
-    assert names(chosen("MultiViewNaiveBayes", found)) == ["MultiViewNaiveBayes"]
-    assert names(chosen(["SeededKMeansClassifier"], found)) == [
+    found = applicable_methods(True, X, 3, "links")
+    assert names(selected_methods("MultiViewNaiveBayes", found)) == ["MultiViewNaiveBayes"]
+    assert names(selected_methods(["SeededKMeansClassifier"], found)) == [
         "SeededKMeansClassifier",
         "SeededKMeansClassifier (max_agree)",
     ]
-    assert names(chosen(["best view *"], found)) == [name for name in names(found) if name.startswith("best view")]
-    assert {c.group for c in chosen(["baselines"], found)} == {"baseline"}
-    assert names(chosen(["PLSA"], found)) == ["PLSA + LogisticRegression"]
+    assert names(selected_methods(["best view *"], found)) == [
+        name for name in names(found) if name.startswith("best view")
+    ]
+    assert {c.group for c in selected_methods(["baselines"], found)} == {"baseline"}
+    assert names(selected_methods(["PLSA"], found)) == ["PLSA + LogisticRegression"]
 
 
 def test_estimators_of_ones_own_take_part():
-    mine = chosen({"mine": MultiViewNaiveBayes()}, [])
+    mine = selected_methods({"mine": MultiViewNaiveBayes()}, [])
     assert mine[0].name == "mine" and mine[0].group == "given"
-    assert names(chosen(MultiViewNaiveBayes(alpha=0.5), [])) == ["MultiViewNaiveBayes(alpha=0.5)"]
+    assert names(selected_methods(MultiViewNaiveBayes(alpha=0.5), [])) == ["MultiViewNaiveBayes(alpha=0.5)"]
 
 
 def test_what_is_no_method_is_refused():
     with pytest.raises(ValueError, match="no method 'Nothing' for this task"):
-        chosen(["Nothing"], candidates(True, X, 3))
+        selected_methods(["Nothing"], applicable_methods(True, X, 3))
     with pytest.raises(TypeError, match="methods must hold names"):
-        chosen([MultiViewNaiveBayes], [])
+        selected_methods([MultiViewNaiveBayes], [])
     with pytest.raises(ValueError, match="methods is empty"):
-        chosen([], [])
+        selected_methods([], [])
 
 
 def test_every_seed_inside_is_set():
-    for candidate in candidates(False, X, 3):
-        params = seeded(candidate.estimator, 11).get_params()
+    for method in applicable_methods(False, X, 3):
+        params = seeded(method.estimator, 11).get_params()
         assert all(value == 11 for key, value in params.items() if key.endswith("random_state"))
     assert KMeans(3).random_state is None
 

@@ -14,8 +14,8 @@ from sklearn.model_selection import cross_validate
 
 from coview import BestView, ConcatenatedViews, LinkPLSA, MultiViewNaiveBayes, Views
 from coview.datasets import make_topic_views
-from coview.model_selection.methods import Candidate
-from coview.model_selection.scores import Task, check_scoring, cluster_labels, evaluate, main_scores, view_agreement_of
+from coview.model_selection.methods import Method
+from coview.model_selection.scores import Task, check_scoring, cluster_labels, evaluate, view_agreement_of
 from coview.model_selection.splits import folds
 
 DATA = make_topic_views(60, {"words": 30, "links": 20}, n_clusters=3, quality=0.4, overlap=0.5, random_state=0)
@@ -42,7 +42,8 @@ def numbered(views=X):
 
 
 def run(task, model, views=X):
-    return list(evaluate((task, views), Candidate("m", model, "method")))
+    job = (task.kind, len(task.splits), Method("m", model, "method"))
+    return list(evaluate(lambda step, *args: step((task, views), *args), job))
 
 
 def test_scores_equal_scikit_learns():
@@ -78,7 +79,7 @@ def test_few_labels_see_all_objects_and_no_hidden_label():
 
 def test_scorers_of_scikit_learn_are_taken():
     task = classification(scoring=check_scoring(["balanced_accuracy", "neg_log_loss"], False))
-    assert main_scores(task) == ["balanced_accuracy", "neg_log_loss"]
+    assert task.metrics == ["balanced_accuracy", "neg_log_loss"]
     expected = cross_validate(MultiViewNaiveBayes(), X, Y, cv=task.splits, scoring="neg_log_loss")["test_score"]
     assert_allclose([part["neg_log_loss"] for part in run(task, MultiViewNaiveBayes())], expected)
 

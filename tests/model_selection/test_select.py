@@ -12,8 +12,7 @@ from sklearn.mixture import GaussianMixture
 
 from coview import PLSA, ConcatenatedViews, CoPLSA, DualPLSA, LinkPLSA, MultiViewPLSA, Views, select_clusters
 from coview.datasets import make_blobs_views, make_topic_views
-from coview.model_selection.choice import recommend
-from coview.model_selection.select import _agreement, _halves, held_out_likelihood
+from coview.model_selection.select import _agreement, _halves, held_out_likelihood, recommend
 
 HERE = {"n_jobs": 1, "random_state": 0}
 

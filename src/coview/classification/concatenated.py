@@ -121,7 +121,7 @@ class ConcatenatedViews(SingleViewWrapper):
             return replace(found, weights=found.weights[:, ends[v] : ends[v + 1]])
 
         found = replace(super()._inspect(), groups=inner.groups, labels=inner.labels, _features=features)
-        if found.kind == "cluster" and inner._memberships is not None:
+        if found.kind == "cluster" and found._memberships is None and inner._memberships is not None:
             found = replace(found, _memberships=lambda X: near_centers(self.transform(X)))
         return found
 

@@ -23,6 +23,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import is_classifier, is_clusterer, is_regressor
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from coview.preprocessing.tables import TableViews
@@ -210,6 +211,8 @@ class Inspection:
     _memberships_by_view: Callable[[Any], dict[str, np.ndarray]] | None = None
     _predict: Answer | None = None  # labels; None where the group is that of the largest membership
     _embed: Answer | None = None  # positions of objects in a space, where they are not memberships
+    _profiles: Callable[[], dict[str, np.ndarray]] | None = None  # of a mixture, features x groups of each view
+    _log_likelihood: Callable[[Any], float] | None = None  # of a density, the mean over objects
     _label_sets: Answer | None = None  # objects x labels, under an ontology
     _judge_labels: Callable[[Any, np.ndarray], LabelVerdict] | None = None
     # what `inspect` fills in
@@ -346,6 +349,25 @@ class Inspection:
             return Reading(memberships, self.codes(self._predict(given)))
         return Reading(memberships, None if memberships is None else memberships.argmax(axis=1))
 
+    def expected(self, X: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Return what a mixture expects of each view of some objects; empty for models that are no mixtures.
+
+        Returns
+        -------
+        dict of (mixture, profiles)
+            Objects x groups and groups x features; their product is proportional to p(feature | object) in the view.
+        """
+        if self._profiles is None:
+            return {}
+        views = self.prepare(X)
+        own = {} if self._memberships_by_view is None else self.memberships_by_view(views, prepared=True)
+        shared = None if own else self.memberships(views, prepared=True)
+        return {view: (own[view] if shared is None else shared, part.T) for view, part in self._profiles().items()}
+
+    def log_likelihood(self, X: Any) -> float | None:
+        """Return the mean log-likelihood of objects under a density, or None where the model is none."""
+        return None if self._log_likelihood is None else float(self._log_likelihood(self.prepare(X)))
+
     def predict(self, X: Any, *, prepared: bool = False) -> Any:
         """Return the label of each object, or the value of a regressor."""
         given = self._prepared(X, prepared, lazy=True)
@@ -447,7 +469,7 @@ def inspect(model: Any) -> Inspection:
     """
     check_is_fitted(model)
     inside = model if answers(model) else getattr(model, "best_estimator_", model)  # of a search
-    steps = [step for _, step in inside.steps if step not in (None, "passthrough")] if is_pipeline(inside) else [inside]
+    steps = _steps_of(inside)
     found = steps[-1]._inspect() if answers(steps[-1]) else describe(steps[-1], {})
     before = steps[:-1]
     front = before[0] if before and makes_views(before[0]) else None
@@ -464,6 +486,14 @@ def inspect(model: Any) -> Inspection:
         n_iter=_count_sweeps(estimator),
         _transform=getattr(estimator, "transform", None),
     )
+
+
+def _steps_of(model: Any) -> list[Any]:
+    """Return the steps of a pipeline, also of pipelines inside it, or the model itself."""
+    if not is_pipeline(model):
+        return [model]
+    steps = [step for _, step in model.steps if step not in (None, "passthrough")]
+    return [inner for step in steps for inner in _steps_of(step)]
 
 
 def is_pipeline(model: Any) -> bool:
@@ -525,6 +555,12 @@ def describe(estimator: Any, views: Mapping[str, ViewInput]) -> Inspection:
             _predict=estimator.predict,
             **common,
         )
+    if get_tags(estimator).estimator_type == "density_estimator":
+        count = len(getattr(estimator, "weights_", ()))  # of a mixture
+        common["_log_likelihood"] = estimator.score
+        if has["predict_proba"]:
+            common |= {"_memberships": estimator.predict_proba, "probabilities": True}
+        return Inspection(estimator, "cluster", [str(i) for i in range(count)], list(range(count)), **common)
     labels_ = getattr(estimator, "labels_", None)
     if is_clusterer(estimator) or labels_ is not None:
         known = np.asarray([] if labels_ is None else labels_)

@@ -10,12 +10,11 @@ import numpy as np
 
 from coview.classification.wrapper import unlabeled_as_minus_one
 from coview.exceptions import InterruptedFitWarning, ViewsError
-from coview.model_selection.methods import Candidate, candidates, chosen
-from coview.model_selection.progress import JobLines
-from coview.model_selection.scores import Task, check_scoring, evaluate, main_scores
+from coview.model_selection.jobs import JobProgress, Outcome, run_jobs
+from coview.model_selection.methods import Method, applicable_methods, selected_methods
+from coview.model_selection.scores import Task, check_scoring, evaluate
 from coview.model_selection.splits import few_label_splits, folds, subsamples
 from coview.model_selection.table import Comparison
-from coview.model_selection.workers import Outcome, run_jobs
 from coview.utils.messages import short
 from coview.validation import base_seed, check_count, check_option, encode_labels
 from coview.views.coerce import as_views
@@ -125,11 +124,12 @@ def compare(
     if links is not None:
         views = _identified(views, links)
     classify = plan.kind in ("classification", "few_labels")
-    found = chosen(methods, candidates(classify, views, n_groups, links))
-    metrics = main_scores(plan)
-    lines: Any = JobLines([c.name for c in found], plan.n_parts, metrics[0]) if verbose else nullcontext()
-    with lines as watch:
-        outcomes = run_jobs(evaluate, (plan, views), found, n_jobs=n_jobs, budget=time_budget, watch=watch)
+    selected = selected_methods(methods, applicable_methods(classify, views, n_groups, links))
+    jobs = [(plan.kind, len(plan.splits), method) for method in selected]
+    names, metrics = [method.name for method in selected], plan.metrics
+    progress: Any = JobProgress(names, len(plan.splits), metrics[0]) if verbose else nullcontext()
+    with progress as watch:
+        outcomes = run_jobs(evaluate, (plan, views), jobs, n_jobs=n_jobs, budget=time_budget, watch=watch)
     if any(outcome.status == "stopped" for outcome in outcomes):
         warnings.warn("compare was stopped; the table holds what was done.", InterruptedFitWarning, stacklevel=2)
     about = {
@@ -137,17 +137,17 @@ def compare(
         "views": views.n_features,
         "labeled": None if plan.known is None else int(plan.known.sum()),
         "classes" if classify else "clusters": n_groups,
-        "splits": plan.n_parts,
+        "splits": len(plan.splits),
         "label_share": label_share,
         "time_budget": time_budget,
         "seed": seed,
     }
     return Comparison(
-        [_row(c, outcome, plan, metrics) for c, outcome in zip(found, outcomes)],
+        [_row(method, outcome, plan) for method, outcome in zip(selected, outcomes)],
         metrics,
         plan.kind,
-        scores={c.name: outcome.parts for c, outcome in zip(found, outcomes)},
-        estimators={c.name: c.estimator for c in found},
+        scores={name: outcome.parts for name, outcome in zip(names, outcomes)},
+        estimators={method.name: method.estimator for method in selected},
         about=about,
     )
 
@@ -233,11 +233,11 @@ def _identified(views: Views, links: Any) -> Views:
     return Views(dict(views.items()), ids=ids.astype(str), present=views.present, feature_names=names)
 
 
-def _row(candidate: Candidate, outcome: Outcome, plan: Task, metrics: list[str]) -> dict[str, Any]:
+def _row(method: Method, outcome: Outcome, plan: Task) -> dict[str, Any]:
     parts = outcome.parts
-    row: dict[str, Any] = {"method": candidate.name, "group": candidate.group, "status": outcome.status}
+    row: dict[str, Any] = {"method": method.name, "group": method.group, "status": outcome.status}
     singles = [name for name in (parts[0] if parts else ()) if name.endswith("]")]
-    for name in (*metrics, *singles):
+    for name in (*plan.metrics, *singles):
         values = [part[name] for part in parts]
         row[name] = float(np.mean(values)) if values else float("nan")
         row[f"{name}_std"] = float(np.std(values)) if values else float("nan")
@@ -247,7 +247,7 @@ def _row(candidate: Candidate, outcome: Outcome, plan: Task, metrics: list[str])
     row |= {"seconds": outcome.seconds, "splits": len(parts)}
     note = outcome.note
     if outcome.status == "over budget":
-        note = f"{note.rstrip('.')}, {len(parts)} of {plan.n_parts} splits done."
+        note = f"{note.rstrip('.')}, {len(parts)} of {len(plan.splits)} splits done."
     elif parts and "warning" in parts[-1] and not note:
         note = parts[-1]["warning"]
     row["note"] = note

@@ -5,7 +5,7 @@ A transformer takes part with a plain estimator behind it: k-means for clusters,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -30,7 +30,7 @@ from coview.preprocessing.weighting import UnitRows
 from coview.views.coerce import as_views
 from coview.views.views import Views
 
-__all__ = ["Candidate", "candidates", "chosen", "holds_counts", "only_views", "seeded"]
+__all__ = ["Method", "applicable_methods", "holds_counts", "only_views", "seeded", "selected_methods"]
 
 GROUPS = ("method", "baseline", "links", "given")
 VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
@@ -40,7 +40,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
 
 
 @dataclass(frozen=True)
-class Candidate:
+class Method:
     """One row of the table to be."""
 
     name: str
@@ -54,41 +54,41 @@ class Candidate:
         return self.views is None and isinstance(self.estimator, MultiViewEstimator)
 
 
-def candidates(classify: bool, views: Views, n_clusters: int, links: Any = None) -> list[Candidate]:
+def applicable_methods(classify: bool, views: Views, n_clusters: int, links: Any = None) -> list[Method]:
     """Return every applicable method and every baseline, and with `links` the same behind `NeighborViews`.
 
     Examples
     --------
     >>> import numpy as np
     >>> X = Views(words=np.eye(3), tags=np.eye(3))
-    >>> found = candidates(True, X, 3)
+    >>> found = applicable_methods(True, X, 3)
     >>> [c.name for c in found if c.group == "baseline"][-2:]
     ['words LogisticRegression', 'tags LogisticRegression']
     """
     counts = len(counted_views(views)) == len(views.names)
-    methods = list(_catalogd(classify, n_clusters))
+    methods = list(_from_catalog(classify, n_clusters))
     found = methods + list(_baselines(classify, views, n_clusters, counts))
     if links is not None:
         found += list(_with_links(methods, classify, n_clusters, counts, _link_settings(links, views)))
     return found
 
 
-def chosen(methods: Any, found: list[Candidate]) -> list[Candidate]:
-    """Return the candidates that `methods` asks for: names or patterns, estimators, or ``{name: estimator}``.
+def selected_methods(methods: Any, found: list[Method]) -> list[Method]:
+    """Return the methods that `methods` asks for: names or patterns, estimators, or ``{name: estimator}``.
 
     Examples
     --------
     >>> from coview import MultiViewNaiveBayes
-    >>> found = [Candidate("a b", None, "method"), Candidate("c", None, "baseline")]
-    >>> [c.name for c in chosen(["a*", MultiViewNaiveBayes(alpha=0.1)], found)]
+    >>> found = [Method("a b", None, "method"), Method("c", None, "baseline")]
+    >>> [c.name for c in selected_methods(["a*", MultiViewNaiveBayes(alpha=0.1)], found)]
     ['a b', 'MultiViewNaiveBayes(alpha=0.1)']
     """
     if methods is None:
         return found
     if isinstance(methods, Mapping):
-        return [Candidate(str(name), _checked(estimator), "given") for name, estimator in methods.items()]
-    asked = [methods] if isinstance(methods, str) or not hasattr(methods, "__iter__") else list(methods)
-    picked: dict[str, Candidate] = {}
+        return [Method(str(name), _checked(estimator), "given") for name, estimator in methods.items()]
+    asked = [methods] if isinstance(methods, str) or not isinstance(methods, Iterable) else list(methods)
+    picked: dict[str, Method] = {}
     for item in asked:
         if isinstance(item, str):
             fits = [c for c in found if _fits(item, c)]
@@ -96,7 +96,7 @@ def chosen(methods: Any, found: list[Candidate]) -> list[Candidate]:
                 listed = ", ".join(c.name for c in found)
                 raise ValueError(f"There is no method {item!r} for this task. Choose from: {listed}.")
         else:
-            fits = [Candidate(" ".join(repr(_checked(item)).split()), item, "given")]
+            fits = [Method(" ".join(repr(_checked(item)).split()), item, "given")]
         picked.update((c.name, c) for c in fits)
     if not picked:
         raise ValueError("methods is empty. Leave it out to compare all of them.")
@@ -144,16 +144,16 @@ def only_views(X: Any, names: tuple[str, ...]) -> Views:
 # -- the catalog
 
 
-def _catalogd(classify: bool, n_clusters: int) -> Iterator[Candidate]:
+def _from_catalog(classify: bool, n_clusters: int) -> Iterator[Method]:
     kind = "classifier" if classify else "clusterer"
     for name, entry in ESTIMATORS.items():
         if entry.kind == kind:
             cls = resolve(name)
             base = cls()
-            yield Candidate(name, _sized(base, n_clusters), "method")
+            yield Method(name, _sized(base, n_clusters), "method")
             for label, settings in VARIANTS.get(name, {}).items():
                 if settings.keys() <= base.get_params().keys():
-                    yield Candidate(f"{name} ({label})", _sized(cls(**settings), n_clusters), "method")
+                    yield Method(f"{name} ({label})", _sized(cls(**settings), n_clusters), "method")
         elif entry.kind == "transformer":
             model = resolve(name)()
             params = model.get_params()
@@ -164,7 +164,7 @@ def _catalogd(classify: bool, n_clusters: int) -> Iterator[Candidate]:
             # ConcatenatedViews takes one matrix too, and leaves unlabeled objects out
             head = ConcatenatedViews(_logistic()) if classify else _kmeans(n_clusters)
             ending = "LogisticRegression" if classify else "KMeans"
-            yield Candidate(f"{name} + {ending}", make_pipeline(model, head), "method")
+            yield Method(f"{name} + {ending}", make_pipeline(model, head), "method")
 
 
 def _sized(model: Any, n_clusters: int) -> Any:
@@ -176,21 +176,21 @@ def _sized(model: Any, n_clusters: int) -> Any:
 # -- what to beat
 
 
-def _baselines(classify: bool, views: Views, n_clusters: int, counts: bool) -> Iterator[Candidate]:
+def _baselines(classify: bool, views: Views, n_clusters: int, counts: bool) -> Iterator[Method]:
     plain = _classifiers() if classify else _clusterers(n_clusters)
     several = len(views.names) > 1
     for name, model in plain.items():
-        yield Candidate(f"concatenated {name}" if several else name, _joined(model, counts), "baseline")
+        yield Method(f"concatenated {name}" if several else name, _joined(model, counts), "baseline")
     if not several:
         return
     for name, model in plain.items():
         best = BestView(_scaled(model, counts)) if classify else make_pipeline(_scaler(counts), BestView(model))
-        yield Candidate(f"best view {name}", best, "baseline")
+        yield Method(f"best view {name}", best, "baseline")
     first, model = next(iter(plain.items()))
     for view in views.names:
         select = FunctionTransformer(only_views, kw_args={"names": (view,)})
         single = make_pipeline(select, _joined(model, bool(counted_views(views.select(view)))))
-        yield Candidate(f"{view} {first}", single, "baseline", (view,))
+        yield Method(f"{view} {first}", single, "baseline", (view,))
 
 
 def _classifiers() -> dict[str, Any]:
@@ -250,24 +250,24 @@ def _link_settings(links: Any, views: Views) -> dict[str, Any]:
 
 
 def _with_links(
-    methods: list[Candidate], classify: bool, n_clusters: int, counts: bool, settings: dict[str, Any]
-) -> Iterator[Candidate]:
+    methods: list[Method], classify: bool, n_clusters: int, counts: bool, settings: dict[str, Any]
+) -> Iterator[Method]:
     name, model = next(iter((_classifiers() if classify else _clusterers(n_clusters)).items()))
     alone = NeighborViews(**{**settings, "keep": False})
-    yield Candidate(f"NeighborViews + {name}", make_pipeline(alone, _joined(model, counts)), "links")
+    yield Method(f"NeighborViews + {name}", make_pipeline(alone, _joined(model, counts)), "links")
     for method in methods:
         near = make_pipeline(NeighborViews(**settings), clone(method.estimator))
-        yield Candidate(f"NeighborViews + {method.name}", near, "links")
+        yield Method(f"NeighborViews + {method.name}", near, "links")
 
 
 # -- what users ask for
 
 
-def _fits(pattern: str, candidate: Candidate) -> bool:
+def _fits(pattern: str, method: Method) -> bool:
     """By name, by pattern, by group, or by the plain name of a class where the row has more in its name."""
     if pattern in GROUPS or pattern.removesuffix("s") in GROUPS:
-        return candidate.group in (pattern, pattern.removesuffix("s"))
-    return fnmatchcase(candidate.name, pattern) or candidate.name.startswith((f"{pattern} (", f"{pattern} + "))
+        return method.group in (pattern, pattern.removesuffix("s"))
+    return fnmatchcase(method.name, pattern) or method.name.startswith((f"{pattern} (", f"{pattern} + "))
 
 
 def _checked(estimator: Any) -> Any:

@@ -14,6 +14,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from inspect import isfunction
 from itertools import combinations
 from typing import Any
 
@@ -24,14 +25,15 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, adjusted_rand_score, f1_score, get_scorer, silhouette_score
 from sklearn.pipeline import Pipeline
 
+from coview.inspection import inspect
 from coview.metrics import clustering_accuracy, normalized_mutual_info, pairwise_f1
-from coview.model_selection.methods import Candidate, holds_counts, seeded
+from coview.model_selection.methods import Method, holds_counts, seeded
 from coview.validation import LabeledScoreMixin, minus_one_is_unlabeled
 from coview.views.arrays import take_rows
 from coview.views.matrices import for_sklearn, unit_rows
 from coview.views.views import Views
 
-__all__ = ["CLUSTER_SCORES", "Task", "check_scoring", "cluster_labels", "evaluate", "main_scores", "view_agreement_of"]
+__all__ = ["CLUSTER_SCORES", "Task", "check_scoring", "cluster_labels", "evaluate", "view_agreement_of"]
 
 SILHOUETTE_ROWS = 1000  # of so many objects all distances are taken
 CLUSTER_SCORES: dict[str, Callable[[Any, Any], float]] = {
@@ -40,7 +42,7 @@ CLUSTER_SCORES: dict[str, Callable[[Any, Any], float]] = {
     "pairwise_f1": pairwise_f1,
     "ari": adjusted_rand_score,
 }
-INTERNAL = ("internal", "silhouette", "stability", "agreement")
+Part = dict[str, Any]  # figures of one split
 
 
 @dataclass(frozen=True)
@@ -56,72 +58,68 @@ class Task:
     seed: int = 0
 
     @property
-    def n_parts(self) -> int:
-        """Number of dicts that a method gives, if nothing stops it."""
-        return max(1, len(self.splits))
+    def metrics(self) -> list[str]:
+        """Names of the scores; the first one ranks the methods."""
+        if self.kind == "internal":
+            return ["internal", "silhouette", "stability", "agreement"]
+        if self.scoring is not None:
+            return list(self.scoring)
+        return ["nmi", "accuracy", "pairwise_f1"] if self.kind == "clustering" else ["accuracy", "f1_macro"]
 
 
-def main_scores(task: Task) -> list[str]:
-    """Names of the scores; the first one ranks the methods.
+def evaluate(call: Callable[..., Any], job: tuple[str, int, Method]) -> Iterator[Part]:
+    """Yield the figures of each split, a job of `run_jobs` whose workers share the task and the views.
 
-    Examples
-    --------
-    >>> main_scores(Task("clustering"))
-    ['nmi', 'accuracy', 'pairwise_f1']
+    Parameters
+    ----------
+    call : callable
+        What runs a step in a worker.
+    job : (kind of the task, number of splits, method)
+        What to do.
     """
-    if task.kind == "internal":
-        return list(INTERNAL)
-    if task.scoring is not None:
-        return list(task.scoring)
-    return ["nmi", "accuracy", "pairwise_f1"] if task.kind == "clustering" else ["accuracy", "f1_macro"]
+    kind, n_splits, method = job
+    if kind == "internal":  # the clusters of all objects come first, and each subsample is held against them
+        labels, whole = call(_recording, _cluster_all, method)
+        for r in range(n_splits):
+            yield call(_recording, _cluster_subsample, method, r, labels, whole)
+    else:
+        for r in range(n_splits):
+            yield call(_recording, _cluster_again if kind == "clustering" else _classify, method, r)
 
 
-def evaluate(shared: tuple[Task, Views], candidate: Candidate) -> Iterator[dict[str, Any]]:
-    """Yield the figures of each split.
-
-    Examples
-    --------
-    >>> from coview import MultiViewNaiveBayes
-    >>> y = np.array([0, 1] * 5)
-    >>> task = Task("classification", y, y >= 0, y, [(np.arange(6), np.arange(6, 10))])
-    >>> found = list(evaluate((task, Views(a=np.eye(2)[y])), Candidate("nb", MultiViewNaiveBayes(), "method")))
-    >>> found[0]["accuracy"], sorted(found[0])
-    (1.0, ['accuracy', 'f1_macro', 'fit_seconds', 'predict_seconds'])
-    """
-    task, views = shared
-    steps = {"clustering": _clustering, "internal": _internal}.get(task.kind, _classification)
+def _recording(shared: tuple[Task, Views], step: Callable[..., Any], *args: Any) -> Any:
+    """Run a step, and put the first warning that a fit did not converge among its figures."""
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", ConvergenceWarning)
-        for part in steps(task, views, candidate):
-            if heard:
-                part["warning"] = f"{str(heard[0].message).strip().splitlines()[0].rstrip('. :')}."
-            yield part
+        found = step(*shared, *args)
+    if heard:
+        figures = found if isinstance(found, dict) else found[-1]
+        figures["warning"] = f"{str(heard[0].message).strip().splitlines()[0].rstrip('. :')}."
+    return found
 
 
 # -- classes
 
 
-def _classification(task: Task, views: Views, candidate: Candidate) -> Iterator[dict[str, Any]]:
-    target, hidden = _given(task.target), _given(task.hidden)
-    if not is_classifier(candidate.estimator):
-        raise TypeError(f"{candidate.name} is no classifier, and the task is to find classes")
-    for train, test in task.splits:
-        model = seeded(candidate.estimator, task.seed)
-        if task.kind == "few_labels":
-            X, labels = _with_few_labels(views, target, hidden, train, model)
-        else:
-            X, labels = views[train], target[train]
-        start = time.perf_counter()
-        model.fit(X, labels)
-        fitted = time.perf_counter()
-        part = _class_scores(task, model, views[test], target[test])
-        part |= {"fit_seconds": fitted - start, "predict_seconds": time.perf_counter() - fitted}
-        if candidate.by_view and len(views.names) > 1:
-            for name in views.names:
-                found = model.predict(views[test].select(name))
-                part[f"accuracy[{name}]"] = float(accuracy_score(target[test], found))
-        yield part
+def _classify(task: Task, views: Views, method: Method, r: int) -> Part:
+    target, (train, test) = _array(task.target), task.splits[r]
+    if not is_classifier(method.estimator):
+        raise TypeError(f"{method.name} is no classifier, and the task is to find classes")
+    model = seeded(method.estimator, task.seed)
+    if task.kind == "few_labels":
+        X, labels = _with_few_labels(views, target, _array(task.hidden), train, model)
+    else:
+        X, labels = views[train], target[train]
+    start = time.perf_counter()
+    model.fit(X, labels)
+    fitted = time.perf_counter()
+    part = _class_scores(task, model, views[test], target[test])
+    part |= {"fit_seconds": fitted - start, "predict_seconds": time.perf_counter() - fitted}
+    if method.by_view and len(views.names) > 1:
+        for name in views.names:
+            part[f"accuracy[{name}]"] = float(accuracy_score(target[test], model.predict(views[test].select(name))))
+    return part
 
 
 def _with_few_labels(
@@ -137,13 +135,13 @@ def _with_few_labels(
     return views, labels
 
 
-def _class_scores(task: Task, model: Any, X: Views, y: np.ndarray) -> dict[str, Any]:
+def _class_scores(task: Task, model: Any, X: Views, y: np.ndarray) -> Part:
     if task.scoring is not None:
         return {name: float(score(model, X, y)) for name, score in task.scoring.items()}
-    found = model.predict(X)
+    predicted = model.predict(X)
     return {
-        "accuracy": float(accuracy_score(y, found)),
-        "f1_macro": float(f1_score(y, found, average="macro", zero_division=0)),
+        "accuracy": float(accuracy_score(y, predicted)),
+        "f1_macro": float(f1_score(y, predicted, average="macro", zero_division=0)),
     }
 
 
@@ -159,46 +157,48 @@ def cluster_labels(estimator: Any, X: Views) -> np.ndarray:
     >>> cluster_labels(LinkPLSA(1), Views(a=np.eye(3))).tolist()
     [0, 0, 0]
     """
-    if hasattr(estimator, "fit_predict"):
-        return np.asarray(estimator.fit_predict(X))
-    model = estimator.fit(X)
-    if hasattr(model, "labels_"):
-        return np.asarray(model.labels_)
-    return np.asarray(model.predict(X) if hasattr(model, "predict") else np.asarray(model.transform(X)).argmax(axis=1))
+    fitted = inspect(estimator.fit(X))
+    if fitted.training.codes is not None:
+        return fitted.training.codes
+    memberships = fitted.memberships(X)
+    if memberships is None:
+        raise TypeError(f"{fitted.name} says no cluster of an object")
+    return memberships.argmax(axis=1)
 
 
-def _clustering(task: Task, views: Views, candidate: Candidate) -> Iterator[dict[str, Any]]:
-    target, known = _given(task.target), _given(task.known)
-    scores = task.scoring or {name: CLUSTER_SCORES[name] for name in main_scores(task)}
-    for r in range(len(task.splits)):
-        model = seeded(candidate.estimator, task.seed + r)
-        start = time.perf_counter()
-        labels = cluster_labels(model, views)
-        seconds = time.perf_counter() - start
-        part: dict[str, Any] = {name: float(score(target[known], labels[known])) for name, score in scores.items()}
-        yield part | {"fit_seconds": seconds, "clusters": len(np.unique(labels))}
-
-
-def _internal(task: Task, views: Views, candidate: Candidate) -> Iterator[dict[str, Any]]:
-    """Clusters of all objects, and for every split those of a subsample."""
+def _cluster_again(task: Task, views: Views, method: Method, r: int) -> Part:
+    """Clusters of all objects from another seed, against the classes."""
+    target, known = _array(task.target), _array(task.known)
+    scores = task.scoring or {name: CLUSTER_SCORES[name] for name in task.metrics}
     start = time.perf_counter()
-    labels = cluster_labels(seeded(candidate.estimator, task.seed), views)
+    labels = cluster_labels(seeded(method.estimator, task.seed + r), views)
     seconds = time.perf_counter() - start
-    whole = _silhouettes(views, labels, task.seed)
-    agreement = view_agreement_of(views, labels, task.seed)
-    number = len(np.unique(labels))
-    for r, (rows, _) in enumerate(task.splits):
-        found = cluster_labels(seeded(candidate.estimator, task.seed + 1 + r), views[rows])
-        stability = float(adjusted_rand_score(labels[rows], found)) if number > 1 else 0.0
-        silhouette = float(np.mean(list(whole.values())))
-        part: dict[str, Any] = {
-            "internal": float(np.mean([silhouette, stability, agreement])),
-            "silhouette": silhouette,
-            "stability": stability,
-            "agreement": agreement,
-            **{f"silhouette[{name}]": value for name, value in whole.items()},
-        }
-        yield part | {"fit_seconds": seconds, "clusters": number}
+    part: Part = {name: float(score(target[known], labels[known])) for name, score in scores.items()}
+    return part | {"fit_seconds": seconds, "clusters": len(np.unique(labels))}
+
+
+def _cluster_all(task: Task, views: Views, method: Method) -> tuple[np.ndarray, Part]:
+    """Clusters of all objects, and their figures."""
+    start = time.perf_counter()
+    labels = cluster_labels(seeded(method.estimator, task.seed), views)
+    seconds = time.perf_counter() - start
+    by_view = _silhouettes(views, labels, task.seed)
+    return labels, {
+        "silhouette": float(np.mean(list(by_view.values()))),
+        "agreement": view_agreement_of(views, labels, task.seed),
+        **{f"silhouette[{name}]": value for name, value in by_view.items()},
+        "fit_seconds": seconds,
+        "clusters": len(np.unique(labels)),
+    }
+
+
+def _cluster_subsample(task: Task, views: Views, method: Method, r: int, labels: np.ndarray, whole: Part) -> Part:
+    """Figures of all objects, and whether a subsample has the same clusters."""
+    rows = task.splits[r][0]
+    again = cluster_labels(seeded(method.estimator, task.seed + 1 + r), views[rows])
+    stability = float(adjusted_rand_score(labels[rows], again)) if whole["clusters"] > 1 else 0.0
+    mean = float(np.mean([whole["silhouette"], stability, whole["agreement"]]))
+    return {"internal": mean, **whole, "stability": stability}
 
 
 def _silhouettes(views: Views, labels: np.ndarray, seed: int) -> dict[str, float]:
@@ -257,12 +257,13 @@ def check_scoring(scoring: Any, clusters: bool) -> dict[str, Any] | None:
         return None
     if isinstance(scoring, str) or callable(scoring):
         scoring = [scoring]
-    if isinstance(scoring, Mapping):
-        pairs = list(scoring.items())
-    else:
-        pairs = [(score if isinstance(score, str) else getattr(score, "__name__", "score"), score) for score in scoring]
+    if not isinstance(scoring, Mapping):
+        scoring = {
+            score if isinstance(score, str) else score.__name__ if isfunction(score) else "score": score
+            for score in scoring
+        }
     found: dict[str, Any] = {}
-    for name, score in pairs:
+    for name, score in scoring.items():
         if clusters and isinstance(score, str):
             if score not in CLUSTER_SCORES:
                 raise ValueError(
@@ -274,7 +275,7 @@ def check_scoring(scoring: Any, clusters: bool) -> dict[str, Any] | None:
     return found
 
 
-def _given(array: np.ndarray | None) -> np.ndarray:
+def _array(array: np.ndarray | None) -> np.ndarray:
     if array is None:
         raise ValueError("This task needs labels.")
     return array

@@ -13,38 +13,48 @@ Each repeat draws two subsamples of the objects. The model is fitted on both:
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
 from coview.auto.candidates import counted_views
 from coview.catalog import resolve
 from coview.clustering.spectral import SpectralClusteringViews
 from coview.exceptions import ViewsError
-from coview.model_selection.choice import ClusterChoice, recommend
+from coview.inspection import inspect
+from coview.model_selection.jobs import JobProgress, Outcome, run_jobs
 from coview.model_selection.methods import seeded
-from coview.model_selection.progress import JobLines
 from coview.model_selection.scores import cluster_labels
 from coview.model_selection.splits import subsamples
-from coview.model_selection.workers import Outcome, run_jobs
+from coview.model_selection.table import as_frame, rich_text
+from coview.utils.atomic import atomic_path
+from coview.utils.jsonable import plain
 from coview.validation import base_seed, check_count
 from coview.views.coerce import as_views
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["select_clusters"]
+__all__ = ["ClusterChoice", "recommend", "select_clusters"]
 
 CRITERIA = ("likelihood", "stability")
 KNOWN = (*CRITERIA, "information")
 SMOOTHING = 0.01  # share of an even distribution: features that no training object has must not cost everything
+NEAR = 0.02  # smaller differences say nothing: of the adjusted Rand index, or as a share of all that likelihood gained
+TITLES = {
+    "likelihood": "held-out likelihood",
+    "stability": "stability (adjusted Rand index)",
+    "information": "information that comes back (nats)",
+}
 BLOCK = 256  # objects whose expected features are held at a time
 
 
@@ -116,9 +126,9 @@ def select_clusters(
     >>> choice.best_
     {'n_clusters': 3}
     """
-    if hasattr(X, "get_params"):
+    if isinstance(X, BaseEstimator):
         raise TypeError(f"select_clusters takes the data first, got {type(X).__name__}: select_clusters(X, estimator).")
-    if estimator is not None and not hasattr(estimator, "get_params"):
+    if estimator is not None and not isinstance(estimator, BaseEstimator):
         raise TypeError(
             f"estimator must be a clusterer, got {estimator!r}. The numbers to try are n_clusters=range(2, 9)."
         )
@@ -133,21 +143,190 @@ def select_clusters(
     grid: dict[str, list[Any]] = {size: _numbers(n_clusters, len(views))}
     if coupling is not None:
         grid[_parameter(model, ("coupling",))] = _listed(coupling)
-    wanted, dropped = _criteria(criteria, model)
+    wanted = _criteria(criteria)
     check_count("n_repeats", n_repeats)
     seed = base_seed(random_state)
     settings = [dict(zip(grid, values)) for values in product(*grid.values())]
-    plan = _Plan(model, views, seed, n_repeats, "likelihood" in wanted)
+    plan = _Plan(model, views, seed, n_repeats, wanted)
+    jobs = [(n_repeats, setting) for setting in settings]
     names = [", ".join(f"{_short(key)}={value}" for key, value in setting.items()) for setting in settings]
-    lines: Any = JobLines(names, n_repeats, wanted[0]) if verbose else nullcontext()
-    with lines as watch:
-        outcomes = run_jobs(_judge, plan, settings, n_jobs=n_jobs, budget=time_budget, watch=watch)
-    rows = [_row(setting, outcome, wanted) for setting, outcome in zip(settings, outcomes)]
-    best, reason = recommend(rows, wanted, [_short(key) for key in grid])
-    if dropped:
-        reason = f"{reason} {dropped}"
-    found = {_short(key): value for key, value in settings[best].items()}
-    return ClusterChoice(rows, wanted, found, reason, model.set_params(**settings[best]))
+    progress: Any = JobProgress(names, n_repeats, wanted[0]) if verbose else nullcontext()
+    with progress as watch:
+        outcomes = run_jobs(_judge, plan, jobs, n_jobs=n_jobs, budget=time_budget, watch=watch)
+    parts = [part for outcome in outcomes for part in outcome.parts]
+    used = [name for name in wanted if not parts or name in parts[0]]
+    rows = [_row(setting, outcome, used) for setting, outcome in zip(settings, outcomes)]
+    best, reason = recommend(rows, used, [_short(key) for key in grid])
+    if used != wanted:
+        verb = "decides" if len(used) == 1 else "decide"
+        reason = f"{reason} {type(model).__name__} has no likelihood, so that {' and '.join(used)} alone {verb}."
+    values = {_short(key): value for key, value in settings[best].items()}
+    return ClusterChoice(rows, used, values, reason, model.set_params(**settings[best]))
+
+
+# -- the answer
+
+
+class ClusterChoice:
+    """What `select_clusters` found.
+
+    Attributes
+    ----------
+    rows : list of dict
+        By setting: its values, the mean of each criterion (``stability``), its standard error (``stability_error``) and
+        its values by repeat (``stability_values``), "status", "seconds" and "note".
+    best_ : dict
+        The recommended values.
+    reason : str
+        Why, in a sentence.
+    criteria : list of str
+        What was chosen by.
+
+    Examples
+    --------
+    >>> rows = [{"n_clusters": k, "stability": s, "stability_error": 0.01, "stability_values": [s, s]}
+    ...         for k, s in ((2, 0.5), (3, 0.9))]
+    >>> best, reason = recommend(rows, ["stability"], ["n_clusters"])
+    >>> reason
+    'n_clusters=3: stability (adjusted Rand index) is best there (0.900).'
+    """
+
+    def __init__(
+        self, rows: list[dict[str, Any]], criteria: list[str], best: dict[str, Any], reason: str, estimator: Any = None
+    ) -> None:
+        self.rows, self.criteria, self.best_, self.reason = rows, criteria, best, reason
+        self._estimator = estimator
+
+    def best_estimator(self) -> Any:
+        """Return the estimator with the recommended values, not fitted."""
+        return clone(self._estimator)
+
+    @property
+    def frame(self) -> Any:
+        """The rows as a pandas frame, or a polars one where only polars is installed."""
+        return as_frame([{key: row[key] for key in row if not key.endswith("_values")} for row in self.rows])
+
+    def plot(self, figure: Any = None) -> Any:
+        """Draw each criterion over the number of clusters, a line per coupling, the recommended setting marked.
+
+        Parameters
+        ----------
+        figure : matplotlib Figure, optional
+            Where to draw.
+
+        Returns
+        -------
+        matplotlib Figure
+        """
+        if figure is None:
+            from matplotlib.figure import Figure
+
+            figure = Figure(figsize=(4.2 * len(self.criteria), 3.2), layout="constrained")
+        across = "n_clusters"
+        if "coupling" in self.best_ and len({row["n_clusters"] for row in self.rows}) == 1:
+            across = "coupling"
+        other: Any = next((name for name in self.best_ if name != across), None)
+        lines = list(dict.fromkeys(str(row.get(other)) for row in self.rows))
+        panels = np.ravel(figure.subplots(1, len(self.criteria), squeeze=False))
+        for panel, name in zip(panels, self.criteria):
+            for line in lines:
+                mine = [row for row in self.rows if str(row.get(other)) == line and math.isfinite(row[name])]
+                error = [np.nan_to_num(row[f"{name}_error"]) for row in mine]
+                label = None if other is None or len(lines) == 1 else f"{other} {line}"
+                panel.errorbar([str(row[across]) for row in mine], [row[name] for row in mine], error, fmt="o-", ms=4,
+                               lw=1.4, capsize=2, label=label)  # fmt: skip
+            panel.axvline(str(self.best_[across]), color="#d9822b", lw=1, ls="--")
+            panel.set(xlabel=across.replace("_", " "), title=TITLES[name])
+            panel.spines[["top", "right"]].set_visible(False)
+            if other is not None and len(lines) > 1:
+                panel.legend(frameon=False, fontsize=8)
+        return figure
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return everything as JSON, and write it to `path` if there is one: whole or not at all."""
+        found = {"best": self.best_, "reason": self.reason, "criteria": self.criteria, "rows": self.rows}
+        text = json.dumps(plain(found), indent=1)
+        if path is not None:
+            with atomic_path(path) as beside:
+                beside.write_text(text + "\n", encoding="utf-8")
+        return text
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return f"ClusterChoice of {len(self.rows)} settings: {self.reason}"
+
+    def __str__(self) -> str:
+        return rich_text(self.__rich__())
+
+    def __rich__(self) -> Any:
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=SIMPLE_HEAD, caption=Text(self.reason), caption_justify="left", pad_edge=False)
+        names = list(self.best_)
+        for name in (*names, *self.criteria, "seconds", "note"):
+            table.add_column(name, justify="left" if name == "note" else "right", overflow="fold")
+        for row in self.rows:
+            marks = [f"{row[name]}" for name in names]
+            values = [
+                f"{row[name]:.3f} ± {np.nan_to_num(row[f'{name}_error']):.3f}" if math.isfinite(row[name]) else ""
+                for name in self.criteria
+            ]
+            best = all(row[name] == self.best_[name] for name in names)
+            status = "" if row["status"] == "done" else f"{row['status']}: {row['note']}"
+            cells = [*marks, *values, f"{row['seconds']:.1f}", "recommended" if best else status]
+            table.add_row(*map(Text, cells), style="bold" if best else None)
+        return table
+
+
+def recommend(rows: Sequence[dict[str, Any]], criteria: Sequence[str], names: Sequence[str]) -> tuple[int, str]:
+    """Return the position of the row to take, and why in a sentence.
+
+    A row is near the best by a criterion when it is at most one standard error below it, or .02 of the adjusted Rand
+    index, or .02 of the range of the others.
+    """
+    usable = [i for i, row in enumerate(rows) if all(math.isfinite(row[name]) for name in criteria)]
+    if not usable:
+        note = next((row["note"] for row in rows if row.get("note")), "")
+        raise ValueError(f"No setting could be fitted. {note}".strip())
+    tops = {name: max(usable, key=lambda i: rows[i][name]) for name in criteria}
+    near = {name: [i for i in usable if _is_near(rows, usable, i, tops[name], name)] for name in criteria}
+    common = [i for i in usable if all(i in near[name] for name in criteria)]
+    clash = ""
+    if list(criteria) == ["stability"]:
+        # few large clusters are easily stable: of equals, the finest
+        best = max(near["stability"], key=lambda i: (rows[i]["n_clusters"], rows[i]["stability"]))
+    elif common:
+        best = min(common, key=lambda i: (rows[i]["n_clusters"], *(-rows[i][name] for name in reversed(criteria))))
+    else:
+        ranks = {i: sum(sum(rows[j][name] > rows[i][name] for j in usable) for name in criteria) for i in usable}
+        best = min(usable, key=lambda i: (ranks[i], rows[i]["n_clusters"]))
+        clash = " The two do not agree, and this has the best mean rank."
+    said = "; ".join(_why(rows, best, tops[name], name, names, best in near[name]) for name in criteria)
+    return best, f"{_setting(rows[best], names)}: {said}.{clash}"
+
+
+def _is_near(rows: Sequence[dict[str, Any]], usable: Sequence[int], i: int, top: int, name: str) -> bool:
+    """Less than one standard error below the best, or by so little that it does not matter."""
+    gap = rows[top][name] - rows[i][name]
+    span = rows[top][name] - min(rows[j][name] for j in usable)
+    least = NEAR if name == "stability" else NEAR * span
+    return bool(gap <= max(np.nan_to_num(rows[top][f"{name}_error"]), least))
+
+
+def _why(rows: Sequence[dict[str, Any]], best: int, top: int, name: str, names: Sequence[str], is_near: bool) -> str:
+    value = f"{rows[best][name]:.3f}"
+    if rows[best][name] >= rows[top][name]:
+        return f"{TITLES[name]} is best there ({value})"
+    how = "no worse within its error" if is_near else "worse"
+    return f"{TITLES[name]} is best at {_setting(rows[top], names)} ({rows[top][name]:.3f}) and here {how} ({value})"
+
+
+def _setting(row: dict[str, Any], names: Sequence[str]) -> str:
+    return ", ".join(f"{name}={row[name]}" for name in names)
 
 
 # -- one setting
@@ -159,27 +338,30 @@ class _Plan:
     views: Views
     seed: int
     n_repeats: int
-    likelihood: bool
+    criteria: list[str]
 
 
-def _judge(plan: _Plan, setting: Mapping[str, Any]) -> Iterator[dict[str, float]]:
-    """Yield the likelihood and stability of each repeat."""
+def _judge(call: Callable[..., Any], job: tuple[int, Mapping[str, Any]]) -> Iterator[dict[str, float]]:
+    """Yield the criteria of each repeat of a setting, a job of `run_jobs` whose workers share the plan."""
+    for r in range(job[0]):
+        yield call(_repeat, job[1], r)
+
+
+def _repeat(plan: _Plan, setting: Mapping[str, Any], r: int) -> dict[str, float]:
     n_rows = len(plan.views)
-    draws = list(subsamples(n_rows, 2 * plan.n_repeats, plan.seed))
-    for r in range(plan.n_repeats):
-        one, two = draws[2 * r], draws[2 * r + 1]
-        here, there = np.full(n_rows, -1), np.full(n_rows, -1)
-        # the two fits start from different seeds: what depends on the start is not stable either
-        first = seeded(plan.model, plan.seed + 2 * r).set_params(**setting)
-        here[one] = cluster_labels(first, plan.views[one])
-        second = seeded(plan.model, plan.seed + 2 * r + 1).set_params(**setting)
-        there[two] = cluster_labels(second, plan.views[two])
-        both = np.intersect1d(one, two)
-        part = _agreement(here[both], there[both])
-        if plan.likelihood:
-            outside = plan.views[np.setdiff1d(np.arange(n_rows), one)]
-            part["likelihood"] = held_out_likelihood(first, outside, plan.seed + r)
-        yield part
+    one, two = list(subsamples(n_rows, 2 * plan.n_repeats, plan.seed))[2 * r : 2 * r + 2]
+    here, there = np.full(n_rows, -1), np.full(n_rows, -1)
+    # the two fits start from different seeds: what depends on the start is not stable either
+    first, second = (seeded(plan.model, plan.seed + 2 * r + i).set_params(**setting) for i in (0, 1))
+    here[one] = cluster_labels(first, plan.views[one])
+    if "likelihood" in plan.criteria:
+        likelihood = held_out_likelihood(first, plan.views[np.setdiff1d(np.arange(n_rows), one)], plan.seed + r)
+        if likelihood is None and len(plan.criteria) == 1:
+            raise ValueError(f"{type(plan.model).__name__} has no likelihood; use criteria='stability'.")
+    there[two] = cluster_labels(second, plan.views[two])
+    both = np.intersect1d(one, two)
+    part = _agreement(here[both], there[both])
+    return part if "likelihood" not in plan.criteria or likelihood is None else {**part, "likelihood": likelihood}
 
 
 def _agreement(a: np.ndarray, b: np.ndarray) -> dict[str, float]:
@@ -196,8 +378,8 @@ def _entropy(labels: np.ndarray) -> float:
     return float(-(shares * np.log(shares)).sum())
 
 
-def held_out_likelihood(model: Any, views: Views, seed: int) -> float:
-    """Mean log-likelihood of new objects under a fitted model: per token by completion, or per object.
+def held_out_likelihood(model: Any, views: Views, seed: int) -> float | None:
+    """Mean log-likelihood of new objects under a fitted model: per token by completion, or per object; None without.
 
     Examples
     --------
@@ -207,30 +389,19 @@ def held_out_likelihood(model: Any, views: Views, seed: int) -> float:
     >>> held_out_likelihood(two, X, 0) > held_out_likelihood(one, X, 0)
     True
     """
-    if not hasattr(model, "topic_feature_"):
-        return float(model.score(views))
-    seen, asked = {}, {}
+    fitted = inspect(model)
+    density = fitted.log_likelihood(views)
+    if density is not None:
+        return density
     rng = np.random.default_rng(seed)
-    for name, matrix in views.items():
-        seen[name], asked[name] = _halves(matrix, rng)
-    given = Views(seen, ids=views.ids, present=views.present, feature_names=views.feature_names)
-    by_view = hasattr(model, "transform_by_view")
-    mixtures = model.transform_by_view(given) if by_view else model.transform(given)
-    total = mass = 0.0
-    for v, name in enumerate(model.view_names_):
-        profiles = _profiles(model, name, v)
-        mixture = np.asarray(mixtures[name] if by_view else mixtures)
-        total += _log_likelihood(asked[name], mixture, profiles)
-        mass += float(asked[name].sum())
+    halves = {name: _halves(matrix, rng) for name, matrix in views.items()}
+    known = {name: half for name, (half, _) in halves.items()}
+    expected = fitted.expected(Views(known, ids=views.ids, present=views.present, feature_names=views.feature_names))
+    if not expected:
+        return None
+    total = sum(_log_likelihood(halves[name][1], *parts) for name, parts in expected.items())
+    mass = float(sum(halves[name][1].sum() for name in expected))
     return total / mass if mass else 0.0
-
-
-def _profiles(model: Any, name: str, v: int) -> np.ndarray:
-    """p(feature | component) of one view, up to a factor by component: components x features."""
-    profiles = model.topic_feature_[name]
-    if hasattr(model, "topic_view_"):  # one distribution over the features of all views
-        profiles = model.topic_view_[:, [v]] * profiles
-    return model.cluster_topic_[name] @ profiles if hasattr(model, "cluster_topic_") else profiles
 
 
 def _halves(matrix: Any, rng: np.random.Generator) -> tuple[Any, sparse.csr_array]:
@@ -297,29 +468,17 @@ def _numbers(n_clusters: Any, n_rows: int) -> list[int]:
 
 def _listed(value: Any) -> list[Any]:
     # a dict is one value: a coupling for each pair of views
-    return [value] if isinstance(value, (str, Mapping)) or not hasattr(value, "__iter__") else list(value)
+    return [value] if isinstance(value, (str, Mapping)) or not isinstance(value, Iterable) else list(value)
 
 
-def _criteria(criteria: Sequence[str] | str, model: Any) -> tuple[list[str], str]:
-    """Criteria to use, and a sentence on the one that the model cannot serve."""
+def _criteria(criteria: Sequence[str] | str) -> list[str]:
     wanted = [criteria] if isinstance(criteria, str) else list(criteria)
     for name in wanted:
         if name not in KNOWN:
             raise ValueError(f"criteria must be of {', '.join(KNOWN)}, got {name!r}.")
     if not wanted:
         raise ValueError("criteria is empty. Choose by 'likelihood', 'stability' or both.")
-    if "likelihood" not in wanted or _has_likelihood(model):
-        return wanted, ""
-    said = f"{type(model).__name__} has no likelihood"
-    if len(wanted) == 1:
-        raise ValueError(f"{said}; use criteria='stability'.")
-    left = [name for name in wanted if name != "likelihood"]
-    return left, f"{said}, so that {' and '.join(left)} alone {'decides' if len(left) == 1 else 'decide'}."
-
-
-def _has_likelihood(model: Any) -> bool:
-    inner = getattr(model, "estimator", None)
-    return hasattr(model, "perplexity") or any(hasattr(part, "bic") for part in (model, inner))
+    return wanted
 
 
 def _short(key: str) -> str:

@@ -88,6 +88,7 @@ class MixtureModel(TopicsMixin, BatchEstimator):
             probabilities=True,
             _features=lambda view: Features(self.topic_feature_[view], True, "p(feature)"),
             _memberships=self.transform,
+            _profiles=lambda: self._profiles(tuple(self.view_names_)),
         )
 
     # -- what follows

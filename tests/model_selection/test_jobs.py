@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -10,21 +11,25 @@ import time
 import pytest
 
 from coview.exceptions import ViewsError
-from coview.model_selection.workers import one_sentence, run_jobs, worker_count
+from coview.model_selection.jobs import one_sentence, run_jobs, worker_count
 
 
-def work(shared, job):
+def do(shared, step):
+    if step == "sleep":
+        time.sleep(60)
+    elif step == "raise":
+        raise ViewsError("Two views are needed.\nNot one.")
+    elif step == "die":
+        os._exit(3)
+    elif step == "print":
+        print("this goes nowhere", flush=True)
+    return shared + step if isinstance(step, int) else step
+
+
+def work(call, job):
     """A job is a list of what to do; each step gives a part."""
     for step in job:
-        if step == "sleep":
-            time.sleep(60)
-        elif step == "raise":
-            raise ViewsError("Two views are needed.\nNot one.")
-        elif step == "die":
-            os._exit(3)
-        elif step == "print":
-            print("this must not reach the pipe", flush=True)
-        yield shared + step if isinstance(step, int) else step
+        yield call(do, step)
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +71,8 @@ def test_every_job_is_seen_running_and_ending(outcomes):
 
 
 def test_one_job_at_a_time_without_budget_stays_here():
-    def here(shared, job):
-        yield os.getpid()
+    def here(call, job):
+        yield call(lambda shared: os.getpid())
 
     assert run_jobs(here, None, [0, 1], n_jobs=1)[1].parts == [os.getpid()]
 
@@ -78,21 +83,45 @@ def test_here_too_an_error_ends_one_job_only():
 
 
 def test_ctrl_c_keeps_what_was_done():
-    def stopped(shared, job):
+    def stop(shared):
+        raise KeyboardInterrupt
+
+    def stopped(call, job):
         yield job
         if job == 1:
-            raise KeyboardInterrupt
+            call(stop)
 
     found = run_jobs(stopped, None, [0, 1, 2], n_jobs=1)
     assert [outcome.status for outcome in found] == ["done", "stopped", "stopped"]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal")
+def test_ctrl_c_ends_the_workers_and_keeps_what_was_done(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import time\n"
+        "from coview.model_selection.jobs import run_jobs\n"
+        "def nap(shared, seconds):\n    time.sleep(seconds)\n    return seconds\n"
+        "def work(call, job):\n    for seconds in job:\n        yield call(nap, seconds)\n"
+        "watch = lambda i, outcome: print(i, outcome.status, flush=True)\n"
+        "found = run_jobs(work, None, [[0, 99], [0], [99], [1]], n_jobs=2, watch=watch)\n"
+        "print('end', [(outcome.status, outcome.parts) for outcome in found])\n"
+    )
+    process = subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
+    while process.stdout.readline() != "2 running\n":
+        pass
+    process.send_signal(signal.SIGINT)
+    last = process.communicate(timeout=30)[0].splitlines()[-1]
+    assert last == "end [('stopped', [0]), ('done', [0]), ('stopped', []), ('stopped', [])]"
+
+
 def test_a_script_without_a_guard_works(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
-        "from coview.model_selection.workers import run_jobs\n"
+        "from coview.model_selection.jobs import run_jobs\n"
         "class Mine:\n    value = 5\n"
-        "def work(shared, job):\n    yield job.value + shared\n"
+        "def add(shared, job):\n    return job.value + shared\n"
+        "def work(call, job):\n    yield call(add, job)\n"
         "print('once', run_jobs(work, 1, [Mine()], n_jobs=2)[0].parts)\n"
     )
     run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
@@ -116,11 +145,10 @@ class Unreadable:
         return int, (self.given,)
 
 
-def give_unreadable(shared, job):
+def give_unreadable(call, job):
     yield 1
     if job is not None:
-        yield Unreadable(job)
-        yield 98  # of this job, and of no other
+        yield call(lambda shared: Unreadable(job))
     yield 2
 
 
@@ -128,16 +156,20 @@ def give_unreadable(shared, job):
 def test_a_part_that_cannot_be_read_ends_one_job_only(given, kind):
     first, second = run_jobs(give_unreadable, None, [given, None], n_jobs=1, budget=60)
     assert (first.status, first.parts) == ("failed", [1])
-    assert first.note.startswith(f"What it gave cannot be read: {kind}")
+    assert first.note.startswith(f"Its result cannot be read: {kind}")
     assert (second.status, second.parts) == ("done", [1, 2])
 
 
-def give_unsendable(shared, job):
+def unsendable(shared):
     import threading
 
+    return b"x" * 1_000_000, threading.Lock()  # so long that its start is written before its end is seen
+
+
+def give_unsendable(call, job):
     yield 1
     if job:
-        yield b"x" * 1_000_000, threading.Lock()  # so long that its start is written before its end is seen
+        yield call(unsendable)
 
 
 def test_a_part_that_cannot_be_sent_ends_one_job_only():

@@ -1,0 +1,331 @@
+"""Jobs with a time budget, several at a time: each job's steps run in worker processes that can be ended.
+
+A job is a generator that runs in a thread of this process and hands its steps to `call`, which runs them in a worker of
+pebble's pool, within what is left of the job's budget. What a job has yielded before it fails or runs out of time is
+kept. Workers are started in loky's way: not forked (a fork amid threads can hang), and without running the main script
+again, so that scripts need no `__main__` guard.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from coview.exceptions import CoviewError
+
+__all__ = ["JobProgress", "Outcome", "one_sentence", "run_jobs", "worker_count"]
+
+Call = Callable[..., Any]  # call(function, *args) returns function(shared, *args), from a worker
+Work = Callable[[Call, Any], Iterator[Any]]  # (call, job) -> the job's parts
+Watch = Callable[[int, "Outcome"], None]
+LONGEST = 300  # characters of an error that are kept
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+@dataclass
+class Outcome:
+    """What became of a job."""
+
+    status: str = "waiting"  # waiting, running, done, failed, over budget, stopped
+    parts: list[Any] = field(default_factory=list)
+    note: str = ""
+    seconds: float = 0.0
+
+
+def worker_count(n_jobs: int | None, n_tasks: int) -> int:
+    """Return the number of workers: `n_jobs` as joblib counts it (None = all cores), never more than there are tasks.
+
+    Examples
+    --------
+    >>> worker_count(3, 2)
+    2
+    """
+    from joblib import effective_n_jobs
+
+    if n_jobs == 0:
+        raise ValueError("n_jobs must not be 0; use -1 for all cores.")
+    return max(1, min(effective_n_jobs(-1 if n_jobs is None else n_jobs), n_tasks))
+
+
+def run_jobs(
+    work: Work,
+    shared: Any,
+    jobs: Sequence[Any],
+    *,
+    n_jobs: int | None = None,
+    budget: float | None = None,
+    watch: Watch | None = None,
+) -> list[Outcome]:
+    """Do the jobs, and return what became of each, in their order; no job can end the others.
+
+    With n_jobs=1 and no budget they are done in this process. Ctrl-C ends all workers; what is not done by then has
+    the status "stopped".
+
+    Examples
+    --------
+    >>> def power(base, exponent):
+    ...     return base**exponent
+    >>> def powers(call, job):
+    ...     for exponent in range(job):
+    ...         yield call(power, exponent)
+    >>> [(outcome.status, outcome.parts) for outcome in run_jobs(powers, 2, [3, 4], n_jobs=1)]
+    [('done', [1, 2, 4]), ('done', [1, 2, 4, 8])]
+    """
+    outcomes = [Outcome() for _ in jobs]
+    tell: Watch = watch or (lambda position, outcome: None)
+    workers = worker_count(n_jobs, len(jobs))
+    try:
+        if n_jobs == 1 and budget is None:
+            for i, job in enumerate(jobs):
+                _do(work, _Here(shared), job, i, outcomes[i], tell)
+        elif jobs:
+            _run_in_workers(work, shared, jobs, outcomes, tell, budget, workers)
+    except KeyboardInterrupt:
+        for i, outcome in enumerate(outcomes):
+            if outcome.status in ("waiting", "running"):
+                outcome.status, outcome.note = "stopped", "Stopped by the user."
+                tell(i, outcome)
+    return outcomes
+
+
+def one_sentence(error: BaseException) -> str:
+    """Say an error in one line, its first paragraph; its kind comes first where the sentence is not coview's own.
+
+    Examples
+    --------
+    >>> one_sentence(KeyError("words"))
+    "KeyError: 'words'"
+    """
+    text = " ".join(str(error).strip().split("\n\n")[0].split()) or "no message"
+    text = text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
+    return text if isinstance(error, CoviewError) else f"{type(error).__name__}: {text}"
+
+
+# -- one job
+
+
+class _Here:
+    """Calls steps in this process."""
+
+    def __init__(self, shared: Any) -> None:
+        self.shared, self.seconds = shared, 0.0
+
+    def __call__(self, function: Callable[..., Any], *args: Any) -> Any:
+        start = time.perf_counter()
+        try:
+            return function(self.shared, *args)
+        finally:
+            self.seconds += time.perf_counter() - start
+
+
+class _InWorker:
+    """Calls steps in a worker, all of them within one budget."""
+
+    def __init__(self, pool: Any, budget: float | None, stopping: threading.Event) -> None:
+        self.pool, self.budget, self.stopping, self.seconds = pool, budget, stopping, 0.0
+
+    def __call__(self, function: Callable[..., Any], *args: Any) -> Any:
+        import cloudpickle
+        from pebble import ProcessExpired
+
+        try:  # classes and functions that a script or a notebook defines travel along
+            message = cloudpickle.dumps((function, args))
+        except Exception as error:  # pickling calls code of the arguments, which may raise anything
+            raise _JobError("failed", f"It cannot be sent to another process: {one_sentence(error)}") from error
+        left = None if self.budget is None else max(self.budget - self.seconds, 1e-3)
+        try:
+            future = self.pool.schedule(_answer, args=(message,), timeout=left)
+            while not wait([future], timeout=0.1).done:
+                if self.stopping.is_set():
+                    raise CancelledError
+            answer = future.result()
+        except TimeoutError as error:
+            self.seconds += left or 0.0
+            raise _JobError("over budget", f"Stopped after {self.budget:g} s.") from error
+        except ProcessExpired as error:
+            raise _JobError("failed", _death(error.exitcode)) from error
+        value, error_text, seconds = pickle.loads(answer)
+        self.seconds += seconds
+        if error_text:
+            raise _JobError("failed", error_text)
+        try:
+            return pickle.loads(value)
+        except Exception as error:  # unpickling runs code of what was sent
+            raise _JobError("failed", f"Its result cannot be read: {one_sentence(error)}") from error
+
+
+class _JobError(Exception):
+    """How a job ended before its time: status and note."""
+
+
+def _do(work: Work, call: _Here | _InWorker, job: Any, position: int, outcome: Outcome, tell: Watch) -> None:
+    outcome.status = "running"
+    tell(position, outcome)
+    try:
+        for part in work(call, job):
+            outcome.parts.append(part)
+            tell(position, outcome)
+        outcome.status = "done"
+    except CancelledError:  # Ctrl-C: who waits for all jobs says so
+        return
+    except _JobError as error:
+        outcome.status, outcome.note = error.args
+    except Exception as error:  # whatever a method raises belongs in its row of the table
+        outcome.status, outcome.note = "failed", one_sentence(error)
+    outcome.seconds = call.seconds
+    tell(position, outcome)
+
+
+def _death(code: int | None) -> str:
+    if code == -signal.SIGKILL:
+        return "Its process was killed; it may have needed more memory than there is."
+    if code is not None and code < 0:
+        return f"Its process crashed ({signal.Signals(-code).name})."
+    return f"Its process ended with exit code {code}."
+
+
+# -- the workers
+
+
+def _run_in_workers(
+    work: Work,
+    shared: Any,
+    jobs: Sequence[Any],
+    outcomes: list[Outcome],
+    tell: Watch,
+    budget: float | None,
+    n_workers: int,
+) -> None:
+    import cloudpickle
+    from pebble import ProcessPool
+
+    with tempfile.TemporaryDirectory(prefix="coview-", ignore_cleanup_errors=True) as folder:
+        path = Path(folder) / "shared.pickle"
+        path.write_bytes(cloudpickle.dumps(shared))
+        pool = ProcessPool(n_workers, initializer=_load, initargs=(str(path),), context=_context(n_workers))
+        threads, stopping = ThreadPoolExecutor(n_workers), threading.Event()
+        try:
+            driven = [
+                threads.submit(_do, work, _InWorker(pool, budget, stopping), job, i, outcomes[i], tell)
+                for i, job in enumerate(jobs)
+            ]
+            while wait(driven, timeout=0.1).not_done:  # in short waits, so that Ctrl-C is heard
+                pass
+            for future in driven:
+                future.result()
+        finally:
+            stopping.set()
+            threads.shutdown(cancel_futures=True)
+            pool.stop()
+            pool.join()
+
+
+def _context(n_workers: int) -> Any:
+    """Loky's way to start a process, with threads of the numerical libraries shared out among the workers."""
+    from joblib import cpu_count
+    from joblib.externals.loky.backend.context import LokyContext
+    from joblib.externals.loky.backend.process import LokyProcess
+
+    threads = max(1, cpu_count() // n_workers)
+    wanted = {name: os.environ.get(name, "") for name in _THREADS}  # a lower limit that is set already stays
+    limits = {name: str(threads) for name, n in wanted.items() if not (n.isdigit() and int(n) <= threads)}
+
+    class Context(LokyContext):
+        @staticmethod
+        def Process(*args: Any, **options: Any) -> Any:
+            return LokyProcess(*args, **options, env=limits)
+
+    return Context()
+
+
+_shared: Any = None  # of a worker: what all jobs share
+
+
+def _load(path: str) -> None:
+    """Make a worker ready: read what all jobs share; what jobs print goes nowhere."""
+    global _shared
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 1)
+    os.dup2(quiet, 2)
+    _shared = pickle.loads(Path(path).read_bytes())
+
+
+def _answer(message: bytes) -> bytes:
+    """Run one step in a worker; the value is pickled by itself, so that no value can disturb the pool."""
+    start = time.perf_counter()
+    value, error_text = b"", ""
+    try:
+        function, args = pickle.loads(message)
+        start = time.perf_counter()  # the method's modules are loaded
+        value = pickle.dumps(function(_shared, *args))
+    except Exception as error:
+        error_text = one_sentence(error)
+    return pickle.dumps((value, error_text, time.perf_counter() - start))
+
+
+# -- what is seen of them
+
+
+_STYLES = {"done": "green", "failed": "red", "over budget": "yellow", "stopped": "yellow", "running": "bold"}
+
+
+class JobProgress:
+    """A watch of `run_jobs` that keeps one line per job on standard error; use it as a context manager."""
+
+    def __init__(self, names: list[str], total: int, show: str) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.table import Column
+
+        wide = max(map(len, names), default=0)
+        self._progress = Progress(
+            TextColumn("{task.description}", table_column=Column(no_wrap=True, min_width=min(wide, 40))),
+            BarColumn(bar_width=8),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[status]}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)),
+            console=Console(stderr=True),
+            expand=True,
+        )
+        self._show = show
+        self._tasks: list[Any] = [
+            self._progress.add_task(name, total=total, start=False, status="[dim]waiting[/dim]") for name in names
+        ]
+
+    def __enter__(self) -> JobProgress:
+        self._progress.start()
+        return self
+
+    def __call__(self, position: int, outcome: Outcome) -> None:
+        task = self._tasks[position]
+        if outcome.status == "running" and not outcome.parts:
+            self._progress.start_task(task)
+        style = _STYLES.get(outcome.status, "")
+        self._progress.update(
+            task, completed=len(outcome.parts), status=f"[{style}]{outcome.status}[/{style}] {self._figure(outcome)}"
+        )
+        if outcome.status not in ("waiting", "running"):
+            self._progress.stop_task(task)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def _figure(self, outcome: Outcome) -> str:
+        if outcome.note:
+            from rich.markup import escape
+
+            return escape(outcome.note[:100])
+        values = [part[self._show] for part in outcome.parts if self._show in part]
+        return f"{self._show} {sum(values) / len(values):.3f}" if values else ""
