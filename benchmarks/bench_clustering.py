@@ -204,10 +204,10 @@ def spectral(quick: bool, folder: str) -> dict[str, Any]:
             scores.append(normalized_mutual_info(y, labels[0]))
         found["lines"].append([what, times, float(np.mean(scores))])
 
-    for form in ("centroid", "pairwise", "stacked"):
+    for method in ("co-regularized-centroid", "co-regularized", "stacked"):
         line(
-            f"coview, {form}",
-            lambda s, form=form: SpectralClusteringViews(k, form=form, random_state=s).fit_predict(X),
+            f"coview, {method}",
+            lambda s, method=method: SpectralClusteringViews(k, method=method, random_state=s).fit_predict(X),
         )
     if folder:
         peer, parts = mvlearn(folder).MultiviewCoRegSpectralClustering, list(X.values())
@@ -294,7 +294,7 @@ def table(quick: bool) -> None:
         rows += _spectral_rows(got["spectral"])
         notes.append(
             f"Co-regularized spectral clustering: {got['spectral']['data']}, six views; quality is the mutual "
-            "information with the classes, normalized; 'times faster' is the centroid form's."
+            "information with the classes, normalized; 'times faster' is that of co-regularized-centroid."
         )
     if "large" in got:
         many = got["large"]

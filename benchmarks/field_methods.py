@@ -292,12 +292,12 @@ def coview_methods(names: list[str]) -> Iterator[tuple[str, Callable[..., Any]]]
     yield "CCAClustering", partial(measured, coview.CCAClustering, names)
     yield "ConsensusClustering", partial(measured, coview.ConsensusClustering, names)
     graph = coview.SpectralClusteringViews
-    for form in ("centroid", "pairwise", "joined", "sum", "stacked"):
-        yield f"CoRegularizedSpectral {form}", partial(measured, partial(graph, form=form), names)
+    for method in ("co-regularized-centroid", "co-regularized", "concatenated", "sum", "stacked"):
+        yield f"SpectralClusteringViews {method}", partial(measured, partial(graph, method=method), names)
     yield "SphericalKMeans", partial(measured, coview.SphericalKMeans, names)
     for name in names:
         yield f"SphericalKMeans of {name}", partial(measured, coview.SphericalKMeans, [name])
-        yield f"CoRegularizedSpectral of {name}", partial(measured, partial(graph, form="joined"), [name])
+        yield f"SpectralClusteringViews of {name}", partial(measured, partial(graph, method="concatenated"), [name])
     for name in ("BestView", "ConcatenatedViews"):
         yield f"{name} of k-means", partial(wrapped, getattr(coview, name))
     yield AUTO, auto  # last: where it is there, all is

@@ -171,7 +171,7 @@ def _start_of(views: Views, k: int, seed: int) -> np.ndarray:
 
 
 def _drawn_to_each_other(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
-    model = SpectralClusteringViews(k, form="pairwise", random_state=seed)
+    model = SpectralClusteringViews(k, method="co-regularized", random_state=seed)
     return {"PCoSC, pairwise form": model.fit(views.select(*options["two"])).labels_}
 
 

@@ -10,10 +10,11 @@ from sklearn.cluster import KMeans
 
 from coview import SpectralClusteringViews, Views
 from coview.clustering.affinity import unit_length
+from coview.clustering.spectral import kmeans_of_parts, nearest_center
 from coview.datasets import make_topic_views
 from coview.metrics import clustering_accuracy
 
-FORMS = ("pairwise", "centroid", "sum", "joined", "stacked")
+METHODS = ("co-regularized", "co-regularized-centroid", "sum", "concatenated", "stacked")
 
 
 def rings(n: int = 300, seed: int = 0) -> tuple[Views, np.ndarray]:
@@ -26,10 +27,10 @@ def rings(n: int = 300, seed: int = 0) -> tuple[Views, np.ndarray]:
     return Views(ring=ring, blobs=blobs), y
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_every_form_finds_the_groups_and_places_new_objects(form):
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_finds_the_groups_and_places_new_objects(method):
     X, y = rings(600)
-    model = SpectralClusteringViews(2, form=form, random_state=0).fit(X[:400])
+    model = SpectralClusteringViews(2, method=method, random_state=0).fit(X[:400])
     assert clustering_accuracy(y[:400], model.labels_) > 0.95
     assert clustering_accuracy(y[400:], model.predict(X[400:])) > 0.95
     assert_array_equal(model.predict(X[:400]), model.labels_)
@@ -44,10 +45,10 @@ def test_one_view_is_spectral_clustering():
     assert clustering_accuracy(y, KMeans(2, n_init=5, random_state=0).fit(X["ring"]).labels_) < 0.8
 
 
-@pytest.mark.parametrize("form", ["pairwise", "centroid"])
-def test_the_objective_never_falls(form):
+@pytest.mark.parametrize("method", ["co-regularized", "co-regularized-centroid"])
+def test_the_objective_never_falls(method):
     X, _ = rings()
-    model = SpectralClusteringViews(2, form=form, weight=0.5, tol=0, max_iter=8, random_state=0).fit(X)
+    model = SpectralClusteringViews(2, method=method, coupling=0.5, tol=0, max_iter=8, random_state=0).fit(X)
     history = np.array(model.history_["objective"])
     assert len(history) == 9
     assert (np.diff(history) >= -1e-9 * np.abs(history[:-1])).all()
@@ -58,27 +59,27 @@ def test_the_pull_makes_the_views_agree():
     rng = np.random.default_rng(0)
     X = Views(a=rng.normal(size=(200, 3)), b=rng.normal(size=(200, 3)))
     spans = []
-    for weight in (0.0, 5.0):
-        model = SpectralClusteringViews(3, form="pairwise", weight=weight, tol=1e-6, random_state=0).fit(X)
+    for coupling in (0.0, 5.0):
+        model = SpectralClusteringViews(3, method="co-regularized", coupling=coupling, tol=1e-6, random_state=0).fit(X)
         a, b = (np.linalg.qr(part)[0] for part in np.split(model.embedding_, 2, axis=1))
         spans.append(np.linalg.norm(a.T @ b))
     assert spans[1] > spans[0] + 0.2
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_objects_that_lack_a_view_are_placed_by_the_others(form):
+@pytest.mark.parametrize("method", METHODS)
+def test_objects_that_lack_a_view_are_placed_by_the_others(method):
     X, y = rings()
     present = np.ones((len(X), 2), dtype=bool)
     present[:60, 0] = False
     partial = Views(ring=np.where(present[:, :1], X["ring"], 0), blobs=X["blobs"], present=present)
-    model = SpectralClusteringViews(2, form=form, random_state=0).fit(partial)
+    model = SpectralClusteringViews(2, method=method, random_state=0).fit(partial)
     assert clustering_accuracy(y, model.labels_) > 0.85
 
 
 def test_a_view_of_no_weight_has_no_say():
     X, y = rings()
     noise = Views(ring=X["ring"], noise=np.random.default_rng(1).normal(size=(len(X), 3)))
-    model = SpectralClusteringViews(2, form="sum", view_weights={"noise": 0}, random_state=0).fit(noise)
+    model = SpectralClusteringViews(2, method="sum", view_weights={"noise": 0}, random_state=0).fit(noise)
     assert clustering_accuracy(y, model.labels_) > 0.95
 
 
@@ -98,8 +99,8 @@ def test_sparse_and_dense_counts_agree():
     [
         ({"n_clusters": 0}, "n_clusters must be a whole number of at least 1, got 0"),
         ({"n_clusters": 999}, "n_samples=300 should be >= n_clusters=999"),
-        ({"form": "triple"}, "form must be one of"),
-        ({"weight": -1}, "weight must be a number of at least 0, got -1"),
+        ({"method": "triple"}, "method must be one of"),
+        ({"coupling": -1}, "coupling must be a number of at least 0, got -1"),
         ({"n_neighbors": 0}, "n_neighbors must be a whole number of at least 1, got 0"),
         ({"metric": "hamming"}, "metric must be one of"),
         ({"view_weights": {"images": 1}}, "'images'"),
@@ -112,12 +113,12 @@ def test_bad_parameters_are_refused(change, sentence):
 
 def test_stacked_has_a_part_for_every_graph_and_each_counts_as_it_should():
     X, _ = rings()
-    model = SpectralClusteringViews(2, form="stacked", view_weights={"blobs": 3}, random_state=0).fit(X)
+    model = SpectralClusteringViews(2, method="stacked", view_weights={"blobs": 3}, random_state=0).fit(X)
     parts = np.split(model.embedding_, 4, axis=1)
     squares = np.array([(part**2).sum(axis=1) for part in parts])
     assert_allclose(squares, np.array([[1], [3], [2], [2]]) / 8 * np.ones(len(X)))
-    for part, form in ((parts[2], "joined"), (parts[3], "sum")):
-        alone = SpectralClusteringViews(2, form=form, view_weights={"blobs": 3}, random_state=0).fit(X)
+    for part, method in ((parts[2], "concatenated"), (parts[3], "sum")):
+        alone = SpectralClusteringViews(2, method=method, view_weights={"blobs": 3}, random_state=0).fit(X)
         shape = unit_length(unit_length(part) / np.maximum(alone.eigenvalues_["all"], 1e-12))
         assert_allclose(shape, alone.embedding_, atol=1e-6)
 
@@ -128,15 +129,15 @@ def test_stacked_withstands_views_of_noise():
     good = 3.0 * np.eye(3)[y] + rng.normal(size=(300, 3))
     X = Views(good=good, noise=rng.normal(size=(300, 4)), more=rng.normal(size=(300, 4)))
     found = {
-        form: clustering_accuracy(y, SpectralClusteringViews(3, form=form, random_state=0).fit(X).labels_)
-        for form in ("stacked", "sum", "centroid")
+        method: clustering_accuracy(y, SpectralClusteringViews(3, method=method, random_state=0).fit(X).labels_)
+        for method in ("stacked", "sum", "co-regularized-centroid")
     }
-    assert found["stacked"] > max(0.85, found["sum"] + 0.1, found["centroid"] + 0.1)
+    assert found["stacked"] > max(0.85, found["sum"] + 0.1, found["co-regularized-centroid"] + 0.1)
 
 
 def test_stacked_of_one_view_has_one_part():
     X, y = rings()
-    model = SpectralClusteringViews(2, form="stacked", random_state=0).fit(X["ring"])
+    model = SpectralClusteringViews(2, method="stacked", random_state=0).fit(X["ring"])
     assert model.embedding_.shape == (len(X), 2)
     assert clustering_accuracy(y, model.labels_) > 0.95
 
@@ -154,49 +155,85 @@ def lacking(share: float, n: int = 300) -> tuple[Views, Views, np.ndarray]:
     return Views(rows, present=present), corpus.views, np.asarray(corpus.target)
 
 
-@pytest.mark.parametrize("form", ["pairwise", "centroid", "stacked"])
-def test_clusters_are_not_made_of_what_is_lacking(form):
+@pytest.mark.parametrize("method", ["co-regularized", "co-regularized-centroid", "stacked"])
+def test_clusters_are_not_made_of_what_is_lacking(method):
     X, whole, y = lacking(0.8)
-    model = SpectralClusteringViews(3, form=form, random_state=0).fit(X)
+    model = SpectralClusteringViews(3, method=method, random_state=0).fit(X)
     assert clustering_accuracy(y, model.labels_) > 0.9
     assert_array_equal(model.predict(X), model.labels_)
     assert clustering_accuracy(y, model.predict(whole.select("view0"))) > 0.9
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_objects_that_only_have_a_view_of_no_weight_disturb_nobody(form):
+@pytest.mark.parametrize("method", METHODS)
+def test_objects_that_only_have_a_view_of_no_weight_disturb_nobody(method):
     whole, y = lacking(0)[1:]
     present = np.ones((len(y), 2), dtype=bool)
     present[:60, 1] = False
     rows = {name: sparse.csr_array(part.multiply(present[:, [v]])) for v, (name, part) in enumerate(whole.items())}
-    model = SpectralClusteringViews(3, form=form, view_weights={"view0": 0}, random_state=0)
+    model = SpectralClusteringViews(3, method=method, view_weights={"view0": 0}, random_state=0)
     assert clustering_accuracy(y[60:], model.fit(Views(rows, present=present)).labels_[60:]) > 0.9
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_an_empty_view_has_no_say(form):
+@pytest.mark.parametrize("method", METHODS)
+def test_an_empty_view_has_no_say(method):
     rng = np.random.default_rng(0)
     y = np.arange(450) % 3
     X = Views(a=4 * np.eye(3)[y] + rng.normal(size=(450, 3)), b=sparse.csr_array((450, 4)))
-    model = SpectralClusteringViews(3, form=form, random_state=0).fit(X)
+    model = SpectralClusteringViews(3, method=method, random_state=0).fit(X)
     assert clustering_accuracy(y, model.labels_) > 0.95
 
 
-@pytest.mark.parametrize(("fitted", "later"), [("joined", "stacked"), ("stacked", "joined"), ("sum", "pairwise")])
+@pytest.mark.parametrize(
+    ("fitted", "later"), [("concatenated", "stacked"), ("stacked", "concatenated"), ("sum", "co-regularized")]
+)
 def test_what_was_fitted_predicts(fitted, later):
     X, _ = rings()
-    model = SpectralClusteringViews(2, form=fitted, random_state=0).fit(X)
+    model = SpectralClusteringViews(2, method=fitted, random_state=0).fit(X)
     by_one = model.predict(X.select("blobs"))
-    model.set_params(form=later, view_weights={"nothing": 1}, n_neighbors=3)
+    model.set_params(method=later, view_weights={"nothing": 1}, n_neighbors=3)
     assert_array_equal(model.predict(X), model.labels_)
     assert_array_equal(model.predict(X.select("blobs")), by_one)
 
 
-def test_a_model_of_an_older_version_still_predicts():
-    X, _ = rings()
-    model = SpectralClusteringViews(2, form="sum", n_neighbors=10, random_state=0).fit(X)
-    expected = model.predict(X.select("blobs"))
-    for name in ("form_", "weights_", "part_weights_", "joint_neighbors_"):
-        delattr(model, name)
-    model.n_neighbors_ = 10
-    assert_array_equal(model.predict(X.select("blobs")), expected)
+# -- k-means of rows that are made of parts
+
+
+def parts(n: int = 120, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 3
+    return np.hstack([4 * np.eye(3)[y] + 0.5 * rng.normal(size=(n, 3)) for _ in range(2)]), y
+
+
+def test_where_nothing_is_lacking_it_is_k_means():
+    rows, _ = parts()
+    centers, labels = kmeans_of_parts(rows, 2, 3, n_init=2, seed=0)
+    expected = KMeans(3, n_init=2, random_state=0).fit(rows)
+    assert_array_equal(labels, expected.labels_)
+    assert_allclose(centers, expected.cluster_centers_)
+
+
+def test_centers_are_the_means_of_those_that_have_a_part():
+    rows, y = parts()
+    rows[::2, :3] = 0
+    rows[1:40:2, 3:] = 0
+    centers, labels = kmeans_of_parts(rows, 2, 3, n_init=2, seed=0)
+    assert clustering_accuracy(y, labels) == 1
+    for z in range(3):
+        for part in (slice(0, 3), slice(3, 6)):
+            own = rows[labels == z, part]
+            assert_allclose(centers[z, part], own[own.any(axis=1)].mean(axis=0))
+
+
+def test_a_row_is_placed_by_the_parts_that_it_has():
+    centers = np.array([[1.0, 0.0, 9.0, 9.0], [0.0, 1.0, 0.1, 0.1]])
+    rows = np.array([[1.0, 0.2, 0.0, 0.0], [0.0, 0.0, 8.0, 8.0]])
+    assert_array_equal(nearest_center(rows, centers, 2), [0, 0])
+    assert nearest_center(rows, centers)[0] == 1  # as one part, the zeros count
+
+
+def test_a_part_that_nobody_has_counts_for_nothing():
+    rows, _ = parts()
+    wide = np.hstack([rows, np.zeros((len(rows), 3))])
+    assert_array_equal(
+        kmeans_of_parts(wide, 3, 3, n_init=2, seed=0)[1], kmeans_of_parts(rows, 2, 3, n_init=2, seed=0)[1]
+    )

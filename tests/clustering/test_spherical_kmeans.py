@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.preprocessing import normalize
 
 from coview import SphericalKMeans, Views
-from coview.clustering.sphere import DenseRows, SparseRows, sphere_sweeps, spread_rows
+from coview.clustering.spherical_kmeans import DenseRows, SparseRows, sphere_sweeps, spread_rows
 from coview.engines.threads import Team
 from coview.metrics import clustering_accuracy
 
@@ -127,11 +127,11 @@ def test_batches_learn_what_a_fit_learns():
 def test_a_batch_goes_on_from_a_fit():
     X, _ = texts()
     model = SphericalKMeans(4, random_state=0).fit(X)
-    before = {name: part.copy() for name, part in model.centroid_sums_.items()}
+    before = {name: part.copy() for name, part in model.cluster_sums_.items()}
     model.partial_fit(X[:10])
     added = np.zeros_like(before["x"])
     np.add.at(added, model.labels_, normalize(X[:10]).toarray())
-    assert_allclose(model.centroid_sums_["x"], before["x"] + added, atol=1e-9)
+    assert_allclose(model.cluster_sums_["x"], before["x"] + added, atol=1e-9)
 
 
 def test_views_count_alike_and_one_is_enough_to_place():
@@ -151,7 +151,7 @@ def test_views_count_alike_and_one_is_enough_to_place():
         ({"tol": -1}, "tol must be a number of at least 0, got -1"),
         ({"init": "best"}, "init must be one of 'k-means\\+\\+', 'random', got 'best'"),
         ({"init": np.eye(3)}, "init of view 'x' must have shape"),
-        ({"init": {"links": np.eye(3)}}, "init has no centroids of view 'x'"),
+        ({"init": {"links": np.eye(3)}}, "init has no centers of view 'x'"),
     ],
 )
 def test_bad_parameters_are_refused(change, sentence):

@@ -123,7 +123,7 @@ def default_candidates(views: Views, n_clusters: int, seed: int) -> tuple[list[C
     {'topics': "view 'b' has negative values"}
     """
     skipped = {}
-    graphs = SpectralClusteringViews(n_clusters, form="stacked", random_state=seed)
+    graphs = SpectralClusteringViews(n_clusters, method="stacked", random_state=seed)
     candidates = [
         Candidate("graphs", graphs, GRAPH_PRIOR),
         Candidate("sphere", SphericalKMeans(n_clusters, random_state=seed)),

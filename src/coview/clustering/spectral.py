@@ -1,18 +1,23 @@
-"""Co-regularized spectral clustering (Kumar, Rai and Daume 2011): eigenvectors of each view's graph that agree.
+"""Spectral clustering of several views (co-regularized: Kumar, Rai and Daume 2011): eigenvectors of the views' graphs.
 
-With S_v the normalized graph of view v (`affinity.py`) and U_v its leading eigenvectors (objects x clusters):
+With S_v the normalized graph of view v (`affinity.py`) and U_v its leading eigenvectors (objects x clusters), each
+method maximizes
 
-    pairwise   maximize sum_v a_v tr(U_v' S_v U_v) + weight sum_(v < w) a_v a_w tr(U_v U_v' U_w U_w')
-    centroid   maximize sum_v a_v (tr(U_v' S_v U_v) + weight tr(U_v U_v' U* U*'))
-    sum        maximize tr(U' S U): S of one graph, all views' graphs added with weights a_v
-    joined     maximize tr(U' S U): S of one graph of neighbors by all views side by side
-    stacked    maximize each tr(U' S U): of every view's graph, of their sum and of the joined one
+    co-regularized            sum_v a_v tr(U_v' S_v U_v) + coupling sum_(v < w) a_v a_w tr(U_v U_v' U_w U_w')
+    co-regularized-centroid   sum_v a_v (tr(U_v' S_v U_v) + coupling tr(U_v U_v' U* U*'))
+    sum                       tr(U' S U): S of one graph, all views' graphs added with weights a_v
+    concatenated              tr(U' S U): S of one graph of neighbors by all views side by side
+    stacked                   each tr(U' S U): of every view's graph, of their sum and of the concatenated one
 
 In the first two each U_v in turn is the leading eigenvectors of S_v plus the pulls of the others, a sparse matrix and a
 low rank; then k-means on the rows, scaled to length 1. "stacked" puts all those U side by side, each column times its
-eigenvalue and then each row of a part scaled to length 1: where one graph has no cut worth the name, the others decide.
+eigenvalue and then each row of a part scaled to length 1: where one graph has no clear cut, the others decide.
 Nothing of size objects x objects is formed, except for the first eigenvectors of at most 400 objects, where a dense
 matrix is as quick.
+
+An object may lack a part of its row, which is zero then. It neither moves a center nor counts in a distance:
+
+    z(i) = argmin_z sum_(parts p of i) |x_ip - c_zp|^2,     c_zp = mean of x_ip over i in z that have p
 """
 
 from __future__ import annotations
@@ -24,45 +29,52 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClusterMixin
+from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
 from coview.clustering.affinity import (
     Graph,
     Scaling,
+    drawn_vectors,
     edges_to,
     leading_vectors,
     neighbor_graph,
     neighbors_by_default,
     unit_length,
 )
-from coview.clustering.part_means import kmeans_of_parts, nearest_center
-from coview.clustering.spectral_rounds import Rounds
 from coview.inspection import Inspection
+from coview.utils.docs import shared_parameters
 from coview.validation import base_seed, check_count, check_option, per_view
 from coview.views.arrays import take_rows
 from coview.views.matrices import for_sklearn, unit_rows
 from coview.views.views import Views
 
-__all__ = ["SpectralClusteringViews"]
+__all__ = ["SpectralClusteringViews", "kmeans_of_parts", "nearest_center"]
+
+METHODS = ("co-regularized", "co-regularized-centroid", "sum", "concatenated", "stacked")
+ENOUGH = 5  # objects with all parts, times the number of clusters, from which centers start with those alone
+ROUNDS = 30  # most rounds of k-means over parts that some lack
 
 LEAST = 1e-3  # of an eigenvalue: with as many clusters as objects some are negative, and rows would be the same
 
 
+@shared_parameters
 class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
-    """Spectral clustering of several views whose eigenvectors are drawn to each other.
+    """Spectral clustering of several views by the graphs of their nearest neighbors.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters, and of eigenvectors of each view.
-    form : {"pairwise", "centroid", "sum", "joined", "stacked"}, default="centroid"
-        What the eigenvectors of a view are drawn to: those of each other view, or a common set. With "sum" there is
-        one graph, those of the views added up; with "joined" one graph of neighbors by all views side by side, each
-        of the same mean length. "stacked" takes the eigenvectors of all these graphs together: the safest where it is
-        not known which views matter.
-    weight : float, default=0.1
-        How strongly; 0 leaves the views alone until k-means.
+    method : {"co-regularized", "co-regularized-centroid", "sum", "concatenated", "stacked"}, \
+            default="co-regularized-centroid"
+        How the graphs of the views are combined. "co-regularized" draws the eigenvectors of each view to those of each
+        other view, "co-regularized-centroid" to a common set. "sum" cuts the sum of the views' graphs, "concatenated"
+        one graph of neighbors by all views side by side, each of the same mean length. "stacked" takes the
+        eigenvectors of all these graphs together: the safest where it is not known which views matter.
+    coupling : float, default=0.1
+        Strength of the co-regularization; 0 leaves the views alone until k-means.
     n_neighbors : int or None, default=None
         Neighbors of each object in a graph. None is 10 where distances are Euclidean, and half of the mean size of a
         cluster by cosines, 40 to 90 but at most a fourth of the objects: of texts fewer make islands of near copies.
@@ -72,34 +84,34 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
     lift : float, default=0.1
         What joins everything to everything, as a share of the mean degree; without it outliers make clusters of their
         own.
-    view_weights : dict or None, default=None
-        Weight of each view; 1 for views that are not named.
+    <shared: view_weights>
     max_iter : int, default=10
-        Most rounds over the views.
+        Largest number of rounds over the views.
     tol : float, default=1e-4
         Stop when the objective changes by less than this, relative to itself; 0 makes exactly `max_iter` rounds.
     n_init : int, default=10
-        Starts of k-means.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the eigenvectors' start and of k-means.
+        Number of starts of k-means.
+    <shared: random_state>
 
     Attributes
     ----------
     labels_ : ndarray (n_objects,)
         Cluster of each training object.
     embedding_ : ndarray (n_objects, n_clusters x number of parts)
-        Eigenvectors, rows of length 1: what k-means saw. "pairwise" has a part for each view, "stacked" two more, for
-        the joined graph and for the sum, if there are several views, and zeros in parts that an object lacks; the other
-        forms have one part.
+        Eigenvectors, rows of length 1: what k-means saw. "co-regularized" has a part for each view, "stacked" two
+        more, for the concatenated graph and for the sum, if there are several views, and zeros in parts that an object
+        lacks; the other methods have one part.
     eigenvalues_ : dict of ndarray
-        Leading eigenvalues of the graphs as they are drawn, by view ("sum" and "joined" have one entry, "all";
-        "stacked" has those of the graphs by themselves).
+        Leading eigenvalues of the graphs as they are drawn, by view ("sum" and "concatenated" have one entry,
+        "all"; "stacked" has those of the graphs by themselves).
     cluster_centers_ : ndarray (n_clusters, columns of the embedding)
         Centers of k-means.
     part_weights_ : ndarray
         Squared length of each part of a row of the embedding.
-    form_, weights_ : str, dict
-        Form, and weight of each view, as fitted.
+    method_ : str
+        Method that was fitted.
+    view_weights_ : dict
+        Weight of each view.
     n_neighbors_ : dict
         Number of neighbors by view.
     joint_neighbors_ : int
@@ -144,8 +156,8 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         self,
         n_clusters: int = 8,
         *,
-        form: str = "centroid",
-        weight: float = 0.1,
+        method: str = "co-regularized-centroid",
+        coupling: float = 0.1,
         n_neighbors: int | None = None,
         metric: Any = "auto",
         lift: float = 0.1,
@@ -156,8 +168,8 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
-        self.form = form
-        self.weight = weight
+        self.method = method
+        self.coupling = coupling
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.lift = lift
@@ -175,24 +187,25 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
             raise ValueError(f"n_samples={len(views)} should be >= n_clusters={self.n_clusters}.")
         weights = per_view("view_weights", self.view_weights, self.view_names_)
         seed = base_seed(self.random_state)
-        # what was fitted predicts, whatever the parameters say later
-        self.form_, self.weights_ = self.form, dict(zip(self.view_names_, map(float, weights)))
+        self.method_, self.view_weights_ = self.method, dict(zip(self.view_names_, map(float, weights)))
         self.part_weights_ = np.ones(1)
         self._scale(views, weights)
         self.n_neighbors_ = {name: self._count([name], len(views)) for name in views.names}
         self.joint_neighbors_ = self._count(views.names, len(views))
-        if self.form == "stacked":
+        if self.method == "stacked":
             vectors, objective = self._stacked(views, weights, seed)
-        elif self.form in ("sum", "joined"):
-            graph = self._joined(views) if self.form == "joined" else self._sum(self._graphs(views), weights)
+        elif self.method in ("sum", "concatenated"):
+            graph = (
+                self._concatenated(views) if self.method == "concatenated" else self._sum(self._graphs(views), weights)
+            )
             found, vectors = leading_vectors(Graph.of(graph, self.lift), self.n_clusters, seed)
             self.eigenvalues_, objective = {"all": found}, [float(found.sum())]
         else:
             graphs = [Graph.of(part, self.lift) for part in self._graphs(views)]
-            rounds = Rounds(graphs, weights, self.n_clusters, seed)
-            vectors, objective = rounds.run(self.form, float(self.weight), self.max_iter, float(self.tol))
+            rounds = _CoRegularization(graphs, weights, self.n_clusters, seed, float(self.coupling), self.method)
+            vectors, objective = rounds.run(self.max_iter, float(self.tol))
             self.eigenvalues_ = dict(zip(views.names, rounds.values))
-        self.embedding_ = vectors if self.form == "stacked" else unit_length(vectors)
+        self.embedding_ = vectors if self.method == "stacked" else unit_length(vectors)
         self.cluster_centers_, self.labels_ = kmeans_of_parts(
             self.embedding_, len(self.part_weights_), self.n_clusters, self.n_init, seed
         )
@@ -204,17 +217,19 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         """Cluster of each object, new or old, from some or all of the fitted views."""
         check_is_fitted(self, "cluster_centers_")
         views = self._new_views(X)
-        form, weights = self._as_fitted()
+        weights = self.view_weights_
         rows, known = {}, {}
         for v, (name, matrix) in enumerate(views.items()):
             scaling = Scaling(**self.scalings_[name])
             rows[name] = scaling.absent(scaling.rows(matrix), views.present[:, v])
             known[name] = scaling.known(rows[name], views.present[:, v])
-        if form == "stacked":
+        if self.method_ == "stacked":
             placed = self._stacked_place(rows, known, weights)
             return nearest_center(placed, self.cluster_centers_, len(self.part_weights_))
-        joined = form == "joined"
-        placed = self._by_all(rows, known) @ self.embedding_ if joined else self._by_each(rows, known, weights)
+        if self.method_ == "concatenated":
+            placed = self._by_all(rows, known) @ self.embedding_
+        else:
+            placed = self._by_each(rows, known, weights)
         return nearest_center(unit_length(placed), self.cluster_centers_)
 
     def _inspect(self) -> Inspection:
@@ -224,7 +239,7 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
             super()._inspect(),
             groups=[str(k) for k in range(count)],
             labels=list(range(count)),
-            view_weights=dict(self.weights_),
+            view_weights=dict(self.view_weights_),
             history=self.history_,
             _features=lambda view: None,
         )
@@ -236,8 +251,8 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
             check_count(name, getattr(self, name))
         if self.n_neighbors is not None:
             check_count("n_neighbors", self.n_neighbors)
-        check_option("form", self.form, ("pairwise", "centroid", "sum", "joined", "stacked"))
-        for name in ("weight", "lift", "tol"):
+        check_option("method", self.method, METHODS)
+        for name in ("coupling", "lift", "tol"):
             if not getattr(self, name) >= 0:
                 raise ValueError(f"{name} must be a number of at least 0, got {getattr(self, name)!r}.")
 
@@ -269,11 +284,7 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
 
     def _near(self, name: str | None = None) -> dict[str, Any]:
         """What `neighbor_graph` and `edges_to` have to know of a view, or of all side by side."""
-        counts: Any = self.n_neighbors_
-        if isinstance(counts, dict):
-            count = self.joint_neighbors_ if name is None else counts[name]
-        else:  # files of older versions have one number for all views
-            count = counts
+        count = self.joint_neighbors_ if name is None else self.n_neighbors_[name]
         return {"n_neighbors": count, "cosine": self._cosine(self.scalings_ if name is None else [name])}
 
     def _known(self, name: str, views: Views) -> np.ndarray:
@@ -285,7 +296,7 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
             neighbor_graph(self.neighbors_[name], self._known(name, views), **self._near(name)) for name in views.names
         ]
 
-    def _joined(self, views: Views) -> Any:
+    def _concatenated(self, views: Views) -> Any:
         """Affinity of the rows side by side."""
         known = np.any([self._known(name, views) for name in views.names], axis=0)
         rows = self._side_by_side(self.neighbors_)
@@ -297,14 +308,14 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         return sum(part * (weight * part.shape[0] / mass) for part, weight, mass in zip(graphs, weights, masses))
 
     def _stacked(self, views: Views, weights: np.ndarray, seed: int) -> tuple[np.ndarray, list[float]]:
-        """Eigenvectors of all graphs side by side; the joined graph and the sum count half as much as all views.
+        """Eigenvectors of all graphs side by side; the concatenated graph and the sum count half as much as all views.
 
         They count less where objects lack views: those that have nothing in common fall apart there.
         """
         graphs, heft = self._graphs(views), weights
         if len(graphs) > 1:
             whole = np.mean(np.all([np.diff(part.indptr) > 0 for part in graphs], axis=0))
-            graphs += [self._joined(views), self._sum(graphs, weights)]
+            graphs += [self._concatenated(views), self._sum(graphs, weights)]
             heft = np.append(weights, [whole * weights.sum() / 2] * 2)
         found = [leading_vectors(Graph.of(part, self.lift), self.n_clusters, seed) for part in graphs]
         self.eigenvalues_ = dict(zip(views.names, [values for values, _ in found]))
@@ -363,12 +374,6 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         """Parts with rows as long as the root of their weight: all of an object's together have length 1."""
         return np.hstack([np.sqrt(share) * unit_length(part) for share, part in zip(self.part_weights_, parts)])
 
-    def _as_fitted(self) -> tuple[str, dict[str, float]]:
-        if hasattr(self, "form_"):
-            return self.form_, self.weights_
-        # files of older versions have the parameters only
-        return self.form, dict(zip(self.view_names_, per_view("view_weights", self.view_weights, self.view_names_)))
-
 
 def _beside(rows: dict[str, Any], scales: dict[str, float]) -> Any:
     """Rows of all views side by side, each view times its scale."""
@@ -379,3 +384,118 @@ def _joint_scale(rows: Any, weight: float) -> float:
     """Factor with which a view has the mean square `weight`."""
     squares = float((rows.multiply(rows) if sparse.issparse(rows) else rows * rows).sum())
     return float(np.sqrt(weight * rows.shape[0] / max(squares, 1e-12)))
+
+
+# -- the rounds of co-regularization
+
+
+class _CoRegularization:
+    """Rounds in which the eigenvectors of each view's graph are drawn to those of the others, or to a common set."""
+
+    def __init__(
+        self, graphs: list[Graph], weights: np.ndarray, count: int, seed: int, coupling: float, method: str
+    ) -> None:
+        self.graphs, self.weights, self.count, self.coupling = graphs, weights, count, coupling
+        self.centroid = method == "co-regularized-centroid"
+        found = [leading_vectors(graph, count, seed) for graph in graphs]
+        self.values = [values for values, _ in found]
+        self.vectors = [vectors for _, vectors in found]
+
+    def run(self, max_iter: int, tol: float) -> tuple[np.ndarray, list[float]]:
+        """Rounds until the objective rests; returns what k-means takes, and the objective by round."""
+        if self.centroid:
+            self.common = self._common()
+        objective = [self._objective()]
+        several = len(self.graphs) > 1 and self.coupling > 0
+        for _ in range(max_iter):
+            if several:
+                self._round()
+            objective.append(self._objective())
+            if tol > 0 and objective[-1] - objective[-2] <= tol * abs(objective[-1]):
+                break
+        if self.centroid:
+            return self.common, objective
+        shares = np.sqrt(self.weights)
+        return np.hstack([share * unit_length(part) for share, part in zip(shares, self.vectors)]), objective
+
+    def _round(self) -> None:
+        for v, graph in enumerate(self.graphs):
+            if not self.centroid:
+                pulls = [(self.coupling * self.weights[w], self.vectors[w]) for w in range(len(self.graphs)) if w != v]
+            else:
+                pulls = [(self.coupling, self.common)]
+            self.values[v], self.vectors[v] = drawn_vectors(graph, self.vectors[v], pulls)
+        if self.centroid:
+            self.common = self._common()
+
+    def _common(self) -> np.ndarray:
+        """Leading eigenvectors of sum_v a_v U_v U_v': left singular vectors of the U_v side by side."""
+        beside = np.hstack([np.sqrt(share) * part for share, part in zip(self.weights, self.vectors)])
+        values, turn = np.linalg.eigh(beside.T @ beside)
+        kept = np.argsort(-values)[: self.count]
+        return beside @ (turn[:, kept] / np.sqrt(np.maximum(values[kept], 1e-12)))
+
+    def _objective(self) -> float:
+        total = sum(
+            share * float(np.vdot(part, graph @ part))
+            for share, graph, part in zip(self.weights, self.graphs, self.vectors)
+        )
+        if self.centroid:
+            pull = sum(
+                share * float(((part.T @ self.common) ** 2).sum()) for share, part in zip(self.weights, self.vectors)
+            )
+        else:
+            pull = sum(
+                self.weights[v] * self.weights[w] * float(((self.vectors[v].T @ self.vectors[w]) ** 2).sum())
+                for v in range(len(self.vectors))
+                for w in range(v)
+            )
+        return total + self.coupling * pull
+
+
+# -- k-means of rows that are made of parts
+
+
+def kmeans_of_parts(
+    rows: np.ndarray, n_parts: int, n_clusters: int, n_init: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Centers (clusters x columns) and clusters of rows; the parts have the same number of columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.repeat([[1.0, 1.0], [5.0, 5.0]], 6, axis=0)
+    >>> rows[0, 0] = rows[7, 1] = 0.0
+    >>> centers, labels = kmeans_of_parts(rows, 2, 2, n_init=1, seed=0)
+    >>> np.sort(centers, axis=0)
+    array([[1., 1.],
+           [5., 5.]])
+    """
+    parts = np.split(rows, n_parts, axis=1)
+    has = np.array([part.any(axis=1) for part in parts])
+    complete = has[has.any(axis=1)].all(axis=0)  # what nobody has counts for nothing
+    model = KMeans(n_clusters, n_init=n_init, random_state=seed)
+    if n_parts == 1 or complete.all():
+        model.fit(rows)
+        return model.cluster_centers_, model.labels_.astype(np.int64)
+    centers = model.fit(rows[complete] if complete.sum() >= ENOUGH * n_clusters else rows).cluster_centers_
+    labels = nearest_center(rows, centers, n_parts)
+    for _ in range(ROUNDS):
+        for part, there, middle in zip(parts, has, np.split(centers, n_parts, axis=1)):
+            for z in range(n_clusters):
+                here = there & (labels == z)
+                if here.any():
+                    middle[z] = part[here].mean(axis=0)  # a window into the centers
+        before, labels = labels, nearest_center(rows, centers, n_parts)
+        if np.array_equal(before, labels):
+            break
+    return centers, labels
+
+
+def nearest_center(rows: np.ndarray, centers: np.ndarray, n_parts: int = 1) -> np.ndarray:
+    """Nearest center of each row in the parts that it has; of one part a row of zeros is a row like others."""
+    gaps = np.zeros((len(rows), len(centers)))
+    for part, middle in zip(np.split(rows, n_parts, axis=1), np.split(centers, n_parts, axis=1)):
+        apart = (middle**2).sum(axis=1) - 2 * part @ middle.T
+        gaps += np.where(part.any(axis=1, keepdims=True) | (n_parts == 1), apart, 0.0)
+    return gaps.argmin(axis=1)

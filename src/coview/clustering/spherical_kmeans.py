@@ -1,59 +1,68 @@
-"""`SphericalKMeans`: clusters of objects by the angles between them, for sparse counts above all.
+"""Spherical k-means: clusters of objects by the angles between them, for sparse counts above all.
 
-Several views are one matrix: each view's rows have length 1, and so have all of them together. See `sphere.py` for a
-sweep, and `SeededKMeansClassifier` for views that are scored apart and for labels.
+    labels    c_i = argmax_k <x_i, mu_k>
+    centers   mu_k = s_k / |s_k|,   s_k = sum of the x_i with label k
+    objective sum_i <x_i, mu_c_i> = sum_k |s_k|, which never falls but for rounding
+
+Several views are one matrix: each view's rows have length 1, and so have all of them together. Sums are kept and only
+what moved is added and taken, and bounds on angles spare the products of rows that cannot move
+(`coview.kernels.spherical`), so that late sweeps cost next to nothing. The first centers are drawn as in k-means++:
+each with probability 1 - the largest cosine to those already drawn, the best of a few candidates.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
-from coview.clustering.sphere import SphereFit, as_rows, sphere_sweeps, spread_rows, unit_columns
-from coview.engines.threads import Team, thread_count
+from coview.engines.threads import Team, balanced_chunks, thread_count
 from coview.exceptions import ViewsError
 from coview.inspection import SHARPNESS, Features, Inspection, softmax
+from coview.kernels import spherical
+from coview.utils.docs import shared_parameters
 from coview.validation import base_seed, check_count, check_option
 from coview.views.matrices import unit_rows
 from coview.views.views import Views
 
-__all__ = ["SphericalKMeans", "unit_side_by_side"]
+__all__ = ["DenseRows", "SparseRows", "SphericalKMeans", "sphere_sweeps", "spread_rows", "unit_side_by_side"]
 
-SAMPLE = 100  # objects for each cluster among which the first centroids are looked for
+SAMPLE = 100  # objects for each cluster among which the first centers are looked for
+_SLACK = {"f": 1e-3, "d": 1e-7}  # how far the bounds must be apart: the arc cosine doubles the digits that are lost
+_EMPTY = 1e-12  # length below which a sum has no direction
 
 
+@shared_parameters
 class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MultiViewEstimator):
-    """k-means on the sphere: every object goes to the centroid with which its cosine is largest.
+    """k-means on the sphere: every object belongs to the center with which its cosine is largest.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters.
     init : {"k-means++", "random"} or {view: ndarray}, default="k-means++"
-        First centroids: objects far from each other, objects drawn at random, or given ones (clusters x features; a
+        First centers: objects far from each other, objects drawn at random, or given ones (clusters x features; a
         bare array where there is one view).
     n_init : int, default=5
         Number of starts; the one with the largest sum of cosines is kept.
     max_iter : int, default=100
-        Most sweeps of each start.
+        Largest number of sweeps of each start.
     tol : float, default=1e-6
         Stop when no object changes its cluster, or when the objective changes by less than this, relative to itself;
         0 runs exactly `max_iter` sweeps.
-    n_jobs : int or None, default=None
-        Threads; None takes every core that threadpoolctl allows. Results do not depend on it.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the starts.
+    <shared: n_jobs, random_state>
 
     Attributes
     ----------
     cluster_centers_ : dict of ndarray (n_clusters, n_features of the view)
-        Centroids by view; over all views together each has length 1.
-    centroid_sums_ : dict of ndarray (n_clusters, n_features of the view)
+        Centers by view; over all views together each has length 1.
+    cluster_sums_ : dict of ndarray (n_clusters, n_features of the view)
         Sums of the objects of each cluster, from which `partial_fit` goes on.
     labels_ : ndarray (n_objects,)
         Cluster of each training object, or of each object of the last batch.
@@ -86,7 +95,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     _models_counts = False
     cluster_centers_: dict[str, np.ndarray]
-    centroid_sums_: dict[str, np.ndarray]
+    cluster_sums_: dict[str, np.ndarray]
 
     def __init__(
         self,
@@ -129,7 +138,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def partial_fit(self, X: Any, y: Any = None) -> SphericalKMeans:
         """Learn from one batch, going on from what is known; the first batch holds at least `n_clusters` objects."""
         self._check_parameters()
-        fresh = not hasattr(self, "centroid_sums_")
+        fresh = not hasattr(self, "cluster_sums_")
         views = self._fit_views(X) if fresh else self._new_views(X)
         if not fresh and len(views.names) < len(self.view_names_):
             raise ViewsError(
@@ -142,7 +151,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             sums = np.zeros(centers.shape)
         else:
             centers = _beside(self.cluster_centers_).T.astype(rows.matrix.dtype)
-            sums = _beside(self.centroid_sums_).T.astype(np.float64)
+            sums = _beside(self.cluster_sums_).T.astype(np.float64)
         labels = rows.cosines(np.ascontiguousarray(centers)).argmax(axis=1)
         everyone = np.arange(len(views))
         sums = np.ascontiguousarray(sums)
@@ -157,7 +166,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         return self._cosines(X).argmax(axis=1)
 
     def transform(self, X: Any) -> np.ndarray:
-        """Cosines of objects and centroids (n_objects, n_clusters), in some or all of the fitted views."""
+        """Cosines of objects and centers (n_objects, n_clusters), in some or all of the fitted views."""
         return self._cosines(X)
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -190,7 +199,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             check_option("init", self.init, ("k-means++", "random"))
 
     def _start(self, rows: Any, views: Views, rng: np.random.Generator) -> np.ndarray:
-        """First centroids as columns of length 1."""
+        """First centers as columns of length 1."""
         if len(views) < self.n_clusters:
             raise ValueError(f"n_samples={len(views)} should be >= n_clusters={self.n_clusters}.")
         dtype = rows.matrix.dtype
@@ -215,7 +224,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         parts = {}
         for name, width in views.n_features.items():
             if name not in given:
-                raise ValueError(f"init has no centroids of view {name!r}. Give an array for every view.")
+                raise ValueError(f"init has no centers of view {name!r}. Give an array for every view.")
             parts[name] = np.asarray(given[name], dtype=np.float64)
             if parts[name].shape != (self.n_clusters, width):
                 raise ValueError(
@@ -227,7 +236,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def _remember(self, sums: np.ndarray, dtype: Any, before: np.ndarray | None = None) -> None:
         centers = unit_columns(sums, np.zeros(sums.shape, dtype=dtype) if before is None else before)
         self.cluster_centers_ = self._by_view(centers)
-        self.centroid_sums_ = self._by_view(sums)
+        self.cluster_sums_ = self._by_view(sums)
 
     def _by_view(self, columns: np.ndarray) -> dict[str, np.ndarray]:
         ends = np.cumsum(list(self.n_features_by_view_.values()))[:-1]
@@ -259,3 +268,264 @@ def unit_side_by_side(views: Views) -> Any:
 
 def _beside(parts: dict[str, np.ndarray]) -> np.ndarray:
     return np.hstack(list(parts.values()))
+
+
+# -- rows of length 1 and the sweeps over them
+
+
+@dataclass(frozen=True)
+class SphereFit:
+    """Where the sweeps ended."""
+
+    labels: np.ndarray
+    sums: np.ndarray  # features x clusters
+    objective: list[float]  # entry 0 is the start
+
+    @property
+    def n_iter(self) -> int:
+        """Number of sweeps."""
+        return len(self.objective) - 1
+
+
+class SparseRows:
+    """Rows of length 1, compressed."""
+
+    def __init__(self, matrix: Any, team: Team) -> None:
+        self.matrix, self.team = matrix, team
+        self.rough = np.dtype(np.float32)  # products are taken in single precision first
+        self.parts = tuple(_fixed(part) for part in (matrix.data, matrix.indices, matrix.indptr))
+        self.chunks = balanced_chunks(matrix.indptr)
+
+    def cosines(self, columns: np.ndarray) -> np.ndarray:
+        """Products of all rows with columns (features x any number)."""
+        values, indices, indptr = self.parts
+        out = np.empty((self.matrix.shape[0], columns.shape[1]), dtype=columns.dtype)
+        columns = _fixed(columns)
+        self.team.map(lambda i, j: spherical.project_rows(indptr, indices, values, columns, out, i, j), self.chunks)
+        return out
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Some rows as dense columns (features x rows)."""
+        some = self.matrix[rows]
+        out = np.zeros((self.matrix.shape[1], len(rows)), dtype=some.dtype)
+        np.add.at(out, (some.indices, np.repeat(np.arange(len(rows)), np.diff(some.indptr))), some.data)
+        return out
+
+    def assign(self, centers: Centers, turned: np.ndarray, state: _State) -> int:
+        """Put rows to their nearest center; returns how many changed."""
+        values, indices, indptr = self.parts
+        far, farthest = _two_largest(turned)
+        columns, rough, turned = _fixed(centers.exact), _fixed(centers.rough), _fixed(turned)
+        slack = _SLACK[centers.exact.dtype.char]
+        loss = 0.0 if centers.rough is centers.exact else 2.0**-24
+
+        def work(i: int, j: int) -> int:
+            return spherical.assign_rows(
+                *(indptr, indices, values, columns, rough, turned, far, farthest, slack, loss),
+                *(state.labels, state.own, state.others, i, j),
+            )
+
+        return sum(self.team.map(work, self.chunks))
+
+    def move(self, rows: np.ndarray, before: np.ndarray, after: np.ndarray, sums: np.ndarray) -> None:
+        """Move rows between the sums of clusters."""
+        values, indices, indptr = self.parts
+        spherical.move_rows(indptr, indices, values, _fixed(rows), _fixed(before), _fixed(after), sums)
+
+
+class DenseRows:
+    """Rows of length 1, dense."""
+
+    def __init__(self, matrix: np.ndarray) -> None:
+        self.matrix, self.team = matrix, Team(1)
+        self.rough = matrix.dtype
+
+    def cosines(self, columns: np.ndarray) -> np.ndarray:
+        """Products of all rows with columns (features x any number)."""
+        return self.matrix @ columns
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """Some rows as columns (features x rows)."""
+        return np.ascontiguousarray(self.matrix[rows].T)
+
+    def assign(self, centers: Centers, turned: np.ndarray, state: _State) -> int:
+        """Put rows to their nearest center; returns how many changed."""
+        known = state.labels >= 0
+        own = np.maximum(state.labels, 0)
+        far, farthest = _two_largest(turned)
+        state.own += np.where(known, turned[own], 0)
+        state.others -= np.where(known, np.where(turned[own] == far, farthest, far), 0)
+        rows = np.flatnonzero(~(known & (state.own + _SLACK[centers.exact.dtype.char] < state.others)))
+        if not rows.size:
+            return 0
+        scores = (self.matrix if len(rows) == len(self.matrix) else self.matrix[rows]) @ centers.exact
+        labels = scores.argmax(axis=1)
+        best = np.take_along_axis(scores, labels[:, None], axis=1)[:, 0].astype(np.float64)
+        np.put_along_axis(scores, labels[:, None], -2.0, axis=1)
+        state.own[rows] = np.arccos(np.clip(best, -1, 1))
+        state.others[rows] = np.arccos(np.clip(scores.max(axis=1).astype(np.float64), -1, 1))
+        changed = int(np.count_nonzero(labels != state.labels[rows]))
+        state.labels[rows] = labels
+        return changed
+
+    def move(self, rows: np.ndarray, before: np.ndarray, after: np.ndarray, sums: np.ndarray) -> None:
+        """Move rows between the sums of clusters."""
+        some = self.matrix[rows].astype(np.float64, copy=False)
+        for sign, columns in ((-1.0, before), (1.0, after)):
+            here = np.flatnonzero(columns >= 0)
+            onto = (np.full(len(here), sign), (columns[here], here))
+            sums += (sparse.csr_array(onto, shape=(sums.shape[1], len(rows))) @ some).T
+
+
+class Centers:
+    """Columns of length 1 (features x clusters), in the type of the rows and in the one that products start with."""
+
+    def __init__(self, columns: np.ndarray, rough: np.dtype[Any], team: Team) -> None:
+        self.exact = np.array(columns, order="C")
+        self.rough = self.exact if self.exact.dtype == rough else self.exact.astype(rough)
+        self.team = team
+        ends = np.linspace(0, len(columns), 1 + max(1, min(16, columns.size // 65_536)), dtype=int)
+        self.chunks = list(pairwise(ends.tolist()))  # by the size alone, never by the threads
+
+    def turn(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Turn to the directions of sums, but for empty ones; returns the lengths of sums and the angles turned by."""
+        total = _fixed(sums)
+        squares = self.team.map(lambda i, j: spherical.column_squares(total, i, j), self.chunks)
+        lengths = np.sqrt(np.sum(squares, axis=0))
+        scale = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > _EMPTY)
+
+        def work(i: int, j: int) -> np.ndarray:
+            return spherical.turn_columns(total, scale, self.exact, self.rough, i, j)
+
+        chords = np.sqrt(np.sum(self.team.map(work, self.chunks), axis=0))
+        return lengths, 2 * np.arcsin(np.clip(chords / 2, 0, 1))
+
+
+@dataclass
+class _State:
+    labels: np.ndarray
+    own: np.ndarray  # upper bound of the angle to the own center
+    others: np.ndarray  # lower bound of the angle to any other
+
+
+def as_rows(matrix: Any, team: Team) -> SparseRows | DenseRows:
+    """Rows of length 1 as the sweeps take them."""
+    return SparseRows(matrix, team) if sparse.issparse(matrix) else DenseRows(matrix)
+
+
+def spread_rows(rows: Any, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
+    """Positions of rows to start from, far from each other: k-means++ on the sphere.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = DenseRows(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+    >>> sorted(spread_rows(rows, 2, np.random.default_rng(0)).tolist())[-1]
+    2
+    """
+    n = rows.matrix.shape[0]
+    n_tries = 2 + int(np.log(n_clusters))
+    chosen = [int(rng.integers(n))]
+    nearest = rows.cosines(rows.take(np.array(chosen)))[:, 0].astype(np.float64)
+    for _ in range(n_clusters - 1):
+        gap = np.maximum(1.0 - nearest, 0.0)
+        gap[gap < 1e-12] = 0.0
+        gap[chosen] = 0.0  # an empty row is far from everything, itself included
+        if not gap.any():  # fewer different rows than clusters
+            free = np.setdiff1d(np.arange(n), chosen)
+            chosen.append(int(rng.choice(free)) if free.size else chosen[-1])
+            continue
+        cumulated = np.cumsum(gap)
+        tries = np.minimum(np.searchsorted(cumulated, rng.random(n_tries) * cumulated[-1], side="right"), n - 1)
+        reached = np.maximum(nearest[:, None], rows.cosines(rows.take(tries)))
+        best = int(reached.sum(axis=0, dtype=np.float64).argmax())
+        chosen.append(int(tries[best]))
+        nearest = reached[:, best]
+    return np.array(chosen)
+
+
+def sphere_sweeps(rows: Any, centers: np.ndarray, max_iter: int, tol: float) -> SphereFit:
+    """Sweep until no label changes or the objective hardly does; `tol` = 0 makes exactly `max_iter` sweeps.
+
+    Parameters
+    ----------
+    rows : SparseRows or DenseRows
+        The objects.
+    centers : ndarray (n_features, n_clusters)
+        Where to start, columns of length 1, in the type of the rows.
+    max_iter, tol : int, float
+        When to stop.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = DenseRows(np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]]))
+    >>> fit = sphere_sweeps(rows, np.eye(2), max_iter=10, tol=1e-9)
+    >>> fit.labels.tolist(), np.round(fit.objective, 3).tolist()
+    ([0, 0, 1], [2.8, 2.897])
+    """
+    n, n_clusters = rows.matrix.shape[0], centers.shape[1]
+    state = _State(np.full(n, -1, dtype=np.int64), np.zeros(n), np.full(n, np.pi))
+    sums, labels = np.zeros(centers.shape), np.full(n, -1, dtype=np.int64)
+    columns = Centers(centers, rows.rough, rows.team)
+    rows.assign(columns, np.zeros(n_clusters), state)
+    objective: list[float] = []
+    for _ in range(max_iter):
+        moved = np.flatnonzero(labels != state.labels)
+        if moved.size:
+            rows.move(moved, labels[moved], state.labels[moved], sums)
+            labels = state.labels.copy()
+        if not objective:
+            objective.append(float(np.vdot(sums, centers)))
+        _fill_empty(rows, state, labels, sums)
+        lengths, turned = columns.turn(sums)
+        objective.append(float(lengths.sum()))
+        changed = rows.assign(columns, turned, state)
+        if tol > 0 and (not changed or objective[-1] - objective[-2] <= tol * objective[-1]):
+            break
+    return SphereFit(state.labels, sums, objective)
+
+
+def unit_columns(sums: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """Columns of length 1 in the type of `before`; an empty column stays as it was before.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> unit_columns(np.array([[3.0, 0.0], [4.0, 0.0]]), np.eye(2))
+    array([[0.6, 0. ],
+           [0.8, 1. ]])
+    """
+    length = np.linalg.norm(sums, axis=0)
+    empty = length <= _EMPTY
+    found = (sums / np.where(empty, 1.0, length)).astype(before.dtype)
+    if empty.any():
+        found[:, empty] = before[:, empty]
+    return found
+
+
+def _fill_empty(rows: Any, state: _State, labels: np.ndarray, sums: np.ndarray) -> None:
+    """Give a cluster without objects the one that is worst off where it is."""
+    sizes = np.bincount(labels, minlength=sums.shape[1])
+    for k in np.flatnonzero(sizes == 0):
+        crowded = sizes[labels] > 1
+        if not crowded.any():
+            return
+        i = int(np.where(crowded, state.own, -1.0).argmax())
+        rows.move(np.array([i]), labels[[i]], np.array([k]), sums)
+        sizes[labels[i]] -= 1
+        sizes[k] += 1
+        labels[i] = state.labels[i] = k
+        state.own[i], state.others[i] = 0.0, 0.0  # unknown: it is looked at in the next sweep
+
+
+def _two_largest(turned: np.ndarray) -> tuple[float, float]:
+    order = np.sort(turned)
+    return float(order[-1]), float(order[-2]) if len(order) > 1 else 0.0
+
+
+def _fixed(array: np.ndarray) -> np.ndarray:
+    """Read-only, so that one compiled kernel serves every caller."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -35,7 +35,7 @@ __all__ = ["Method", "applicable_methods", "holds_counts", "only_views", "seeded
 GROUPS = ("method", "baseline", "links", "given")
 VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     "SeededKMeansClassifier": {"max_agree": {"combine": "max_agree"}},
-    "SpectralClusteringViews": {"stacked": {"form": "stacked"}},
+    "SpectralClusteringViews": {"stacked": {"method": "stacked"}},
 }
 
 

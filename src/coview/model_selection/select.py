@@ -442,7 +442,7 @@ def _log_likelihood(asked: sparse.csr_array, mixture: np.ndarray, profiles: np.n
 def _default(views: Views) -> Any:
     if len(counted_views(views)) == len(views.names):
         return resolve("MultiViewPLSA")()
-    return SpectralClusteringViews(form="stacked")
+    return SpectralClusteringViews(method="stacked")
 
 
 def _parameter(model: Any, names: tuple[str, ...]) -> str:
