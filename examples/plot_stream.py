@@ -33,8 +33,8 @@ print(X)
 # `evaluate_stream` predicts, learns and keeps count, here in a line for every 250 objects. With
 # ``view_weighting="adaptive"`` the view that errs less gets more of the vote, and can lose it again.
 models = {
-    "equal votes": MultiViewPassiveAggressiveClassifier(C=0.5, agreement=0.05),
-    "adaptive votes": MultiViewPassiveAggressiveClassifier(C=0.5, agreement=0.05, view_weighting="adaptive"),
+    "equal votes": MultiViewPassiveAggressiveClassifier(C=0.5, coupling=0.05),
+    "adaptive votes": MultiViewPassiveAggressiveClassifier(C=0.5, coupling=0.05, view_weighting="adaptive"),
 }
 metrics = ["window_accuracy", "loss", "view_difference", "cumulative_view_difference"]
 results = {}

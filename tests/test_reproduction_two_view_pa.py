@@ -35,7 +35,7 @@ def experiment(monkeypatch):
     small = SimpleNamespace(views=UnitRows().fit_transform(made.views), target=made.target)
     monkeypatch.setattr(module, "_load", lambda loader: small)
     monkeypatch.setattr(module, "COSTS", [0.1, 1.0])
-    monkeypatch.setattr(module, "AGREEMENTS", [0.0, 0.1])
+    monkeypatch.setattr(module, "COUPLINGS", [0.0, 0.1])
     return module
 
 
@@ -74,7 +74,7 @@ def test_differences_are_those_of_the_weights_before_each_round(experiment):
     data = experiment._load("")
     found = experiment._paired(experiment.Model(0.1, 0.5), data.views, data.target)
     model = experiment.Model(0.1, 0.5).partial_fit(data.views[:30], data.target[:30], classes=[0, 1])
-    first, second = model.decision_function(data.views[[30]], per_view=True).values()
+    first, second = model.decision_function_by_view(data.views[[30]]).values()
     assert found[30] == pytest.approx(float(abs(first - second)[0]))
     assert found[0] == 0.0
 

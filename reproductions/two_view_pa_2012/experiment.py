@@ -22,7 +22,7 @@ C, GAMMA = 0.1, 0.5
 FOLDS = 5
 FIRST_SPLIT = 200  # splits from here on were never looked at while the grids were chosen
 COSTS = [0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0]
-AGREEMENTS = [0.0, 0.01, 0.05, 0.2, 0.5]
+COUPLINGS = [0.0, 0.01, 0.05, 0.2, 0.5]
 
 Values = dict[str, dict[str, float]]
 Model = MultiViewPassiveAggressiveClassifier
@@ -89,7 +89,7 @@ def _two_view(views: Views, tuned: bool, seed: int) -> dict[str, Row]:
         votes = Model(C, GAMMA, view_weighting="adaptive", random_state=seed)
         rows = {"Two-view PA": printed, "exact": exact, "exact, no gate": free, "exact, adaptive votes": votes}
         return {name: Row(model, views, {}) for name, model in rows.items()}
-    grid = {"C": COSTS, "agreement": AGREEMENTS, "max_iter": [1, 10], "average": [True]}
+    grid = {"C": COSTS, "coupling": COUPLINGS, "max_iter": [1, 10], "average": [True]}
     return {
         "Two-view PA": Row(printed, views, grid),
         "exact": Row(exact, views, {**grid, "fit_intercept": [False, True]}),

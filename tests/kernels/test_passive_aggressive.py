@@ -13,11 +13,11 @@ from coview.kernels.rounds import MARGIN, NORM, ROWS, SHARE, STEP, solve_round
 from coview.online.weights import learn_rows, new_weights, rows_of
 
 
-def solve(margins, norms, shares=None, *, base=0.0, extra=0.0, cap=0.1, agreement=0.5):
+def solve(margins, norms, shares=None, *, base=0.0, extra=0.0, cap=0.1, coupling=0.5):
     views = len(margins)
     state = np.full((ROWS, views), np.nan)
     state[MARGIN], state[NORM], state[SHARE] = margins, norms, 1 / views if shares is None else shares
-    tau = solve_round(state, base, extra, cap, agreement, np.empty((3, views), dtype=np.int64))
+    tau = solve_round(state, base, extra, cap, coupling, np.empty((3, views), dtype=np.int64))
     return tau, state[STEP]
 
 
@@ -32,8 +32,8 @@ def stream(n=60, widths=(9, 7), n_classes=2, seed=0, dtype=np.float64):
     return views, rng.integers(0, n_classes, n)
 
 
-def options(loss="pa1", update="exact", gate=True, average=False, intercept=False, agreement=0.5, rate=0.0, mix=0.0):
-    return np.array([LOSSES[loss], UPDATES[update], gate, average, intercept, agreement, rate, mix], dtype=float)
+def options(loss="pa1", update="exact", gate=True, average=False, intercept=False, coupling=0.5, rate=0.0, mix=0.0):
+    return np.array([LOSSES[loss], UPDATES[update], gate, average, intercept, coupling, rate, mix], dtype=float)
 
 
 def learn(views, codes, n_classes, C=0.3, **settings):
@@ -45,7 +45,7 @@ def learn(views, codes, n_classes, C=0.3, **settings):
     return memory, said
 
 
-def by_hand(views, codes, n_classes, C=0.3, loss="pa1", gate=True, intercept=False, agreement=0.5, **_):
+def by_hand(views, codes, n_classes, C=0.3, loss="pa1", gate=True, intercept=False, coupling=0.5, **_):
     """Dense rows, one weight vector per class (two classes: one), every round by `solve_round`."""
     X = [matrix.toarray() for matrix in views.values()]
     columns = 1 if n_classes == 2 else n_classes
@@ -69,7 +69,7 @@ def by_hand(views, codes, n_classes, C=0.3, loss="pa1", gate=True, intercept=Fal
             base=bias @ up,
             extra=extra,
             cap=C if loss == "pa1" else np.inf,
-            agreement=agreement,
+            coupling=coupling,
         )
         weights = [w + p * np.outer(x[i], up) for w, p, x in zip(weights, steps, X)]
         bias = bias + intercept * tau * up
@@ -86,7 +86,7 @@ def by_hand(views, codes, n_classes, C=0.3, loss="pa1", gate=True, intercept=Fal
         {"intercept": True},
         {"loss": "pa"},
         {"loss": "pa2", "intercept": True},
-        {"gate": False, "agreement": 0.05},
+        {"gate": False, "coupling": 0.05},
     ],
 )
 def test_rows_are_learned_as_by_hand(widths, n_classes, settings):
@@ -101,8 +101,8 @@ def test_rows_are_learned_as_by_hand(widths, n_classes, settings):
 @pytest.mark.parametrize("n_classes", [3, 10])
 def test_five_views_and_many_classes_are_learned_as_by_hand(n_classes):
     views, codes = stream(n=150, widths=(3, 9, 5, 7, 4), n_classes=n_classes, seed=6)
-    memory, _ = learn(views, codes, n_classes, agreement=0.02)
-    weights, *_ = by_hand(views, codes, n_classes, agreement=0.02)
+    memory, _ = learn(views, codes, n_classes, coupling=0.02)
+    weights, *_ = by_hand(views, codes, n_classes, coupling=0.02)
     for found, expected in zip(memory["weights"].values(), weights):
         np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-11)
 
@@ -111,9 +111,9 @@ def test_five_views_and_many_classes_are_learned_as_by_hand(n_classes):
 @pytest.mark.parametrize("widths", [(9,), (9, 7), (9, 7, 5), (4, 4, 4, 4, 4)])
 @pytest.mark.parametrize("intercept", [False, True])
 def test_two_classes_among_many_are_the_binary_rule_to_the_bit(loss, widths, intercept):
-    """Both classes' weights move, so C and the agreement count twice there; powers of two change no digit."""
+    """Both classes' weights move, so C and the coupling count twice there; powers of two change no digit."""
     views, codes = stream(n=200, widths=widths, seed=2)
-    binary, said = learn(views, codes, 2, C=0.25, loss=loss, intercept=intercept, agreement=0.5)
+    binary, said = learn(views, codes, 2, C=0.25, loss=loss, intercept=intercept, coupling=0.5)
     many = new_weights(views.n_features, 3, np.float64, averages=False)
     many = {
         **many,
@@ -135,7 +135,7 @@ def test_two_classes_among_many_are_the_binary_rule_to_the_bit(loss, widths, int
         np.arange(200),
         np.full(2, 0.125),
         many["shares"],
-        options(loss=loss, intercept=intercept, agreement=0.25),
+        options(loss=loss, intercept=intercept, coupling=0.25),
         0,
         scores,
         losses,
@@ -202,7 +202,7 @@ def test_shares_follow_fixed_share():
         margins = np.array([sign * x[i] @ w for x, w in zip(X, weights)])
         norms = np.array([x[i] @ x[i] for x in X])
         if 1 - shares @ margins > 0:
-            _, steps = solve(margins, norms, shares, cap=0.3, agreement=0.5)
+            _, steps = solve(margins, norms, shares, cap=0.3, coupling=0.5)
             weights = [w + sign * p * x[i] for w, p, x in zip(weights, steps, X)]
         losses = np.clip((1 - margins) / 2, 0, 1)
         alive = norms > 0

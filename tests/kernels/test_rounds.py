@@ -13,15 +13,15 @@ from scipy.optimize import lsq_linear, minimize
 from coview.kernels.rounds import EMPTY, MARGIN, NORM, ROWS, SHARE, STEP, solve_paper, solve_round, solve_two
 
 
-def solve(margins, norms, shares=None, *, base=0.0, extra=0.0, cap=0.1, agreement=0.5):
+def solve(margins, norms, shares=None, *, base=0.0, extra=0.0, cap=0.1, coupling=0.5):
     views = len(margins)
     state = np.full((ROWS, views), np.nan)
     state[MARGIN], state[NORM], state[SHARE] = margins, norms, 1 / views if shares is None else shares
-    tau = solve_round(state, base, extra, cap, agreement, np.empty((3, views), dtype=np.int64))
+    tau = solve_round(state, base, extra, cap, coupling, np.empty((3, views), dtype=np.int64))
     return tau, state[STEP]
 
 
-def primal(margins, norms, shares, base, extra, cap, agreement, tau, steps, pa2=False):
+def primal(margins, norms, shares, base, extra, cap, coupling, tau, steps, pa2=False):
     """Value of the round's problem at the steps; `extra` is the n of the intercept unless PA-II."""
     alive = norms > EMPTY
     new = margins + np.where(alive, norms * steps, 0.0)
@@ -29,17 +29,17 @@ def primal(margins, norms, shares, base, extra, cap, agreement, tau, steps, pa2=
     heft = 0.0 if pa2 else extra
     slack = max(0.0, 1 - base - heft * tau - shares @ new)
     price = slack**2 / (2 * extra) if pa2 else cap * slack
-    return 0.5 * (norms * steps**2).sum() + 0.5 * heft * tau**2 + agreement * sum(pairs) + price
+    return 0.5 * (norms * steps**2).sum() + 0.5 * heft * tau**2 + coupling * sum(pairs) + price
 
 
-def dual(margins, norms, shares, base, extra, agreement, tau, steps):
+def dual(margins, norms, shares, base, extra, coupling, tau, steps):
     """Value of the dual, after making sure that tau and the steps are feasible for it."""
     alive = norms > EMPTY
     pull = (tau * shares - steps)[alive]
     k = alive.sum()
     largest = np.cumsum(np.sort(pull)[::-1])
-    bound = agreement * np.arange(1, k + 1) * (k - np.arange(1, k + 1))
-    assert (largest <= bound + 1e-9 * (1 + agreement + np.abs(pull).max(initial=0))).all()
+    bound = coupling * np.arange(1, k + 1) * (k - np.arange(1, k + 1))
+    assert (largest <= bound + 1e-9 * (1 + coupling + np.abs(pull).max(initial=0))).all()
     assert abs(pull.sum()) <= 1e-9 * (1 + np.abs(pull).max(initial=0))
     loss = 1 - base - shares @ margins
     quadratic = (norms[alive] * steps[alive] ** 2).sum() + extra * tau**2
@@ -60,40 +60,40 @@ def random_rounds(seed, count, views, spread):
 @pytest.mark.parametrize("spread", [1.0, 6.0, 25.0])
 @pytest.mark.parametrize("views", [1, 2, 3, 4, 5, 8])
 def test_primal_and_dual_meet(views, spread):
-    for margins, norms, shares, base, heft, cap, agreement in random_rounds(views, 300, views, spread):
-        tau, steps = solve(margins, norms, shares, base=base, extra=heft, cap=cap, agreement=agreement)
+    for margins, norms, shares, base, heft, cap, coupling in random_rounds(views, 300, views, spread):
+        tau, steps = solve(margins, norms, shares, base=base, extra=heft, cap=cap, coupling=coupling)
         assert 0 <= tau <= cap
         if not (norms > EMPTY).any():
             assert tau == 0 and not steps.any()
             continue
-        above = primal(margins, norms, shares, base, heft, cap, agreement, tau, steps)
-        below = dual(margins, norms, shares, base, heft, agreement, tau, steps)
+        above = primal(margins, norms, shares, base, heft, cap, coupling, tau, steps)
+        below = dual(margins, norms, shares, base, heft, coupling, tau, steps)
         assert above - below <= 1e-10 * (1 + abs(above))
 
 
 @pytest.mark.parametrize("views", [1, 2, 3, 5])
 def test_primal_and_dual_meet_for_squared_losses(views):
-    for margins, norms, shares, base, _, cap, agreement in random_rounds(20 + views, 200, views, 3.0):
+    for margins, norms, shares, base, _, cap, coupling in random_rounds(20 + views, 200, views, 3.0):
         if not (norms > EMPTY).any():
             continue
         extra = 1 / (2 * cap)
-        tau, steps = solve(margins, norms, shares, base=base, extra=extra, cap=np.inf, agreement=agreement)
-        above = primal(margins, norms, shares, base, extra, cap, agreement, tau, steps, pa2=True)
-        assert above - dual(margins, norms, shares, base, extra, agreement, tau, steps) <= 1e-10 * (1 + abs(above))
+        tau, steps = solve(margins, norms, shares, base=base, extra=extra, cap=np.inf, coupling=coupling)
+        above = primal(margins, norms, shares, base, extra, cap, coupling, tau, steps, pa2=True)
+        assert above - dual(margins, norms, shares, base, extra, coupling, tau, steps) <= 1e-10 * (1 + abs(above))
 
 
 @pytest.mark.parametrize("scale", [1e-30, 1e-12, 1e12, 1e30])
 @pytest.mark.parametrize("views", [2, 3, 5])
 def test_tiny_and_huge_rows_are_solved_too(views, scale):
     """Scaling x by s and the weights by 1 / s keeps margins: D is homogeneous, so the gap is taken relative to it."""
-    for margins, norms, shares, base, _, cap, agreement in random_rounds(40 + views, 100, views, 2.0):
-        tau, steps = solve(margins, norms * scale, shares, base=base, cap=cap / scale, agreement=agreement / scale)
-        expected, moved = solve(margins, norms, shares, base=base, cap=cap, agreement=agreement)
+    for margins, norms, shares, base, _, cap, coupling in random_rounds(40 + views, 100, views, 2.0):
+        tau, steps = solve(margins, norms * scale, shares, base=base, cap=cap / scale, coupling=coupling / scale)
+        expected, moved = solve(margins, norms, shares, base=base, cap=cap, coupling=coupling)
         np.testing.assert_allclose(tau * scale, expected, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(steps * scale, moved, rtol=1e-8, atol=1e-9)
 
 
-def least_squares(margins, norms, shares, base, heft, cap, agreement):
+def least_squares(margins, norms, shares, base, heft, cap, coupling):
     """Solve the dual as a box-constrained least-squares problem over tau and one u per pair (scipy, active set)."""
     alive = np.flatnonzero(norms > EMPTY)
     pairs = list(itertools.combinations(range(len(alive)), 2))
@@ -106,18 +106,18 @@ def least_squares(margins, norms, shares, base, heft, cap, agreement):
     root = np.sqrt(norms[alive])
     rows = np.vstack([root[:, None] * moves, np.eye(1, 1 + len(pairs)) * np.sqrt(heft)])
     goal = np.append(root * target, 0.0)
-    bounds = (np.r_[0.0, np.full(len(pairs), -agreement)], np.r_[cap, np.full(len(pairs), agreement)])
+    bounds = (np.r_[0.0, np.full(len(pairs), -coupling)], np.r_[cap, np.full(len(pairs), coupling)])
     found = lsq_linear(rows, goal, bounds, method="bvls", tol=1e-15, max_iter=2000).x
     return found[0], moves @ found
 
 
 @pytest.mark.parametrize("views", [1, 2, 3, 4, 5])
 def test_a_general_solver_of_box_problems_finds_the_same(views):
-    for margins, norms, shares, base, heft, cap, agreement in random_rounds(60 + views, 60, views, 2.0):
+    for margins, norms, shares, base, heft, cap, coupling in random_rounds(60 + views, 60, views, 2.0):
         if not (norms > EMPTY).any():
             continue
-        tau, steps = solve(margins, norms, shares, base=base, extra=heft, cap=cap, agreement=agreement)
-        expected, moved = least_squares(margins, norms, shares, base, heft, cap, agreement)
+        tau, steps = solve(margins, norms, shares, base=base, extra=heft, cap=cap, coupling=coupling)
+        expected, moved = least_squares(margins, norms, shares, base, heft, cap, coupling)
         np.testing.assert_allclose(tau, expected, rtol=1e-6, atol=1e-7)
         np.testing.assert_allclose(steps[norms > EMPTY], moved, rtol=1e-6, atol=1e-7)
 
@@ -127,14 +127,14 @@ def test_no_nearby_weights_are_better():
     rng = np.random.default_rng(7)
     for _ in range(10):
         a, b, weights = rng.normal(size=2), rng.normal(size=2), rng.normal(size=4)
-        cost, agreement = np.exp(rng.uniform(-2, 1, 2))
+        cost, coupling = np.exp(rng.uniform(-2, 1, 2))
 
-        def problem(w, a=a, b=b, weights=weights, cost=cost, agreement=agreement):
+        def problem(w, a=a, b=b, weights=weights, cost=cost, coupling=coupling):
             za, zb = w[:2] @ a, w[2:] @ b
-            return 0.5 * ((w - weights) ** 2).sum() + agreement * abs(za - zb) + cost * max(0, 1 - (za + zb) / 2)
+            return 0.5 * ((w - weights) ** 2).sum() + coupling * abs(za - zb) + cost * max(0, 1 - (za + zb) / 2)
 
         margins = [weights[:2] @ a, weights[2:] @ b]
-        _, steps = solve(margins, [a @ a, b @ b], cap=cost, agreement=agreement)
+        _, steps = solve(margins, [a @ a, b @ b], cap=cost, coupling=coupling)
         found = weights + np.r_[steps[0] * a, steps[1] * b]
         options = {"xatol": 1e-10, "fatol": 1e-12, "maxiter": 4000, "maxfev": 4000}
         searched = minimize(problem, found, method="Nelder-Mead", options=options)
@@ -158,17 +158,17 @@ def test_two_views_as_written_in_the_method():
             edges = [(np.clip(((a - b) * t / 2 + ma - mb) / (a + b), -bound, bound), t) for t in (0, cost)]
             edges += [(s, np.clip((2 * s * (a - b) + 4 * loss) / (a + b), 0, cost)) for s in (-bound, bound)]
             u, tau = max(edges, key=lambda edge: value(*edge))
-        found, steps = solve([ma, mb], [a, b], cap=cost, agreement=bound)
+        found, steps = solve([ma, mb], [a, b], cap=cost, coupling=bound)
         np.testing.assert_allclose([found, *steps], [tau, tau / 2 - u, tau / 2 + u], rtol=1e-12, atol=1e-14)
 
 
 def test_ordinary_norms_need_only_the_edges_that_the_free_optimum_is_beyond():
-    for margins, norms, shares, base, extra, cap, agreement in random_rounds(11, 2000, 2, 4.0):
+    for margins, norms, shares, base, extra, cap, coupling in random_rounds(11, 2000, 2, 4.0):
         if not (norms > EMPTY).all():
             continue
         loss = 1 - base - shares @ margins
         for limit in (cap, np.inf):
-            given = (*margins, *norms, *shares, loss, extra, limit, agreement)
+            given = (*margins, *norms, *shares, loss, extra, limit, coupling)
             np.testing.assert_allclose(solve_two(*given, True), solve_two(*given, False), rtol=1e-12, atol=1e-14)
 
 
@@ -177,8 +177,8 @@ def test_two_views_by_the_general_way_too():
     rng = np.random.default_rng(5)
     for _ in range(100):
         margins, norms = rng.normal(size=2), np.exp(rng.normal(size=2))
-        tau, steps = solve(margins, norms, cap=0.4, agreement=0.2)
-        found, moved = solve([*margins, 0.0], [*norms, 0.0], [0.5, 0.5, 0.0], cap=0.4, agreement=0.2)
+        tau, steps = solve(margins, norms, cap=0.4, coupling=0.2)
+        found, moved = solve([*margins, 0.0], [*norms, 0.0], [0.5, 0.5, 0.0], cap=0.4, coupling=0.2)
         np.testing.assert_allclose([found, *moved[:2]], [tau, *steps], rtol=1e-9, atol=1e-12)
 
 
@@ -211,12 +211,12 @@ def test_an_empty_view_is_masked():
     st.floats(0, 1e3),
     st.randoms(use_true_random=False),
 )
-def test_the_order_of_views_does_not_matter(views, cap, agreement, random):
+def test_the_order_of_views_does_not_matter(views, cap, coupling, random):
     margins, norms = map(np.array, views)
     order = list(range(len(margins)))
     random.shuffle(order)
-    tau, steps = solve(margins, norms, cap=cap, agreement=agreement)
-    found, moved = solve(margins[order], norms[order], cap=cap, agreement=agreement)
+    tau, steps = solve(margins, norms, cap=cap, coupling=coupling)
+    found, moved = solve(margins[order], norms[order], cap=cap, coupling=coupling)
     size = 1 + np.abs(margins).max()
     np.testing.assert_allclose(found, tau, rtol=1e-6, atol=1e-7 * size)
     np.testing.assert_allclose(

@@ -52,20 +52,20 @@ def test_one_view_is_scikit_learns_passive_aggressive(loss, rate):
     assert_allclose(ours.coef_["x"], theirs.coef_, rtol=1e-9, atol=1e-12)
 
 
-def test_two_equal_views_without_agreement_are_one_view_of_half_the_norm():
+def test_two_equal_views_without_coupling_are_one_view_of_half_the_norm():
     X, y = corpus()
     matrix = X["view1"]
-    two = Classifier(C=0.4, agreement=0.0, shuffle=False).fit(Views(a=matrix, b=matrix), y)
+    two = Classifier(C=0.4, coupling=0.0, shuffle=False).fit(Views(a=matrix, b=matrix), y)
     one = Classifier(C=0.4, shuffle=False).fit(Views(a=matrix * 2**-0.5), y)
     assert_allclose(two.coef_["a"], two.coef_["b"])
     assert_allclose(two.decision_function(Views(a=matrix, b=matrix)), one.decision_function(Views(a=matrix * 2**-0.5)))
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
-def test_views_without_agreement_are_concatenated_views_at_four_times_C(fit_intercept):
+def test_views_without_coupling_are_concatenated_views_at_four_times_C(fit_intercept):
     X, y = corpus()
     settings = {"shuffle": False, "average": True, "fit_intercept": fit_intercept}
-    two = Classifier(C=4 * 0.05, agreement=0.0, **settings).fit(X, y)
+    two = Classifier(C=4 * 0.05, coupling=0.0, **settings).fit(X, y)
     one = Classifier(C=0.05, **settings).fit(X.hstack(), y)
     assert_allclose(two.decision_function(X), one.decision_function(X.hstack()), rtol=1e-9, atol=1e-12)
     assert_allclose(two.intercept_, one.intercept_, rtol=1e-9, atol=1e-12)
@@ -173,7 +173,7 @@ def test_a_missing_view_takes_no_part():
 def test_the_vote_is_the_mean_of_the_views():
     X, y = corpus(3)
     model = Classifier(fit_intercept=True, random_state=0).fit(X, y)
-    each = model.decision_function(X, per_view=True)
+    each = model.decision_function_by_view(X)
     assert list(each) == list(X.names)
     assert_allclose(model.decision_function(X), np.mean(list(each.values()), axis=0))
     by_hand = sum(X[name] @ model.coef_[name].T for name in X.names) / len(X.names) + model.intercept_
@@ -199,7 +199,7 @@ def test_the_update_of_the_paper_is_for_two_views():
     [
         ({"C": 0}, "C must be a number above 0"),
         ({"C": "1"}, "C must be"),
-        ({"agreement": -1}, "agreement must be a number at least 0"),
+        ({"coupling": -1}, "coupling must be a number at least 0"),
         ({"loss": "hinge"}, "loss must be one of"),
         ({"update": "fast"}, "update must be one of"),
         ({"view_weighting": "best"}, "view_weighting must be one of"),
@@ -223,9 +223,9 @@ def test_no_gate_goes_on_pulling_views_together():
     assert free.history_["difference"][1] < gated.history_["difference"][1]
 
 
-def test_agreement_brings_views_together():
+def test_coupling_brings_views_together():
     X, y = noise_and_signal(400)
-    far, near = (Classifier(C=1.0, agreement=a, shuffle=False).fit(X, y) for a in (0.0, 1.0))
+    far, near = (Classifier(C=1.0, coupling=a, shuffle=False).fit(X, y) for a in (0.0, 1.0))
     assert near.history_["difference"][1] < 0.8 * far.history_["difference"][1]
 
 
@@ -400,5 +400,5 @@ def test_weights_are_copies():
 
 def test_a_grid_search_over_views_works():
     X, y = corpus(2)
-    search = GridSearchCV(Classifier(random_state=0), {"C": [0.01, 1.0], "agreement": [0.0, 0.5]}, cv=3).fit(X, y)
+    search = GridSearchCV(Classifier(random_state=0), {"C": [0.01, 1.0], "coupling": [0.0, 0.5]}, cv=3).fit(X, y)
     assert search.best_score_ > 0.9

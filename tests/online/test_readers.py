@@ -135,7 +135,7 @@ def test_a_view_that_was_not_there_at_first_is_refused():
         ('{"label": 1}\n', "jsonl", "no feature"),
         ("a,b\n1\n", "csv", "1 cells in line 2"),
         ("", "csv", "no header"),
-        ("1 x:y\n", "svmlight", "no svmlight"),
+        ("1 x:y\n", "svmlight", "not valid svmlight"),
         ("", "xml", "no known format"),
     ],
 )

@@ -28,7 +28,7 @@ def one_by_one(X, y, classes):
             gaps.append(0.0)
         else:
             guess.append(model.predict(X[[i]])[0])
-            first, second = model.decision_function(X[[i]], per_view=True).values()
+            first, second = model.decision_function_by_view(X[[i]]).values()
             gaps.append(float(abs(first - second)[0]) if first.ndim == 1 else 0.0)
         model.partial_fit(X[[i]], y[[i]], classes=classes)
     return np.array(guess), np.array(gaps)
@@ -116,7 +116,7 @@ def test_a_fitted_model_predicts_from_the_first_object_on():
 def test_models_that_cannot_take_part_are_refused():
     X, y = corpus()
     for model, message in (
-        (MiniBatchKMeans(2), "MiniBatchKMeans is no classifier"),
+        (MiniBatchKMeans(2), "MiniBatchKMeans is not a classifier"),
         (SphericalKMeans(2), "SphericalKMeans is no classifier"),
         (LogisticRegression(), "LogisticRegression has no partial_fit"),
     ):
@@ -150,7 +150,7 @@ def test_a_plot_has_a_panel_per_metric_and_a_line_per_result():
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: figures are not checked")
     X, y = corpus()
     first = evaluate_stream(Classifier(), X, y, every=50)
-    second = evaluate_stream(Classifier(agreement=0.0), X, y, every=50)
+    second = evaluate_stream(Classifier(coupling=0.0), X, y, every=50)
     figure = second.plot(label="free", figure=first.plot(label="agreeing"))
     assert len(figure.axes) == 5
     assert all(len(panel.lines) == 2 for panel in figure.axes)

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from coview import Views
-from coview.online.weights import grow_classes, new_weights, rows_of, score_views, squeeze_memory, unfold_memory
+from coview.online.weights import dense_memory, grow_classes, new_weights, rows_of, score_views, sparse_memory
 
 
 def filled(n_classes, averages=True):
@@ -42,9 +42,9 @@ def test_growing_from_three_classes_moves_columns():
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_sparse_weights_unfold_to_what_they_were(n_classes):
     memory = filled(n_classes)
-    thin = squeeze_memory(memory)
+    thin = sparse_memory(memory)
     assert all(sparse.issparse(array) for array in thin["weights"].values())
-    back = unfold_memory(squeeze_memory(thin))
+    back = dense_memory(sparse_memory(thin))
     for part in ("weights", "lags"):
         for view, array in memory[part].items():
             np.testing.assert_array_equal(back[part][view], array)

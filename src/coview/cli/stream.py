@@ -28,7 +28,7 @@ def stream(
     ] = None,
     n_features: Annotated[int, typer.Option("--features", min=1, help="Columns that names are hashed to.")] = 2**18,
     C: Annotated[float, typer.Option("--aggressiveness", "-C", help="How far one row may move the weights.")] = 0.1,
-    agreement: Annotated[float, typer.Option(help="Price of a difference between the views.")] = 0.5,
+    coupling: Annotated[float, typer.Option(help="Price of a difference between the views.")] = 0.5,
     update: Annotated[str, typer.Option(help="exact, or paper (two views).")] = "exact",
     adaptive: Annotated[bool, typer.Option("--adaptive", help="Give the better views more of the vote.")] = False,
     every: Annotated[int, typer.Option(min=1, help="A line of the table for so many rows.")] = 1000,
@@ -42,7 +42,7 @@ def stream(
     from coview.online.readers import read_stream
     from coview.online.stream import evaluate_stream
 
-    learner = _learner(model, C, agreement, update, adaptive)
+    learner = _learner(model, C, coupling, update, adaptive)
     given: Any = sys.stdin if source == "-" else source
     if source == "-" and format is None:
         raise ValueError("Standard input has no extension: say --format svmlight, jsonl or csv.")
@@ -62,12 +62,12 @@ def stream(
         _show(result, getattr(learner, "inner", learner))
 
 
-def _learner(path: Path | None, C: float, agreement: float, update: str, adaptive: bool) -> Any:
+def _learner(path: Path | None, C: float, coupling: float, update: str, adaptive: bool) -> Any:
     from coview.online.passive_aggressive import MultiViewPassiveAggressiveClassifier
 
     if path is None:
         weighting = "adaptive" if adaptive else None
-        return MultiViewPassiveAggressiveClassifier(C, agreement, update=update, view_weighting=weighting)
+        return MultiViewPassiveAggressiveClassifier(C, coupling, update=update, view_weighting=weighting)
     from coview.io.models import load
 
     learner = load(path)

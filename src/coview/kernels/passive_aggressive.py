@@ -8,7 +8,7 @@ a row are read or written. Many classes: the label's weights move by +p_v x_v an
 
 All that one row needs is forced into one piece of code: calls between pieces took a sixth of the time.
 Rows are added up in four running sums and without reordering by the compiler, so that two classes in the kernel for
-many give the bits of the kernel for two (at half of C and of the agreement: there both classes' weights move).
+many give the bits of the kernel for two (at half of C and of the coupling: there both classes' weights move).
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ def _round(state, groups, base, heft, cost, options):
     """Steps of one labeled row; return its loss and tau, or NaN where nothing moves. Adapts the shares.
 
     `base` and `heft` are the margin and the n of the intercept, `cost` is C, and options =
-    (loss, update, gate, average, n_b or 0, agreement, rate, mix); see `LOSSES` and `UPDATES`.
+    (loss, update, gate, average, n_b or 0, coupling, rate, mix); see `LOSSES` and `UPDATES`.
     """
     n_views = state.shape[1]
     loss = 1.0 - base
@@ -209,7 +209,7 @@ def _round(state, groups, base, heft, cost, options):
 
 
 @njit(nogil=True, cache=True, error_model="numpy", forceinline=True)
-def _solve(state, groups, base, loss, extra, cap, agreement, printed):
+def _solve(state, groups, base, loss, extra, cap, coupling, printed):
     """Steps of one round, by the shortest way: one view, two of ordinary size (or as printed in the paper), any."""
     if state.shape[1] == 1 and state[NORM, 0] > EMPTY:
         tau = clip_step(loss, state[SHARE, 0] * state[SHARE, 0] * state[NORM, 0] + extra, cap)
@@ -219,13 +219,13 @@ def _solve(state, groups, base, loss, extra, cap, agreement, printed):
         a, b, qa, qb = state[NORM, 0], state[NORM, 1], state[SHARE, 0], state[SHARE, 1]
         ordinary = 1e-4 < a < 1e4 and 1e-4 < b < 1e4  # no digits cancel in the steps
         if printed and min(a, b) > EMPTY:
-            tau, u = solve_paper(state[MARGIN, 0], state[MARGIN, 1], a, b, loss, cap, agreement)
+            tau, u = solve_paper(state[MARGIN, 0], state[MARGIN, 1], a, b, loss, cap, coupling)
         elif ordinary:
-            tau, u = solve_two(state[MARGIN, 0], state[MARGIN, 1], a, b, qa, qb, loss, extra, cap, agreement, True)
+            tau, u = solve_two(state[MARGIN, 0], state[MARGIN, 1], a, b, qa, qb, loss, extra, cap, coupling, True)
         if ordinary or (printed and min(a, b) > EMPTY):
             state[STEP, 0], state[STEP, 1] = tau * qa - u, tau * qb + u
             return tau
-    return solve_round(state, base, extra, cap, agreement, groups)
+    return solve_round(state, base, extra, cap, coupling, groups)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

@@ -3,15 +3,15 @@
 A round has a margin m_v and a squared norm n_v per view, shares q_v of the views in the vote (they sum to one), and
 the margin m_0 of the intercept. It minimizes over the new weights
 
-    sum_v |w_v - w_v'|^2 / 2 + (b - b')^2 / 2 + agreement * sum_{v<w} |z_v - z_w| + C * hinge(1 - z_0 - sum_v q_v z_v)
+    sum_v |w_v - w_v'|^2 / 2 + (b - b')^2 / 2 + coupling * sum_{v<w} |z_v - z_w| + C * hinge(1 - z_0 - sum_v q_v z_v)
 
 where z are the new margins. With p_v = tau q_v - g_v the weights move by p_v y x_v, z_v = m_v + n_v p_v, and
 
     D(tau, g) = tau l + sum_v g_v m_v - sum_v n_v p_v^2 / 2 - extra tau^2 / 2,     l = 1 - m_0 - sum_v q_v m_v
 
 is maximal over 0 <= tau <= cap and over the g that add up to zero and whose r largest sum to at most
-agreement * r (k - r), r < k of k views. (They are the sums of one multiplier per pair of views, added to the one and
-taken from the other, none larger than the agreement.) `extra` holds 1 / (2 C) of PA-II and the n of the intercept;
+coupling * r (k - r), r < k of k views. (They are the sums of one multiplier per pair of views, added to the one and
+taken from the other, none larger than the coupling.) `extra` holds 1 / (2 C) of PA-II and the n of the intercept;
 `cap` is C for PA-I and infinite for PA and PA-II. Two views have a closed form. For more, the best g of one tau is
 found by cutting views into tied groups (at most k cuts), and the derivative in tau is piecewise linear: Newton ends on
 the right piece.
@@ -36,7 +36,7 @@ EMPTY = 1e-120  # a view whose squared norm is not above this cannot be moved an
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def solve_round(state, base, extra, cap, agreement, order):
+def solve_round(state, base, extra, cap, coupling, order):
     """Write the steps p_v of one round; return tau.
 
     `state` is (ROWS, views): rows MARGIN, NORM and SHARE are read, STEP is written, the rest is scratch, as is `order`
@@ -52,7 +52,7 @@ def solve_round(state, base, extra, cap, agreement, order):
             active += 1
     if active == 0:
         return 0.0
-    if active == 1 or agreement == 0.0:
+    if active == 1 or coupling == 0.0:
         curvature = extra
         for k in range(active):
             v = order[0, k]
@@ -62,7 +62,7 @@ def solve_round(state, base, extra, cap, agreement, order):
             state[STEP, order[0, k]] = tau * state[SHARE, order[0, k]]
         return tau
     if active > 2:
-        return _solve_many(state, base, extra, cap, agreement, order, active)
+        return _solve_many(state, base, extra, cap, coupling, order, active)
     i, j = order[0, 0], order[0, 1]
     tau, u = solve_two(
         state[MARGIN, i],
@@ -74,18 +74,18 @@ def solve_round(state, base, extra, cap, agreement, order):
         loss,
         extra,
         cap,
-        agreement,
+        coupling,
         False,
     )
-    if u == -agreement:
+    if u == -coupling:
         order[0, 0], order[0, 1] = j, i  # the second view ends higher
-    order[2, 0], order[2, 1] = (2, 2) if abs(u) < agreement else (1, 2)
-    _steps(state, base, extra, tau, 0.0 < tau < cap, agreement, order, _TWO)
+    order[2, 0], order[2, 1] = (2, 2) if abs(u) < coupling else (1, 2)
+    _steps(state, base, extra, tau, 0.0 < tau < cap, coupling, order, _TWO)
     return tau
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def solve_two(ma, mb, a, b, qa, qb, loss, extra, cap, agreement, ordinary):
+def solve_two(ma, mb, a, b, qa, qb, loss, extra, cap, coupling, ordinary):
     """Return tau and u of two views, p = (tau qa - u, tau qb + u): the free optimum in the box, else the best edge.
 
     Both norms must be above zero. An edge that the free optimum does not lie beyond cannot hold the best point (the
@@ -97,7 +97,7 @@ def solve_two(ma, mb, a, b, qa, qb, loss, extra, cap, agreement, ordinary):
     curvature = qa * qa * a + qb * qb * b + extra
     inverse = 1.0 / (extra * s + a * b * (qa + qb) * (qa + qb))
     tau_free, u_free = (s * loss - h * d) * inverse, (curvature * d - h * loss) * inverse
-    if 0.0 <= tau_free <= cap and abs(u_free) <= agreement:
+    if 0.0 <= tau_free <= cap and abs(u_free) <= coupling:
         return tau_free, u_free
     best, tau, u = -np.inf, 0.0, 0.0
     for edge in range(4):
@@ -105,9 +105,9 @@ def solve_two(ma, mb, a, b, qa, qb, loss, extra, cap, agreement, ordinary):
             t = 0.0 if edge == 0 else cap
             if t == np.inf or (ordinary and (tau_free >= 0.0 if edge == 0 else tau_free <= cap)):
                 continue
-            x = min(max((d - h * t) / s, -agreement), agreement)
+            x = min(max((d - h * t) / s, -coupling), coupling)
         else:
-            x = agreement if edge == 2 else -agreement
+            x = coupling if edge == 2 else -coupling
             if ordinary and (u_free <= x if edge == 2 else u_free >= x):
                 continue
             t = clip_step(loss - h * x, curvature, cap)
@@ -128,24 +128,24 @@ def clip_step(gradient, curvature, cap):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def solve_paper(ma, mb, a, b, loss, cap, agreement):
+def solve_paper(ma, mb, a, b, loss, cap, coupling):
     """Return tau and u of the paper's Algorithm 1 as printed. Both norms must be above zero."""
     pull = ((1.0 - mb) / b - (1.0 - ma) / a) / (a + b)
-    alpha = min(max(0.5 * (agreement + pull), 0.0), agreement)
-    beta = min(max(0.5 * (agreement - pull), 0.0), agreement)
+    alpha = min(max(0.5 * (coupling + pull), 0.0), coupling)
+    beta = min(max(0.5 * (coupling - pull), 0.0), coupling)
     u = alpha - beta
     return min(cap, (u * (a - b) + 2.0 * loss) / (a + b)), u
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _solve_many(state, base, extra, cap, agreement, order, active):
+def _solve_many(state, base, extra, cap, coupling, order, active):
     """Three views or more: Newton on the derivative in tau, with the best g of each tau, kept inside a bracket."""
     low, high = 0.0, cap
     tau = 0.0
-    slope, excess, scale = _best_groups(state, base, extra, tau, agreement, order, active)
+    slope, excess, scale = _best_groups(state, base, extra, tau, coupling, order, active)
     if excess > 0.0 and cap < np.inf:
         tau = cap
-        slope, excess, scale = _best_groups(state, base, extra, tau, agreement, order, active)
+        slope, excess, scale = _best_groups(state, base, extra, tau, coupling, order, active)
     inside = (tau == 0.0 and excess > 0.0) or (tau > 0.0 and excess < 0.0)
     if inside:
         for _ in range(200):
@@ -161,15 +161,15 @@ def _solve_many(state, base, extra, cap, agreement, order, active):
             if following == tau or following <= low or following >= high:
                 break
             tau = following
-            slope, excess, scale = _best_groups(state, base, extra, tau, agreement, order, active)
+            slope, excess, scale = _best_groups(state, base, extra, tau, coupling, order, active)
             if abs(excess) <= 1e-15 * scale:
                 break
-    _steps(state, base, extra, tau, inside, agreement, order, active)
+    _steps(state, base, extra, tau, inside, coupling, order, active)
     return tau
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _best_groups(state, base, extra, tau, agreement, order, active):
+def _best_groups(state, base, extra, tau, coupling, order, active):
     """Cut the views into tied groups for one tau; return (minus the slope, value, size of the terms) of dD/dtau.
 
     order[0] holds the active views, from the highest new margin down, order[2] where each one's group ends, order[1]
@@ -185,9 +185,9 @@ def _best_groups(state, base, extra, tau, agreement, order, active):
     order[1, 0] = active
     while start < active:
         stop = order[1, depth - 1]
-        outer = agreement * ((active - stop) - start)
+        outer = coupling * ((active - stop) - start)
         level, heft, share = _tie(state, tau, outer, order, start, stop)
-        cut = _cut(state, order, start, stop, agreement)
+        cut = _cut(state, order, start, stop, coupling)
         if cut > 0:
             order[1, depth] = start + cut
             depth += 1
@@ -229,7 +229,7 @@ def _tie(state, tau, outer, order, start, stop):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _cut(state, order, start, stop, agreement):
+def _cut(state, order, start, stop, coupling):
     """Sort a run by row _PULL, downwards; how many of its first views must rise above the rest, or 0 if it is tied."""
     for k in range(start + 1, stop):
         v = order[0, k]
@@ -242,14 +242,14 @@ def _cut(state, order, start, stop, agreement):
     cut, gain = _NONE, 0.0
     size = stop - start
     for r in range(1, size):
-        gain += state[_PULL, order[0, start + r - 1]] - agreement * (size - 2 * r + 1)
+        gain += state[_PULL, order[0, start + r - 1]] - coupling * (size - 2 * r + 1)
         if gain > 0.0:
             cut, gain = r, 0.0
     return cut
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _steps(state, base, extra, tau, inside, agreement, order, active):
+def _steps(state, base, extra, tau, inside, coupling, order, active):
     """Steps of known tau and groups, computed so that what must hold at a kink holds to the last bits.
 
     tau q - g cancels where a norm is huge, and (level - margin) / n where it is tiny. So a group's views go to its
@@ -264,7 +264,7 @@ def _steps(state, base, extra, tau, inside, agreement, order, active):
     start = _NONE
     while start < active:
         stop = order[2, start]
-        level, heft, share = _tie(state, tau, agreement * ((active - stop) - start), order, start, stop)
+        level, heft, share = _tie(state, tau, coupling * ((active - stop) - start), order, start, stop)
         state[_LEVEL, start] = level
         if share * share / heft > stiffness:
             hardest, stiffness, whole = start, share * share / heft, share
@@ -275,7 +275,7 @@ def _steps(state, base, extra, tau, inside, agreement, order, active):
     start = _NONE
     while start < active:
         stop = order[2, start]
-        outer = agreement * ((active - stop) - start)
+        outer = coupling * ((active - stop) - start)
         free = inside and start == hardest
         _group_steps(state, tau, outer, state[_LEVEL, start], free, order, start, stop)
         start = stop

@@ -12,7 +12,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from itertools import repeat
 from operator import itemgetter
 from typing import Any
 
@@ -21,15 +20,13 @@ from scipy import sparse
 from sklearn.feature_extraction import FeatureHasher
 from sklearn.utils import murmurhash3_32
 
-__all__ = ["WIDTH", "Places", "hash_feature", "hash_row", "hash_rows", "words"]
+__all__ = ["WIDTH", "ColumnCache", "hash_feature", "hash_row", "hash_rows", "words"]
 
 WIDTH = 2**18  # columns of a hashed view unless asked otherwise
 
 _WORD = re.compile(r"\w+")
 _NUMBERS = frozenset({float, int, bool})
-
-
-_KEPT = 2**18  # names whose places are kept; more are forgotten and hashed again
+_KEPT = 2**18  # names whose columns are kept; more are forgotten and hashed again
 
 
 @lru_cache(maxsize=_KEPT)
@@ -55,13 +52,8 @@ def hash_row(features: Mapping[str, Any] | Iterable[str] | str, width: int = WID
     >>> len(columns), sorted(abs(values).tolist())
     (2, [1.0, 2.0])
     """
-    named = _named(features)
-    if named and set(map(type, named)) == {str} and str not in set(map(type, named.values())):
-        columns, signs = zip(*map(hash_feature, named, repeat(width)))
-        if len(set(columns)) == len(columns):
-            return np.array(columns, dtype=np.int32), np.array(list(named.values()), dtype=np.float64) * signs
     found: dict[int, float] = {}
-    for name, value in named.items():
+    for name, value in _named(features).items():
         if isinstance(value, str):
             name, value = f"{name}={value}", 1.0
         column, sign = hash_feature(str(name), width)
@@ -69,13 +61,13 @@ def hash_row(features: Mapping[str, Any] | Iterable[str] | str, width: int = WID
     return np.fromiter(found.keys(), dtype=np.int32, count=len(found)), np.array(list(found.values()), dtype=np.float64)
 
 
-class Places(dict[str, int]):
-    """Where the features of a view go, by name: sign x (column + 1); a name is hashed when it is first asked for.
+class ColumnCache(dict[str, int]):
+    """Columns of a view's features by name, as sign x (column + 1); a name is hashed when it is first asked for.
 
     Examples
     --------
-    >>> places = Places(1024)
-    >>> columns, values = places.row({"price": 2.0, "size": 3.0})
+    >>> cache = ColumnCache(1024)
+    >>> columns, values = cache.row({"price": 2.0, "size": 3.0})
     >>> columns.tolist() == hash_row({"price": 2.0, "size": 3.0}, 1024)[0].tolist()
     True
     """
@@ -86,13 +78,12 @@ class Places(dict[str, int]):
 
     def __missing__(self, name: str) -> int:
         if not isinstance(name, str):
-            raise TypeError(f"names of features must be text here, got {name!r}.")
+            raise TypeError(f"Feature names must be text, got {name!r}.")
         if len(self) >= _KEPT:
             self.clear()
         found = int(murmurhash3_32(name, seed=0))
-        place = found % self.width + 1 if found >= 0 else -(-found % self.width) - 1
-        self[name] = place
-        return place
+        self[name] = found % self.width + 1 if found >= 0 else -(-found % self.width) - 1
+        return self[name]
 
     def row(self, features: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return columns and values of one row, as `hash_row` does."""
@@ -102,13 +93,13 @@ class Places(dict[str, int]):
             found = itemgetter(*features)(self)
         except TypeError:  # a name that is no text
             return hash_row(features, self.width)
-        places = np.array(found, dtype=np.int32, ndmin=1)
-        columns = np.abs(places)
+        signed = np.array(found, dtype=np.int32, ndmin=1)
+        columns = np.abs(signed)
         if len(set(columns.tolist())) < len(features):  # names that share a column
             return hash_row(features, self.width)
         columns -= 1
         values = np.array(list(features.values()), dtype=np.float64)
-        values *= np.sign(places)
+        values *= np.sign(signed)
         return columns, values
 
 

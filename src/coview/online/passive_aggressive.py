@@ -2,7 +2,7 @@
 
 Each round minimizes
 
-    sum_v |w_v - w_v'|^2 / 2 + agreement * sum_{v<w} |z_v - z_w| + C * max(0, 1 - mean_v z_v),     z_v = y w_v . x_v
+    sum_v |w_v - w_v'|^2 / 2 + coupling * sum_{v<w} |z_v - z_w| + C * max(0, 1 - mean_v z_v),     z_v = y w_v . x_v
 
 Nguyen, Chang and Hui, Two-view online learning (2012), here solved exactly, for any number of views and classes. Their
 Algorithm 1 is not the minimizer of the problem they state: update="paper" keeps it.
@@ -10,8 +10,10 @@ Algorithm 1 is not the minimizer of the problem they state: update="paper" keeps
 
 from __future__ import annotations
 
+import numbers
 from copy import deepcopy
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,28 +24,28 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
 from coview.inspection import Features, Inspection, both_sides, softmax
+from coview.kernels.passive_aggressive import LOSSES, UPDATES
 from coview.online.calibration import class_probabilities, new_calibration, update_calibration
-from coview.online.options import kernel_options
 from coview.online.targets import class_costs, first_classes, known_classes, split_rows
 from coview.online.weights import (
     Learned,
     Memory,
     Rows,
+    dense_memory,
     grow_classes,
     learn_rows,
     new_weights,
     rows_of,
     score_views,
     shuffled_rows,
-    squeeze_memory,
+    sparse_memory,
     tables,
-    unfold_memory,
 )
-from coview.validation import LabeledScoreMixin, base_seed, check_count
+from coview.validation import LabeledScoreMixin, base_seed, check_count, check_option
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
-__all__ = ["MultiViewPassiveAggressiveClassifier"]
+__all__ = ["MultiViewPassiveAggressiveClassifier", "kernel_options"]
 
 
 FEWEST_HASHED = 2**12  # columns, a power of two, by which hashed views are told
@@ -56,7 +58,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
     ----------
     C : float, default=0.1
         Aggressiveness: how far one object may move the weights.
-    agreement : float, default=0.5
+    coupling : float, default=0.5
         Price of a difference between the views' margins (gamma in the paper); 0 lets them differ.
     update : {"exact", "paper"}, default="exact"
         Minimize the round's problem exactly, or take the printed step of the two-view paper (two views, loss "pa1").
@@ -70,9 +72,11 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         ``{class: factor of C}``; "balanced" makes it inverse to the class frequencies, in `fit` only.
     view_weighting : {None, "adaptive"}, default=None
         All views have the same vote, or the better ones get more of it as the stream goes on.
-    weighting_rate, weighting_share : float, default=0.1 and 0.001
-        Adaptive votes: exp(-rate x loss in 0..1) multiplies a view's vote in every round, and this share of all votes
-        is dealt out equally again, so that a view that was bad can come back.
+    weighting_rate : float, default=0.1
+        Adaptive votes: exp(-rate x loss in 0..1) multiplies a view's vote in every round.
+    weighting_share : float, default=0.001
+        Adaptive votes: share of all votes that is dealt out equally again in every round, so that a view that was bad
+        can come back.
     fit_intercept : bool, default=False
         Learn an intercept too, as a feature that is 1 for all objects; the paper has none.
     shuffle : bool, default=True
@@ -108,7 +112,8 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         Passes of the last `fit`.
     history_ : dict of lists
         By pass: "objective" (mean hinge loss of objects before they are learned), "difference" (mean difference of the
-        views' margins) and "updates" (share of rounds that moved the weights). Entry 0 is the start.
+        views' margins) and "updates" (share of rounds that moved the weights). Entry 0 is the start. Empty after
+        `partial_fit` alone.
 
     Notes
     -----
@@ -132,11 +137,12 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
     _semi_supervised = False
     _persist_extra = ("_memory",)
     _memory: Memory
+    history_: dict[str, list[float]]
 
     def __init__(
         self,
         C: float = 0.1,
-        agreement: float = 0.5,
+        coupling: float = 0.5,
         *,
         update: str = "exact",
         loss: str = "pa1",
@@ -156,7 +162,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         random_state: Any = None,
     ) -> None:
         self.C = C
-        self.agreement = agreement
+        self.coupling = coupling
         self.update = update
         self.loss = loss
         self.gate = gate
@@ -185,26 +191,26 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
                 f"y has 1 class ({self.classes_[0]!r}), but a classifier needs at least two classes to tell apart."
             )
         self._begin(views, fixed=False)
-        lesson = self._lesson(views, codes)
+        batch = self._batch(views, codes)
         rng = np.random.default_rng(base_seed(self.random_state))
         order = np.flatnonzero(codes >= 0)
         held = order[:0]
         if self.early_stopping:
             order, held = split_rows(codes, order, self.validation_fraction, rng)
-        self.history_: dict[str, list[float]] = {"objective": [1.0], "difference": [0.0], "updates": [0.0]}
+        self.history_ = {"objective": [1.0], "difference": [0.0], "updates": [0.0]}
         rows = order
         best, waited, kept = -1.0, 0, self._memory
         for sweep in range(check_count("max_iter", self.max_iter)):
             order = shuffled_rows(rows, order, rng) if self.shuffle else order
-            said = self._pass(lesson, order, calibrate=sweep == 0 and not len(held))
-            self._remember(said)
+            outcome = self._pass(batch, order, calibrate=sweep == 0 and not len(held))
+            self._remember(outcome)
             self.n_iter_ = sweep + 1
             if len(held):
                 accuracy = float(np.mean(_best_class(self._decide(views[held])) == codes[held]))
                 waited += 1
                 if accuracy > best:
                     best, waited, kept = accuracy, 0, deepcopy(self._memory)
-            if not said.moved or waited >= self.n_iter_no_change:
+            if not outcome.moved or waited >= self.n_iter_no_change:
                 break
         if len(held):
             self._memory = kept
@@ -231,14 +237,18 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
             NaN without label), ``differences`` (between the views' margins; NaN without two views), and ``codes``, the
             positions of the labels in ``classes_`` (-1 without label).
         """
-        said, codes = self._learn_batch(X, y, classes)
-        guess = _best_class(said.scores) if len(self.classes_) > 1 else np.zeros(len(codes), dtype=np.intp)
+        outcome, codes = self._learn_batch(X, y, classes)
+        guess = _best_class(outcome.scores) if len(self.classes_) > 1 else np.zeros(len(codes), dtype=np.intp)
         return Bunch(
-            predictions=self.classes_[guess], scores=said.scores, losses=said.losses, differences=said.gaps, codes=codes
+            predictions=self.classes_[guess],
+            scores=outcome.scores,
+            losses=outcome.losses,
+            differences=outcome.gaps,
+            codes=codes,
         )
 
     def _learn_batch(self, X: Any, y: Any, classes: Any = None) -> tuple[Learned, np.ndarray]:
-        """Predict and learn object by object; return what was said before, and the labels' codes."""
+        """Predict and learn object by object; return what was outcome before, and the labels' codes."""
         if self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' needs all of y at once. Use fit, or give a dict of weights.")
         first = not self.__sklearn_is_fitted__()
@@ -249,13 +259,14 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
             self.classes_ = found
             self._begin(views, fixed=classes is not None)
             self.n_iter_ = 1
+            self.history_ = {}
         else:
-            memory = unfold_memory(self._memory)
+            memory = dense_memory(self._memory)
             if len(found) > len(self.classes_):
                 memory = grow_classes(memory, np.searchsorted(found, self.classes_).tolist(), len(found))
             self.classes_ = found
             self._memory = {**memory, "fixed": memory["fixed"] or classes is not None}
-        return self._pass(self._lesson(views, codes), np.arange(n), calibrate=True), codes
+        return self._pass(self._batch(views, codes), np.arange(n), calibrate=True), codes
 
     def _is_plain_batch(self, X: Any) -> bool:
         """Tell Views that are as fitted in all that `_new_views` would check; small batches feel that check."""
@@ -274,30 +285,30 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         memory = new_weights(self.n_features_by_view_, len(self.classes_), dtype, averages=bool(self.average))
         self._memory = {**memory, "dtype": dtype, "fixed": fixed, "calibration": new_calibration()}
 
-    def _lesson(self, views: Views, codes: np.ndarray) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
+    def _batch(self, views: Views, codes: np.ndarray) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
         """Return what the kernel needs beside the weights: rows, codes, costs by class, options."""
         rows = rows_of(views, self.view_names_, self._memory["dtype"])
         return rows, codes, class_costs(self.class_weight, float(self.C), self.classes_, codes), self._options()
 
-    def _pass(self, lesson: tuple[Any, ...], order: np.ndarray, *, calibrate: bool) -> Learned:
-        """Learn from the rows in this order; return what they said before."""
-        rows, codes, costs, options = lesson
-        said = learn_rows(self._memory, rows, codes, order, costs, options)
+    def _pass(self, batch: tuple[Any, ...], order: np.ndarray, *, calibrate: bool) -> Learned:
+        """Learn from the rows in this order; return what they outcome before."""
+        rows, codes, costs, options = batch
+        outcome = learn_rows(self._memory, rows, codes, order, costs, options)
         if calibrate and self.probability:
             known = self._memory["calibration"]
-            self._memory["calibration"] = update_calibration(known, said.scores, codes[order])
-        return said
+            self._memory["calibration"] = update_calibration(known, outcome.scores, codes[order])
+        return outcome
 
-    def _remember(self, said: Learned) -> None:
-        self.history_["objective"].append(float(said.losses.mean()))
-        pairs = said.gaps[np.isfinite(said.gaps)]
+    def _remember(self, outcome: Learned) -> None:
+        self.history_["objective"].append(float(outcome.losses.mean()))
+        pairs = outcome.gaps[np.isfinite(outcome.gaps)]
         self.history_["difference"].append(float(pairs.mean()) if len(pairs) else 0.0)
-        self.history_["updates"].append(said.moved / len(said.losses))
+        self.history_["updates"].append(outcome.moved / len(outcome.losses))
 
     def _options(self) -> np.ndarray:
         """Parameters as the kernels take them; refuses those out of range."""
         given = (self.loss, self.update, self.gate, self.average, self.fit_intercept, self.view_weighting)
-        rates = (self.C, self.agreement, self.weighting_rate, self.weighting_share)
+        rates = (self.C, self.coupling, self.weighting_rate, self.weighting_share)
         return kernel_options(len(self.view_names_), *given, *rates)
 
     # -- predicting
@@ -349,7 +360,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
             found,
             views=views,
             view_weights=self.view_weights_,
-            history=getattr(self, "history_", {}),
+            history=self.history_,
             n_rounds=int(self.t_),
             _features=lambda view: Features(both_sides(self.coef_[view]), False, "coefficient"),
             _memberships_by_view=by_view,
@@ -358,13 +369,13 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
     def sparsify(self) -> MultiViewPassiveAggressiveClassifier:
         """Keep the weights as sparse matrices: less memory where most are zero. Learning more undoes it."""
         check_is_fitted(self)
-        self._memory = squeeze_memory(self._memory)
+        self._memory = sparse_memory(self._memory)
         return self
 
     def densify(self) -> MultiViewPassiveAggressiveClassifier:
         """Undo `sparsify`."""
         check_is_fitted(self)
-        self._memory = unfold_memory(self._memory)
+        self._memory = dense_memory(self._memory)
         return self
 
     @property
@@ -392,7 +403,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         return int(self._memory["seen"])
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_memory")
+        return "_memory" in vars(self)
 
     def _decide(self, views: Views) -> np.ndarray:
         shares = dict(zip(self.view_names_, self._memory["shares"].tolist()))
@@ -402,6 +413,67 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
     def _bias(self) -> np.ndarray:
         bias = self._memory["bias"]
         return bias[0] - bias[1] / max(self._memory["seen"], 1) if self._memory["lags"] is not None else bias[0]
+
+
+def kernel_options(n_views: int, *given: Any) -> np.ndarray:
+    """Return (loss, update, gate, average, n of the intercept, coupling, rate, mix), or say which value is wrong.
+
+    Parameters
+    ----------
+    n_views : int
+        Number of views.
+    given
+        loss, update, gate, average, fit_intercept, view_weighting, C, coupling, weighting_rate and weighting_share of
+        the classifier.
+
+    Examples
+    --------
+    >>> kernel_options(2, "pa1", "exact", True, False, True, None, 0.1, 0.5, 0.1, 0.001).tolist()
+    [1.0, 0.0, 1.0, 0.0, 0.25, 0.5, 0.0, 0.001]
+    """
+    try:
+        return _cached_options(n_views, *given)
+    except TypeError:  # unhashable values, such as lists, which the check refuses
+        return _checked_options(n_views, *given)
+
+
+def _checked_options(
+    n_views: int,
+    loss: Any,
+    update: Any,
+    gate: Any,
+    average: Any,
+    fit_intercept: Any,
+    view_weighting: Any,
+    C: Any,
+    coupling: Any,
+    rate: Any,
+    share: Any,
+) -> np.ndarray:
+    check_option("loss", loss, tuple(LOSSES))
+    check_option("update", update, tuple(UPDATES))
+    check_option("view_weighting", view_weighting, (None, "adaptive"))
+    for name, value, lowest in (
+        ("C", C, "above"),
+        ("coupling", coupling, "at least"),
+        ("weighting_rate", rate, "above"),
+    ):
+        real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if not real or not (value > 0 if lowest == "above" else value >= 0) or value == np.inf:
+            raise ValueError(f"{name} must be a number {lowest} 0, got {value!r}.")
+    mix: Any = share if isinstance(share, numbers.Real) else -1
+    if not 0 <= mix < 1:
+        raise ValueError(f"weighting_share must lie between 0 and 1, got {share!r}.")
+    adaptive = view_weighting == "adaptive"
+    if update == "paper" and (loss != "pa1" or not gate or fit_intercept or adaptive):
+        raise ValueError("update='paper' has loss='pa1', gate=True, no intercept, equal votes. Use update='exact'.")
+    # a feature of value 1 in the sum that is divided by the number of views
+    intercept = 1.0 / n_views**2 if fit_intercept else 0.0
+    flags = (LOSSES[loss], UPDATES[update], bool(gate), bool(average), intercept)
+    return np.array([*flags, coupling, rate if adaptive else 0.0, share], dtype=np.float64)
+
+
+_cached_options = lru_cache(maxsize=64, typed=True)(_checked_options)  # every batch asks again; kernels only read it
 
 
 def _plus(scores: np.ndarray, bias: np.ndarray) -> np.ndarray:

@@ -14,6 +14,8 @@ from sklearn.base import is_classifier
 
 from coview.validation import check_count, encode_labels, minus_one_is_unlabeled, unlabeled_rows
 from coview.views.coerce import as_views, is_plain
+from coview.views.lazy import LazyViews
+from coview.views.views import Views
 
 __all__ = ["METRICS", "StreamResult", "evaluate_stream"]
 
@@ -209,7 +211,7 @@ def _chosen(metrics: Any, tells: bool) -> tuple[list[str], dict[str, Callable[..
 
 def _batches(X: Any, y: Any, size: int) -> Iterator[tuple[Any, Any]]:
     if y is None:
-        if not isinstance(X, Iterable) or isinstance(X, (Mapping, np.ndarray)) or hasattr(X, "present"):
+        if not isinstance(X, Iterable) or isinstance(X, (Mapping, np.ndarray, Views, LazyViews)):
             raise ValueError("evaluate_stream needs labels: pass y, or batches of (views, labels) as X.")
         for batch in X:
             yield batch[0], batch[1]
@@ -244,8 +246,8 @@ def _check_model(model: Any) -> None:
     name = type(model).__name__
     if hasattr(model, "__sklearn_tags__") and not is_classifier(model):
         raise ValueError(
-            f"evaluate_stream compares predictions with labels, but {name} is no classifier. Use one with partial_fit, "
-            "such as MultiViewPassiveAggressiveClassifier."
+            f"evaluate_stream compares predictions with labels, but {name} is not a classifier. Use one "
+            "with partial_fit, such as MultiViewPassiveAggressiveClassifier."
         )
     if not hasattr(model, "partial_fit") or not hasattr(model, "predict"):
         raise ValueError(
@@ -260,9 +262,10 @@ def _round(model: Any, views: Any, labels: Any, classes: Any) -> tuple[np.ndarra
     Predictions are None where the model cannot predict yet.
     """
     if _tells(model):
-        said = model.predict_then_learn(views, labels, classes=classes)
-        known = said.codes >= 0
-        return model.classes_[said.codes[known]], said.predictions[known], said.losses[known], said.differences[known]
+        before = model.predict_then_learn(views, labels, classes=classes)
+        known = before.codes >= 0
+        truth = model.classes_[before.codes[known]]
+        return truth, before.predictions[known], before.losses[known], before.differences[known]
     semi_supervised = minus_one_is_unlabeled(model)
     known = ~unlabeled_rows(labels, semi_supervised=semi_supervised)
     truth = np.asarray(labels, dtype=object)[known]
@@ -285,7 +288,7 @@ def _learn(model: Any, views: Any, labels: np.ndarray, classes: Any, fitted: boo
             raise
         raise ValueError(
             f"{type(model).__name__} must know all classes before its first batch: pass classes= to evaluate_stream. "
-            f"It said: {error}"
+            f"Its error was: {error}"
         ) from error
 
 
@@ -352,7 +355,7 @@ def _f1(counts: Mapping[tuple[Any, Any], int], ever: Mapping[tuple[Any, Any], in
     scores = []
     for label in labels:
         right = counts.get((label, label), 0)
-        said = sum(n for (_, guess), n in counts.items() if guess == label)
-        are = sum(n for (truth, _), n in counts.items() if truth == label)
-        scores.append(2 * right / (said + are) if said + are else 0.0)
+        predicted = sum(n for (_, guess), n in counts.items() if guess == label)
+        actual = sum(n for (truth, _), n in counts.items() if truth == label)
+        scores.append(2 * right / (predicted + actual) if predicted + actual else 0.0)
     return float(np.mean(scores)) if scores else float("nan")

@@ -24,15 +24,15 @@ __all__ = [
     "Learned",
     "Memory",
     "Rows",
+    "dense_memory",
     "grow_classes",
     "learn_rows",
     "new_weights",
     "rows_of",
     "score_views",
     "shuffled_rows",
-    "squeeze_memory",
+    "sparse_memory",
     "tables",
-    "unfold_memory",
 ]
 
 _NARROW, _WIDE = np.dtype(np.int32), np.dtype(np.int64)
@@ -191,12 +191,12 @@ def tables(memory: Memory) -> tuple[dict[str, Any], np.ndarray]:
     return rows, np.atleast_1d(np.array(bias, dtype=np.float64))
 
 
-def squeeze_memory(memory: Memory) -> Memory:
+def sparse_memory(memory: Memory) -> Memory:
     """Return the memory with sparse weights, (features, classes) or (features, 1): for models that only predict."""
     return _converted(memory, lambda array: array if sparse.issparse(array) else sparse.csr_array(_as_columns(array)))
 
 
-def unfold_memory(memory: Memory) -> Memory:
+def dense_memory(memory: Memory) -> Memory:
     """Return the memory with dense weights, as learning needs them; the same one where they are."""
     if all(map(_can_learn, (*memory["weights"].values(), *(memory["lags"] or {}).values()))):
         return memory
@@ -233,7 +233,7 @@ def _product(matrix: Any, weights: Any) -> np.ndarray:
 
 
 def _csr(matrix: Any) -> Any:
-    return matrix if hasattr(matrix, "indptr") else sparse.csr_array(matrix)
+    return matrix if sparse.issparse(matrix) else sparse.csr_array(matrix)
 
 
 def _blank(n: int, dtype: Any) -> Any:
