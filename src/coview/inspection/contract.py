@@ -680,16 +680,29 @@ def rows_with_values(X: Any) -> np.ndarray | None:
     return None
 
 
-def conventional_weights(estimator: Any) -> Features | None:
-    """Return groups x features of an estimator that keeps them by scikit-learn's names, or None."""
-    if hasattr(estimator, "feature_log_prob_"):
-        return Features(np.exp(estimator.feature_log_prob_), True, "p(feature)")
-    if hasattr(estimator, "coef_") and hasattr(estimator, "classes_"):
-        return Features(both_sides(estimator.coef_), False, "coefficient")
-    if hasattr(estimator, "cluster_centers_"):
-        return Features(np.asarray(estimator.cluster_centers_), False, "center")
-    if hasattr(estimator, "components_"):
-        return Features(np.asarray(estimator.components_), False, "component")
+def conventional_weights(estimator: Any, view: str | None = None) -> Features | None:
+    """Return groups x features of an estimator that keeps them by scikit-learn's names, or None.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        One that keeps a matrix under such a name, or one matrix per view.
+    view : str, optional
+        The view, of one that keeps a dict.
+    """
+
+    def kept(name: str) -> Any:
+        value = getattr(estimator, name, None)
+        value = value.get(view) if isinstance(value, Mapping) else value
+        return value if value is None or sparse.issparse(value) else np.asarray(value)
+
+    if (logs := kept("feature_log_prob_")) is not None:
+        return Features(np.exp(logs), True, "p(feature)")
+    if (coefficients := kept("coef_")) is not None and is_classifier(estimator):
+        return Features(both_sides(coefficients), False, "coefficient")
+    for name, origin in (("cluster_centers_", "center"), ("components_", "component")):
+        if (weights := kept(name)) is not None:
+            return Features(weights, False, origin)
     return None
 
 
@@ -703,7 +716,7 @@ def _known_rows(stages: list[Any]) -> np.ndarray:
 
 def _conventional_features(estimator: Any, inputs: Mapping[str, ViewInput]) -> Callable[[str], Features | None]:
     def features(view: str) -> Features | None:
-        found = conventional_weights(estimator)
+        found = conventional_weights(estimator, view)
         if found is None or view not in inputs or found.weights.shape[-1] != inputs[view].n_features:
             return None
         return found

@@ -17,7 +17,7 @@ from sklearn.neighbors import NearestNeighbors
 from coview.metrics import clustering_accuracy, normalized_mutual_info, pairwise_f1
 from coview.report.reader import Reader, Reading, sample_rows
 from coview.utils.jsonable import plain
-from coview.validation import encode_labels, minus_one_is_unlabeled
+from coview.validation import LabeledScoreMixin, encode_labels, minus_one_is_unlabeled
 from coview.views.views import Views
 
 __all__ = ["confusion", "fit_curves", "held_out_score", "main_measure", "measures", "neighbor_share"]
@@ -206,7 +206,10 @@ def held_out_score(
     model = clone(reader.core)
     if "verbose" in model.get_params(deep=False):
         model.set_params(verbose=0)
-    again = Reader(model.fit(views, target))
+    if isinstance(model, LabeledScoreMixin):
+        again = Reader(model.fit(views, target))
+    else:  # it knows no objects without a label
+        again = Reader(model.fit(views[shown], np.array(target[shown].tolist())))
     told = measures(again, again.read(views[hidden]), codes[hidden], classes)
     return {"n_hidden": len(hidden), "n_shown": len(shown), "refitted": True, "measures": told}
 

@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from coview.exceptions import ViewsError
+from coview.inspection import inspect
 from coview.preprocessing.columns import ColumnViews
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
@@ -56,7 +57,17 @@ def split_front(model: Any) -> tuple[Any, Any]:
 
 
 def place(model: Any, views: Views, name: str, method: str) -> np.ndarray:
-    """Return what a method of the model's last step says of one view of objects, all of which have that view."""
+    """Return what a method of the model's last step says of one view of objects, all of which have that view.
+
+    Without a method, objects are placed by what `inspect` says of them.
+    """
+    if not method:
+        embedded = inspect(model).embed(views.select(name))
+        if embedded is None:
+            raise TypeError(
+                f"{type(last_step(model)).__name__} places no objects: it has neither transform nor predict."
+            )
+        return embedded
     found = getattr(last_step(model), method)(_before_last(model, views.select(name)))
     if isinstance(found, (Views, Mapping)):
         found = found[name]

@@ -66,7 +66,7 @@ class Places(MultiViewEstimator):
         last = last_step(model)
         if self.space == "semantic" and hasattr(last, "predict_proba"):
             return "predict_proba"
-        return "project" if hasattr(last, "project") else "transform"
+        return next((name for name in ("project", "transform") if hasattr(last, name)), "")
 
     def _learn_space(self, views: Views, y: Any) -> dict[str, np.ndarray]:
         """Learn classes and means from the training objects; return their vectors by view."""
