@@ -7,8 +7,7 @@ import pytest
 from scipy import linalg, sparse
 
 from coview import Views
-from coview.decomposition.cca import MultiViewCCA
-from coview.decomposition.common_space import centered, truncated_svd
+from coview.decomposition.cca import MultiViewCCA, centered, truncated_svd
 
 
 def related(n: int = 300, seed: int = 0, n_views: int = 2) -> Views:

@@ -209,6 +209,6 @@ def test_components_say_what_they_are_about(small):
     asked, target = service.read_query(views["image"][[0]].toarray()[0].tolist(), "image", "words")
     parts = service.why(asked, target, ["object 0"])[0]["parts"]
     assert all(part["name"].startswith("component") and len(part["about"]) == 4 for part in parts)
-    weights = service.searcher.retriever.model_.weights_["words"][:, int(parts[0]["name"].split()[1])]
+    weights = service.searcher.retriever.model_.projections_["words"][:, int(parts[0]["name"].split()[1])]
     strongest = views.feature_names["words"][np.argmax(parts[0]["side"] * weights)]
     assert parts[0]["about"][0] == strongest

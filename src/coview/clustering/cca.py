@@ -2,12 +2,11 @@
 
 What two views have in common, given that they are independent otherwise, is the cluster: so the directions in which
 they correlate most, about as many as clusters, tell the clusters apart, and what only one view sees is left out. The
-space is that of `coview.decomposition.common_space`: regularized, any number of views, sparse matrices stay sparse.
+space is that of `coview.decomposition.cca`: regularized, any number of views, sparse matrices stay sparse.
 """
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import replace
 from typing import Any
 
@@ -17,18 +16,18 @@ from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
-from coview.decomposition.common_space import CommonSpace, common_space
+from coview.decomposition.cca import CommonSpace, common_space
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection
+from coview.utils.docs import shared_parameters
 from coview.validation import base_seed, check_count, check_option, per_view
 from coview.views.matrices import unit_rows
 from coview.views.views import Views
 
 __all__ = ["CCAClustering"]
 
-RANK_PER_COMPONENT, LEAST_RANK = 3, 100  # directions of each view that are kept: for each component, and at least
 
-
+@shared_parameters
 class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MultiViewEstimator):
     """k-means in the space of regularized canonical correlation analysis of all views.
 
@@ -43,14 +42,13 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     power : float, default=1.0
         Components are multiplied by their correlation to this power: those that the views agree on count more.
     normalize : {None, "rows", "both"}, default="both"
-        Scale objects to length 1: each row of each view at first ("rows"), and the places in the common space too
-        ("both"), so that only directions matter.
+        Scale objects to length 1: each row of each view at first ("rows"), and its projection into the common space
+        too ("both"), so that only directions matter.
     rank : int or None, default=None
         Number of singular directions kept of each view; None is three times `n_components`, and at least 100.
     n_init : int, default=10
-        Starts of k-means.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the decomposition and of k-means.
+        Number of starts of k-means.
+    <shared: random_state>
 
     Attributes
     ----------
@@ -58,8 +56,10 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         Cluster of each training object.
     cluster_centers_ : ndarray (n_clusters, n_components)
         Centers in the common space.
-    weights_, offsets_ : dict of ndarray
-        What each feature of a view adds to each component, and what is taken off.
+    projections_ : dict of ndarray (n_features of the view, n_components)
+        Projection of each view: what each feature adds to each component.
+    offsets_ : dict of ndarray (n_components,)
+        What the mean of the training objects adds; it is taken off.
     correlations_ : ndarray (n_components,)
         How far the views agree on each component, from 0 to 1, falling.
 
@@ -69,8 +69,8 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     Notes
     -----
-    An object stands at the mean of its places by the views that it has, so that new objects are placed by any of the
-    fitted views; one without any is in the middle. With a single view the strongest directions are taken: k-means after
+    An object stands at the mean of its projections by the views that it has, so that new objects can be given by any of
+    the fitted views; one without any is in the middle. With a single view the strongest directions are taken: k-means after
     a singular value decomposition.
 
     References
@@ -92,7 +92,7 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     """
 
     _models_counts = False
-    weights_: dict[str, np.ndarray]
+    projections_: dict[str, np.ndarray]
     offsets_: dict[str, np.ndarray]
     correlations_: np.ndarray
     cluster_centers_: np.ndarray
@@ -123,8 +123,6 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         n_clusters = check_count("n_clusters", self.n_clusters)
         n_init = check_count("n_init", self.n_init)
         check_option("normalize", self.normalize, (None, "rows", "both"))
-        if isinstance(self.power, bool) or not isinstance(self.power, numbers.Real) or not 0 <= self.power < np.inf:
-            raise ValueError(f"power must be a number of at least 0, got {self.power!r}.")
         views = self._fit_views(X)
         if len(views) < n_clusters:
             raise ValueError(f"n_samples={len(views)} should be >= n_clusters={n_clusters}.")
@@ -135,42 +133,37 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
             raise ViewsError(
                 "X has 1 feature(s), of which only the sign is left when rows have length 1. Use normalize=None."
             )
-        n_components = n_clusters if self.n_components is None else check_count("n_components", self.n_components)
-        rank = max(RANK_PER_COMPONENT * n_components, LEAST_RANK)
-        if self.rank is not None:
-            rank = check_count("rank", self.rank)
+        n_components = n_clusters if self.n_components is None else self.n_components
         seed = base_seed(self.random_state)
         ridge = per_view("regularization", self.regularization, views.names, default=0.01)
         scaled = self._scaled(views)
-        space = common_space(
-            scaled, n_components, ridge=ridge, power=float(self.power), rank=rank, power_iter=4, seed=seed
-        )
-        self.weights_, self.offsets_, self.correlations_ = space.weights, space.offsets, space.correlations
-        placed = self._placed(space, scaled)
-        clusterer = KMeans(n_clusters, n_init=n_init, random_state=seed).fit(placed)
+        space = common_space(scaled, n_components, ridge=ridge, power=self.power, rank=self.rank, seed=seed)
+        self.projections_, self.offsets_, self.correlations_ = space.projections, space.offsets, space.correlations
+        embedding = self._embed(space, scaled)
+        clusterer = KMeans(n_clusters, n_init=n_init, random_state=seed).fit(embedding)
         self.labels_ = clusterer.labels_.astype(np.int64)
         self.cluster_centers_ = clusterer.cluster_centers_
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Cluster of each object, from some or all of the fitted views."""
-        placed = self.transform(X).astype(np.float64)
-        gaps = (self.cluster_centers_.astype(np.float64) ** 2).sum(axis=1) - 2 * placed @ self.cluster_centers_.T
+        embedding = self.transform(X).astype(np.float64)
+        gaps = (self.cluster_centers_.astype(np.float64) ** 2).sum(axis=1) - 2 * embedding @ self.cluster_centers_.T
         return gaps.argmin(axis=1)
 
     def transform(self, X: Any) -> np.ndarray:
-        """Places of objects in the common space (n_objects, n_components), from some or all of the fitted views."""
+        """Project objects into the common space (n_objects, n_components), from some or all of the fitted views."""
         check_is_fitted(self, "cluster_centers_")
-        space = CommonSpace(self.weights_, self.offsets_, self.correlations_)
-        return self._placed(space, self._scaled(self._new_views(X)))
+        space = CommonSpace(self.projections_, self.offsets_, self.correlations_)
+        return self._embed(space, self._scaled(self._new_views(X)))
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: a cluster's features are those that place objects near its center."""
         return replace(
             super()._inspect(),
             history={"correlations": self.correlations_},
-            projections=dict(self.weights_),
-            _features=lambda view: Features(self.cluster_centers_ @ self.weights_[view].T, False, "center"),
+            projections=dict(self.projections_),
+            _features=lambda view: Features(self.cluster_centers_ @ self.projections_[view].T, False, "center"),
         )
 
     # -- pieces
@@ -182,6 +175,6 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     def _scaled(self, views: Views) -> Views:
         return views if self.normalize is None else views.map(unit_rows)
 
-    def _placed(self, space: CommonSpace, views: Views) -> np.ndarray:
-        found = space.place(views)
+    def _embed(self, space: CommonSpace, views: Views) -> np.ndarray:
+        found = space.project(views)
         return unit_rows(found) if self.normalize == "both" else found

@@ -1,28 +1,41 @@
-"""`MultiViewCCA`: one space of any number of views, sparse ones included, by canonical correlation analysis.
+"""Canonical correlation analysis of any number of views, sparse ones included: `MultiViewCCA` and its formula.
 
-The formulas are in `coview.decomposition.common_space`, since clustering uses the same space.
+Projections w_v of the features of each view make the views agree, pair by pair:
+
+    maximize  sum_(v != u) w_v' C_vu w_u      subject to  sum_v w_v' (C_vv + r_v I) w_v = 1      C = covariances
+
+For two views this is regularized CCA, and the eigenvalues are the canonical correlations. Each view is given by a
+randomized truncated SVD, X_v ~ U_v S_v V_v', so that w_v = V_v (S_v^2 + r_v)^-1/2 a_v, where a are eigenvectors of a
+small matrix with blocks T_v U_v' U_u T_u, T = S / sqrt(S^2 + r). Centering is part of the operator: a sparse matrix
+stays sparse. The covariance of two views is taken over the objects that have both.
 """
 
 from __future__ import annotations
 
 import numbers
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import linalg, sparse
+from scipy.sparse.linalg import LinearOperator
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
-from coview.decomposition.common_space import CommonSpace, common_space
+from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection
+from coview.utils.docs import shared_parameters
 from coview.validation import base_seed, check_count, per_view
 from coview.views.views import Matrix, Views
 
-__all__ = ["MultiViewCCA"]
+__all__ = ["CommonSpace", "MultiViewCCA", "centered", "common_space", "total_variance", "truncated_svd"]
 
 RANK_PER_COMPONENT, LEAST_RANK = 3, 100  # directions of each view that are kept: for each component, and at least
+OVERSAMPLE = 10  # columns of the random sketch beyond the rank
 
 
+@shared_parameters
 class MultiViewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewEstimator):
     """A common space of several views by regularized canonical correlation analysis.
 
@@ -38,14 +51,13 @@ class MultiViewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewE
     rank : int or None, default=None
         Number of singular directions kept of each view; None is three times `n_components`, and at least 100.
     power_iter : int, default=4
-        Power iterations of the randomised singular value decomposition.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the sketch.
+        Number of power iterations of the randomized singular value decomposition.
+    <shared: random_state>
 
     Attributes
     ----------
-    weights_ : dict of ndarray (n_features of the view, n_components)
-        What each feature adds to each component.
+    projections_ : dict of ndarray (n_features of the view, n_components)
+        Projection of each view: what each feature adds to each component.
     offsets_ : dict of ndarray (n_components,)
         What the mean of the training objects adds; it is taken off.
     correlations_ : ndarray (n_components,)
@@ -68,7 +80,7 @@ class MultiViewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewE
     """
 
     _models_counts = False
-    weights_: dict[str, np.ndarray]
+    projections_: dict[str, np.ndarray]
     offsets_: dict[str, np.ndarray]
     correlations_: np.ndarray
 
@@ -95,13 +107,13 @@ class MultiViewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewE
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Place objects in the common space from some or all of the fitted views: the mean over those they have."""
+        """Project objects into the common space from some or all of the fitted views: the mean over those they have."""
         return self.project(X)
 
     def project(self, X: Any) -> np.ndarray:
-        """Place objects in the common space, whatever `transform` gives."""
-        check_is_fitted(self, "weights_")
-        return CommonSpace(self.weights_, self.offsets_, self.correlations_).place(self._new_views(X))
+        """Project objects into the common space, whatever `transform` gives in a subclass."""
+        check_is_fitted(self, "projections_")
+        return CommonSpace(self.projections_, self.offsets_, self.correlations_).project(self._new_views(X))
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: components of a space; memberships are coordinates."""
@@ -113,8 +125,8 @@ class MultiViewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewE
             list(range(count)),
             self._view_inputs(),
             history={"correlations": self.correlations_},
-            projections=dict(self.weights_),
-            _features=lambda view: Features(self.weights_[view].T, False, "weight"),
+            projections=dict(self.projections_),
+            _features=lambda view: Features(self.projections_[view].T, False, "weight"),
             _memberships=self.project,
         )
 
@@ -122,24 +134,201 @@ class MultiViewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewE
     def _n_features_out(self) -> int:
         return len(self.correlations_)
 
-    def _placed(self, name: str, matrix: Matrix) -> np.ndarray:
-        return np.asarray(matrix @ self.weights_[name]) - self.offsets_[name]
+    def _project_view(self, name: str, matrix: Matrix) -> np.ndarray:
+        return np.asarray(matrix @ self.projections_[name]) - self.offsets_[name]
 
     def _learn_space(self, views: Views) -> None:
-        n_components = check_count("n_components", self.n_components)
-        rank = max(RANK_PER_COMPONENT * n_components, LEAST_RANK)
-        if self.rank is not None:
-            rank = check_count("rank", self.rank)
-        power_iter = check_count("power_iter", self.power_iter, 0)
-        if isinstance(self.power, bool) or not isinstance(self.power, numbers.Real) or not 0 <= self.power < np.inf:
-            raise ValueError(f"power must be a number of at least 0, got {self.power!r}.")
         space = common_space(
             views,
-            n_components,
+            self.n_components,
             ridge=per_view("regularization", self.regularization, views.names, default=0.005),
-            power=float(self.power),
-            rank=rank,
-            power_iter=power_iter,
+            power=self.power,
+            rank=self.rank,
+            power_iter=self.power_iter,
             seed=base_seed(self.random_state),
         )
-        self.weights_, self.offsets_, self.correlations_ = space.weights, space.offsets, space.correlations
+        self.projections_, self.offsets_, self.correlations_ = space.projections, space.offsets, space.correlations
+
+
+# -- the formula
+
+
+@dataclass(frozen=True)
+class CommonSpace:
+    """A space into which objects are projected from any of their views."""
+
+    projections: dict[str, np.ndarray]  # features x components, by view
+    offsets: dict[str, np.ndarray]  # what the mean of the training objects adds to each component, by view
+    correlations: np.ndarray  # how far the views agree on each component, from 0 to 1, falling
+
+    def project(self, views: Views) -> np.ndarray:
+        """Project objects (n_objects, n_components): the mean over these views; one without any is in the middle."""
+        total = np.zeros((len(views), len(self.correlations)))
+        for v, (name, matrix) in enumerate(views.items()):
+            total += views.present[:, [v]] * (np.asarray(matrix @ self.projections[name]) - self.offsets[name])
+        found = total / np.maximum(views.present.sum(axis=1, keepdims=True), 1)
+        return found.astype(next(views.values()).dtype, copy=False)
+
+
+def common_space(
+    views: Views,
+    n_components: int,
+    *,
+    ridge: np.ndarray,
+    power: float = 1.0,
+    rank: int | None = None,
+    power_iter: int = 4,
+    seed: int = 0,
+) -> CommonSpace:
+    """Learn the space in which views correlate; the parameters are those of `MultiViewCCA`, with one ridge per view.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cause = np.arange(8.0)[:, None] % 3
+    >>> X = Views(a=cause @ np.array([[1.0, 2.0]]), b=cause @ np.array([[3.0, -1.0]]))
+    >>> space = common_space(X, 1, ridge=np.zeros(2), power=0.0, rank=2, power_iter=0)
+    >>> space.correlations.round(6), space.project(X.select("b")).shape
+    (array([1.]), (8, 1))
+    """
+    check_count("n_components", n_components)
+    check_count("power_iter", power_iter, 0)
+    rank = max(RANK_PER_COMPONENT * n_components, LEAST_RANK) if rank is None else check_count("rank", rank)
+    if isinstance(power, bool) or not isinstance(power, numbers.Real) or not 0 <= power < np.inf:
+        raise ValueError(f"power must be a number of at least 0, got {power!r}.")
+    if len(views) < 2:
+        raise ViewsError("X has 1 sample, but correlations need at least 2 objects.")
+    parts, means = [], {}
+    for v, name in enumerate(views.names):
+        operator, means[name] = centered(views[name], views.present[:, v])
+        # one seed for all views: their order changes nothing
+        parts.append(truncated_svd(operator, rank, power_iter, np.random.default_rng(seed)))
+    if not any(len(values) for _, values, _ in parts):
+        raise ViewsError("All objects are the same in every view, so that there is nothing to correlate.")
+    shrunk = [
+        np.sqrt(values**2 + share * total_variance(views[name], means[name]))
+        for name, share, (_, values, _) in zip(views.names, ridge, parts)
+    ]
+    whitened = [left * (values / root) for (left, values, _), root in zip(parts, shrunk)]
+    loadings, correlations = _agreeing(whitened, views.present, n_components)
+    scale = _signs(whitened, loadings) * correlations ** float(power)
+    counts = views.present.sum(axis=0)
+    projections = {
+        name: right @ (np.sqrt(count) * loading * scale / root[:, None])
+        for name, (_, _, right), root, loading, count in zip(views.names, parts, shrunk, loadings, counts)
+    }
+    offsets = {name: means[name] @ part for name, part in projections.items()}
+    return CommonSpace(projections, offsets, correlations)
+
+
+def centered(matrix: Matrix, present: np.ndarray) -> tuple[LinearOperator, np.ndarray]:
+    """Return a view less its mean as an operator that never builds it, and the mean; absent rows stay zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> operator, mean = centered(np.array([[1.0, 2.0], [3.0, 2.0]]), np.ones(2, dtype=bool))
+    >>> operator @ np.eye(2), mean
+    (array([[-1.,  0.],
+           [ 1.,  0.]]), array([2., 2.]))
+    """
+    here = present.astype(np.float64)
+    mean = np.asarray(matrix.sum(axis=0, dtype=np.float64)).ravel() / max(here.sum(), 1.0)
+
+    def ahead(block: np.ndarray) -> np.ndarray:
+        block = block.reshape(len(mean), -1)
+        return np.asarray(matrix @ block) - here[:, None] * (mean @ block)
+
+    def back(block: np.ndarray) -> np.ndarray:
+        block = block.reshape(len(here), -1)
+        return np.asarray(matrix.T @ block) - mean[:, None] * (here @ block)
+
+    operator = LinearOperator(
+        matrix.shape, matvec=ahead, rmatvec=back, matmat=ahead, rmatmat=back, dtype=np.dtype(np.float64)
+    )
+    return operator, mean
+
+
+def total_variance(matrix: Any, mean: np.ndarray) -> float:
+    """Sum of squares of a view less its mean, over the objects that have it; absent rows are zero in both terms.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> total_variance(np.array([[1.0, 2.0], [3.0, 2.0]]), np.array([2.0, 2.0]))
+    2.0
+    """
+    values = matrix.data if sparse.issparse(matrix) else matrix
+    sums = np.asarray(matrix.sum(axis=0, dtype=np.float64)).ravel()
+    return max(float(np.square(values, dtype=np.float64).sum() - mean @ sums), 0.0)
+
+
+def truncated_svd(
+    operator: LinearOperator, rank: int, power_iter: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Largest singular values of an operator with their vectors, by a random sketch and power iterations.
+
+    Returns (left, values, right); directions of no weight are left out. Exact where the rank covers the smaller side.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> matrix = np.diag([3.0, 2.0, 1.0])
+    >>> operator, _ = centered(matrix - matrix.mean(axis=0), np.ones(3, dtype=bool))
+    >>> values = truncated_svd(operator, 2, 4, np.random.default_rng(0))[1]
+    >>> np.allclose(values, np.linalg.svd(matrix - matrix.mean(axis=0))[1][:2])
+    True
+    """
+    n_rows, n_columns = operator.shape
+    width = min(rank + OVERSAMPLE, n_rows, n_columns)
+    sketch = np.eye(n_columns) if width == n_columns else rng.standard_normal((n_columns, width))
+    reached = operator.matmat(sketch)
+    for _ in range(power_iter if width < min(n_rows, n_columns) else 0):
+        reached = operator.matmat(_steadied(operator.rmatmat(_steadied(reached))))
+    basis = _orthonormal(reached)
+    right, values, left = linalg.svd(operator.rmatmat(basis), full_matrices=False, check_finite=False)
+    kept = min(rank, int(np.count_nonzero(values > max(n_rows, n_columns) * np.finfo(float).eps * values[:1].sum())))
+    return basis @ left[:kept].T, values[:kept], right[:, :kept]
+
+
+def _steadied(matrix: np.ndarray) -> np.ndarray:
+    """Another basis of the same columns whose entries stay in bounds; cheaper than an orthonormal one."""
+    return linalg.lu(matrix, permute_l=True, check_finite=False)[0]
+
+
+def _orthonormal(matrix: np.ndarray) -> np.ndarray:
+    return linalg.qr(matrix, mode="economic", check_finite=False)[0]
+
+
+def _agreeing(
+    whitened: list[np.ndarray], present: np.ndarray, n_components: int
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Loadings of each view's whitened directions on the components, and the mean correlation of pairs, falling."""
+    if len(whitened) == 1:  # nothing to agree with: the strongest directions themselves
+        strength = (whitened[0] ** 2).sum(axis=0)
+        order = np.argsort(-strength, kind="stable")[:n_components]
+        return [np.eye(len(strength))[:, order]], strength[order]
+    shared = present.T.astype(np.float64) @ present
+    blocks = [
+        [
+            np.zeros((left.shape[1],) * 2)
+            if v == u
+            else left.T @ right * (np.sqrt(shared[v, v] * shared[u, u]) / max(shared[v, u], 1.0))
+            for u, right in enumerate(whitened)
+        ]
+        for v, left in enumerate(whitened)
+    ]
+    # a small matrix of directions x directions, never of objects
+    size = sum(left.shape[1] for left in whitened)
+    kept = min(n_components, max(left.shape[1] for left in whitened))
+    values, vectors = linalg.eigh(np.block(blocks), subset_by_index=(size - kept, size - 1), check_finite=False)
+    ends = np.cumsum([left.shape[1] for left in whitened])[:-1]
+    several = len(whitened) - 1
+    loadings = np.split(vectors[:, ::-1] * np.sqrt(len(whitened)), ends)
+    return loadings, np.clip(values[::-1] / several, 0.0, 1.0)
+
+
+def _signs(whitened: list[np.ndarray], loadings: list[np.ndarray]) -> np.ndarray:
+    """Signs with which the object farthest out stands on the positive side, so that rounding decides on none."""
+    places = sum(part @ loading for part, loading in zip(whitened, loadings))
+    return np.where(places[np.abs(places).argmax(axis=0), np.arange(places.shape[1])] < 0, -1.0, 1.0)

@@ -181,7 +181,7 @@ def _of_coefficients(core: Any) -> GroupFeatures | None:
 
 def _of_heads(core: Any) -> GroupFeatures | None:
     """Classes through a common space: the weight of a feature in it, times the weight of the class there."""
-    heads, places = getattr(core, "classifiers_", None), getattr(core, "weights_", None)
+    heads, places = getattr(core, "classifiers_", None), getattr(core, "projections_", None)
     if not isinstance(heads, dict) or not isinstance(places, dict):
         return None
     found = {v: _both_sides(head.coef_) @ places[v].T for v, head in heads.items() if hasattr(head, "coef_")}

@@ -157,7 +157,7 @@ def _components(reader: Reader) -> dict[str, Any]:
         if inner.names:
             return about_groups(inner, None, Reading(None, None))
         inside = inner.core
-    weights = getattr(inside, "weights_", None)
+    weights = getattr(inside, "projections_", None)
     if not isinstance(weights, dict):
         return {}
     names = dict(getattr(inside, "feature_names_by_view_", None) or getattr(reader.core, "feature_names_by_view_", {}))

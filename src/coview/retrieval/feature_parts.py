@@ -74,7 +74,7 @@ def feature_parts(
     along = found if center == "mean" else found - found.mean()  # taking a row's mean off either side is the same
     row = sparse.csr_array(row_at_last(model, views, name))
     names = feature_names(model, name, row.shape[1])
-    adds = row.data * (last.weights_[name][row.indices] @ along) / length
+    adds = row.data * (last.projections_[name][row.indices] @ along) / length
     parts: dict[str, float] = {}
     for j, value in zip(row.indices, adds):  # features may share a name
         parts[str(names[j])] = parts.get(str(names[j]), 0.0) + float(value)

@@ -44,7 +44,7 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
         The classes, sorted.
     classifiers_ : dict of estimators
         The logistic regression of each view, in the common space.
-    weights_, offsets_, correlations_
+    projections_, offsets_, correlations_
         As in `MultiViewCCA`.
 
     See Also
@@ -99,7 +99,7 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
             usable = views.present[:, v] & (codes >= 0)
             if not usable.any():
                 raise ViewsError(f"No labeled object has view {name!r}. Label some, or leave the view out.")
-            placed = self._placed(name, views[name])[usable]
+            placed = self._project_view(name, views[name])[usable]
             self.classifiers_[name] = fit_head(placed, codes[usable], strengths[v])
         return self
 
@@ -125,10 +125,10 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
             found = conventional_weights(self.classifiers_[view])
             if found is None or len(found.weights) != len(self.classes_):
                 return None  # a constant, or a view that has not met all classes
-            return Features(found.weights @ self.weights_[view].T, False, "coefficient")
+            return Features(found.weights @ self.projections_[view].T, False, "coefficient")
 
         found = describe(self, self._view_inputs())
-        spaces = dict(self.weights_)
+        spaces = dict(self.projections_)
         return replace(found, projections=spaces, _features=features, _predict=None, _embed=self.project)
 
     @property
@@ -138,7 +138,9 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
     def _probabilities(self, views: Views) -> np.ndarray:
         total = np.zeros((len(views), len(self.classes_)))
         for v, name in enumerate(views.names):
-            found = head_probabilities(self.classifiers_[name], self._placed(name, views[name]), len(self.classes_))
+            found = head_probabilities(
+                self.classifiers_[name], self._project_view(name, views[name]), len(self.classes_)
+            )
             total += views.present[:, [v]] * found
         mass = total.sum(axis=1, keepdims=True)
         return np.where(mass > 0, total / np.where(mass > 0, mass, 1), 1 / len(self.classes_))
