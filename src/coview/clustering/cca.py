@@ -70,8 +70,8 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     Notes
     -----
     An object stands at the mean of its projections by the views that it has, so that new objects can be given by any of
-    the fitted views; one without any is in the middle. With a single view the strongest directions are taken: k-means after
-    a singular value decomposition.
+    the fitted views; one without any is in the middle. With a single view the strongest directions are taken: k-means
+    after a singular value decomposition.
 
     References
     ----------
