@@ -38,7 +38,7 @@ def test_it_is_the_estimator_on_the_glued_views():
 def test_weights_and_unit_rows_are_applied_per_view():
     X, y = corpus()
     glued = np.hstack([normalize(X["words"].toarray()), 0.5 * normalize(X["links"])])
-    model = ConcatenatedViews(LogisticRegression(), weights={"links": 0.5}, normalize="l2").fit(X, y)
+    model = ConcatenatedViews(LogisticRegression(), view_weights={"links": 0.5}, normalize="l2").fit(X, y)
     expected = LogisticRegression().fit(glued, y).predict_proba(glued)
     assert_allclose(model.predict_proba(X), expected, rtol=1e-3, atol=1e-4)
 
@@ -132,7 +132,7 @@ def test_parameters_of_the_estimator_can_be_searched():
     ("settings", "sentence"),
     [
         ({"normalize": "max"}, "normalize must be one of None, 'l2', got 'max'"),
-        ({"weights": {"images": 1}}, "weights names view 'images'"),
+        ({"view_weights": {"images": 1}}, "view_weights names view 'images'"),
         ({"unlabeled": "keep"}, "unlabeled must be one of"),
     ],
 )

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_has
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, describe, near_centers
+from coview.utils.docs import shared_parameters
 from coview.validation import UNLABELED, base_seed
 from coview.views.arrays import take_rows
 from coview.views.coerce import PLAIN
@@ -26,6 +27,7 @@ __all__ = ["BestView"]
 SILHOUETTE_ROWS = 2000  # of so many objects all distances are taken
 
 
+@shared_parameters
 class BestView(SingleViewWrapper):
     """Any single-view estimator on the view that serves it best.
 
@@ -46,8 +48,7 @@ class BestView(SingleViewWrapper):
         over with label -1, "auto" passes them to semi-supervised estimators only. In y, -1 marks such an object too if
         the estimator is semi-supervised or `unlabeled` is not "auto"; otherwise it is a class like any other. The
         folds are of labeled objects.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the sample for the silhouette.
+    <shared: random_state>
 
     Attributes
     ----------

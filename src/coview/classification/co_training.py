@@ -23,6 +23,7 @@ from coview.classification.naive_bayes_start import mean_posterior
 from coview.classification.wrapper import in_type_of, named_or_minus_one
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, conventional_weights
+from coview.utils.docs import shared_parameters
 from coview.validation import LabeledScoreMixin, base_seed, check_count, check_option, encode_labels, per_view
 from coview.views.arrays import take_rows
 from coview.views.matrices import for_sklearn
@@ -31,6 +32,7 @@ from coview.views.views import Views
 __all__ = ["CoTrainingClassifier"]
 
 
+@shared_parameters
 class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     """Classifiers of several views that label objects for each other.
 
@@ -42,16 +44,13 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         Number of unlabeled objects, drawn at random, that the classifiers choose from; it is filled up after each
         round. None is all of them.
     n_per_class : int, dict or "proportional", default=1
-        Most objects that each view labels in each class and round: one number, ``{class: number}``, or in proportion
+        Largest number of objects that each view labels in each class and round: one number, ``{class: number}``, or in proportion
         to the classes among the labeled objects (1 for the rarest).
     max_iter : int, default=30
-        Most rounds.
+        Largest number of rounds.
     combine : {"mean", "product"}, default="mean"
         How the views' posteriors become one.
-    view_weights : dict or None, default=None
-        Weight of each view in the combination; 1 for views that are not named.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the pool, and of the classifiers that have none of their own.
+    <shared: view_weights, random_state>
 
     Attributes
     ----------
@@ -61,6 +60,8 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         Classifier of each view, fitted on the codes 0, 1, ... of the classes.
     transduction_ : ndarray (n_objects,)
         Labels of the training objects, given or found; -1 where none was found.
+    view_weights_ : dict
+        Weight of each view.
     labeled_iter_ : ndarray (n_objects,)
         Round in which an object was labeled; 0 where the label was given, -1 where it never was.
     n_iter_ : int
@@ -124,7 +125,8 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         self._check_parameters()
         views = self._fit_views(X)
         given, self.classes_ = encode_labels(y, len(views))
-        per_view("view_weights", self.view_weights, self.view_names_)
+        weights = per_view("view_weights", self.view_weights, self.view_names_)
+        self.view_weights_ = dict(zip(self.view_names_, map(float, weights)))
         quotas = self._quotas(given)
         seed = base_seed(self.random_state)
         codes = given.copy()
@@ -161,8 +163,7 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         if not posteriors:
             raise ViewsError(f"No classifier was trained on {', '.join(map(repr, views.names))}. Give other views.")
         have = views.present[:, [views.names.index(name) for name in posteriors]]
-        weights = per_view("view_weights", self.view_weights, self.view_names_)
-        chosen = weights[[self.view_names_.index(name) for name in posteriors]]
+        chosen = np.array([self.view_weights_[name] for name in posteriors])
         if self.combine == "mean":
             return in_type_of(views, mean_posterior(posteriors, have, chosen, self.class_prior_))
         logs = sum(

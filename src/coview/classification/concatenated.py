@@ -29,8 +29,8 @@ class ConcatenatedViews(SingleViewWrapper):
     ----------
     estimator : estimator or None, default=None
         A classifier, regressor, clusterer or transformer of one matrix; None is `MultinomialNB`.
-    weights : dict or None, default=None
-        Factor of each view's values; 1 for views that are not named.
+    view_weights : float, {view: float} or None, default=None
+        Factor of each view's values; 1 where nothing is said.
     normalize : {None, "l2"}, default=None
         "l2" scales each object to length one in each view first, so that no view drowns the others.
     unlabeled : {"auto", "drop", "pass"}, default="auto"
@@ -47,6 +47,8 @@ class ConcatenatedViews(SingleViewWrapper):
     code_book_ : ndarray or None
         The classes by code, where the estimator learned codes of them: scikit-learn's semi-supervised ones do not take
         booleans beside -1, nor all of them texts.
+    view_weights_ : dict
+        Factor of each view.
     view_names_ : list of str
         Names of the views, in the order in which they stand side by side.
 
@@ -70,12 +72,12 @@ class ConcatenatedViews(SingleViewWrapper):
         self,
         estimator: Any = None,
         *,
-        weights: Any = None,
+        view_weights: Any = None,
         normalize: str | None = None,
         unlabeled: str = "auto",
     ) -> None:
         self.estimator = estimator
-        self.weights = weights
+        self.view_weights = view_weights
         self.normalize = normalize
         self.unlabeled = unlabeled
 
@@ -83,8 +85,10 @@ class ConcatenatedViews(SingleViewWrapper):
         """Fit the estimator on the views side by side; unlabeled objects as `unlabeled` says."""
         check_option("normalize", self.normalize, (None, "l2"))
         views = self._fit_views(X)
+        weights = per_view("view_weights", self.view_weights, self.view_names_)
+        self.view_weights_ = dict(zip(self.view_names_, map(float, weights)))
         rows, target = self._target(y, len(views))
-        matrix = self._glued(views)
+        matrix = self._concatenated(views)
         if rows is not None:
             matrix = take_rows(matrix, rows)
         self.estimator_ = clone(self._inner()).fit(matrix, target)
@@ -103,7 +107,7 @@ class ConcatenatedViews(SingleViewWrapper):
         check_is_fitted(self, "estimator_")
         if self.code_book_ is not None:
             return super().score(X, y)
-        matrix = self._glued(self._new_views(X))
+        matrix = self._concatenated(self._new_views(X))
         if y is not None and is_classifier(self):
             known, y = labeled(y, semi_supervised=self._semi_supervised)
             matrix = take_rows(matrix, np.flatnonzero(known))
@@ -130,14 +134,13 @@ class ConcatenatedViews(SingleViewWrapper):
     def _apply(self, method: str, X: Any) -> Any:
         check_is_fitted(self, "estimator_")
         views = self._new_views(X)
-        found = getattr(self.estimator_, method)(self._glued(views))
+        found = getattr(self.estimator_, method)(self._concatenated(views))
         return in_type_of(views, self._named(found) if method == "predict" else found)
 
-    def _glued(self, views: Views) -> Matrix:
-        weights = per_view("weights", self.weights, self.view_names_)
+    def _concatenated(self, views: Views) -> Matrix:
         some = next(views.values())
         parts = {}
-        for weight, name in zip(weights, self.view_names_):
+        for name, weight in self.view_weights_.items():
             if name not in views:
                 shape = (len(views), self.n_features_by_view_[name])
                 empty = sparse.csr_array(shape, dtype=some.dtype) if sparse.issparse(some) else np.zeros(shape)
