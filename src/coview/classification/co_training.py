@@ -44,8 +44,8 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         Number of unlabeled objects, drawn at random, that the classifiers choose from; it is filled up after each
         round. None is all of them.
     n_per_class : int, dict or "proportional", default=1
-        Largest number of objects that each view labels in each class and round: one number, ``{class: number}``, or in proportion
-        to the classes among the labeled objects (1 for the rarest).
+        Largest number of objects that each view labels in each class and round: one number, ``{class: number}``, or in
+        proportion to the classes among the labeled objects (1 for the rarest).
     max_iter : int, default=30
         Largest number of rounds.
     combine : {"mean", "product"}, default="mean"
