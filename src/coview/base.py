@@ -6,9 +6,8 @@ The only module that touches what scikit-learn marks as its developers' interfac
 from __future__ import annotations
 
 import copy
-import importlib
 import numbers
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -16,15 +15,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.callback import CallbackSupportMixin, FitCallback
 from sklearn.utils.validation import validate_data
 
-from coview.engines.holders import Holder
-from coview.engines.loop import Fit, Options, Sweep, run
-from coview.engines.protocol import Block, Engine, Extra, floating_type, make_blocks, row_bytes
+from coview.engines.loop import Options, run
+from coview.engines.protocol import Block, Engine, Extra, Holder, Steps, floating_type, make_blocks, row_bytes
 from coview.engines.select import hold, select_engine
-from coview.engines.steps import State, Steps
-from coview.engines.tree import tree_leaves
+from coview.engines.state import Fit, State, Sweep, tree_leaves
+from coview.engines.watch import CallbackSupportMixin, ProgressBar, check_watchers, sklearn_watcher
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, describe
 from coview.preprocessing.base import check_feature_names
@@ -72,11 +69,12 @@ class MultiViewEstimator(BaseEstimator):
         """
         if isinstance(X, str):
             raise TypeError(f"report takes the data first, got {X!r}. Write the page with report(X, y, path={X!r}).")
-        # reports stand above the models: nothing here may import them, so they are looked up by name when asked for
-        made = importlib.import_module("coview.report.report").make_report(self, X, y, **options)
+        from coview import make_report  # the package's front, which loads a room when it is asked for
+
+        page = make_report(self, X, y, **options)
         if path is not None:
-            made.save(path)
-        return made
+            page.save(path)
+        return page
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`; families override it, mostly by `dataclasses.replace` of what is found here."""
@@ -259,22 +257,20 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
         begin: Callable[[int], tuple[dict[str, Any], int]],
         carried: Extra,
         reconstruct: Callable[[State], dict[str, Any]],
+        watchers: Iterable[Callable[[Sweep], Any]] = (),
     ) -> Fit:
-        """Drive the steps with this estimator's parameters; `reconstruct` gives the fitted attributes of a state."""
+        """Drive the steps with this estimator's parameters.
+
+        `reconstruct` gives the fitted attributes of a state; `watchers` are told of every sweep, as `callbacks` are.
+        """
         n_init = 1 if self._fixed_start() else self.n_init
-        watchers = list(self.callbacks or ())
-        ours = [watch for watch in watchers if not isinstance(watch, FitCallback)]
-        theirs = [watch for watch in watchers if isinstance(watch, FitCallback)]
-        for watch in ours:
-            if not callable(watch):
-                raise TypeError(f"callbacks must be callables or scikit-learn callbacks, got {watch!r}.")
+        ours, theirs = check_watchers(self.callbacks)
+        ours.extend(watchers)
         with ExitStack() as stack:
             if self.verbose:
-                from coview.engines.progress import ProgressBar
-
                 ours.append(stack.enter_context(ProgressBar(type(self).__name__)))
-            if theirs or getattr(self, "_skl_callbacks", None) or hasattr(self, "_parent_callback_ctx"):
-                ours.append(self._sklearn_watch(X, theirs, reconstruct, stack))
+            if (watcher := sklearn_watcher(self, X, theirs, reconstruct, stack)) is not None:
+                ours.append(watcher)
             options = Options(
                 self.max_iter,
                 float(self.tol),
@@ -310,26 +306,3 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
             raise ValueError("checkpoint needs random_state to be an integer, so that a resumed fit can be the same.")
         settings["class"] = type(self).__name__
         return CheckpointFile(as_checkpoint(self.checkpoint), fingerprint(views, settings, carried))
-
-    def _sklearn_watch(
-        self, X: Any, added: list[Any], reconstruct: Callable[[State], dict[str, Any]], stack: ExitStack
-    ) -> Callable[[Sweep], bool]:
-        """Tell scikit-learn's callbacks of every sweep; torn down by `with_callbacks` around fit."""
-        if added:
-            kept = list(getattr(self, "_skl_callbacks", []))
-            self.set_callbacks(*kept, *added)
-            stack.callback(lambda: self.set_callbacks(*kept))
-        context = self._init_callback_context(max_subtasks=self.max_iter * self.n_init)
-        context.call_on_fit_task_begin(estimator=self, X=X)
-        stack.callback(lambda: context.call_on_fit_task_end(estimator=self, X=X))
-
-        def watch(sweep: Sweep) -> bool:
-            task = context.subcontext(task_name="sweep")
-            task.call_on_fit_task_begin(estimator=self, X=X)
-            return bool(
-                task.call_on_fit_task_end(
-                    estimator=self, X=X, reconstruction_attributes=lambda: reconstruct(sweep.state)
-                )
-            )
-
-        return watch

@@ -8,7 +8,7 @@ import pytest
 from coview import PLSA
 from coview.datasets import make_topic_views
 from coview.engines.accelerate import Squarem
-from coview.engines.holders import InMemory
+from coview.engines.memory import MemoryHolder
 from coview.engines.reference import ReferenceEngine
 
 
@@ -44,7 +44,7 @@ def test_distributions_stay_distributions(views):
 
 def test_an_unknown_accelerator_is_refused():
     with pytest.raises(ValueError, match="acceleration"):
-        Squarem.start("momentum", 4.0, InMemory([], ReferenceEngine()))
+        Squarem.start("momentum", 4.0, MemoryHolder([], ReferenceEngine()))
 
 
 def test_an_interrupt_anywhere_leaves_a_history_that_never_falls(views, monkeypatch):

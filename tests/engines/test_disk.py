@@ -27,8 +27,7 @@ from coview import (
 from coview.classification.naive_bayes import MultiViewNaiveBayes
 from coview.datasets import make_topic_views
 from coview.engines.cpu import CpuEngine
-from coview.engines.disk import OnDisk
-from coview.engines.disk_store import Shelf
+from coview.engines.disk import DiskHolder, TreeStore
 from coview.engines.memory import bytes_of, resident
 from coview.exceptions import EngineError, ViewsError
 
@@ -131,7 +130,7 @@ def test_a_limit_makes_blocks_smaller():
     row = sum(lazy.nbytes) / 700
     room = int(resident() + 4 * 4 * 8 * lazy.shape[1] + 100 * (4 * row + 6 * 4 * 8) / 0.8)
     engine = CpuEngine(memory_limit=room)
-    holder = OnDisk(lazy, engine, 4, {}, _Gate(), row)
+    holder = DiskHolder(lazy, engine, 4, {}, _Gate(), row)
     sizes = np.diff([0, *holder.stops])
     assert sizes.max() <= 110
     assert sizes.sum() == 700
@@ -164,7 +163,7 @@ def test_other_amounts_are_refused(said):
 
 
 def test_files_on_a_shelf_go_when_nobody_holds_them():
-    shelf = Shelf()
+    shelf = TreeStore()
     stored = shelf.put({"a": np.ones(3), "b": [np.zeros(2)]})
     assert len(list(shelf.folder.iterdir())) == 2
     assert_array_equal(stored.get()["b"][0], np.zeros(2))
@@ -181,8 +180,6 @@ def test_the_limit_holds_while_fitting_more_than_it(tmp_path):
 import numpy as np
 from scipy import sparse
 from coview import PLSA, Views, read_views, write_views
-from coview.engines.cpu import CpuEngine
-from coview.engines.memory import resident
 from pathlib import Path
 
 def stream():

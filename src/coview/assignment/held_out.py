@@ -25,10 +25,10 @@ import numpy as np
 from coview.assignment.decision_rules import DecisionRule
 from coview.assignment.label_sets import agrees
 from coview.assignment.seeded_kmeans_steps import AssignmentSteps
-from coview.engines.holders import InMemory
-from coview.engines.loop import Options, Sweep, run
+from coview.engines.loop import Options, run
+from coview.engines.memory import MemoryHolder
 from coview.engines.protocol import Block, Engine
-from coview.engines.steps import Tree
+from coview.engines.state import Sweep, Tree
 
 __all__ = ["best_sweeps", "best_weights", "make_folds", "weigh_views"]
 
@@ -103,7 +103,7 @@ def _agreement(
         curve.append(float(np.mean(agrees(found[held], codes[held], steps.rule.ontology))))
         return not any(rows["flips"].any() for rows in sweep.state.rows)
 
-    run(steps, InMemory(blocks, engine), lambda restart: (shared, 0), Options(max_iter, 0.0, callbacks=[look]))
+    run(steps, MemoryHolder(blocks, engine), lambda restart: (shared, 0), Options(max_iter, 0.0, callbacks=[look]))
     return curve
 
 

@@ -23,7 +23,7 @@ from scipy import sparse
 from scipy.stats import betabinom
 
 from coview.engines.protocol import Block, Engine
-from coview.engines.steps import Tree
+from coview.engines.state import Tree
 from coview.views.arrays import take_rows
 from coview.views.views import Views
 

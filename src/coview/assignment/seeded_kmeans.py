@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from coview.assignment.decision_rules import COMBINATIONS, DecisionRule
@@ -32,10 +31,10 @@ from coview.assignment.seeded_kmeans_steps import (
     unit_views,
 )
 from coview.base import BatchEstimator
-from coview.engines.holders import InMemory
-from coview.engines.loop import Fit, Sweep
+from coview.engines.memory import MemoryHolder
 from coview.engines.protocol import Block, Engine
-from coview.engines.steps import State, Tree
+from coview.engines.state import Fit, State, Sweep, Tree
+from coview.engines.watch import with_callbacks
 from coview.inspection import SHARPNESS, Features, Inspection, LabelVerdict, Training, describe, one_hot, shares_of
 from coview.utils.docs import shared_parameters
 from coview.validation import LabeledScoreMixin, base_seed, check_option, per_view
@@ -389,22 +388,18 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
     ) -> Fit:
         """Run the loop; no sweep at all where held-out objects advise against it."""
         if monitor.most == 0:
-            state = State([steps.start(block, shared, 0, engine) for block in blocks], shared)
+            state = State([steps.start(block, shared, 0, 0, engine) for block in blocks], shared)
             return Fit(state, stopped_by="held_out")
-        given = self.callbacks
-        self.callbacks = [*(given or ()), monitor]  # the loop asks the estimator for its callbacks
-        try:
-            fit = self._run_loop(
-                X,
-                views,
-                steps,
-                InMemory(blocks, engine),
-                lambda restart: (shared, 0),
-                {},
-                lambda state: {"cluster_centers_": by_class(state.shared, engine)},
-            )
-        finally:
-            self.callbacks = given
+        fit = self._run_loop(
+            X,
+            views,
+            steps,
+            MemoryHolder(blocks, engine),
+            lambda restart: (shared, 0),
+            {},
+            lambda state: {"cluster_centers_": by_class(state.shared, engine)},
+            watchers=(monitor,),
+        )
         if monitor.reason and fit.stopped_by == "callback":
             fit.stopped_by = monitor.reason
         return fit

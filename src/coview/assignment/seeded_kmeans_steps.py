@@ -18,7 +18,7 @@ import numpy as np
 
 from coview.assignment.decision_rules import DecisionRule
 from coview.engines.protocol import Block, Engine
-from coview.engines.steps import Tree
+from coview.engines.state import Tree
 from coview.views.matrices import unit_rows
 from coview.views.views import Views
 
@@ -36,7 +36,7 @@ class AssignmentSteps:
     n_labels: int
     weights: dict[str, float]
 
-    def start(self, block: Block, shared: Tree, seed: int, ops: Engine) -> Tree:
+    def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree:
         """Labeled objects have their labels, the others none yet."""
         given, codes = ops.to_numpy(block.extra["given"]), ops.to_numpy(block.extra["code"])
         labels = given[:, None, :] & self.present(block)[:, :, None]

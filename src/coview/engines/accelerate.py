@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from coview.engines.holders import Holder
-from coview.engines.steps import State, Steps, Tree
-from coview.engines.tree import tree_leaves, tree_map
+from coview.engines.protocol import Holder, Steps
+from coview.engines.state import State, Tree, tree_leaves, tree_map
 
 __all__ = ["Squarem"]
 

@@ -8,21 +8,17 @@ import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from coview.engines.passes import over_rows
-from coview.engines.steps import State
-from coview.engines.tree import tree_map
+from coview.engines.protocol import Holder
+from coview.engines.state import Fit, State, tree_map
 from coview.exceptions import ModelFileError
 from coview.utils.archive import read_archive, write_archive
 from coview.views.views import Views
-
-if TYPE_CHECKING:
-    from coview.engines.holders import Holder
-    from coview.engines.loop import Fit
 
 __all__ = ["Checkpoint", "CheckpointFile", "as_checkpoint", "fingerprint"]
 
@@ -116,8 +112,6 @@ def _packed(fit: Fit, holder: Holder, path: Path) -> dict[str, Any]:
 
 
 def _unpacked(tree: dict[str, Any], holder: Holder, path: Path) -> Fit:
-    from coview.engines.loop import Fit
-
     rest = {name: value for name, value in tree.items() if name not in ("rows", "shared")}
     shared = tree_map(holder.ops.asarray, tree["shared"])
     return Fit(State(holder.unpack(tree["rows"], path), shared), **rest)

@@ -11,10 +11,9 @@ import numpy as np
 from scipy import sparse
 
 from coview.engines.memory import bytes_of
-from coview.engines.notice import announce
 from coview.engines.threads import Team, balanced_chunks, thread_count, thread_pools
+from coview.kernels import announce, shares
 from coview.kernels import ratio as kernels
-from coview.kernels import shares
 from coview.views.arrays import slice_csr
 
 __all__ = ["CpuEngine", "CpuMatrix"]

@@ -9,6 +9,10 @@ Without one they have the engine's usual number of rows, and the fit equals the 
 
 from __future__ import annotations
 
+import itertools
+import os
+import shutil
+import tempfile
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,15 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from coview.engines.disk_store import Shelf, Stored
 from coview.engines.memory import resident
-from coview.engines.protocol import Block, Engine, Extra, Gate, make_block
-from coview.engines.steps import Steps, Tree
-from coview.engines.tree import tree_map
+from coview.engines.protocol import Block, Engine, Extra, Gate, Steps, make_block
+from coview.engines.state import Tree, tree_leaves, tree_map
 from coview.exceptions import EngineError
 from coview.views.lazy import LazyViews
 
-__all__ = ["OnDisk"]
+__all__ = ["DiskHolder", "StoredTree", "TreeStore"]
 
 _LEAST = 64  # rows of a block: with fewer, a sweep is all overhead
 _PARAMETERS = 4  # copies of the parameters at the height of a sweep: old, statistics, new, one in passing
@@ -33,8 +35,58 @@ _ROW_STATES = 6  # copies of a block's row state at the height of a step
 _SLACK = 0.8  # of what is left; the rest goes to small things and to what the allocator keeps
 
 
-class OnDisk:
-    """Holds a fit whose rows are lazy; a row state is a list of trees on a shelf."""
+class TreeStore:
+    """A folder for trees, removed with everything in it when the store is forgotten.
+
+    Examples
+    --------
+    >>> store = TreeStore()
+    >>> stored = store.put({"mixture": np.eye(2)})
+    >>> stored.get()["mixture"]
+    array([[1., 0.],
+           [0., 1.]])
+    """
+
+    def __init__(self, folder: str | Path | None = None) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="coview-", dir=folder))
+        self._numbers = itertools.count()
+        self._end = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+
+    def put(self, tree: Tree) -> StoredTree:
+        """Write a tree; its files live as long as what is returned."""
+        return StoredTree(self, tree_map(self._write, tree))
+
+    def _write(self, array: Any) -> Path:
+        path = self.folder / f"{next(self._numbers)}.npy"
+        np.save(path, array, allow_pickle=False)
+        return path
+
+
+class StoredTree:
+    """A tree on disk."""
+
+    def __init__(self, store: TreeStore, paths: Any) -> None:
+        self._store = store  # keeps the folder
+        self.paths = paths
+        self._end = weakref.finalize(self, _unlink, list(tree_leaves(paths)))
+
+    def get_paths(self) -> list[Path]:
+        """Return the files; who holds on to this method holds on to them."""
+        return list(tree_leaves(self.paths))
+
+    def get(self) -> Tree:
+        """Read the tree into memory."""
+        return tree_map(lambda path: np.load(path, allow_pickle=False), self.paths)
+
+
+def _unlink(paths: list[Path]) -> None:
+    for path in paths:
+        if path.exists():
+            os.unlink(path)
+
+
+class DiskHolder:
+    """Holds a fit whose rows are lazy; a row state is a list of stored trees."""
 
     def __init__(
         self, views: LazyViews, engine: Engine, width: int, extra: Extra, gate: Gate, row_bytes: float
@@ -47,28 +99,28 @@ class OnDisk:
             size = _rows_within(limit, size, views, width, itemsize, row_bytes)
         starts = range(0, len(views), min(size, len(views)))
         self.cuts = [(start, min(start + size, len(views))) for start in starts]
-        self.shelf = Shelf()
+        self.store = TreeStore()
 
     @property
     def stops(self) -> list[int]:
         return [stop for _, stop in self.cuts]
 
-    def start(self, steps: Steps, shared: Tree, seed: int) -> list[Stored]:
+    def start(self, steps: Steps, shared: Tree, seed: int, restart: int) -> list[StoredTree]:
         return [
-            self.shelf.put(tree_map(self.ops.to_numpy, steps.start(block, shared, seed, self.ops)))
+            self.store.put(tree_map(self.ops.to_numpy, steps.start(block, shared, seed, restart, self.ops)))
             for block in self._blocks(starting=True)
         ]
 
-    def step(self, steps: Steps, rows: list[Stored], shared: Tree) -> tuple[list[Stored], Tree]:
+    def step(self, steps: Steps, rows: list[StoredTree], shared: Tree) -> tuple[list[StoredTree], Tree]:
         stats: Tree = {}
         new = []
         for block, old in zip(self._blocks(), rows):
             tree, _ = steps.row_step(block, self._row_state(old), shared, self.ops, stats)
-            new.append(self.shelf.put(tree_map(self.ops.to_numpy, tree)))
+            new.append(self.store.put(tree_map(self.ops.to_numpy, tree)))
             del block, tree
         return new, stats
 
-    def objective(self, steps: Steps, rows: list[Stored], shared: Tree) -> float:
+    def objective(self, steps: Steps, rows: list[StoredTree], shared: Tree) -> float:
         return float(
             sum(
                 steps.objective(block, self._row_state(part), shared, self.ops)
@@ -76,30 +128,30 @@ class OnDisk:
             )
         )
 
-    def _row_state(self, stored: Stored) -> Tree:
+    def _row_state(self, stored: StoredTree) -> Tree:
         return tree_map(self.ops.asarray, stored.get())
 
-    def combine(self, function: Callable[..., Tree], *rows: list[Stored]) -> list[Stored]:
-        return [self.shelf.put(function(*(part.get() for part in parts))) for parts in zip(*rows)]
+    def combine(self, function: Callable[..., Tree], *rows: list[StoredTree]) -> list[StoredTree]:
+        return [self.store.put(function(*(part.get() for part in parts))) for parts in zip(*rows)]
 
-    def total(self, function: Callable[..., np.ndarray], *rows: list[Stored]) -> np.ndarray:
+    def total(self, function: Callable[..., np.ndarray], *rows: list[StoredTree]) -> np.ndarray:
         return np.sum([function(*(part.get() for part in parts)) for parts in zip(*rows)], axis=0)
 
-    def pack(self, rows: list[Stored], path: Path) -> Any:
+    def pack(self, rows: list[StoredTree], path: Path) -> Any:
         # mapped, not read: they pass through memory as the file is written
         return [tree_map(lambda file: np.load(file, mmap_mode="r"), part.paths) for part in rows]
 
-    def unpack(self, tree: Any, path: Path) -> list[Stored]:
-        return [self.shelf.put(part) for part in tree]
+    def unpack(self, tree: Any, path: Path) -> list[StoredTree]:
+        return [self.store.put(part) for part in tree]
 
     def release(self) -> None:
         """Nothing of the data is held between passes."""
 
-    def collect(self, rows: list[Stored], name: str) -> np.ndarray:
+    def collect(self, rows: list[StoredTree], name: str) -> np.ndarray:
         """Return one array over all rows, mapped from a file that goes when the array does."""
         first = np.load(rows[0].paths[name], mmap_mode="r")
         shape = (len(self.views), *first.shape[1:])
-        stored = self.shelf.put({name: np.empty((0,), dtype=first.dtype)})
+        stored = self.store.put({name: np.empty((0,), dtype=first.dtype)})
         whole = np.lib.format.open_memmap(stored.paths[name], mode="w+", dtype=first.dtype, shape=shape)
         for (start, stop), part in zip(self.cuts, rows):
             whole[start:stop] = part.get()[name]

@@ -1,7 +1,7 @@
 """The one loop that drives every batch model: sweeps, tolerance, restarts, history, time budget, stop and resume.
 
 A sweep is the row step over every block, then one shared step. The loop knows nothing of any model, and nothing of
-where the rows are: a holder (`holders.py`) passes over them.
+where the rows are: a holder passes over them.
 """
 
 from __future__ import annotations
@@ -9,39 +9,20 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from coview.engines.accelerate import Squarem
 from coview.engines.checkpoint import CheckpointFile
-from coview.engines.holders import Holder
-from coview.engines.protocol import Block, Engine
-from coview.engines.steps import State, Steps, Tree
+from coview.engines.protocol import Block, Engine, Holder, Steps
+from coview.engines.state import Fit, State, Sweep, Tree
 from coview.exceptions import InterruptedFitWarning
 
-__all__ = ["Fit", "Options", "Sweep", "fold_in", "run", "sweep"]
+__all__ = ["Options", "fold_in", "run", "sweep"]
 
 _CROWDED = 0.75  # share of rows still moving above which those at rest stay among them
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """What a callback is told after each sweep.
-
-    `objective` is of the state *before* the sweep (it falls out of the sweep itself); `change` is relative to the one
-    before; `state` makes the current state available.
-    """
-
-    restart: int
-    n_restarts: int
-    number: int
-    max_iter: int
-    objective: float
-    change: float
-    seconds: float
-    state: State
 
 
 @dataclass
@@ -57,22 +38,6 @@ class Options:
     checkpoint: CheckpointFile | None = None
 
 
-@dataclass
-class Fit:
-    """Where a fit ended."""
-
-    state: State
-    history: dict[str, list[float]] = field(default_factory=lambda: {"objective": [], "seconds": []})
-    n_iter: int = 0
-    converged: bool = False
-    stopped_by: str = "max_iter"
-    longest: float = 4.0  # SQUAREM's boldest step: part of where a fit stands
-
-    @property
-    def objective(self) -> float:
-        return self.history["objective"][-1] if self.history["objective"] else -np.inf
-
-
 def run(steps: Steps, holder: Holder, begin: Callable[[int], tuple[Tree, int]], options: Options) -> Fit:
     """Fit from `n_init` starts and keep the best; goes on from a checkpoint if there is one.
 
@@ -86,7 +51,7 @@ def run(steps: Steps, holder: Holder, begin: Callable[[int], tuple[Tree, int]], 
     for restart in range(first, options.n_init):
         if current is None:
             shared, seed = begin(restart)
-            current = Fit(State(holder.start(steps, shared, seed), shared))
+            current = Fit(State(holder.start(steps, shared, seed, restart), shared))
         fit = _Run(steps, holder, options, deadline, restart, best).go(current)
         current = None
         if best is None or fit.objective > best.objective:

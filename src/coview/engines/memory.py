@@ -1,17 +1,66 @@
-"""Amounts of memory: as people write them, and as this process takes them now."""
+"""Rows of a fit in this process's memory; amounts of memory as people write them and as the process takes them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from coview.engines.protocol import Block, Engine, Steps
+from coview.engines.state import Tree, tree_map
 from coview.exceptions import EngineError
 
-__all__ = ["bytes_of", "resident"]
+__all__ = ["MemoryHolder", "bytes_of", "resident"]
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
 _USUAL = 300 * 2**20  # an interpreter with scipy and numba loaded, where the system does not tell
+
+
+class MemoryHolder:
+    """Blocks and row state in this process; a row state is a list of trees, one per block."""
+
+    def __init__(self, blocks: list[Block], ops: Engine) -> None:
+        self.blocks, self.ops = blocks, ops
+
+    @property
+    def stops(self) -> list[int]:
+        return [block.stop for block in self.blocks]
+
+    def start(self, steps: Steps, shared: Tree, seed: int, restart: int) -> list[Tree]:
+        return [steps.start(block, shared, seed, restart, self.ops) for block in self.blocks]
+
+    def step(self, steps: Steps, rows: list[Tree], shared: Tree) -> tuple[list[Tree], Tree]:
+        stats: Tree = {}
+        for b, block in enumerate(self.blocks):  # block by block, in place: two whole row states are never held
+            rows[b], _ = steps.row_step(block, rows[b], shared, self.ops, stats)
+        return rows, stats
+
+    def objective(self, steps: Steps, rows: list[Tree], shared: Tree) -> float:
+        return float(
+            sum(steps.objective(block, part, shared, self.ops) for block, part in zip(self.blocks, rows, strict=True))
+        )
+
+    def combine(self, function: Callable[..., Tree], *rows: list[Tree]) -> list[Tree]:
+        return [function(*parts) for parts in zip(*rows)]
+
+    def total(self, function: Callable[..., np.ndarray], *rows: list[Tree]) -> np.ndarray:
+        return np.sum([function(*parts) for parts in zip(*rows)], axis=0)
+
+    def pack(self, rows: list[Tree], path: Path) -> Any:
+        return tree_map(self.ops.to_numpy, rows)
+
+    def unpack(self, tree: Any, path: Path) -> list[Tree]:
+        return tree_map(self.ops.asarray, tree)
+
+    def release(self) -> None:
+        self.blocks = []
+
+    def collect(self, rows: list[Tree], name: str) -> np.ndarray:
+        return np.concatenate([self.ops.to_numpy(part[name]) for part in rows])
 
 
 def bytes_of(amount: int | float | str) -> int:

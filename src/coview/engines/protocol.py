@@ -1,4 +1,4 @@
-"""What an engine offers to a model's steps, and what a block of rows holds.
+"""The protocols of a fit: engines that compute, blocks of rows, the steps of a model, holders of the rows.
 
 A model sees `Engine` and plain arrays, never NumPy, numba or torch by name: the same row step runs on each engine.
 """
@@ -8,15 +8,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
 
+from coview.engines.state import Tree
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["Block", "Engine", "Extra", "Gate", "Handle", "floating_type", "make_block", "make_blocks", "row_bytes"]
+__all__ = [
+    "Block",
+    "Engine",
+    "Extra",
+    "Gate",
+    "Handle",
+    "Holder",
+    "Steps",
+    "floating_type",
+    "make_block",
+    "make_blocks",
+    "row_bytes",
+]
 
 Array = Any  # a NumPy array or a tensor of the engine's device
 Handle = Any  # one view's rows in the form that the engine likes best
@@ -97,6 +111,79 @@ class Block:
             {name: mask[rows] for name, mask in self.present.items()},
             {name: array[rows] for name, array in self.extra.items()},
         )
+
+
+class Steps(Protocol):
+    """A batch model as the loop sees it: pure functions over plain dicts of arrays.
+
+        start(block, shared, seed, restart, ops)    -> rows           row state of one block
+        row_step(block, rows, shared, ops, stats)   -> rows, stats    of the block alone; adds to stats, if not None
+        shared_step(stats, shared, ops)             -> shared         summed statistics to new shared parameters
+        objective(block, rows, shared, ops)         -> float          of the rows as given: what must never fall
+        normalize_rows(rows), normalize_shared(shared)                back onto the simplexes after an extrapolation
+
+    `row_step` puts the objective of the state that it was *given* into stats["objective"]: it falls out of the pass
+    over the data anyway, so that watching a fit costs nothing.
+    """
+
+    def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree: ...
+
+    def row_step(
+        self, block: Block, rows: Tree, shared: Tree, ops: Engine, stats: Tree | None
+    ) -> tuple[Tree, Tree | None]: ...
+
+    def shared_step(self, stats: Tree, shared: Tree, ops: Engine) -> Tree: ...
+
+    def objective(self, block: Block, rows: Tree, shared: Tree, ops: Engine) -> float: ...
+
+    def normalize_rows(self, rows: Tree) -> Tree: ...
+
+    def normalize_shared(self, shared: Tree) -> Tree: ...
+
+
+Rows = Any  # row state of every block, in the holder's own form
+
+
+class Holder(Protocol):
+    """Who holds the rows: the blocks of a fit, their row state, and the passes over them.
+
+    The loop asks a holder, never the blocks themselves. A fit in memory, from disk and on a cluster differ here alone:
+
+        start(steps, shared, seed, restart)  -> rows          row state of every block, in a form of the holder's own
+        step(steps, rows, shared)            -> rows, stats   the row step of every block, statistics added up
+        objective(steps, rows, shared)       -> float         of all blocks
+        combine(function, *rows)             -> rows          function of the row states of one block each
+        total(function, *rows)               -> array         the same, added up over the blocks
+        pack(rows, path), unpack(tree, path)                  row state for a checkpoint at `path`, and back
+        release()                                             forget the data; row states stay
+        collect(rows, name)                  -> array         one array of the row state, over all rows
+
+    Functions that are handed in must be picklable: they may run elsewhere.
+    """
+
+    ops: Engine  # runs the shared step
+
+    @property
+    def stops(self) -> list[int]:
+        """Where each block ends: row states of one cut do not fit another."""
+
+    def start(self, steps: Steps, shared: Tree, seed: int, restart: int) -> Rows: ...
+
+    def step(self, steps: Steps, rows: Rows, shared: Tree) -> tuple[Rows, Tree]: ...
+
+    def objective(self, steps: Steps, rows: Rows, shared: Tree) -> float: ...
+
+    def combine(self, function: Callable[..., Tree], *rows: Rows) -> Rows: ...
+
+    def total(self, function: Callable[..., np.ndarray], *rows: Rows) -> np.ndarray: ...
+
+    def pack(self, rows: Rows, path: Path) -> Any: ...
+
+    def unpack(self, tree: Any, path: Path) -> Rows: ...
+
+    def release(self) -> None: ...
+
+    def collect(self, rows: Rows, name: str) -> Any: ...
 
 
 def make_block(views: Any, start: int, stop: int, engine: Engine, extra: Extra, gate: Gate | None = None) -> Block:

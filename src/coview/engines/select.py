@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import util
 from typing import Any
 
-from coview.engines.holders import Holder, InMemory
-from coview.engines.protocol import Engine, Extra, Gate, make_blocks
+from coview.engines.memory import MemoryHolder
+from coview.engines.protocol import Engine, Extra, Gate, Holder, make_blocks
 from coview.exceptions import EngineError
 from coview.views.lazy import LazyViews
 
@@ -64,12 +64,12 @@ def hold(views: Any, engine: Engine, width: int, extra: Extra, gate: Gate, row_b
     if hasattr(engine, "hold"):
         return engine.hold(views, width, extra, gate, row_bytes)
     if isinstance(views, LazyViews):
-        from coview.engines.disk import OnDisk
+        from coview.engines.disk import DiskHolder
 
-        return OnDisk(views, engine, width, extra, gate, row_bytes)
+        return DiskHolder(views, engine, width, extra, gate, row_bytes)
     itemsize = next(views.values()).dtype.itemsize
     size = engine.block_rows(width, itemsize, len(views), row_bytes)
-    return InMemory(list(make_blocks(views, engine, size, extra)), engine)
+    return MemoryHolder(list(make_blocks(views, engine, size, extra)), engine)
 
 
 def _engine_of(data: Any) -> tuple[str, str | None]:

@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 import gc
+import sys
+from pathlib import Path
+from typing import Any
+
+__all__ = ["announce"]
+
+_asked: set[int] = set()  # ids of kernels, which live as long as the process
+_announced = False
 
 
 def _start() -> None:
@@ -23,3 +31,16 @@ def _start() -> None:
 
 
 _start()
+
+
+def announce(kernel: Any) -> None:
+    """Say, once in a process, that kernels are being compiled; silent where this one is compiled or cached."""
+    global _announced
+    if _announced or id(kernel) in _asked:
+        return
+    _asked.add(id(kernel))
+    name = f"{kernel.py_func.__module__.rpartition('.')[2]}.{kernel.__name__}"
+    cache = Path(kernel.stats.cache_path or ".")
+    if not kernel.signatures and not any(cache.glob(f"{name}-*.nbi")):
+        _announced = True
+        print("coview: compiling kernels for this machine, once (some seconds) ...", file=sys.stderr, flush=True)

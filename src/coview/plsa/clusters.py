@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from coview.engines.protocol import Block, Engine
-from coview.engines.steps import Tree
+from coview.engines.state import Tree
 from coview.inspection import Features, Inspection, Topics
 from coview.plsa.consensus_start import softened
 from coview.plsa.factors import (
@@ -51,7 +51,7 @@ class ClusterModel(WeightedModel):
         """Number of clusters or classes."""
         raise TypeError(f"{type(self).__name__} does not say how many clusters there are.")
 
-    def _memberships(self, views: Any, seed: int) -> Any:
+    def _memberships(self, views: Any, seed: int, labels: Any) -> Any:
         """Where the objects start by the model's own strategy: objects x clusters, or a function of some rows."""
         raise TypeError(f"{type(self).__name__} does not say where its objects start.")
 
@@ -66,7 +66,7 @@ class ClusterModel(WeightedModel):
             )
         return {name: check_count("n_components", count) for name, count in counts.items()}
 
-    def _begin(self, views: Any, seed: int) -> tuple[Any, dict[str, Any]]:
+    def _begin(self, views: Any, seed: int, labels: np.ndarray | None) -> tuple[Any, dict[str, Any]]:
         arrays: Mapping[str, Any] = {}
         n_columns, n_topics = self._n_columns(), self._topics()
         if isinstance(self.init, Mapping):
@@ -76,7 +76,7 @@ class ClusterModel(WeightedModel):
         if "memberships" in arrays:
             start = as_distributions("memberships", arrays["memberships"], (len(views), n_columns))
         elif self.init != "random":
-            starts = _Starts(self._each_start(views, seed))
+            starts = _Starts(self._each_start(views, seed, labels))
             start = starts if isinstance(views, LazyViews) else starts(views)
 
         def make(here: int) -> Tree:
@@ -98,12 +98,10 @@ class ClusterModel(WeightedModel):
 
         return make, {} if start is None else {"start": start}
 
-    def _each_start(self, views: Any, seed: int) -> list[Any]:
+    def _each_start(self, views: Any, seed: int, labels: np.ndarray | None) -> list[Any]:
         """Starts of the objects, in the order in which `StartedSteps` finds them: one, or one for each restart."""
         number = self.n_init if self._own_start and not self._fixed_start() else 1
-        first = seed // RESTART
-        seeds = {(first + restart) % number: seed + RESTART * restart for restart in range(number)}
-        return [self._memberships(views, seeds[place]) for place in range(number)]
+        return [self._memberships(views, seed + RESTART * restart, labels) for restart in range(number)]
 
     def _fixed_start(self) -> bool:
         return isinstance(self.init, Mapping) and {"topic_feature", "cluster_topic"} <= {
@@ -174,12 +172,12 @@ class ClusterModel(WeightedModel):
 class StartedSteps(ClusterSteps):
     """Steps whose objects may carry one start for each restart (objects x restarts x clusters)."""
 
-    def start(self, block: Block, shared: Tree, seed: int, ops: Engine) -> Tree:
-        """Take the start of the restart that the seed is of."""
+    def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree:
+        """Take the start of this restart."""
         starts = block.extra.get("start")
         if starts is not None and starts.ndim == 3:
-            block = replace(block, extra={**block.extra, "start": starts[:, seed // RESTART % starts.shape[1]]})
-        return super().start(block, shared, seed, ops)
+            block = replace(block, extra={**block.extra, "start": starts[:, restart % starts.shape[1]]})
+        return super().start(block, shared, seed, restart, ops)
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
-from coview.engines.holders import Holder
 from coview.engines.loop import fold_in
 from coview.engines.passes import blockwise
-from coview.engines.protocol import Block, Engine, Extra
-from coview.engines.steps import State, Tree
+from coview.engines.protocol import Block, Engine, Extra, Holder
+from coview.engines.state import State, Tree
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection
 from coview.plsa.co_plsa_steps import CoSteps
@@ -244,7 +243,7 @@ class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
             pairs=pair_couplings(self.coupling, self.view_names_),
         )
 
-    def _begin(self, views: Any, seed: int) -> tuple[Any, dict[str, np.ndarray]]:
+    def _begin(self, views: Any, seed: int, labels: np.ndarray | None) -> tuple[Any, dict[str, np.ndarray]]:
         carried: dict[str, np.ndarray] = {}
         arrays: dict[str, Any] = {}
         if isinstance(self.init, Mapping):

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from coview.engines.protocol import Block, Engine
-from coview.engines.steps import Tree
+from coview.engines.state import Tree
 from coview.engines.threads import Team, thread_count
 from coview.plsa.divergence import total_divergence
 from coview.plsa.factors import ROW_FLOOR, random_matrix
@@ -49,7 +49,7 @@ class CoSteps(LinkSteps):
     divergence: str = "skl"
     pairs: dict[tuple[str, str], float] = field(default_factory=dict)
 
-    def start(self, block: Block, shared: Tree, seed: int, ops: Engine) -> Tree:
+    def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree:
         """Given rows, or the same random mixture in every view; even where an object has no view at all."""
         dtype = next(iter(shared["profiles"].values())).dtype
         if "start" in block.extra:

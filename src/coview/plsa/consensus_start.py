@@ -19,12 +19,12 @@ import numpy as np
 
 from coview.classification.naive_bayes_start import NaiveBayesStart
 from coview.clustering.consensus import several_memberships, side_by_side_memberships
-from coview.engines.holders import InMemory
 from coview.engines.loop import sweep
+from coview.engines.memory import MemoryHolder
 from coview.engines.passes import sample_rows
 from coview.engines.protocol import floating_type, make_blocks, row_bytes
 from coview.engines.select import select_engine
-from coview.engines.steps import State
+from coview.engines.state import State
 from coview.plsa.factors import FEATURE_FLOOR
 from coview.plsa.steps import LinkSteps
 from coview.views.lazy import LazyViews
@@ -77,8 +77,8 @@ def best_start(
             steps = LinkSteps(rows.shape[1], weights=weights or {})
             profiles = {name: np.maximum(matrix.T @ rows, FEATURE_FLOOR) for name, matrix in views.items()}
             shared = {"profiles": {n: engine.asarray(part / part.sum(axis=0), dtype) for n, part in profiles.items()}}
-            holder = InMemory([replace(b, extra={"start": rows[b.start : b.stop]}) for b in blocks], engine)
-            state = State(holder.start(steps, shared, 0), shared)
+            holder = MemoryHolder([replace(b, extra={"start": rows[b.start : b.stop]}) for b in blocks], engine)
+            state = State(holder.start(steps, shared, 0, 0), shared)
             for _ in range(SWEEPS):
                 sweep(steps, holder, state)
             reached = holder.objective(steps, state.rows, state.shared)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from coview.engines.steps import Tree
+from coview.engines.state import Tree
 from coview.exceptions import ViewsError
 from coview.plsa.consensus_start import consensus_start, softened
 from coview.plsa.factors import FEATURE_FLOOR, random_topics

@@ -8,16 +8,15 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.callback import with_callbacks
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import BatchEstimator
-from coview.engines.holders import Holder, InMemory
 from coview.engines.loop import fold_in, sweep
+from coview.engines.memory import MemoryHolder
 from coview.engines.passes import blockwise, over_rows
-from coview.engines.protocol import Block, Engine, floating_type
-from coview.engines.steps import State, Tree
-from coview.engines.tree import tree_map
+from coview.engines.protocol import Block, Engine, Holder, floating_type
+from coview.engines.state import State, Tree, tree_map
+from coview.engines.watch import with_callbacks
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, Training
 from coview.plsa.steps import MixtureSteps
@@ -55,8 +54,8 @@ class MixtureModel(TopicsMixin, BatchEstimator):
     def _steps(self) -> MixtureSteps:
         raise TypeError(f"{type(self).__name__} does not say what its steps are.")
 
-    def _begin(self, views: Any, seed: int) -> tuple[Any, dict[str, Any]]:
-        """Function from seed to shared parameters (NumPy arrays), and arrays that the blocks carry."""
+    def _begin(self, views: Any, seed: int, labels: np.ndarray | None) -> tuple[Any, dict[str, Any]]:
+        """Function from seed to shared parameters (NumPy arrays), and arrays that blocks carry; by labels, if any."""
         raise TypeError(f"{type(self).__name__} does not say where it starts.")
 
     def _profiles(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
@@ -102,7 +101,7 @@ class MixtureModel(TopicsMixin, BatchEstimator):
     def _fit_on(self: Self, engine: Engine, X: Any, views: Any, extra: dict[str, np.ndarray]) -> Self:
         steps = self._checked_steps()
         seed = base_seed(self.random_state)
-        make, carried = self._begin(views, seed)
+        make, carried = self._begin(views, seed, extra.get("labels"))
         extra = {**carried, **extra}
         holder = self._hold(views, engine, steps.width, extra)
         dtype = floating_type(views)
@@ -205,15 +204,16 @@ class MixtureModel(TopicsMixin, BatchEstimator):
         dtype = floating_type(views)
         if first:
             seed = base_seed(self.random_state)
-            make, carried = self._begin(views, seed)
-            holder = InMemory(list(self._each_block(views, engine, steps.width, {**carried, **(extra or {})})), engine)
+            make, carried = self._begin(views, seed, (extra or {}).get("labels"))
+            carried.update(extra or {})
+            holder = MemoryHolder(list(self._each_block(views, engine, steps.width, carried)), engine)
             shared = tree_map(lambda array: engine.asarray(array, dtype), make(seed))
-            state = State(holder.start(steps, shared, seed), shared)
+            state = State(holder.start(steps, shared, seed, 0), shared)
             for _ in range(FIRST_SWEEPS):
                 sweep(steps, holder, state)
             shared = state.shared
         else:
-            holder = InMemory(list(self._each_block(views, engine, steps.width, extra)), engine)
+            holder = MemoryHolder(list(self._each_block(views, engine, steps.width, extra)), engine)
             shared = tree_map(lambda array: engine.asarray(array, dtype), self._restored())
         stats: Tree = {}
         mixtures: list[Tree] = []

@@ -166,7 +166,7 @@ class MultiViewPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMi
             )
         return views
 
-    def _memberships(self, views: Any, seed: int) -> Any:
+    def _memberships(self, views: Any, seed: int, labels: Any) -> Any:
         if isinstance(self.init, str):
             check_option("init", self.init, ("consensus", "random"))
         return consensus_start(views, self.n_clusters, seed, self.view_weights_, self.n_jobs)
@@ -277,11 +277,7 @@ class MultiViewPLSAClassifier(
         """Learn from labeled and unlabeled objects; -1, None or NaN in y marks the unlabeled."""
         views = self._fit_views(X)
         codes, self.classes_ = encode_labels(y, len(views))
-        self._codes = codes
-        try:
-            self._fit(X, views, {"labels": codes})
-        finally:
-            del self._codes
+        self._fit(X, views, {"labels": codes})
         self.transduction_ = named(self.classes_, self.memberships_.argmax(axis=1))
         return self
 
@@ -300,11 +296,7 @@ class MultiViewPLSAClassifier(
         else:
             views = self._new_views(X)
             codes, _ = encode_labels(y, len(views), self.classes_)
-        self._codes = codes
-        try:
-            self._learn_stream(views, {"labels": codes})
-        finally:
-            del self._codes
+        self._learn_stream(views, {"labels": codes})
         self.transduction_ = named(self.classes_, self.memberships_.argmax(axis=1))
         return self
 
@@ -328,7 +320,7 @@ class MultiViewPLSAClassifier(
     def _n_columns(self) -> int:
         return len(self.classes_)
 
-    def _memberships(self, views: Any, seed: int) -> Any:
+    def _memberships(self, views: Any, seed: int, labels: Any) -> Any:
         if isinstance(self.init, str):
             check_option("init", self.init, ("naive_bayes", "random"))
-        return label_start(views, self._codes, len(self.classes_))
+        return label_start(views, labels, len(self.classes_))

@@ -19,11 +19,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils.validation import check_is_fitted
 
 from coview.clustering.consensus import consensus, fold_in_consensus
-from coview.engines.holders import Holder
 from coview.engines.loop import fold_in
 from coview.engines.passes import blockwise
-from coview.engines.protocol import Engine, Extra
-from coview.engines.steps import State, Tree
+from coview.engines.protocol import Engine, Extra, Holder
+from coview.engines.state import State, Tree
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection
 from coview.plsa.alignment import align_topics, topic_overlap
@@ -281,7 +280,7 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
             step=check_option("step", self.step, ("safeguarded", "paper")),
         )
 
-    def _begin(self, views: Any, seed: int) -> tuple[Any, dict[str, Any]]:
+    def _begin(self, views: Any, seed: int, labels: np.ndarray | None) -> tuple[Any, dict[str, Any]]:
         carried: dict[str, Any] = {"partners": self._partners(len(views), seed)}
         if self._relative():
             carried["mass"] = Masses(self.view_weights_)

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from coview.engines.protocol import Block, Engine
-from coview.engines.steps import Tree
+from coview.engines.state import Tree
 from coview.engines.threads import Team, thread_count
 from coview.plsa.factors import ROW_FLOOR, random_matrix
 from coview.plsa.steps import LinkSteps
@@ -177,7 +177,7 @@ class PairSteps(LinkSteps):
     pairs: dict[tuple[str, str], float] = field(default_factory=dict)
     step: str = "safeguarded"
 
-    def start(self, block: Block, shared: Tree, seed: int, ops: Engine) -> Tree:
+    def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree:
         """Given rows, or the same random mixture in every view; even where an object lacks the view."""
         dtype = next(iter(shared["profiles"].values())).dtype
         have = ops.to_numpy(block.extra["have"])

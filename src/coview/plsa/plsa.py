@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from coview.engines.steps import Tree
+from coview.engines.state import Tree
 from coview.exceptions import ViewsError
 from coview.plsa.factors import (
     FEATURE_FLOOR,
@@ -185,7 +185,7 @@ class PLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
     def _steps(self) -> MixtureSteps:
         return JointSteps(check_count("n_components", self.n_components), self.schedule == "alternating")
 
-    def _begin(self, views: Any, seed: int) -> tuple[Any, dict[str, Any]]:
+    def _begin(self, views: Any, seed: int, labels: np.ndarray | None) -> tuple[Any, dict[str, Any]]:
         carried: dict[str, np.ndarray] = {}
         if isinstance(self.init, Mapping):
             arrays = initial_arrays(self.init, self._start_names, list(views.names))

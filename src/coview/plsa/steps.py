@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from coview.engines.protocol import Block, Engine
-from coview.engines.steps import Tree
+from coview.engines.state import Tree
 from coview.plsa.factors import FEATURE_FLOOR, ROW_FLOOR, random_matrix
 
 __all__ = ["ClusterSteps", "JointSteps", "LinkSteps", "MixtureSteps"]
@@ -39,7 +39,7 @@ class MixtureSteps:
     alternating: bool = True
     weights: dict[str, float] = field(default_factory=dict)
 
-    def start(self, block: Block, shared: Tree, seed: int, ops: Engine) -> Tree:
+    def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree:
         """Given or random rows; an object without any feature is an even mixture and stays so."""
         dtype = next(iter(shared["profiles"].values())).dtype
         if "start" in block.extra:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
-from coview.engines.steps import Tree
+from coview.engines.state import Tree
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, one_hot
 from coview.plsa.alignment import align_topics, topic_overlap
@@ -193,7 +193,7 @@ class VotingPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
     def _fixed_start(self) -> bool:
         return True
 
-    def _begin(self, views: Any, seed: int) -> tuple[Any, dict[str, Any]]:
+    def _begin(self, views: Any, seed: int, labels: np.ndarray | None) -> tuple[Any, dict[str, Any]]:
         """Topics and mixtures that the votes make; the blocks carry the clusters of the seeds."""
         mixtures, have = self._vote(views, seed), _have(views)
         self.labels_by_view_ = {

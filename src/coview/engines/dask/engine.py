@@ -26,14 +26,14 @@ import numpy as np
 from coview.engines.cpu import CpuEngine
 from coview.engines.dask import work
 from coview.engines.dask.recipes import Begin, Combined, Copy, Given, Recipe, Stepped, length
-from coview.engines.disk_store import Shelf
-from coview.engines.protocol import Extra, Gate
-from coview.engines.steps import Steps, Tree
+from coview.engines.disk import TreeStore
+from coview.engines.protocol import Extra, Gate, Steps
+from coview.engines.state import Tree
 from coview.exceptions import EngineError
 from coview.views import sources
 from coview.views.lazy import LazyViews
 
-__all__ = ["DaskEngine", "OnCluster", "default_client"]
+__all__ = ["DaskEngine", "DaskHolder", "default_client"]
 
 _FAN_IN = 4  # statistics added up by one task
 _PATIENCE = 10  # times that a pass is tried again when workers are lost
@@ -90,10 +90,10 @@ class DaskEngine:
         # nor can it be pickled: the copy works on the cluster that is there when it is asked
         return type(self), (None, self.worker_engine, self.folder, self.store_every)
 
-    def hold(self, views: Any, width: int, extra: Extra, gate: Gate, row_bytes: float) -> OnCluster:
-        """Spread the rows over the workers."""
+    def hold(self, views: Any, width: int, extra: Extra, gate: Gate, row_bytes: float) -> DaskHolder:
+        """SpreadRows the rows over the workers."""
         client = self.client if self.client is not None else default_client()
-        return OnCluster(client, self, views, width, extra, gate, row_bytes)
+        return DaskHolder(client, self, views, width, extra, gate, row_bytes)
 
 
 def default_client() -> Any:
@@ -120,14 +120,14 @@ def _load() -> Any:
 
 
 @dataclass
-class Spread:
+class SpreadRows:
     """Row state on the cluster: one future per part, and how it came about."""
 
     futures: list[Any]
     recipe: Recipe
 
 
-class OnCluster:
+class DaskHolder:
     """Holds a fit whose rows are on a cluster."""
 
     def __init__(
@@ -141,7 +141,7 @@ class OnCluster:
         self.views, self.width, self.extra, self.gate, self.row_bytes = views, width, extra, gate, row_bytes
         ends = np.cumsum(views.lengths)
         self.cuts = [(int(end) - rows, int(end)) for end, rows in zip(ends, views.lengths)]
-        self.shelf = Shelf()
+        self.store = TreeStore()
         self.name, self.copies = uuid.uuid4().hex[:12], itertools.count()
         self.steps: Any = None  # of the model; known from the first pass on
         self.homes: list[str] = [""] * len(self.cuts)
@@ -154,13 +154,13 @@ class OnCluster:
 
     # -- what the loop asks
 
-    def start(self, steps: Steps, shared: Tree, seed: int) -> Spread:
+    def start(self, steps: Steps, shared: Tree, seed: int, restart: int) -> SpreadRows:
         self.steps = steps
-        rows = Spread([None] * len(self.parts), Begin(self.shelf.put(shared), seed))
+        rows = SpreadRows([None] * len(self.parts), Begin(self.store.put(shared), seed, restart))
         self._insist([rows], lambda: None)
         return rows
 
-    def step(self, steps: Steps, rows: Spread, shared: Tree) -> tuple[Spread, Tree]:
+    def step(self, steps: Steps, rows: SpreadRows, shared: Tree) -> tuple[SpreadRows, Tree]:
         self.steps = steps
 
         def attempt() -> tuple[list[Any], Tree]:
@@ -172,9 +172,9 @@ class OnCluster:
             return new, stats
 
         new, stats = self._insist([rows], attempt)
-        return self._maybe_copied(Spread(new, Stepped(rows.recipe, self.shelf.put(shared)))), stats
+        return self._maybe_copied(SpreadRows(new, Stepped(rows.recipe, self.store.put(shared)))), stats
 
-    def objective(self, steps: Steps, rows: Spread, shared: Tree) -> float:
+    def objective(self, steps: Steps, rows: SpreadRows, shared: Tree) -> float:
         self.steps = steps
 
         def attempt() -> float:
@@ -183,7 +183,7 @@ class OnCluster:
 
         return self._insist([rows], attempt)
 
-    def combine(self, function: Callable[..., Tree], *rows: Spread) -> Spread:
+    def combine(self, function: Callable[..., Tree], *rows: SpreadRows) -> SpreadRows:
         def attempt() -> list[Any]:
             new = [
                 self._submit(i, work.combine, function, *states)
@@ -193,9 +193,9 @@ class OnCluster:
             return new
 
         new = self._insist(list(rows), attempt)
-        return self._maybe_copied(Spread(new, Combined(function, tuple(part.recipe for part in rows))), now=True)
+        return self._maybe_copied(SpreadRows(new, Combined(function, tuple(part.recipe for part in rows))), now=True)
 
-    def total(self, function: Callable[..., np.ndarray], *rows: Spread) -> np.ndarray:
+    def total(self, function: Callable[..., np.ndarray], *rows: SpreadRows) -> np.ndarray:
         def attempt() -> np.ndarray:
             parts = [
                 self._submit(i, work.total, function, *states)
@@ -205,16 +205,16 @@ class OnCluster:
 
         return self._insist(list(rows), attempt)
 
-    def pack(self, rows: Spread, path: Path) -> Any:
+    def pack(self, rows: SpreadRows, path: Path) -> Any:
         def attempt() -> Any:
             names = self.engine.worker_engine
             return self.client.gather([self._submit(i, work.to_host, f, names) for i, f in enumerate(rows.futures)])
 
         return self._insist([rows], attempt)
 
-    def unpack(self, tree: Any, path: Path) -> Spread:
-        given = Given(tuple(self.shelf.put({"blocks": part}) for part in tree))
-        rows = Spread([None] * len(self.parts), given)
+    def unpack(self, tree: Any, path: Path) -> SpreadRows:
+        given = Given(tuple(self.store.put({"blocks": part}) for part in tree))
+        rows = SpreadRows([None] * len(self.parts), given)
         self._insist([rows], lambda: None)
         return rows
 
@@ -222,7 +222,7 @@ class OnCluster:
         """Forget the data on the workers; row states stay until nobody asks for them."""
         self.parts = []
 
-    def collect(self, rows: Spread, name: str) -> Any:
+    def collect(self, rows: SpreadRows, name: str) -> Any:
         """Return a dask array over all rows: it stays on the cluster until it is computed."""
         import dask
         import dask.array as da
@@ -242,7 +242,7 @@ class OnCluster:
         """Run something about part i, where that part is."""
         return self.client.submit(function, *args, pure=False, workers=[self.homes[i]], allow_other_workers=True)
 
-    def _each(self, function: Callable[..., Any], rows: Spread, *args: Any) -> list[Any]:
+    def _each(self, function: Callable[..., Any], rows: SpreadRows, *args: Any) -> list[Any]:
         return [
             self._submit(i, function, part, state, *args)
             for i, (part, state) in enumerate(zip(self.parts, rows.futures))
@@ -283,7 +283,7 @@ class OnCluster:
         engine = self.engine.worker_engine
         return self._submit(i, work.prepare, part, start, carried, self.gate, engine, self.width, self.row_bytes)
 
-    def _insist(self, states: list[Spread], attempt: Callable[[], Any]) -> Any:
+    def _insist(self, states: list[SpreadRows], attempt: Callable[[], Any]) -> Any:
         """Do a pass; where workers were lost, make again what they held and do it once more."""
         lost = _lost_errors()
         for trial in range(_PATIENCE):
@@ -295,7 +295,7 @@ class OnCluster:
                 self.client.wait_for_workers(1, timeout=_ALONE)
         raise EngineError(f"Workers were lost {_PATIENCE} times in one pass over the rows; the cluster is not stable.")
 
-    def _mend(self, states: list[Spread]) -> None:
+    def _mend(self, states: list[SpreadRows]) -> None:
         """Make again what is nowhere on the cluster any more, data first."""
         futures = [*self.parts, *(future for state in states for future in state.futures if future is not None)]
         done = [future for future in futures if future.status == "finished"]
@@ -329,7 +329,7 @@ class OnCluster:
             state = made[id(recipe)]
         elif isinstance(recipe, Begin):
             shared = parameters(recipe.shared)
-            state = self._submit(i, work.start, self.parts[i], shared, self.steps, recipe.seed, engine)
+            state = self._submit(i, work.start, self.parts[i], shared, self.steps, recipe.seed, recipe.restart, engine)
         elif isinstance(recipe, Copy):
             state = self._submit(i, work.read_copy, recipe.paths[i], engine)
         elif isinstance(recipe, Given):
@@ -344,7 +344,7 @@ class OnCluster:
             made[id(step)] = state
         return state
 
-    def _maybe_copied(self, rows: Spread, *, now: bool = False) -> Spread:
+    def _maybe_copied(self, rows: SpreadRows, *, now: bool = False) -> SpreadRows:
         """Have the workers write a copy, if there is a folder and it is time."""
         if self.engine.folder is None or not (now or length(rows.recipe) >= self.engine.store_every):
             return rows
@@ -356,7 +356,7 @@ class OnCluster:
             _finish([self._submit(i, work.write_copy, f, copy.paths[i], names) for i, f in enumerate(rows.futures)])
 
         self._insist([rows], attempt)
-        return Spread(rows.futures, copy)
+        return SpreadRows(rows.futures, copy)
 
 
 def _finish(futures: list[Any]) -> None:

@@ -1,6 +1,6 @@
 """How a row state on a cluster came about: enough to make it again, exactly, where a worker is lost.
 
-    Begin(shared, seed)             the start
+    Begin(shared, seed, restart)        the start
     Stepped(before, shared)         a row step after another state
     Combined(function, *before)     a function of other states (SQUAREM)
     Copy(paths)                     read from files that the workers wrote
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from coview.engines.disk_store import Stored
+from coview.engines.disk import StoredTree
 
 __all__ = ["Begin", "Combined", "Copy", "Given", "Recipe", "Stepped", "length"]
 
@@ -26,8 +26,9 @@ __all__ = ["Begin", "Combined", "Copy", "Given", "Recipe", "Stepped", "length"]
 class Begin:
     """The start of a fit."""
 
-    shared: Stored
+    shared: StoredTree
     seed: int
+    restart: int
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Stepped:
     """One row step later."""
 
     before: Recipe
-    shared: Stored
+    shared: StoredTree
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Combined:
 class Given:
     """What the client handed in, a tree per part."""
 
-    parts: tuple[Stored, ...]
+    parts: tuple[StoredTree, ...]
 
 
 class Copy:

@@ -9,18 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from coview.engines.protocol import Block, Extra, Gate, make_block
-from coview.engines.steps import Steps, Tree
-from coview.engines.tree import tree_leaves, tree_map
+from coview.engines.cpu import CpuEngine
+from coview.engines.protocol import Block, Extra, Gate, Steps, make_block
+from coview.engines.reference import ReferenceEngine
+from coview.engines.state import Tree, tree_leaves, tree_map
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["Part", "added", "combine", "objective", "pick", "prepare", "read_copy", "read_part", "row_state",
+__all__ = ["PreparedPart", "added", "combine", "objective", "pick", "prepare", "read_copy", "read_part", "row_state",
            "row_step", "shape_of", "start", "total", "write_copy"]  # fmt: skip
 
 
 @dataclass
-class Part:
+class PreparedPart:
     """One part of the data, cut into blocks; says its size, so that the scheduler does not move it lightly."""
 
     blocks: list[Block]
@@ -30,7 +31,7 @@ class Part:
         return self.nbytes
 
 
-def _fitted(part: Part, rows: list[Tree], ops: Any) -> list[Tree]:
+def _fitted(part: PreparedPart, rows: list[Tree], ops: Any) -> list[Tree]:
     """Row states cut as the part's blocks are; another engine, or the same with other memory, cuts otherwise."""
     lengths = [len(block) for block in part.blocks]
     if [len(next(tree_leaves(tree))) for tree in rows] == lengths:
@@ -53,9 +54,12 @@ def _leaves_as(tree: Any) -> Any:
 
 @lru_cache
 def _engine(name: str) -> Any:
-    from coview.engines.select import select_engine
+    """Engine of this worker, which has as many tasks at a time as threads."""
+    if name == "cuda":
+        from coview.engines.cuda import CudaEngine
 
-    return select_engine(name, n_jobs=1)  # a worker has as many tasks at a time as threads
+        return CudaEngine()
+    return ReferenceEngine() if name == "reference" else CpuEngine(n_jobs=1)
 
 
 def read_part(views: LazyViews, i: int) -> Views:
@@ -63,7 +67,9 @@ def read_part(views: LazyViews, i: int) -> Views:
     return views.part(i)
 
 
-def prepare(views: Views, offset: int, extra: Extra, gate: Gate, engine: str, width: int, row_bytes: float) -> Part:
+def prepare(
+    views: Views, offset: int, extra: Extra, gate: Gate, engine: str, width: int, row_bytes: float
+) -> PreparedPart:
     """Cut a part, whose first row is number `offset` of all, into blocks of the engine's."""
     ops = _engine(engine)
     size = ops.block_rows(width, gate.dtype.itemsize, len(views), row_bytes)  # type: ignore[attr-defined]
@@ -72,17 +78,17 @@ def prepare(views: Views, offset: int, extra: Extra, gate: Gate, engine: str, wi
         block = make_block(views, first, min(first + size, len(views)), ops, extra, gate)
         block.start, block.stop = block.start + offset, block.stop + offset
         blocks.append(block)
-    return Part(blocks, int(2 * row_bytes * len(views)))
+    return PreparedPart(blocks, int(2 * row_bytes * len(views)))
 
 
-def start(part: Part, shared: Tree, steps: Steps, seed: int, engine: str) -> list[Tree]:
+def start(part: PreparedPart, shared: Tree, steps: Steps, seed: int, restart: int, engine: str) -> list[Tree]:
     """Row state to begin with, block by block."""
     ops = _engine(engine)
     shared = tree_map(ops.asarray, shared)
-    return [steps.start(block, shared, seed, ops) for block in part.blocks]
+    return [steps.start(block, shared, seed, restart, ops) for block in part.blocks]
 
 
-def row_step(part: Part, rows: list[Tree], shared: Tree, steps: Steps, engine: str) -> tuple[list[Tree], Tree]:
+def row_step(part: PreparedPart, rows: list[Tree], shared: Tree, steps: Steps, engine: str) -> tuple[list[Tree], Tree]:
     """New row state, and the part's statistics as NumPy arrays."""
     ops = _engine(engine)
     stats: Tree = {}
@@ -95,7 +101,7 @@ def row_step(part: Part, rows: list[Tree], shared: Tree, steps: Steps, engine: s
     return new, tree_map(ops.to_numpy, stats)
 
 
-def row_state(part: Part, rows: list[Tree], shared: Tree, steps: Steps, engine: str) -> list[Tree]:
+def row_state(part: PreparedPart, rows: list[Tree], shared: Tree, steps: Steps, engine: str) -> list[Tree]:
     """Return the new row state alone."""
     ops = _engine(engine)
     with ops.limits():
@@ -104,7 +110,7 @@ def row_state(part: Part, rows: list[Tree], shared: Tree, steps: Steps, engine: 
         return [steps.row_step(block, old, shared, ops, None)[0] for block, old in states]
 
 
-def objective(part: Part, rows: list[Tree], shared: Tree, steps: Steps, engine: str) -> float:
+def objective(part: PreparedPart, rows: list[Tree], shared: Tree, steps: Steps, engine: str) -> float:
     """Objective of a part."""
     ops = _engine(engine)
     with ops.limits():

@@ -1,0 +1,125 @@
+"""Watching a fit: functions that are told of every sweep, scikit-learn's callbacks, and a progress bar.
+
+scikit-learn has callbacks from 1.9 on; before, `CallbackSupportMixin` and `with_callbacks` do nothing, and nothing is a
+`FitCallback`. No other module imports `sklearn.callback`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from coview.engines.state import State, Sweep
+
+if TYPE_CHECKING:
+
+    class CallbackSupportMixin: ...
+
+    class FitCallback: ...
+
+    def with_callbacks(method: Any) -> Any: ...
+
+else:
+    try:
+        from sklearn.callback import CallbackSupportMixin, FitCallback, with_callbacks
+    except ImportError:
+
+        class CallbackSupportMixin:
+            """Stands for scikit-learn's mixin of this name where it has none."""
+
+        class FitCallback:
+            """Stands for scikit-learn's protocol of this name where it has none."""
+
+        def with_callbacks(method):
+            """Return the method as it is."""
+            return method
+
+
+__all__ = ["CallbackSupportMixin", "ProgressBar", "check_watchers", "sklearn_watcher", "with_callbacks"]
+
+Watcher = Callable[[Sweep], Any]
+
+
+def check_watchers(callbacks: Iterable[Any] | None) -> tuple[list[Watcher], list[Any]]:
+    """Return the functions of a sweep among callbacks, and scikit-learn's callbacks."""
+    watchers = list(callbacks or ())
+    for watch in watchers:
+        if not isinstance(watch, FitCallback) and not callable(watch):
+            raise TypeError(f"callbacks must be callables or scikit-learn callbacks, got {watch!r}.")
+    theirs = [watch for watch in watchers if isinstance(watch, FitCallback)]
+    return [watch for watch in watchers if not isinstance(watch, FitCallback)], theirs
+
+
+def sklearn_watcher(
+    estimator: Any,
+    X: Any,
+    added: list[Any],
+    reconstruct: Callable[[State], dict[str, Any]],
+    stack: ExitStack,
+) -> Watcher | None:
+    """Return a function that tells scikit-learn's callbacks of every sweep, or None where there are none.
+
+    They are those that were added, those of `set_callbacks`, and those of a search or pipeline around the estimator,
+    which scikit-learn keeps in private attributes. Torn down by `with_callbacks` around fit.
+    """
+    state = vars(estimator)
+    if not (added or state.get("_skl_callbacks") or "_parent_callback_ctx" in state):
+        return None
+    if added:
+        kept = list(state.get("_skl_callbacks", []))
+        estimator.set_callbacks(*kept, *added)
+        stack.callback(lambda: estimator.set_callbacks(*kept))
+    context = estimator._init_callback_context(max_subtasks=estimator.max_iter * estimator.n_init)
+    context.call_on_fit_task_begin(estimator=estimator, X=X)
+    stack.callback(lambda: context.call_on_fit_task_end(estimator=estimator, X=X))
+
+    def watch(sweep: Sweep) -> bool:
+        task = context.subcontext(task_name="sweep")
+        task.call_on_fit_task_begin(estimator=estimator, X=X)
+        return bool(
+            task.call_on_fit_task_end(
+                estimator=estimator, X=X, reconstruction_attributes=lambda: reconstruct(sweep.state)
+            )
+        )
+
+    return watch
+
+
+class ProgressBar:
+    """A callback of the loop that draws one rich bar per restart; use it as a context manager."""
+
+    def __init__(self, title: str) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self.title = title
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("objective {task.fields[objective]:.6g}  change {task.fields[change]:.1e}"),
+            TimeRemainingColumn(),
+            console=Console(stderr=True),
+        )
+        self._tasks: dict[int, Any] = {}
+
+    def __enter__(self) -> ProgressBar:
+        self._progress.start()
+        return self
+
+    def __call__(self, sweep: Sweep) -> None:
+        if sweep.restart not in self._tasks:
+            name = self.title if sweep.n_restarts == 1 else f"{self.title} {sweep.restart + 1}/{sweep.n_restarts}"
+            self._tasks[sweep.restart] = self._progress.add_task(
+                name, total=sweep.max_iter, objective=sweep.objective, change=sweep.change
+            )
+        self._progress.update(
+            self._tasks[sweep.restart], completed=sweep.number, objective=sweep.objective, change=sweep.change
+        )
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
