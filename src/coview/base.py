@@ -25,6 +25,7 @@ from coview.engines.watch import CallbackSupportMixin, ProgressBar, check_watche
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, describe
 from coview.preprocessing.base import check_feature_names
+from coview.utils.front import public
 from coview.utils.messages import cut
 from coview.validation import check_count, check_option
 from coview.views.arrays import from_tensor, is_tensor
@@ -69,9 +70,7 @@ class MultiViewEstimator(BaseEstimator):
         """
         if isinstance(X, str):
             raise TypeError(f"report takes the data first, got {X!r}. Write the page with report(X, y, path={X!r}).")
-        from coview import make_report  # the package's front, which loads a room when it is asked for
-
-        page = make_report(self, X, y, **options)
+        page = public("make_report")(self, X, y, **options)
         if path is not None:
             page.save(path)
         return page
