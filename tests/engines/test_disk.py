@@ -162,15 +162,15 @@ def test_other_amounts_are_refused(said):
         bytes_of(said)
 
 
-def test_files_on_a_shelf_go_when_nobody_holds_them():
-    shelf = TreeStore()
-    stored = shelf.put({"a": np.ones(3), "b": [np.zeros(2)]})
-    assert len(list(shelf.folder.iterdir())) == 2
+def test_stored_trees_go_when_nobody_holds_them():
+    store = TreeStore()
+    stored = store.put({"a": np.ones(3), "b": [np.zeros(2)]})
+    assert len(list(store.folder.iterdir())) == 2
     assert_array_equal(stored.get()["b"][0], np.zeros(2))
     del stored
-    assert not list(shelf.folder.iterdir())
-    folder = shelf.folder
-    del shelf
+    assert not list(store.folder.iterdir())
+    folder = store.folder
+    del store
     assert not folder.exists()
 
 
@@ -180,6 +180,8 @@ def test_the_limit_holds_while_fitting_more_than_it(tmp_path):
 import numpy as np
 from scipy import sparse
 from coview import PLSA, Views, read_views, write_views
+from coview.engines.cpu import CpuEngine
+from coview.engines.memory import resident
 from pathlib import Path
 
 def stream():
