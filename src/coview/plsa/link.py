@@ -124,9 +124,9 @@ class LinkPLSA(WeightedModel, PLSA):
             check_count("n_components", self.n_components), self.schedule == "alternating", self.view_weights_
         )
 
-    def _begin(self, views: Any, seed: int) -> tuple[Any, dict[str, Any]]:
+    def _begin(self, views: Any, seed: int, labels: np.ndarray | None) -> tuple[Any, dict[str, Any]]:
         if not isinstance(self.init, str) or self.init != "consensus":
-            return super()._begin(views, seed)
+            return super()._begin(views, seed, labels)
         if isinstance(views, LazyViews):
             raise ViewsError("init='consensus' needs the rows in memory, got rows that are read when needed.")
         start = softened(consensus_start(views, self.n_components, seed, self._steps().weights, self.n_jobs))
