@@ -70,7 +70,32 @@ def hierarchical_f1(
 def hierarchical_precision_recall_f1(
     Y_true: Any, Y_pred: Any, ontology: Any, *, average: str = "micro", labels: Any = None, root: Any = None
 ) -> tuple[float, float, float]:
-    """Precision, recall and F1 of hierarchical labels; the parameters are those of `hierarchical_f1`.
+    """Precision, recall and F1 of hierarchical labels, with the ancestors of every label counted too.
+
+    Parameters
+    ----------
+    Y_true, Y_pred : array-like
+        One label per object; or a collection of labels per object; or 0/1 indicators of shape (n_objects, n_labels),
+        as a NumPy array, a sparse matrix or a frame. None, NaN and "" stand for no label.
+    ontology : mapping, sequence of pairs, or Ontology
+        ``{child: parent}`` or ``{child: [parents]}``; pairs ``(child, parent)``; or any object whose ``subset`` holds
+        such pairs. A label may have several parents. Labels that it does not name have no ancestors.
+    average : {"micro", "macro", "samples"}, default="micro"
+        Sum over everything; mean over the labels that occur, ancestors among them; or mean over the objects. The
+        names are scikit-learn's; what hiclass calls macro is "samples" here.
+    labels : sequence, optional
+        Names of the columns of indicators; by default those of the frame, or ``ontology.labels``.
+    root : label, optional
+        A label that stands above all others and says nothing: left out of every set.
+
+    Returns
+    -------
+    tuple of float
+        Precision, recall and F1, between 0 and 1. Where nothing is true and nothing predicted, they are 1.
+
+    See Also
+    --------
+    hierarchical_f1 : the last of them.
 
     Examples
     --------

@@ -54,8 +54,11 @@ def rank_tests(table: Any, *, higher_is_better: bool = True) -> dict[str, Any]:
 
     Parameters
     ----------
-    table, higher_is_better
-        As in `average_rank`; three methods at least.
+    table : array-like, frame or mapping
+        Scores of three methods at least: of shape (n_datasets, n_methods); a frame with one column per method;
+        ``{method: scores}`` with one score per data set; or ``{dataset: {method: score}}``.
+    higher_is_better : bool, default=True
+        False for errors and times.
 
     Returns
     -------

@@ -81,7 +81,28 @@ def average_precision(
 ) -> np.ndarray:
     """Average precision of each query; NaN for a query without any relevant item.
 
-    The parameters are those of `mean_average_precision`.
+    Parameters
+    ----------
+    scores : array-like or sparse matrix of shape (n_queries, n_items)
+        Score of each item for each query, higher is better. Of equal scores the item of lower index ranks first.
+    relevant : array-like or sparse matrix of shape (n_queries, n_items), optional
+        Which items are relevant: boolean, or 0 and 1. Give this, or both kinds of labels.
+    query_labels, item_labels : array-like of shape (n_queries,) and (n_items,), optional
+        An item is relevant where its label is the query's. The full matrix of relevance is never built.
+    at : int, optional
+        Count only the first `at` ranks and divide by min(R, at). All ranks by default.
+    cutoff : {"rank", "relevant"}, default="rank"
+        Whether `at` counts ranks, or relevant items: "relevant" is the mean precision at the first `at` relevant
+        items, however far down they stand.
+
+    Returns
+    -------
+    ndarray of shape (n_queries,)
+        Values between 0 and 1.
+
+    See Also
+    --------
+    mean_average_precision : their mean.
 
     Examples
     --------

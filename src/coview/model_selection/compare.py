@@ -94,15 +94,15 @@ def compare(
     Comparison
         The table, the best first: print it, ``.plot()``, ``.frame``, ``.to_json(path)``, ``.best_estimator()``.
 
+    See Also
+    --------
+    select_clusters : how many clusters there are.
+
     Notes
     -----
     Methods run with default settings, on the views as they are given: put weights such as `TfidfViews` on first, or
     bring pipelines of your own. Transformers run with k-means or logistic regression behind them. "fit s" is the median
     over the splits. Columns such as ``accuracy[words]`` tell what the fitted method says from that view alone.
-
-    See Also
-    --------
-    select_clusters : how many clusters there are.
 
     Examples
     --------
