@@ -8,10 +8,9 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mean_absolute_error, r2_score
 from sklearn.pipeline import make_pipeline
 
-from coview import BestView, ConcatenatedViews, UnitRows, Views, make_report
+from coview import BestView, ConcatenatedViews, UnitRows, Views, inspect, make_report
 from coview.report.page import render_page
-from coview.report.reader import Reader
-from coview.report.regression import true_numbers
+from coview.report.scores import check_values
 
 
 @pytest.fixture(scope="module")
@@ -75,4 +74,4 @@ def test_what_is_no_number_is_refused(data):
         make_report(model, X, ["high"] * 90)
     with pytest.raises(ValueError, match="one number per object"):
         make_report(model, X, np.ones((90, 2)))
-    assert true_numbers(Reader(model), [None] * 90) is None
+    assert check_values(inspect(model), [None] * 90) is None

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from coview import BestView, LinkPLSA, MultiViewNaiveBayes, Views
-from coview.report.contributions import contributions, read_by_view
-from coview.report.reader import Reader
+from coview import BestView, LinkPLSA, MultiViewNaiveBayes, Views, inspect
+from coview.inspection.by_view import read_by_view
+from coview.report.scores import score_views
 
 
 @pytest.fixture
@@ -23,8 +23,8 @@ def three():
 def test_alone_and_left_out_are_what_the_model_says_then(three):
     X, y = three
     model = MultiViewNaiveBayes().fit(X, y)
-    reader = Reader(model)
-    found = contributions(reader, read_by_view(reader, X), y, np.array([0, 1, 2]))
+    model_ = inspect(model)
+    found = score_views(model_, read_by_view(model_, X), y, np.array([0, 1, 2]))
     assert found["measure"] == "accuracy" and found["whole"] == pytest.approx(model.score(X, y))
     for row in found["rows"]:
         assert row["alone"] == pytest.approx(model.score(X.select(row["name"]), y))
@@ -35,11 +35,11 @@ def test_alone_and_left_out_are_what_the_model_says_then(three):
 
 def test_without_labels_it_is_the_agreement_with_all_views(three):
     X, _ = three
-    reader = Reader(LinkPLSA(3, random_state=0).fit(X))
-    found = contributions(reader, read_by_view(reader, X))
-    whole = reader.read(X).codes
+    model_ = inspect(LinkPLSA(3, random_state=0).fit(X))
+    found = score_views(model_, read_by_view(model_, X))
+    whole = model_.read(X).codes
     for row in found["rows"]:
-        assert row["alone"] == pytest.approx(np.mean(reader.read(X.select(row["name"])).codes == whole))
+        assert row["alone"] == pytest.approx(np.mean(model_.read(X.select(row["name"])).codes == whole))
 
 
 def test_a_view_is_judged_by_the_objects_that_have_it(three):
@@ -47,16 +47,16 @@ def test_a_view_is_judged_by_the_objects_that_have_it(three):
     have = np.arange(60) < 30
     part = Views(a=X["a"], b=np.where(have[:, None], X["b"], 0), present={"b": have})
     model = MultiViewNaiveBayes().fit(part, y)
-    reader = Reader(model)
-    rows = {r["name"]: r for r in contributions(reader, read_by_view(reader, part), y, np.arange(3))["rows"]}
+    model_ = inspect(model)
+    rows = {r["name"]: r for r in score_views(model_, read_by_view(model_, part), y, np.arange(3))["rows"]}
     assert rows["b"]["present"] == 0.5
     assert rows["b"]["alone"] == pytest.approx(model.score(part[:30].select("b"), y[:30]))
 
 
 def test_what_a_model_refuses_is_told(three):
     X, _ = three
-    reader = Reader(BestView(KMeans(3, n_init=1, random_state=0)).fit(X))
-    found = contributions(reader, read_by_view(reader, X))
+    model_ = inspect(BestView(KMeans(3, n_init=1, random_state=0)).fit(X))
+    found = score_views(model_, read_by_view(model_, X))
     alone = {row["name"]: row["alone"] for row in found["rows"]}
-    assert [name for name, value in alone.items() if value is not None] == [reader.core.best_view_]
+    assert [name for name, value in alone.items() if value is not None] == [model_.estimator.best_view_]
     assert all("view" in row["refused"] for row in found["rows"] if row["alone"] is None or row["without"] is None)

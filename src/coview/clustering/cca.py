@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
@@ -18,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from coview.base import MultiViewEstimator
 from coview.decomposition.cca import CommonSpace, common_space
 from coview.exceptions import ViewsError
-from coview.inspection import Features, Inspection
+from coview.inspection import Features, Inspection, near_centers
 from coview.utils.docs import shared_parameters
 from coview.validation import base_seed, check_count, check_option, per_view
 from coview.views.matrices import unit_rows
@@ -164,6 +165,7 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
             history={"correlations": self.correlations_},
             projections=dict(self.projections_),
             _features=lambda view: Features(self.cluster_centers_ @ self.projections_[view].T, False, "center"),
+            _memberships=lambda X: near_centers(cdist(self.transform(X), self.cluster_centers_)),
         )
 
     # -- pieces

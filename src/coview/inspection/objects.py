@@ -43,12 +43,11 @@ def map_objects(
     seed : int, default=0
         Seed of UMAP.
     """
-    parts: dict[str | None, Reading] = {None: readings.whole, **readings.alone}
-    if not all(reading.graded for reading in parts.values()):  # groups alone make no map: the space of the model does
-        for view in parts:
-            some = readings.views if view is None else readings.views.select(view)
-            parts[view] = Reading(found.embed(some, prepared=True), None)
-    return place([part.memberships for part in parts.values()], readings.views, method, seed)
+    parts = [readings.whole, *readings.alone.values()]
+    if not all(part.graded for part in parts):  # groups alone make no map: the space of the model does
+        some = [readings.views, *(readings.views.select(view) for view in readings.alone)]
+        parts = [Reading(found.embed(views, prepared=True), None) for views in some]
+    return place([part.memberships for part in parts if part.graded], readings.views, method, seed)
 
 
 def place(

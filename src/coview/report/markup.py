@@ -1,47 +1,19 @@
-"""Pieces of HTML: templates whose values are escaped unless they are HTML already, and numbers as people read them."""
+"""Numbers, words and tables of the page: values as people read them, and HTML in which every text is escaped.
+
+HTML is made of `markupsafe.Markup` templates: ``Markup("<b>{name}</b>").format(name=...)`` escapes what is not HTML.
+"""
 
 from __future__ import annotations
 
-import html
+import re
 from collections.abc import Iterable, Sequence
-from string import Template
 from typing import Any
 
-__all__ = ["Markup", "breakable", "count", "fill", "join", "number", "percent", "plural", "signed", "table"]
+from markupsafe import Markup, escape
 
-
-class Markup(str):
-    """Text that is HTML already: only `fill` and `join` make it, from templates that stand in the code."""
-
-    __slots__ = ()
-
+__all__ = ["EMPTY", "breakable", "count", "notes", "number", "percent", "plural", "signed", "table"]
 
 EMPTY = Markup("")
-
-
-def fill(template: str, **values: Any) -> Markup:
-    """Put values into a template, ``$name`` by ``$name``; everything that is not Markup is escaped.
-
-    Examples
-    --------
-    >>> fill("<b>$name</b>", name="<script>")
-    '<b>&lt;script&gt;</b>'
-    >>> fill("<p>$inside</p>", inside=fill("<i>$x</i>", x=1))
-    '<p><i>1</i></p>'
-    """
-    safe = {k: v if isinstance(v, Markup) else html.escape(str(v), quote=True) for k, v in values.items()}
-    return Markup(Template(template).substitute(safe))
-
-
-def join(parts: Iterable[Any], between: str = "") -> Markup:
-    """Put pieces together, escaping those that are not Markup.
-
-    Examples
-    --------
-    >>> join(["a<b", fill("<i></i>")], " ")
-    'a&lt;b <i></i>'
-    """
-    return Markup(between.join(p if isinstance(p, Markup) else html.escape(str(p), quote=True) for p in parts))
 
 
 def breakable(text: Any) -> Markup:
@@ -49,11 +21,10 @@ def breakable(text: Any) -> Markup:
 
     Examples
     --------
-    >>> breakable("a.b<c")
+    >>> str(breakable("a.b<c"))
     'a.<wbr>b&lt;c'
     """
-    safe = html.escape(str(text), quote=True)
-    return Markup("".join(f"{sign}<wbr>" if sign in "./_\\" else sign for sign in safe))
+    return Markup(re.sub(r"([./_\\])", r"\1<wbr>", str(escape(text))))
 
 
 def count(value: Any) -> str:
@@ -112,8 +83,6 @@ def plural(noun: str, n: int | None = None) -> str:
     """
     if n == 1:
         return noun
-    if noun.endswith("y"):
-        return noun[:-1] + "ies"
     return noun + ("es" if noun.endswith("s") else "s")
 
 
@@ -134,6 +103,12 @@ def signed(value: Any, digits: int = 3) -> str:
     return f"{value:+.{digits}f}".replace("-", "−")
 
 
+def notes(sentences: Iterable[str]) -> Markup:
+    """Return sentences in small print, or nothing where there are none."""
+    text = " ".join(sentence for sentence in sentences if sentence)
+    return Markup('<p class="note">{}</p>').format(text) if text else EMPTY
+
+
 def table(head: Sequence[tuple[str, str]], rows: Iterable[Sequence[Any]], label: str) -> Markup:
     """Return a table that sorts by its columns.
 
@@ -152,38 +127,30 @@ def table(head: Sequence[tuple[str, str]], rows: Iterable[Sequence[Any]], label:
     >>> '<td class="num" data-v="1200">1,200</td>' in text
     True
     """
-    top = join(
-        fill(
-            '<th class="$kind" scope="col">$inside</th>',
-            kind=kind,
-            inside=title if kind == "wide" else fill('<button type="button">$title</button>', title=title),
+    stacked = any(kind == "wide" for _, kind in head)  # on a phone each row becomes a block of lines
+    top = EMPTY.join(
+        Markup('<th class="{}" scope="col">{}</th>').format(
+            kind, title if kind == "wide" else Markup('<button type="button">{}</button>').format(title)
         )
         for title, kind in head
     )
-    stacked = any(kind == "wide" for _, kind in head)  # on a phone each row becomes a block of lines
-    body = []
-    for row in rows:
-        cells = []
-        for (title, kind), cell in zip(head, row):
-            key, shown = cell if isinstance(cell, tuple) else (cell, cell)
-            if stacked and kind == "text" and not isinstance(shown, Markup):
-                shown = breakable(shown)
-            key = "" if key is None or isinstance(key, Markup) else key
-            cells.append(
-                fill(
-                    '<td class="$kind" data-v="$key"$label>$shown</td>',
-                    kind=kind,
-                    key=key,
-                    label=fill(' data-label="$title"', title=title) if stacked else EMPTY,
-                    shown=fill("<div>$shown</div>", shown=shown) if stacked else shown,
-                )
-            )
-        body.append(fill("<tr>$cells</tr>", cells=join(cells)))
-    return fill(
-        '<div class="scroll"><table class="sort$stack" aria-label="$label"><thead><tr>$top</tr></thead>'
-        "<tbody>$body</tbody></table></div>",
-        stack=" stack" if stacked else "",
-        label=label,
-        top=top,
-        body=join(body),
+    body = EMPTY.join(
+        Markup("<tr>{}</tr>").format(
+            EMPTY.join(_cell(cell, title, kind, stacked) for (title, kind), cell in zip(head, row))
+        )
+        for row in rows
     )
+    return Markup(
+        '<div class="scroll"><table class="sort{stack}" aria-label="{label}"><thead><tr>{top}</tr></thead>'
+        "<tbody>{body}</tbody></table></div>"
+    ).format(stack=" stack" if stacked else "", label=label, top=top, body=body)
+
+
+def _cell(cell: Any, title: str, kind: str, stacked: bool) -> Markup:
+    key, shown = cell if isinstance(cell, tuple) else (cell, cell)
+    key = "" if key is None or isinstance(key, Markup) else key
+    if not stacked:
+        return Markup('<td class="{}" data-v="{}">{}</td>').format(kind, key, shown)
+    if kind == "text" and not isinstance(shown, Markup):
+        shown = breakable(shown)
+    return Markup('<td class="{}" data-v="{}" data-label="{}"><div>{}</div></td>').format(kind, key, title, shown)

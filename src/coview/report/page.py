@@ -13,59 +13,46 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from coview.report.markup import EMPTY, Markup, fill, join, plural
-from coview.report.sections import (
-    key_figures,
-    section_data,
-    section_model,
-    section_reproduce,
-    section_scores,
-    short,
-)
-from coview.report.sections_objects import (
-    section_examples,
-    section_groups,
-    section_map,
-    section_ontology,
-    section_search,
-    section_views,
-)
+from markupsafe import Markup
+
+from coview.report import sections
+from coview.report.markup import EMPTY, plural
 
 __all__ = ["render_page"]
 
-_FRAME = """<!DOCTYPE html>
+_FRAME = Markup("""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src $hash">
-<meta name="generator" content="coview $version">
-<title>$title</title>
-<style>$css</style>
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src {hash}">
+<meta name="generator" content="coview {version}">
+<title>{title}</title>
+<style>{css}</style>
 </head>
 <body>
 <div class="page">
-<header class="top"><div><p class="eyebrow">coview report</p><h1>$title</h1><p class="lead">$lead</p></div>
+<header class="top"><div><p class="eyebrow">coview report</p><h1>{title}</h1><p class="lead">{lead}</p></div>
 <button type="button" class="theme" hidden aria-label="Switch between light and dark">Dark</button></header>
-$figures
+{figures}
 <div class="body">
-<nav class="contents" aria-label="Contents"><ol>$links</ol></nav>
-<main>$sections</main>
+<nav class="contents" aria-label="Contents"><ol>{links}</ol></nav>
+<main>{sections}</main>
 </div>
-<footer>Made by coview $version on $created. This file needs no network and sends nothing.</footer>
+<footer>Made with coview {version} on {created}. This file needs no network and sends no data.</footer>
 </div>
-<script>$js</script>
+<script>{js}</script>
 </body>
 </html>
-"""
+""")
 
 
-def render_page(found: dict[str, Any]) -> str:
-    """Return the report of what `summarize` found as one HTML text.
+def render_page(summary: dict[str, Any]) -> str:
+    """Return the report of a summary as one HTML text.
 
     Parameters
     ----------
-    found : dict
+    summary : dict
         What `coview.report.summary.summarize` returned, or the same read back from JSON.
 
     Returns
@@ -83,66 +70,52 @@ def render_page(found: dict[str, Any]) -> str:
     (True, False)
     """
     css, js, digest = _assets()
-    links, sections = [], []
-    for key, title, name, about, make in _plan(found):
-        inside = make(found)
+    links, parts = [], []
+    for key, title, name, about, render in _plan(summary):
+        inside = render(summary)
         if not inside:
             continue
-        links.append(fill('<li><a href="#$key">$name</a></li>', key=key, name=name))
-        text = fill("<p>$about</p>", about=about) if about else EMPTY
-        sections.append(
-            fill(
-                '<section id="$key"><h2>$title</h2>$text$inside</section>',
-                key=key,
-                title=title,
-                text=text,
-                inside=inside,
-            )
-        )
-    return fill(
-        _FRAME,
+        links.append(Markup('<li><a href="#{}">{}</a></li>').format(key, name))
+        text = Markup("<p>{}</p>").format(about) if about else EMPTY
+        parts.append(Markup('<section id="{}"><h2>{}</h2>{}{}</section>').format(key, title, text, inside))
+    page = _FRAME.format(
         hash=digest,
-        title=found["title"],
-        lead=found["model"]["sentence"],
+        title=summary["title"],
+        lead=summary["model"]["sentence"],
         css=css,
         js=js,
-        figures=key_figures(found),
-        links=join(links),
-        sections=join(sections),
-        created=found["created"].replace("T", " ").replace("+00:00", " UTC"),
-        version=found["model"]["versions"]["coview"],
+        figures=sections.key_figures(summary),
+        links=EMPTY.join(links),
+        sections=EMPTY.join(parts),
+        created=summary["created"].replace("T", " ").replace("+00:00", " UTC"),
+        version=summary["model"]["versions"]["coview"],
     )
+    return str(page)
 
 
-def _plan(found: dict[str, Any]) -> list[tuple[str, str, str, str, Callable[[dict[str, Any]], Markup]]]:
-    """Sections in their order: anchor, title, name in the contents, a line below the title, and what makes it."""
-    groups = found.get("groups") or {}
-    noun = groups.get("noun") or "group"
-    many = plural(noun).capitalize()
-    ranked = "what sets it apart from the others" if groups.get("probabilities") else "its weight"
+def _plan(summary: dict[str, Any]) -> list[tuple[str, str, str, str, Callable[[dict[str, Any]], Markup]]]:
+    """Sections in their order: anchor, title, name in the contents, a line below the title, and what renders it."""
+    groups = summary.get("groups") or {}
+    noun = groups.get("noun", "group")
+    distinctive = any(groups.get("probabilities", {}).values())
+    ranked = "Features are ranked by " + ("how far they set it apart from the others." if distinctive else "weight.")
+    by_view = "The fitted model reads the same objects from one view alone, and from all views but one."
+    near = "Objects that the model sees as alike lie near each other."
     plan: list[tuple[str, str, str, str, Callable[[dict[str, Any]], Markup]]] = [
-        ("short", "In short", "In short", "", short),
-        ("model", "What the model is", "Model", "", section_model),
-        ("data", "What it saw", "Data", "", section_data),
-        ("scores", "How well it did", "Scores", "", section_scores),
+        ("glance", "At a glance", "At a glance", "", sections.glance),
+        ("model", "The model", "Model", "", sections.section_model),
+        ("data", "The data", "Data", "", sections.section_data),
+        ("scores", "How well it did", "Scores", "", sections.section_scores),
+        ("groups", plural(noun).capitalize(), plural(noun).capitalize(), ranked, sections.section_groups),
+        ("views", "What each view contributes", "Views", by_view, sections.section_views),
+        ("search", "Search across views", "Search", "", sections.section_search),
+        ("ontology", "Label hierarchy", "Labels", "", sections.section_ontology),
+        ("map", "Map of objects", "Map", near, sections.section_map),
+        ("examples", "Examples", "Examples", "", sections.section_examples),
+        ("reproduce", "How to reproduce it", "Reproduce", "", sections.section_reproduce),
     ]
-    optional: list[tuple[str, str, str, str, Callable[[dict[str, Any]], Markup]]] = [
-        ("groups", many, many, f"Each with its features, ranked by {ranked}.", section_groups),
-        (
-            "views",
-            "What each view contributed",
-            "Views",
-            "The fitted model reads the same objects from one view alone, and from all views but one.",
-            section_views,
-        ),
-        ("search", "Searching one view with another", "Search", "", section_search),
-        ("ontology", "Labels and what is above them", "Ontology", "", section_ontology),
-        ("map", "Map of objects", "Map", "Near each other: objects that the model sees alike.", section_map),
-        ("examples", "Examples", "Examples", "", section_examples),
-    ]
-    plan += [part for part in optional if found.get(part[0])]
-    plan.append(("reproduce", "How to reproduce it", "Reproduce", "", section_reproduce))
-    return plan
+    always = ("glance", "scores")  # made of other parts
+    return [part for part in plan if part[0] in always or summary.get(part[0])]
 
 
 @cache

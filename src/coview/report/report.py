@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import html
 from pathlib import Path
 from typing import Any
+
+from markupsafe import escape
 
 from coview.report.page import render_page
 from coview.report.summary import summarize
@@ -67,28 +68,60 @@ class Report:
         # in a frame of its own, so that the notebook's styles and the page's do not meet; it may run its script, but
         # has no part in the notebook's origin
         return (
-            f'<iframe srcdoc="{html.escape(self.html, quote=True)}" sandbox="allow-scripts" title="coview report" '
+            f'<iframe srcdoc="{escape(self.html)}" sandbox="allow-scripts" title="coview report" '
             'style="width:100%;height:720px;border:1px solid #8884;border-radius:10px"></iframe>'
         )
 
 
-def make_report(model: Any, X: Any = None, y: Any = None, **options: Any) -> Report:
-    """Describe a fitted model on one page: what it is, what it saw, how well it did, what each view contributed.
+def make_report(
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    y_fit: Any = None,
+    held_out: bool | str = "auto",
+    max_objects: int | None = None,
+    map_method: str = "pca",
+    title: str | None = None,
+    model_path: str | None = None,
+    data: Any = None,
+    labels: str | None = None,
+    table: str | None = None,
+    saved_with: dict[str, str] | None = None,
+) -> Report:
+    """Describe a fitted model on one page: what it is, its data, how well it did, what each view contributes.
 
     Parameters
     ----------
     model : estimator
-        A fitted estimator of coview, or a scikit-learn Pipeline or search that ends in one.
+        A fitted estimator of coview or scikit-learn, or a Pipeline or search that ends in one.
     X : Views or what becomes Views, optional
         Objects to describe it with: those it was fitted on, or new ones. For a Pipeline, what it takes. Without them
         the report says what the model itself remembers.
     y : array-like, optional
-        Labels of those objects; -1, None or NaN for none.
-    **options
-        ``title`` (str); ``y_fit`` (the labels that a classifier was fitted with, where they are fewer than `y`);
-        ``held_out`` (bool or "auto": fit a copy of a classifier with a quarter of the labels hidden); ``max_objects``
-        (int: most objects that are read, by default as many as take seconds); ``map_method`` ("pca", "umap" or
-        "auto"); and ``model_path``, ``data``, ``labels``, ``table``: paths for the commands that repeat it.
+        Labels of those objects, -1, None or NaN for none; of a regressor the true values.
+    y_fit : array-like, optional
+        Labels that a classifier was fitted with, where they are fewer than `y`: it is then scored on the others.
+    held_out : bool or "auto", default="auto"
+        Without `y_fit`: fit a copy of a classifier with a quarter of the labels hidden and score it on them. "auto"
+        does so where the fit took less than 3 seconds.
+    max_objects : int, optional
+        Most objects that are read; of more a random sample. By default 20,000, or as many as have a million values that
+        are not zero, so that a report takes seconds.
+    map_method : {"pca", "umap", "auto"}, default="pca"
+        How objects are placed in the plane.
+    title : str, optional
+        Heading of the report.
+    model_path : str, optional
+        Where the model is saved, for the commands that repeat it.
+    data : str or {view: path}, optional
+        Folder of the views, or a file for each view, for the same.
+    labels : str, optional
+        File of the labels, for the same.
+    table : str, optional
+        File of a raw table, for the same.
+    saved_with : dict, optional
+        Versions that the model was saved with.
 
     Returns
     -------
@@ -107,4 +140,20 @@ def make_report(model: Any, X: Any = None, y: Any = None, **options: Any) -> Rep
     ...     path.stat().st_size > 20_000
     True
     """
-    return Report(summarize(model, X, y, **options))
+    return Report(
+        summarize(
+            model,
+            X,
+            y,
+            y_fit=y_fit,
+            held_out=held_out,
+            max_objects=max_objects,
+            map_method=map_method,
+            title=title,
+            model_path=model_path,
+            data=data,
+            labels=labels,
+            table=table,
+            saved_with=saved_with,
+        )
+    )

@@ -8,23 +8,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import is_regressor
 
-from coview.report.about import about_model, how_to_reproduce
-from coview.report.contributions import ViewReadings, contributions, read_by_view
-from coview.report.groups import about_groups, about_ontology
-from coview.report.measures import confusion, fit_curves, held_out_score, measures
-from coview.report.objects import disputed_objects, place_objects, typical_objects, words_of_objects
-from coview.report.reader import Reader, Reading, sample_rows
-from coview.report.regression import about_regression, true_numbers
-from coview.report.searches import is_retriever, searches
-from coview.report.seen import about_data
+from coview.inspection import Features, Inspection, Reading, inspect
+from coview.inspection.by_view import ViewReadings, read_by_view, read_objects
+from coview.inspection.features import feature_names, features_by_view, top_features
+from coview.inspection.labels import label_tree
+from coview.inspection.measures import fit_curves
+from coview.inspection.objects import disputed_objects, distinctive_features, map_objects, place, typical_objects
+from coview.report.model import describe_model, describe_reproduction
+from coview.report.scores import check_values, score_labels, score_values, score_views
 from coview.utils.jsonable import plain
 from coview.utils.missing import is_gap
+from coview.utils.sampling import sample_positions
 from coview.validation import check_count, encode_labels, minus_one_is_unlabeled
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
@@ -35,21 +35,32 @@ MOST_OBJECTS, MOST_NONZEROS = 20_000, 1_000_000  # read for the measures; of mor
 VIEW_OBJECTS, VIEW_NONZEROS = 3_000, 300_000  # of these, read once more from each view alone and without each
 LEAST_OBJECTS = 1_000  # however full they are
 MAP_OBJECTS = 3_000
+FEATURES = 10  # of a group in one view
+MOST_GROUPS = 60
+MOST_TOPICS = 40
+MOST_COMPONENTS = 12
+QUERIES, SHOWN_QUERIES, HITS = 200, 5, 10  # of searches
 FORMAT = 1
 
 
 @dataclass(frozen=True)
-class _Given:
+class _Objects:
     """The objects of a report, their labels as codes, and what the model says of them."""
 
-    views: Views | None
-    n_objects: int | None
-    labels: Any
-    codes: np.ndarray | None
-    classes: np.ndarray | None
     reading: Reading
-    ids: np.ndarray | None
-    rows: np.ndarray
+    rows: np.ndarray  # where they stand among all objects
+    n_objects: int | None  # before sampling
+    views: Views | None = None
+    ids: np.ndarray | None = None
+    labels: Any = None
+    codes: np.ndarray | None = None
+    classes: np.ndarray | None = None
+
+    def label(self, row: int) -> str | None:
+        """Label of an object as text."""
+        if self.codes is None or self.classes is None or self.codes[row] < 0:
+            return None
+        return str(self.classes[self.codes[row]])
 
 
 def summarize(
@@ -68,37 +79,7 @@ def summarize(
     table: str | None = None,
     saved_with: dict[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return what a report says of a fitted model, as a plain dict.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted estimator of coview, or a scikit-learn Pipeline or search that ends in one.
-    X : Views or what becomes Views, optional
-        Objects to describe it with: those it was fitted on, or new ones. For a Pipeline, what it takes.
-    y : array-like, optional
-        Labels of those objects, -1, None or NaN for none; of a regressor the true numbers.
-    y_fit : array-like, optional
-        Labels that a classifier was fitted with, where they are fewer than `y`: it is then scored on the others.
-    held_out : bool or "auto", default="auto"
-        Without `y_fit`: fit a copy of a classifier with a quarter of the labels hidden and score it on them. "auto"
-        does so where the fit took less than 3 seconds.
-    max_objects : int, optional
-        Most objects that are read; of more a random sample. By default 20,000, or as many as have a million values that
-        are not zero, so that a report takes seconds.
-    map_method : {"pca", "umap", "auto"}, default="pca"
-        How objects are placed in the plane.
-    title : str, optional
-        Heading of the report.
-    model_path, data, labels, table : optional
-        Where the model, the views (a folder, or ``{view: file}``), the labels or a raw table are, for the commands that
-        repeat it.
-    saved_with : dict, optional
-        Versions that the model was saved with.
-
-    Returns
-    -------
-    dict
+    """Return what a report says of a fitted model, as a plain dict; parameters are those of `coview.make_report`.
 
     Examples
     --------
@@ -106,72 +87,88 @@ def summarize(
     >>> from coview import MultiViewPLSA
     >>> from coview.datasets import make_topic_views
     >>> data = make_topic_views(n_objects=90, n_clusters=3, random_state=0)
-    >>> found = summarize(MultiViewPLSA(3, 4, random_state=0).fit(data.views), data.views, data.target)
-    >>> sorted(found)[:6]
+    >>> summary = summarize(MultiViewPLSA(3, 4, random_state=0).fit(data.views), data.views, data.target)
+    >>> sorted(summary)[:6]
     ['created', 'curves', 'data', 'examples', 'format', 'groups']
-    >>> len(json.dumps(found)) > 1000
+    >>> len(json.dumps(summary)) > 1000
     True
     """
-    reader = Reader(model)
-    if X is None and y is not None and getattr(reader.training().codes, "shape", (0,))[0] != len(y):
-        raise ValueError("Labels need the objects that they belong to: pass X (or --data, --view) too.")
-    truth = true_numbers(reader, y)
-    given = _given(reader, X, None if is_regressor(reader.core) else y, max_objects)
-    if truth is not None and given.n_objects is not None and len(truth) != given.n_objects:
-        raise ValueError(f"y must hold one number per object: {len(truth)} numbers for {given.n_objects} objects.")
-    found: dict[str, Any] = {
+    found = inspect(model)
+    kept = found.training.codes
+    if X is None and y is not None and (kept is None or len(kept) != len(y)):
+        raise ValueError("y needs the objects that the labels belong to: pass X (--data, --view or --table) too.")
+    truth = check_values(found, y)
+    objects = _read(found, X, None if found.kind == "value" else y, max_objects)
+    if truth is not None and objects.n_objects is not None and len(truth) != objects.n_objects:
+        raise ValueError(f"y must hold one number per object: {len(truth)} numbers for {objects.n_objects} objects.")
+    sorts = found.kind in ("class", "cluster", "topic") and found.retriever is None
+    summary: dict[str, Any] = {
         "format": FORMAT,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "title": title or f"{type(reader.core).__name__} report",
-        "noun": "number" if is_regressor(reader.core) else reader.noun,
-        "model": about_model(reader),
-        "data": about_data(reader, given.views, given.n_objects),
-        "curves": fit_curves(reader.core),
-        "reproduce": how_to_reproduce(reader, model_path=model_path, data=data, labels=labels, table=table),
+        "title": title or f"{found.name} report",
+        "noun": found.kind if sorts or found.kind == "value" else None,
+        "model": describe_model(found, saved_with),
+        "data": _describe_data(found, objects),
+        "curves": fit_curves(found),
+        "reproduce": describe_reproduction(found, model_path=model_path, data=data, labels=labels, table=table),
+        "scores": None,
+        "groups": _describe_groups(found, objects),
+        "topics": _describe_topics(found),
+        "ontology": None if found.ontology is None else label_tree(found, objects.views),
+        "search": _describe_search(found, objects),
+        **_describe_by_view(found, objects, map_method),
     }
-    found["model"]["saved_with"] = dict(saved_with or {})
-    found.update(_scores(reader, given, held_out, y_fit))
-    found.update(about_groups(reader, given.views, given.reading, given.codes, given.classes))
-    found.update(about_ontology(reader, given.views))
-    if is_retriever(reader.core):
-        found["search"] = searches(reader.core, given.views, given.codes)
-    found.update(_by_view(reader, given, map_method))
-    if truth is not None and given.views is not None:
-        found.update(about_regression(reader, given.views, truth[given.rows], given.ids, held_out))
-    return plain(found)
+    if objects.codes is not None and objects.classes is not None:
+        used = None if y_fit is None else _as_objects(y_fit)[objects.rows]
+        summary["scores"] = score_labels(
+            found,
+            objects.reading,
+            objects.labels,
+            objects.codes,
+            objects.classes,
+            objects.views,
+            held_out=held_out,
+            y_fit=used,
+        )
+    if truth is not None and objects.views is not None:
+        summary.update(score_values(found, objects.views, truth[objects.rows], objects.ids, held_out))
+    return plain({key: section for key, section in summary.items() if section is not None or key == "noun"})
 
 
-def _given(reader: Reader, X: Any, y: Any, max_objects: int | None) -> _Given:
+# -- objects
+
+
+def _read(found: Inspection, X: Any, y: Any, max_objects: int | None) -> _Objects:
+    labeled = y is not None and not _all_gaps(y)
     if X is None:
-        reading = reader.training()
-        n = next((len(part) for part in (reading.codes, reading.scores) if part is not None), None)
-        codes, classes = (None, None) if y is None or _without_labels(y) else _coded(reader, y, n)
-        return _Given(None, n, y, codes, classes, reading, None, np.arange(n or 0))
-    n = len(X) if isinstance(X, LazyViews) else None
+        reading = found.training_reading()
+        n = next((len(part) for part in (reading.codes, reading.memberships) if part is not None), found.n_objects)
+        codes, classes = _encode(found, y, n) if labeled else (None, None)
+        return _Objects(reading, np.arange(n or 0), n, labels=y, codes=codes, classes=classes)
     most = MOST_OBJECTS if max_objects is None else check_count("max_objects", max_objects)
-    rows = None if n is None else sample_rows(n, most)
-    views = reader.views(X if rows is None else X[rows])  # of what is on disk, no more is read than is needed
-    n, rows = (len(views), np.arange(len(views))) if n is None or rows is None else (n, rows)
-    chosen = sample_rows(len(views), most if max_objects else min(most, _affordable(views, MOST_NONZEROS)))
-    views, rows = (views, rows) if len(chosen) == len(views) else (views[chosen], rows[chosen])
-    codes, classes = None, None
-    if y is not None and not _without_labels(y):
-        codes, classes = _coded(reader, y, n)
-        codes = codes[rows]
-        y = _as_objects(y)[rows]
-    ids = rows if views.ids is None else np.asarray(views.ids)
-    reading, kept = reader.read(views), reader.training()
+    if isinstance(X, LazyViews):  # no more is read from disk than is needed
+        n, rows = len(X), sample_positions(len(X), most)
+        views = found.prepare_views(X[rows])
+    else:
+        views = found.prepare_views(X)
+        n, rows = len(views), np.arange(len(views))
+    chosen = sample_positions(len(views), most if max_objects else min(most, _affordable(views, MOST_NONZEROS)))
+    if len(chosen) < len(views):
+        views, rows = views[chosen], rows[chosen]
+    codes, classes = _encode(found, y, n) if labeled else (None, None)
+    reading, kept = read_objects(found, views), found.training_reading()
     if reading.codes is None and kept.codes is not None and len(kept.codes) == n:
         reading = kept.take(rows)  # a clusterer that cannot place new objects still knows those of its fit
-    return _Given(views, n, y, codes, classes, reading, ids, rows)
-
-
-def _coded(reader: Reader, y: Any, n: int | None) -> tuple[np.ndarray, np.ndarray]:
-    return encode_labels(y, n, semi_supervised=minus_one_is_unlabeled(reader.core))
-
-
-def _without_labels(y: Any) -> bool:
-    return all(is_gap(label) or (not isinstance(label, str) and label == -1) for label in _as_objects(y))
+    return _Objects(
+        reading,
+        rows,
+        n,
+        views,
+        rows if views.ids is None else np.asarray(views.ids),
+        _as_objects(y)[rows] if labeled else None,
+        None if codes is None else codes[rows],
+        classes,
+    )
 
 
 def _affordable(views: Views, nonzeros: int) -> int:
@@ -182,138 +179,282 @@ def _affordable(views: Views, nonzeros: int) -> int:
 
 
 def _as_objects(y: Any) -> np.ndarray:
-    found = np.empty(len(y), dtype=object)
-    found[:] = y.tolist() if hasattr(y, "tolist") else list(y)
-    return found
+    array = np.empty(len(y), dtype=object)
+    array[:] = np.asarray(y, dtype=object).tolist()
+    return array
 
 
-def _scores(reader: Reader, given: _Given, held_out: bool | str, y_fit: Any) -> dict[str, Any]:
-    if given.codes is None or given.classes is None or not (given.codes >= 0).any():
-        return {}
-    told = measures(reader, given.reading, given.codes, given.classes)
-    if not told:
-        return {}
-    scores: dict[str, Any] = {
-        "n_labeled": int((given.codes >= 0).sum()),
-        "n_objects": len(given.codes),
-        "measures": told,
-    }
-    if given.reading.codes is not None:
-        scores["confusion"] = confusion(reader, given.reading.codes, given.codes, given.classes)
-    if given.views is not None:
-        seen = None if y_fit is None else _as_objects(y_fit)[given.rows]
-        scores["held_out"] = held_out_score(reader, given.views, given.labels, held_out, seen)
-    return {"scores": scores}
+def _encode(found: Inspection, y: Any, n: int | None) -> tuple[np.ndarray, np.ndarray]:
+    return encode_labels(y, n, semi_supervised=minus_one_is_unlabeled(found.estimator))
 
 
-def _by_view(reader: Reader, given: _Given, map_method: str) -> dict[str, Any]:
-    """Sections that need the objects read from each view: contributions, map, examples."""
-    found: dict[str, Any] = {}
-    if given.views is None:
-        rows = sample_rows(given.n_objects or 0, MAP_OBJECTS)
-        reading = given.reading.take(rows)
-        codes = None if given.codes is None else given.codes[rows]
-        return _map(reader, [reading], None, rows, reading, codes, given, map_method)
-    rows = sample_rows(len(given.views), min(VIEW_OBJECTS, MAP_OBJECTS, _affordable(given.views, VIEW_NONZEROS)))
-    part = given.views[rows]
-    readings = read_by_view(reader, part, given.reading.take(rows))
-    codes = None if given.codes is None else given.codes[rows]
-    if any(reading.codes is not None or reading.scores is not None for reading in readings.alone.values()):
-        found["views"] = contributions(reader, readings, codes, given.classes)
-        found["views"]["sampled"] = len(rows) if len(rows) < len(given.views) else None
-    found.update(
-        _map(reader, [readings.whole, *readings.alone.values()], part, rows, readings.whole, codes, given, map_method)
-    )
-    found.update(_examples(reader, given, readings, rows))
-    return found
+def _all_gaps(y: Any) -> bool:
+    return all(is_gap(label) or (not isinstance(label, str) and label == -1) for label in _as_objects(y))
 
 
-def _map(
-    reader: Reader,
-    readings: list[Reading],
-    part: Views | None,
-    rows: np.ndarray,
-    reading: Reading,
-    codes: np.ndarray | None,
-    given: _Given,
-    method: str,
-) -> dict[str, Any]:
-    placed = place_objects(readings, part, method)
-    if placed is None:
-        return {}
-    places, how = placed
-    low, high = places.min(axis=0), places.max(axis=0)
-    scaled = (places - low) / np.where(high > low, high - low, 1)
-    groups = reading.codes if reading.codes is not None else codes
-    names = reader.names if reading.codes is not None else _texts(given.classes)
-    margins = reading.margins() if reading.shares else None
+def _names(found: Inspection, views: Views | None) -> dict[str, list[str]]:
+    """Names of features, by view."""
+    known = {*found.views, *(() if views is None else views.names)}
+    return {view: feature_names(found, view, views) for view in known if view in found.views}
+
+
+# -- sections on data and groups
+
+
+def _describe_data(found: Inspection, objects: _Objects) -> dict[str, Any]:
+    """One row for each view, from the data given or from what the model remembers."""
+    views = objects.views
+    if views is None:
+        rows = [{"name": name, "n_features": view.n_features} for name, view in found.views.items()]
+        return {"given": False, "n_objects": objects.n_objects, "sampled": None, "views": rows}
     return {
-        "map": {
-            "method": how,
-            "x": np.round(scaled[:, 0], 4),
-            "y": np.round(scaled[:, 1], 4),
-            "group": np.zeros(len(rows), dtype=int) if groups is None else groups,
-            "names": names if groups is not None else ["objects"],
-            "noun": reader.noun if reading.codes is not None else "label",
-            "ids": rows if given.ids is None else given.ids[rows],
-            "label": None if codes is None or given.classes is None else codes,
-            "labels": _texts(given.classes),
-            "margin": None if margins is None else np.round(margins, 3),
-            "n_objects": given.n_objects,
-        }
+        "given": True,
+        "n_objects": objects.n_objects,
+        "sampled": len(views) if len(views) < (objects.n_objects or 0) else None,
+        "views": [_describe_view(name, part, views.present[:, v]) for v, (name, part) in enumerate(views.items())],
+        "complete": float(views.present.all(axis=1).mean()) if len(views) else 1.0,
+        "absent": [name for name in found.views if name not in views],
     }
 
 
-def _texts(classes: np.ndarray | None) -> list[str]:
-    return [] if classes is None else [str(label) for label in classes.tolist()]
+def _describe_view(name: str, matrix: Any, present: np.ndarray) -> dict[str, Any]:
+    n, width = matrix.shape
+    counts = np.asarray((matrix != 0).sum(axis=1)).reshape(-1)
+    stored, counts = int(counts.sum()), counts[present]
+    return {
+        "name": name,
+        "n_features": int(width),
+        "kind": "sparse" if sparse.issparse(matrix) else "dense",
+        "dtype": str(matrix.dtype),
+        "nonzeros": stored,
+        "density": stored / max(n * width, 1),
+        "per_object": float(np.median(counts)) if counts.size else 0.0,
+        "missing": float(1 - present.mean()) if n else 0.0,
+        "empty": float((counts == 0).mean()) if counts.size else 0.0,
+    }
 
 
-def _examples(reader: Reader, given: _Given, readings: ViewReadings, rows: np.ndarray) -> dict[str, Any]:
+def _describe_groups(found: Inspection, objects: _Objects) -> dict[str, Any] | None:
+    """Size, most common label and features of each group; of components the features at either end."""
+    if found.kind == "value" or not found.groups:
+        return None
+    reading, names = objects.reading, _names(found, objects.views)
+    features = features_by_view(found, objects.views, reading.codes)
+    section = {
+        "noun": found.kind,
+        "count": len(found.groups),
+        "origin": {view: part.origin for view, part in features.items()},
+        "probabilities": {view: part.probabilities for view, part in features.items()},
+    }
+    if found.kind == "component":
+        return {**section, "items": _component_ends(found, features, names)} if features else None
+    top = {view: top_features(part, names[view], FEATURES) for view, part in features.items()}
+    sizes = (
+        None if reading.codes is None else np.bincount(reading.codes[reading.codes >= 0], minlength=len(found.groups))
+    )
+    order = np.arange(len(found.groups)) if sizes is None else np.argsort(-sizes, kind="stable")
+    items = []
+    for g in order[:MOST_GROUPS].tolist():
+        item: dict[str, Any] = {"name": found.groups[g], "index": g}
+        if sizes is not None:
+            item["size"], item["share"] = int(sizes[g]), float(sizes[g] / max(sizes.sum(), 1))
+            item["label"] = _most_common_label(objects, g) if found.kind != "class" else None
+        items.append({**item, "features": {view: lists[g] for view, lists in top.items()}})
+    return {**section, "items": items}
+
+
+def _component_ends(
+    found: Inspection, features: dict[str, Features], names: dict[str, list[str]]
+) -> list[dict[str, Any]]:
+    items = []
+    for c in range(min(MOST_COMPONENTS, len(found.groups))):
+        for end, sign in (("+", 1.0), ("−", -1.0)):
+            parts = {view: Features(sign * part.weights[[c]]) for view, part in features.items()}
+            top = {view: top_features(part, names[view], FEATURES, by="weight")[0] for view, part in parts.items()}
+            items.append({"name": f"{found.groups[c]} {end}", "index": c, "features": top})
+    return items
+
+
+def _most_common_label(objects: _Objects, group: int) -> dict[str, Any] | None:
+    if objects.codes is None or objects.classes is None:
+        return None
+    members = objects.codes[(objects.reading.codes == group) & (objects.codes >= 0)]
+    if not len(members):
+        return None
+    counts = np.bincount(members, minlength=len(objects.classes))
+    return {"name": str(objects.classes[counts.argmax()]), "share": float(counts.max() / counts.sum())}
+
+
+def _describe_topics(found: Inspection) -> dict[str, Any] | None:
+    """Topics below clusters or classes, and how the groups mix them, by view."""
+    if found.topics is None:
+        return None
+    section: dict[str, Any] = {"items": {}, "mixtures": {}, "count": {}, "groups": found.groups}
+    for view, weights in found.topics.features.items():
+        shares = np.asarray(found.topics.shares[view])
+        order = np.argsort(-shares.sum(axis=0), kind="stable")[:MOST_TOPICS]
+        top = top_features(Features(np.asarray(weights), True), found.feature_names(view), FEATURES)
+        section["items"][view] = [
+            {"name": str(t), "mass": float(shares[:, t].mean()), "features": top[t]} for t in order.tolist()
+        ]
+        section["mixtures"][view] = np.round(shares[:, order], 4)
+        section["count"][view] = int(shares.shape[1])
+    return section
+
+
+# -- sections on objects
+
+
+def _describe_by_view(found: Inspection, objects: _Objects, map_method: str) -> dict[str, Any]:
+    """Sections that need the objects read from each view: contributions, map, examples."""
+    if objects.views is None:
+        rows = sample_positions(objects.n_objects or 0, MAP_OBJECTS)
+        reading = objects.reading.take(rows)
+        placed = place([reading.memberships], None, map_method) if reading.graded else None
+        return {"map": None if placed is None else _describe_map(found, objects, rows, reading, *placed)}
+    most = min(VIEW_OBJECTS, MAP_OBJECTS, _affordable(objects.views, VIEW_NONZEROS))
+    rows = sample_positions(len(objects.views), most)
+    readings = read_by_view(found, objects.views[rows], objects.reading.take(rows))
+    sections: dict[str, Any] = {"examples": _describe_examples(found, objects, readings, rows)}
+    if any(reading.codes is not None or reading.memberships is not None for reading in readings.alone.values()):
+        codes = None if objects.codes is None else objects.codes[rows]
+        sections["views"] = score_views(found, readings, codes, objects.classes)
+        sections["views"]["sampled"] = len(rows) if len(rows) < len(objects.views) else None
+    placed = map_objects(found, readings, map_method)
+    sections["map"] = None if placed is None else _describe_map(found, objects, rows, readings.whole, *placed)
+    return sections
+
+
+def _describe_map(
+    found: Inspection, objects: _Objects, rows: np.ndarray, reading: Reading, positions: np.ndarray, method: str
+) -> dict[str, Any]:
+    low, high = positions.min(axis=0), positions.max(axis=0)
+    scaled = np.round((positions - low) / np.where(high > low, high - low, 1), 4)
+    labels = [] if objects.classes is None else [str(label) for label in objects.classes.tolist()]
+    codes = None if objects.codes is None else objects.codes[rows]
+    if reading.codes is not None:
+        noun, names, groups = found.kind, found.groups, reading.codes
+    elif codes is not None:
+        noun, names, groups = "label", labels, codes
+    else:
+        noun, names, groups = "object", ["objects"], np.zeros(len(rows), dtype=int)
+    margins = reading.margins()
+    return {
+        "method": method,
+        "x": scaled[:, 0],
+        "y": scaled[:, 1],
+        "group": groups,
+        "names": names,
+        "noun": noun,
+        "ids": rows if objects.ids is None else objects.ids[rows],
+        "label": codes,
+        "labels": labels,
+        "margin": None if margins is None else np.round(margins, 3),
+        "n_objects": objects.n_objects,
+    }
+
+
+def _describe_examples(
+    found: Inspection, objects: _Objects, readings: ViewReadings, rows: np.ndarray
+) -> dict[str, Any] | None:
     """Most typical objects of each group, of all; most disputed ones, of those that were read by view."""
-    views = given.views
-    if views is None or not reader.names:
-        return {}
-    n_groups = len(reader.names)
-    typical = typical_objects(given.reading, n_groups, n=3 if n_groups <= 5 else 2 if n_groups <= 12 else 1)
+    views, reading, n_groups = objects.views, objects.reading, len(found.groups)
+    if views is None or reading.codes is None:
+        return None
+    typical = typical_objects(reading, n_groups, n=3 if n_groups <= 5 else 2 if n_groups <= 12 else 1)
     disputed = disputed_objects(readings)
     chosen = [row for group in typical for row in group] + [int(rows[item["row"]]) for item in disputed]
     if not chosen:
-        return {}
-    feature_names = {**getattr(reader.core, "feature_names_by_view_", {}), **views.feature_names}
-    words = dict(zip(chosen, words_of_objects(views, chosen, feature_names)))
+        return None
+    words = dict(zip(chosen, distinctive_features(views, chosen, _names(found, views))))
+    ids, whole = objects.ids, readings.whole.codes
 
     def about(row: int) -> dict[str, Any]:
-        code = -1 if given.codes is None else int(given.codes[row])
-        label = None if code < 0 or given.classes is None else str(given.classes[code])
-        key = row if given.ids is None else given.ids[row]
-        return {"id": key, "label": label, "words": words[row]}
+        return {"id": row if ids is None else ids[row], "label": objects.label(row), "words": words[row]}
 
-    found: dict[str, Any] = {
+    def name(code: int) -> str:
+        return found.groups[code] if 0 <= code < n_groups else "none"
+
+    share = np.zeros((len(views), n_groups)) if reading.memberships is None else reading.memberships
+    return {
         "typical": [
-            {
-                "group": name,
-                "objects": [
-                    {**about(row), "score": None if given.reading.scores is None else given.reading.scores[row, g]}
-                    for row in typical[g]
-                ],
-            }
-            for g, name in enumerate(reader.names)
-            if typical[g]
+            {"group": found.groups[g], "objects": [{**about(row), "share": share[row, g]} for row in members]}
+            for g, members in enumerate(typical)
+            if members
         ],
-        "shares": given.reading.shares,
+        "disputed": [
+            {
+                **about(int(rows[item["row"]])),
+                "strength": item["strength"],
+                "by_view": {view: name(code) for view, code in item["codes"].items()},
+                "all": None if whole is None else name(int(whole[item["row"]])),
+            }
+            for item in disputed
+        ],
     }
-    whole = readings.whole.codes
-    found["disputed"] = [
-        {
-            **about(int(rows[item["row"]])),
-            "strength": item["strength"],
-            "by_view": {view: _name(reader, code) for view, code in item["by_view"].items()},
-            "all": None if whole is None else _name(reader, int(whole[item["row"]])),
+
+
+# -- searches
+
+
+def _describe_search(found: Inspection, objects: _Objects) -> dict[str, Any] | None:
+    """How often one view of an object finds another of its views, and a few searches to look at."""
+    retriever, views = found.retriever, objects.views
+    if retriever is None:
+        return None
+    section: dict[str, Any] = {"indexed": len(retriever.indexed_ids()), "pairs": [], "examples": []}
+    if views is None:
+        return section
+    ids = np.arange(len(views)) if views.ids is None else np.asarray(views.ids)
+    rows_of = {key: row for row, key in enumerate(ids.tolist())}
+    names = [name for name in views.names if name in found.views]
+    for source, target in permutations(names, 2):
+        indexed = set(np.asarray(retriever.indexed_ids(target)).tolist())
+        have = np.flatnonzero(views.present[:, views.names.index(source)])
+        queries = np.array([row for row in have.tolist() if ids[row] in indexed], dtype=np.int64)
+        if not len(queries):
+            continue
+        queries = queries[sample_positions(len(queries), QUERIES)]
+        hits = retriever.search(views[queries].select(source), source, target, min(HITS, len(indexed)))
+        own = hits.ids == ids[queries][:, None]
+        pair: dict[str, Any] = {
+            "source": source,
+            "target": target,
+            "n_queries": len(queries),
+            "first": float(own[:, 0].mean()),
+            "among": float(own.any(axis=1).mean()),
+            "k": int(hits.ids.shape[1]),
         }
-        for item in disputed
-    ]
-    return {"examples": found}
+        if objects.codes is not None:
+            y = objects.codes
+            labels = np.array([[y[rows_of[key]] if key in rows_of else -1 for key in row] for row in hits.ids.tolist()])
+            same = (labels == y[queries][:, None])[y[queries] >= 0]
+            pair["same_label"] = float(same.mean()) if same.size else None
+        section["pairs"].append(pair)
+        if not section["examples"]:
+            section["examples"] = _example_searches(found, views, queries[:SHOWN_QUERIES], ids, hits, source, target)
+    return section
 
 
-def _name(reader: Reader, code: int) -> str:
-    return reader.names[code] if 0 <= code < len(reader.names) else "none"
+def _example_searches(
+    found: Inspection, views: Views, queries: np.ndarray, ids: np.ndarray, hits: Any, source: str, target: str
+) -> list[dict[str, Any]]:
+    names, rows_of = _names(found, views), {key: row for row, key in enumerate(ids.tolist())}
+    asked = distinctive_features(views.select(source), queries.tolist(), names)
+    examples = []
+    for position, row in enumerate(queries.tolist()):
+        best = hits[position][:SHOWN_QUERIES]
+        known = [rows_of[key] for key, _ in best if key in rows_of]
+        words = dict(zip(known, distinctive_features(views.select(target), known, names, n=5)))
+        listed = [
+            {
+                "id": key,
+                "score": score,
+                "own": key == ids[row],
+                "words": words.get(rows_of.get(key, -1), {}).get(target, []),
+            }
+            for key, score in best
+        ]
+        query = {"query": ids[row], "source": source, "target": target}
+        examples.append({**query, "words": asked[position].get(source, []), "hits": listed})
+    return examples

@@ -128,8 +128,14 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
             return Features(found.weights @ self.projections_[view].T, False, "coefficient")
 
         found = describe(self, self._view_inputs())
-        spaces = dict(self.projections_)
-        return replace(found, projections=spaces, _features=features, _predict=None, _embed=self.project)
+        return replace(
+            found,
+            history={"correlations": self.correlations_},
+            projections=dict(self.projections_),
+            _features=features,
+            _predict=None,
+            _embed=self.project,
+        )
 
     @property
     def _n_features_out(self) -> int:

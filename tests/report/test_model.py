@@ -19,10 +19,10 @@ from coview import (
     MultiViewPLSA,
     SphericalKMeans,
     TfidfViews,
+    inspect,
     make_report,
 )
-from coview.report.about import about_model, how_to_reproduce
-from coview.report.reader import Reader
+from coview.report.model import describe_model, describe_reproduction
 
 
 def remade(code: str):
@@ -34,7 +34,7 @@ def remade(code: str):
 
 
 def test_the_code_makes_the_same_model(model):
-    again = remade(how_to_reproduce(Reader(model))["code"])
+    again = remade(describe_reproduction(inspect(model))["code"])
     assert str(again.get_params()) == str(clone(model).get_params())
 
 
@@ -46,14 +46,14 @@ def test_the_code_imports_what_it_needs(around, data):
         "pipeline": make_pipeline(TfidfViews(), PLSA(3, max_iter=2, random_state=0)),
         "search": GridSearchCV(MultiViewNaiveBayes(), {"alpha": [0.5, 1.0]}, cv=2),
     }[around]
-    code = how_to_reproduce(Reader(made.fit(X, y)))["code"]
+    code = describe_reproduction(inspect(made.fit(X, y)))["code"]
     assert str(remade(code)) == str(made)
-    assert ("make_report(model" in code) == (around != "wrapper")
+    assert "make_report(model" in code
 
 
 def test_the_commands_name_the_files(make):
-    found = how_to_reproduce(
-        Reader(make("MultiViewPLSA")), model_path="my model.coview", data={"words": "w.npz", "links": "l.mtx"}
+    found = describe_reproduction(
+        inspect(make("MultiViewPLSA")), model_path="my model.coview", data={"words": "w.npz", "links": "l.mtx"}
     )
     fit, report = (shlex.split(line) for line in found["commands"])
     assert fit[:3] == ["coview", "fit", "MultiViewPLSA"] and fit[-2:] == ["--out", "my model.coview"]
@@ -62,7 +62,7 @@ def test_the_commands_name_the_files(make):
 
 
 def test_a_raw_table_is_read_as_one(make):
-    found = how_to_reproduce(Reader(make("PLSA")), table="pages.csv")
+    found = describe_reproduction(inspect(make("PLSA")), table="pages.csv")
     assert 'X = read_table("pages.csv")' in found["code"]
     assert "--table pages.csv" in found["commands"][-1]
 
@@ -70,14 +70,14 @@ def test_a_raw_table_is_read_as_one(make):
 def test_a_fit_without_a_seed_is_told(data):
     X, _ = data
     model = MultiViewPLSA(2, 2, max_iter=2).fit(X)
-    assert "random_state is not set" in how_to_reproduce(Reader(model))["notes"][0]
+    assert "random_state is not set" in describe_reproduction(inspect(model))["notes"][0]
 
 
 def test_versions_are_those_here(make):
     import numpy
     import sklearn
 
-    found = about_model(Reader(make("PLSA")))["versions"]
+    found = describe_model(inspect(make("PLSA")))["versions"]
     assert found["numpy"] == numpy.__version__ and found["scikit-learn"] == sklearn.__version__
     json.dumps(found)
 
@@ -85,6 +85,8 @@ def test_versions_are_those_here(make):
 def test_the_candidates_are_named(data):
     X, _ = data
     model = AutoClustering(3, candidates=[("angles", SphericalKMeans(3))], random_state=0).fit(X)
-    assert about_model(Reader(model))["candidates"] == {"angles": 1.0}
-    assert "the consensus of these candidates: angles (weight 1" in make_report(model).html
-    assert about_model(Reader(SphericalKMeans(3, random_state=0).fit(X)))["candidates"] is None
+    assert describe_model(inspect(model))["candidates"] == model.candidates_
+    page = make_report(model).html
+    assert "It combines angles (weight 1.000)." in page and 'aria-label="Candidates"' in page
+    assert all(name.replace("_", " ") in page for name in model.candidates_)
+    assert describe_model(inspect(SphericalKMeans(3, random_state=0).fit(X)))["candidates"] == {}

@@ -1,0 +1,220 @@
+"""What a model is and how to make it again: parameters, versions, seed, code and commands."""
+
+from __future__ import annotations
+
+import platform
+import re
+import shlex
+from collections.abc import Mapping
+from importlib import metadata
+from inspect import Parameter, getdoc, signature
+from typing import Any
+
+import numpy as np
+from sklearn import config_context
+
+from coview._version import __version__
+from coview.catalog import ESTIMATORS, TRANSFORMERS
+from coview.inspection import Inspection
+
+__all__ = ["describe_model", "describe_reproduction", "written"]
+
+_QUIET = ("verbose", "callbacks", "n_jobs")  # they change nothing that was learned
+
+
+def describe_model(found: Inspection, saved_with: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return the section on the model: its name, parameters, steps before it, versions and seed.
+
+    Parameters
+    ----------
+    found : Inspection
+        The model.
+    saved_with : dict, optional
+        Versions that it was saved with.
+
+    Examples
+    --------
+    >>> from coview import PLSA, inspect
+    >>> from coview.datasets import make_topic_views
+    >>> X = make_topic_views(n_objects=50, random_state=0).views
+    >>> section = describe_model(inspect(PLSA(4, random_state=7).fit(X)))
+    >>> section["name"], section["seed"], section["parameters"][0]
+    ('PLSA', 7, {'name': 'n_components', 'value': '4', 'default': '10', 'changed': True})
+    """
+    entry = ESTIMATORS.get(found.name)
+    document = (getdoc(type(found.estimator)) or "").strip().splitlines()
+    parameters = found.estimator.get_params(deep=False)
+    seed = parameters.get("random_state")
+    stages = [found.front, *found.steps, found.estimator] if found.model is not found.estimator else []
+    stages = [stage for stage in stages if stage is not None]
+    return {
+        "name": found.name,
+        "kind": entry.kind if entry else "estimator",
+        "summary": entry.summary if entry else "",
+        "sentence": document[0] if document else "",
+        "parameters": _parameters(found.estimator),
+        "steps": [written(stage) for stage in stages] if len(stages) > 1 else [],
+        "seed": int(seed) if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) else None,
+        "takes_seed": "random_state" in parameters,
+        "sweeps": found.n_iter,
+        "rounds": found.n_rounds,
+        "candidates": dict(found.candidates),
+        "versions": {
+            "coview": __version__,
+            "python": platform.python_version(),
+            **{package: metadata.version(package) for package in ("numpy", "scipy", "scikit-learn", "numba")},
+        },
+        "saved_with": dict(saved_with or {}),
+    }
+
+
+def describe_reproduction(
+    found: Inspection,
+    *,
+    model_path: str | None = None,
+    data: dict[str, str] | str | None = None,
+    labels: str | None = None,
+    table: str | None = None,
+) -> dict[str, Any]:
+    """Return code and commands that fit the model again and write its report.
+
+    Parameters
+    ----------
+    found : Inspection
+        The model.
+    model_path : str, optional
+        Where it is saved.
+    data : str or {view: path}, optional
+        Folder of views, or a file for each view.
+    labels : str, optional
+        File of labels.
+    table : str, optional
+        File of a raw table, in place of `data`.
+
+    Examples
+    --------
+    >>> from coview import PLSA, inspect
+    >>> from coview.datasets import make_topic_views
+    >>> X = make_topic_views(n_objects=50, random_state=0).views
+    >>> section = describe_reproduction(inspect(PLSA(4, random_state=7).fit(X)), data="pages")
+    >>> print(section["code"])
+    from coview import PLSA, make_report, read_views, save
+    <BLANKLINE>
+    X = read_views("pages")
+    model = PLSA(n_components=4, random_state=7)
+    model.fit(X)
+    save(model, "model.coview")
+    make_report(model, X).save("report.html")
+    """
+    supervised = found.kind in ("class", "value")
+    saved = model_path or "model.coview"
+    notes = []
+    if found.estimator.get_params(deep=False).get("random_state", 0) is None:
+        notes.append("random_state is not set, so another fit may give another result. Set it to repeat a fit exactly.")
+    return {
+        "code": _code(found.model, supervised, saved, data, labels, table),
+        "commands": _commands(found, supervised, saved, data, labels, table),
+        "notes": notes,
+    }
+
+
+def written(value: Any, longest: int = 120) -> str:
+    """Return a value as one would type it, cut where it is long.
+
+    Parameters
+    ----------
+    value : object
+        The value.
+    longest : int, default=120
+        Most characters.
+
+    Examples
+    --------
+    >>> written({"words": 3}), written("x" * 9, longest=5)
+    ("{'words': 3}", "'xxx…")
+    """
+    if isinstance(value, np.ndarray):
+        return f"array of shape {value.shape}"
+    if isinstance(value, Mapping) and any(isinstance(part, np.ndarray) for part in value.values()):
+        return "{" + ", ".join(f"{key!r}: {written(part)}" for key, part in value.items()) + "}"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def _parameters(estimator: Any) -> list[dict[str, Any]]:
+    """Parameters in the order of the constructor; those that only affect how a fit runs where they were set."""
+    rows, values = [], estimator.get_params(deep=False)
+    for name, parameter in signature(type(estimator)).parameters.items():
+        if name not in values:
+            continue
+        has_default = parameter.default is not Parameter.empty
+        default = written(parameter.default) if has_default else ""
+        changed = not has_default or written(values[name]) != default
+        if changed or name not in _QUIET:
+            rows.append({"name": name, "value": written(values[name]), "default": default, "changed": changed})
+    return rows
+
+
+def _code(model: Any, supervised: bool, saved: str, data: Any, labels: str | None, table: str | None) -> str:
+    with config_context(print_changed_only=True):
+        call = " ".join(repr(model).split())
+    if type(model).__name__ in ESTIMATORS:  # the parameters in the order of the constructor
+        changed = (f"{row['name']}={row['value']}" for row in _parameters(model) if row["changed"])
+        call = f"{type(model).__name__}({', '.join(changed)})"
+    read = "read_views" if table is None else "read_table"
+    named = set(re.findall(r"\b([A-Z]\w+)\(", call))
+    ours = sorted(named & {*ESTIMATORS, *TRANSFORMERS})
+    source = table if table is not None else "folder" if data is None else data
+    given = "X, y" if supervised else "X"
+    return "\n".join(
+        [
+            f"from coview import {', '.join([*ours, 'make_report', read, 'save'])}",
+            *sorted(_sklearn_imports(model, named)),
+            "",
+            f"X = {read}({_quoted(source)})",
+            *([f"y = ...  # one label per object{'' if labels is None else f', from {labels}'}"] if supervised else []),
+            f"model = {call}",
+            f"model.fit({given})",
+            f"save(model, {_quoted(saved)})",
+            f'make_report(model, {given}).save("report.html")',
+        ]
+    )
+
+
+def _sklearn_imports(model: Any, named: set[str]) -> set[str]:
+    """Lines that import what a model holds of scikit-learn, from where it is public."""
+    parts = [model, *model.get_params(deep=True).values()]
+    classes = {type(part) for part in parts if type(part).__name__ in named}
+    return {
+        f"from {'.'.join(word for word in cls.__module__.split('.') if not word.startswith('_'))} import {cls.__name__}"
+        for cls in classes
+        if cls.__module__.startswith("sklearn.")
+    }
+
+
+def _commands(
+    found: Inspection, supervised: bool, saved: str, data: Any, labels: str | None, table: str | None
+) -> list[str]:
+    if table is not None:
+        source = ["--table", table]
+    elif isinstance(data, dict):
+        source = [part for view, path in data.items() for part in ("--view", f"{view}={path}")]
+    elif data is not None:
+        source = ["--data", str(data)]
+    else:
+        source = [part for view in found.views for part in ("--view", f"{view}={view}.npz")]
+    truth = ["--labels", labels or "labels.csv"] if supervised or labels else []
+    report = shlex.join(["coview", "report", saved, *source, *truth, "--out", "report.html"])
+    if found.estimator is not found.model or found.name not in ESTIMATORS:
+        return [report]
+    values = found.estimator.get_params(deep=False)
+    changed = {row["name"]: values[row["name"]] for row in _parameters(found.estimator) if row["changed"]}
+    if not all(isinstance(value, (int, float, str)) for value in changed.values()):
+        return [report]  # a dict of arrays or an estimator is more than a command line can say
+    settings = [part for name, value in changed.items() for part in ("--set", f"{name}={value}")]
+    fit = ["coview", "fit", found.name, *source, *(truth if supervised else []), *settings, "--out", saved]
+    return [shlex.join(fit), report]
+
+
+def _quoted(value: Any) -> str:
+    return f'"{value}"' if isinstance(value, str) and '"' not in value else repr(value)

@@ -1,0 +1,333 @@
+"""How well a model did: measures against labels or true values, the same held out, and what each view contributes.
+
+    R2 = 1 - sum (y - p)^2 / sum (y - mean y)^2,    mean absolute error = mean |y - p|
+
+Views are judged without another fit: the fitted model reads the same objects from one view alone, and from all but
+one. A copy is fitted with a quarter of the labels hidden where that is quick, since a model flatters itself on labels
+that it has learned from.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.metrics import mean_absolute_error, r2_score
+
+from coview.inspection import Inspection, Reading, inspect
+from coview.inspection.by_view import ViewReadings, agreement, agreement_matrix, try_views
+from coview.inspection.measures import confusion, label_measures, main_measure, measure
+from coview.utils.sampling import sample_positions
+from coview.validation import encode_labels, minus_one_is_unlabeled
+from coview.views.views import Views
+
+__all__ = ["check_values", "score_labels", "score_values", "score_views"]
+
+HIDDEN_SHARE = 0.25
+QUICK_SECONDS = 3.0  # a fit that took longer is not repeated unasked
+QUICK_OBJECTS = 5_000  # the same for models that do not say how long their fit took
+QUICK_VALUES = 2_000  # the same for regressors
+MOST_PAIRS = 1_000  # predictions that are drawn
+
+_ON_REQUEST = "not measured because it needs another fit; request it with held_out=True (--held-out)."
+
+
+# -- labels
+
+
+def score_labels(
+    found: Inspection,
+    reading: Reading,
+    labels: Any,
+    codes: np.ndarray,
+    classes: np.ndarray,
+    views: Views | None = None,
+    *,
+    held_out: bool | str = "auto",
+    y_fit: Any = None,
+) -> dict[str, Any] | None:
+    """Return the section on scores against labels; None where there is nothing to compare.
+
+    Parameters
+    ----------
+    found : Inspection
+        The model.
+    reading : Reading
+        What it says of the objects.
+    labels : array-like
+        Labels of the objects.
+    codes : ndarray of int
+        The same as codes; -1 for none.
+    classes : ndarray
+        The labels that the codes stand for.
+    views : Views, optional
+        The objects, as the estimator itself takes them; needed for scores held out.
+    held_out : bool or "auto", default="auto"
+        Fit a copy of a classifier with a quarter of the labels hidden; "auto" does so where a fit is quick.
+    y_fit : array-like, optional
+        Labels that the model was fitted with: it is then scored on the others.
+    """
+    measures = label_measures(found, reading, codes, classes) if (codes >= 0).any() else []
+    if not measures:
+        return None
+    scores: dict[str, Any] = {"n_labeled": int((codes >= 0).sum()), "n_objects": len(codes), "measures": measures}
+    if reading.codes is not None:
+        scores["confusion"] = confusion(found, reading.codes, codes, classes)
+    if views is not None and found.kind == "class" and held_out is not False:
+        scores["held_out"] = _labels_held_out(found, views, labels, codes, classes, held_out, y_fit)
+    return scores
+
+
+def _labels_held_out(
+    found: Inspection,
+    views: Views,
+    labels: Any,
+    codes: np.ndarray,
+    classes: np.ndarray,
+    wanted: bool | str,
+    y_fit: Any,
+) -> dict[str, Any]:
+    """Scores on labels that a classifier was not fitted with; hidden labels leave their objects in the data."""
+    if y_fit is not None:
+        semi_supervised = minus_one_is_unlabeled(found.estimator)
+        fitted, _ = encode_labels(y_fit, len(views), classes, semi_supervised=semi_supervised)
+        unused = np.flatnonzero((codes >= 0) & (fitted < 0))
+        if not len(unused):
+            return {"note": "every label was used in the fit."}
+        reading = found.read(views[unused], prepared=True)
+        measures = label_measures(found, reading, codes[unused], classes)
+        return {"n_hidden": len(unused), "n_shown": int((fitted >= 0).sum()), "refitted": False, "measures": measures}
+    known = np.flatnonzero(codes >= 0)
+    hidden = np.random.default_rng(0).permutation(known)[: max(int(HIDDEN_SHARE * len(known)), 1)]
+    shown = np.setdiff1d(known, hidden)
+    if len(hidden) < 2 or set(codes[hidden]) - set(codes[shown]):
+        return {"note": "there are too few labels to hide some of them."}
+    if wanted == "auto" and (reason := _why_not_refit(found, codes, len(views))):
+        return {"note": reason}
+    target = np.array(labels, dtype=object)
+    target[hidden] = None
+    copy = _refit(found, views, target, shown)
+    measures = label_measures(copy, copy.read(views[hidden], prepared=True), codes[hidden], classes)
+    return {"n_hidden": len(hidden), "n_shown": len(shown), "refitted": True, "measures": measures}
+
+
+def _why_not_refit(found: Inspection, codes: np.ndarray, n_objects: int) -> str | None:
+    """Why a copy with some labels hidden would say nothing of this model, or take long; None where it is worth it."""
+    training, known = found.training.codes, codes >= 0
+    if training is not None and len(training) == len(codes):
+        # models that remember their objects leave labeled ones with their labels
+        fewer = bool((training[known] != codes[known]).any())
+    else:
+        fewer = found.n_labels is not None and found.n_labels < known.sum()
+    if fewer:
+        return "the model was fitted with fewer labels than these; pass those as y_fit (--fitted-labels)."
+    seconds = found.history.get("seconds") or [None]
+    quick = seconds[-1] < QUICK_SECONDS if seconds[-1] is not None else n_objects <= QUICK_OBJECTS
+    return None if quick else _ON_REQUEST
+
+
+def _refit(found: Inspection, views: Views, target: np.ndarray, rows: np.ndarray) -> Inspection:
+    """Fit a copy of the estimator; one of scikit-learn, which knows no hidden labels, on the rows only."""
+    copy = clone(found.estimator)
+    if "verbose" in copy.get_params(deep=False):
+        copy.set_params(verbose=0)
+    if found.takes_matrix:
+        return inspect(copy.fit(found.prepare(views[rows]), np.array(target[rows].tolist())))
+    return inspect(copy.fit(views, target))
+
+
+# -- true values of a regressor
+
+
+def check_values(found: Inspection, y: Any) -> np.ndarray | None:
+    """Return the true values of a regressor's objects, NaN for none; None where there are none.
+
+    Parameters
+    ----------
+    found : Inspection
+        The model.
+    y : array-like or None
+        One number per object, None or NaN for none.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> check_values(inspect(Ridge().fit(np.eye(3), [1.0, 2.0, 4.0])), [1, None, 4])
+    array([ 1., nan,  4.])
+    """
+    if y is None or found.kind != "value":
+        return None
+    array = np.asarray(y, dtype=object)
+    if array.ndim != 1:
+        raise ValueError(f"y must hold one number per object, got an array of shape {array.shape}.")
+    try:
+        values = np.array([np.nan if value is None else value for value in array]).astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("y of a regressor must hold numbers, with None or NaN for none.") from None
+    return values if np.isfinite(values).any() else None
+
+
+def score_values(
+    found: Inspection, views: Views, truth: np.ndarray, ids: Any = None, held_out: bool | str = "auto"
+) -> dict[str, Any]:
+    """Return the sections "scores" and "views" of a report on a regressor.
+
+    Parameters
+    ----------
+    found : Inspection
+        The model.
+    views : Views
+        The objects, as the estimator itself takes them.
+    truth : ndarray
+        Their true values, NaN for none.
+    ids : array-like, optional
+        Their identifiers.
+    held_out : bool or "auto", default="auto"
+        Fit a copy with a quarter of the objects hidden; "auto" does so for at most 2,000 objects.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from coview import ConcatenatedViews
+    >>> rng = np.random.default_rng(0)
+    >>> X = Views(a=rng.normal(size=(80, 3)), b=rng.normal(size=(80, 2)))
+    >>> y = X["a"] @ [1.0, 2.0, 3.0]
+    >>> sections = score_values(inspect(ConcatenatedViews(Ridge(1e-6)).fit(X, y)), X, y)
+    >>> [(row["name"], row["alone"] > 0.99) for row in sections["views"]["rows"]]
+    [('a', True), ('b', False)]
+    """
+    known = np.flatnonzero(np.isfinite(truth))
+    n_objects = len(truth)
+    views, truth = views[known], truth[known]
+    predicted = _predict(found, views)
+    drawn = sample_positions(len(known), MOST_PAIRS)
+    named = known if ids is None else np.asarray(ids)[known]
+    sections: dict[str, Any] = {
+        "scores": {
+            "of": "values",
+            "n_labeled": len(known),
+            "n_objects": n_objects,
+            "measures": _value_measures(truth, predicted),
+            "pairs": {"true": truth[drawn], "predicted": predicted[drawn], "ids": named[drawn]},
+            "held_out": None if held_out is False else _values_held_out(found, views, truth, held_out),
+        }
+    }
+    if len(views.names) > 1 and len(truth) > 1:
+        sections["views"] = _score_views_by_values(found, views, truth, predicted)
+    return sections
+
+
+def _predict(found: Inspection, views: Views) -> np.ndarray:
+    return np.asarray(found.predict(views, prepared=True), dtype=np.float64).reshape(-1)
+
+
+def _value_measures(truth: np.ndarray, predicted: np.ndarray) -> list[dict[str, Any]]:
+    measures = []
+    if len(truth) > 1:
+        measures.append(measure("R2", r2_score(truth, predicted), "1 is perfect; 0 is no better than the mean"))
+    error = mean_absolute_error(truth, predicted)
+    baseline = np.abs(truth - np.median(truth)).mean()
+    measures.append(measure("mean absolute error", error, "in the units of the predicted value"))
+    measures.append(measure("baseline error", baseline, "mean absolute error of always predicting the median"))
+    return measures
+
+
+def _values_held_out(found: Inspection, views: Views, truth: np.ndarray, wanted: bool | str) -> dict[str, Any]:
+    if len(truth) < 8:
+        return {"note": "there are too few objects to hide some of them."}
+    if wanted == "auto" and len(truth) > QUICK_VALUES:
+        return {"note": _ON_REQUEST}
+    order = np.random.default_rng(0).permutation(len(truth))
+    hidden, shown = np.split(order, [int(HIDDEN_SHARE * len(order))])
+    shown = np.sort(shown)
+    part = found.prepare(views[shown]) if found.takes_matrix else views[shown]
+    copy = inspect(clone(found.estimator).fit(part, truth[shown]))
+    measures = _value_measures(truth[hidden], _predict(copy, views[hidden]))
+    return {"n_hidden": len(hidden), "n_shown": len(shown), "refitted": True, "measures": measures}
+
+
+# -- by view
+
+
+def score_views(
+    found: Inspection, readings: ViewReadings, y: np.ndarray | None = None, classes: np.ndarray | None = None
+) -> dict[str, Any]:
+    """Return the section on views: how well each does alone and how the model does without it, and their agreement.
+
+    Parameters
+    ----------
+    found : Inspection
+        The model.
+    readings : ViewReadings
+        Readings of the objects.
+    y : ndarray of int, optional
+        Codes of their labels; -1 for none. Without labels a view is compared with the reading from all views.
+    classes : ndarray, optional
+        The labels that the codes stand for.
+
+    Examples
+    --------
+    >>> from coview import LinkPLSA
+    >>> from coview.datasets import make_topic_views
+    >>> from coview.inspection.by_view import read_by_view
+    >>> X = make_topic_views(n_objects=50, random_state=0).views
+    >>> found = inspect(LinkPLSA(3, random_state=0).fit(X))
+    >>> section = score_views(found, read_by_view(found, X))
+    >>> [row["name"] for row in section["rows"]], section["measure"]
+    (['view0', 'view1'], 'agreement with all views')
+    """
+    labels = y if y is not None and (y >= 0).any() else None
+
+    def score(reading: Reading | None, rows: np.ndarray) -> float | None:
+        if reading is None:
+            return None
+        if labels is None or classes is None:
+            return agreement(reading.take(rows), readings.whole.take(rows))
+        return main_measure(found, reading.take(rows), labels[rows], classes)
+
+    everything = np.ones(len(readings.views), dtype=bool)
+    rows = []
+    for name, have in readings.present.items():
+        without = readings.without.get(name)
+        rows.append(
+            {
+                "name": name,
+                "present": float(have.mean()),
+                "alone": score(readings.alone.get(name), have),
+                "without": score(without, everything),
+                "kept": None if without is None else agreement(without, readings.whole),
+                "weight": found.view_weights.get(name),
+                "refused": readings.refused.get(name),
+            }
+        )
+    if labels is None:
+        name = "agreement with all views"
+    elif readings.whole.codes is None:
+        name = "same label among neighbors"
+    else:
+        name = "accuracy" if found.kind == "class" else "NMI"
+    whole = None if labels is None else score(readings.whole, everything)
+    return {"measure": name, "whole": whole, "rows": rows, "agreement": agreement_matrix(readings)}
+
+
+def _score_views_by_values(found: Inspection, views: Views, truth: np.ndarray, predicted: np.ndarray) -> dict[str, Any]:
+    def score(names: list[str]) -> float | None:
+        part = views.select(*names)
+        have = part.present.any(axis=1)
+        return r2_score(truth[have], _predict(found, part[have])) if have.sum() > 1 else None
+
+    alone, without, refused = try_views(views.names, score)
+    rows = [
+        {
+            "name": name,
+            "present": float(views.present[:, v].mean()),
+            "alone": alone.get(name),
+            "without": without.get(name),
+            "kept": None,
+            "weight": found.view_weights.get(name),
+            "refused": refused.get(name),
+        }
+        for v, name in enumerate(views.names)
+    ]
+    return {"measure": "R2", "whole": r2_score(truth, predicted), "rows": rows, "agreement": None}
