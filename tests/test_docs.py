@@ -113,7 +113,7 @@ def test_examples_run_and_plot(path, monkeypatch):
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    monkeypatch.setattr(coview, "load_python_packages", few_packages)
+    monkeypatch.setattr(coview.datasets, "load_python_packages", few_packages)
     pyplot.close("all")
     monkeypatch.setattr(pyplot, "show", lambda *args, **kwargs: None)
     try:

@@ -167,7 +167,7 @@ def test_the_texture_that_is_missing_is_that_of_the_first_leaf(leaves):
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"), [("A,1\nA,x\n", "Line 2"), ("A,1\nA,1,2\n", "2 numbers, not 1"), ("", "no leaves")]
+    ("text", "sentence"), [("A,1\nA,x\n", "Line 2"), ("A,1\nA,1,2\n", "2 numbers, not 1"), ("", "no rows")]
 )
 def test_files_of_leaves_that_are_something_else_are_refused(leaves, text, sentence):
     with pytest.raises(DataFileError, match=sentence):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from coview.datasets import data_home, load_webkb, webkb
-from coview.datasets.packed import locate
+from coview.datasets.files import locate
 from coview.exceptions import DataFileError
 
 CLASSES = ["course", "student", "staff", "course"]

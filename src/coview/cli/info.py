@@ -55,7 +55,7 @@ def about_here() -> dict[str, Any]:
 
     from coview._version import __version__
     from coview.catalog import ESTIMATORS
-    from coview.datasets.fetch import data_home
+    from coview.datasets.files import data_home
     from coview.engines.threads import thread_count
 
     versions = {name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn", "numba")}

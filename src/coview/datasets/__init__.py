@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-# public name -> module that defines it; `fetch.fetch` stays in its module, whose name it shares
+# public name -> module that defines it
 _PUBLIC = {
-    "data_home": "coview.datasets.fetch",
+    "data_home": "coview.datasets.files",
     "load_citeseer": "coview.datasets.linqs",
     "load_cora": "coview.datasets.linqs",
     "load_internet_ads": "coview.datasets.internet_ads",
@@ -41,7 +41,7 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from coview.datasets.fetch import data_home as data_home
+    from coview.datasets.files import data_home as data_home
     from coview.datasets.internet_ads import load_internet_ads as load_internet_ads
     from coview.datasets.leaves import load_leaves as load_leaves
     from coview.datasets.linqs import load_citeseer as load_citeseer

@@ -9,8 +9,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from coview.datasets.packed import DAMAGED, check_option, locate
+from coview.datasets.files import DAMAGED, locate
 from coview.exceptions import DataFileError
+from coview.validation import check_option
 from coview.views.views import Views
 
 __all__ = ["load_internet_ads"]

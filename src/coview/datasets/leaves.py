@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils import Bunch
 
-from coview.datasets.packed import locate, read_lines
-from coview.exceptions import DataFileError
+from coview.datasets.files import locate, read_numbers
 from coview.views.views import Views
 
 __all__ = ["load_leaves"]
@@ -87,25 +86,13 @@ def load_leaves(data_home: str | Path | None = None) -> Bunch:
 
 def _read(path: Path, view: str) -> tuple[list[str], np.ndarray]:
     """Ids (species / place) and numbers of one view."""
-    ids: list[str] = []
-    rows: list[list[float]] = []
+    species, rows = read_numbers(path, ",", labeled=True)
     count: dict[str, int] = {}
-    lines = [line.decode("latin-1").split(",") for line in read_lines(path)]
-    for number, (species, *values) in enumerate(lines, start=1):
-        place = count.get(species, 0) + 1
-        count[species] = place
-        try:
-            rows.append([float(value) for value in values])
-        except ValueError as error:
-            raise DataFileError(
-                f"Line {number} of {str(path)!r} holds something else than numbers ({error})."
-            ) from None
-        if len(rows[-1]) != len(rows[0]) or not values:
-            raise DataFileError(f"Line {number} of {str(path)!r} has {len(values)} numbers, not {len(rows[0])}.")
-        ids.append(f"{species}/{place:02d}")
-    if not rows:
-        raise DataFileError(f"{str(path)!r} has no leaves. Get the file again.")
+    ids: list[str] = []
+    for name in species:
+        count[name] = count.get(name, 0) + 1
+        ids.append(f"{name}/{count[name]:02d}")
     largest = max(count.values())
     if view == "texture" and count.get(_SHORT, largest) == largest - 1:
         ids = [f"{_SHORT}/{int(key[-2:]) + 1:02d}" if key.startswith(f"{_SHORT}/") else key for key in ids]
-    return ids, np.array(rows)
+    return ids, rows

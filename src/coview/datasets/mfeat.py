@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.utils import Bunch
 
-from coview.datasets.packed import locate, read_lines
+from coview.datasets.files import locate, read_numbers
 from coview.exceptions import DataFileError
 from coview.views.views import Views
 
@@ -86,7 +86,7 @@ def load_mfeat(data_home: str | Path | None = None) -> Bunch:
     """
     matrices = {}
     for view, name in VIEWS.items():
-        matrices[view] = _read(locate(f"mfeat/{name}", data_home, _FILES, _URL, _SOURCE))
+        _, matrices[view] = read_numbers(locate(f"mfeat/{name}", data_home, _FILES, _URL, _SOURCE))
     lengths = {view: len(matrix) for view, matrix in matrices.items()}
     n = lengths["fourier"]
     if len(set(lengths.values())) > 1 or n % _DIGITS:
@@ -101,19 +101,3 @@ def load_mfeat(data_home: str | Path | None = None) -> Bunch:
         target_names=np.array([str(digit) for digit in range(_DIGITS)]),
         DESCR=_DESCR.format(n=n, each=n // _DIGITS),
     )
-
-
-def _read(path: Path) -> np.ndarray:
-    rows: list[np.ndarray] = []
-    for number, line in enumerate(read_lines(path), start=1):
-        try:
-            rows.append(np.array(line.split(), dtype=np.float64))
-        except ValueError as error:
-            raise DataFileError(
-                f"Line {number} of {str(path)!r} holds something else than numbers ({error})."
-            ) from None
-        if len(rows[-1]) != len(rows[0]):
-            raise DataFileError(f"Line {number} of {str(path)!r} has {len(rows[-1])} numbers, not {len(rows[0])}.")
-    if not rows:
-        raise DataFileError(f"{str(path)!r} has no numerals. Get the file again.")
-    return np.array(rows)

@@ -14,9 +14,9 @@ from scipy import sparse
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.utils import Bunch, check_random_state
 
-from coview.datasets.packed import check_option
 from coview.datasets.posts import REMOVABLE, Post, clean, header_lines, read_posts
 from coview.preprocessing.weighting import TfidfViews
+from coview.validation import check_option
 from coview.views.views import Views
 
 __all__ = ["GLUED", "load_newsgroups_views"]

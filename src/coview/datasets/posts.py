@@ -8,10 +8,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from coview.datasets.fetch import data_home as find_data_home
-from coview.datasets.fetch import fetch
-from coview.datasets.packed import DAMAGED, check_option
+from coview.datasets.files import DAMAGED, fetch
+from coview.datasets.files import data_home as find_data_home
 from coview.exceptions import DataFileError
+from coview.validation import check_option
 
 __all__ = ["HALVES", "REMOVABLE", "Post", "clean", "header_lines", "read_posts", "split_header"]
 

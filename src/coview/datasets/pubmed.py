@@ -13,9 +13,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
+from coview.datasets.files import locate, read_lines
 from coview.datasets.linqs import DIRECTIONS, link_views
-from coview.datasets.packed import check_option, locate, read_lines
 from coview.exceptions import DataFileError
+from coview.validation import check_option
 from coview.views.views import Views
 
 __all__ = ["load_pubmed"]

@@ -30,8 +30,8 @@ from scipy import sparse
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 from sklearn.utils import Bunch
 
-from coview.datasets.fetch import data_home as find_data_home
-from coview.datasets.fetch import user_cache
+from coview.datasets.files import data_home as find_data_home
+from coview.datasets.files import user_cache
 from coview.exceptions import DataFileError
 from coview.utils.atomic import atomic_path
 from coview.views.views import Views

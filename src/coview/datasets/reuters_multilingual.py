@@ -15,8 +15,9 @@ from scipy import sparse
 from scipy.io import loadmat
 from sklearn.utils import Bunch
 
-from coview.datasets.packed import check_option, locate
+from coview.datasets.files import locate
 from coview.exceptions import DataFileError
+from coview.validation import check_option
 from coview.views.views import Views
 
 __all__ = ["load_reuters_multilingual"]

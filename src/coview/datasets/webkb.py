@@ -8,9 +8,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
+from coview.datasets.files import locate
 from coview.datasets.linqs import DIRECTIONS, LinqsCorpus, link_views, read_linqs
-from coview.datasets.packed import check_option, locate
 from coview.exceptions import DataFileError
+from coview.validation import check_option
 from coview.views.views import Views
 
 __all__ = ["UNIVERSITIES", "load_webkb"]

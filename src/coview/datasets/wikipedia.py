@@ -15,9 +15,10 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils import Bunch
 
-from coview.datasets.packed import DAMAGED, check_option, locate, read_lines
+from coview.datasets.files import DAMAGED, locate, read_lines
 from coview.exceptions import DataFileError
 from coview.utils.messages import short
+from coview.validation import check_option
 from coview.views.views import Views
 
 __all__ = ["load_wikipedia_retrieval"]

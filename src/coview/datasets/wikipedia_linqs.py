@@ -10,9 +10,10 @@ from scipy import sparse
 from scipy.io import loadmat
 from sklearn.utils import Bunch
 
+from coview.datasets.files import locate
 from coview.datasets.linqs import link_views
-from coview.datasets.packed import check_option, locate
 from coview.exceptions import DataFileError
+from coview.validation import check_option
 from coview.views.views import Views
 
 __all__ = ["load_wikipedia_linqs"]

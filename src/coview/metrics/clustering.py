@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+from sklearn.metrics import normalized_mutual_info_score
+from sklearn.metrics.cluster import contingency_matrix
 
 from coview.metrics.labels import as_labels, encode
 
@@ -79,18 +81,8 @@ def normalized_mutual_info(y_true: Any, y_pred: Any, *, average: str = "arithmet
     """
     if average not in ("arithmetic", "max"):
         raise ValueError(f"average must be 'arithmetic' or 'max', got {average!r}.")
-    table = _contingency(y_true, y_pred).tocoo()
-    if (
-        table.nnz == table.shape[0] == table.shape[1]
-    ):  # the same partition: exactly 1, and no 0 / 0 where it has one part
-        return 1.0
-    n = table.sum()
-    of_class, of_cluster = table.sum(axis=1), table.sum(axis=0)
-    entropies = _entropy(of_class / n), _entropy(of_cluster / n)
-    scale = max(entropies) if average == "max" else sum(entropies) / 2
-    rows, columns = table.coords
-    log_ratio = np.log(table.data) + np.log(n) - np.log(of_class[rows]) - np.log(of_cluster[columns])
-    return float(np.clip((table.data / n * log_ratio).sum() / scale, 0.0, 1.0))  # rounding can leave [0, 1]
+    classes, clusters = _codes(y_true, y_pred)
+    return min(float(normalized_mutual_info_score(classes, clusters, average_method=average)), 1.0)  # rounding
 
 
 def pairwise_f1(y_true: Any, y_pred: Any) -> float:
@@ -120,19 +112,17 @@ def pairwise_f1(y_true: Any, y_pred: Any) -> float:
     return 2 * together / (in_class + in_cluster)
 
 
-def _contingency(y_true: Any, y_pred: Any) -> sparse.csr_array:
-    """Counts of objects by class (rows) and cluster (columns); every row and column has at least one."""
+def _codes(y_true: Any, y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Classes and clusters as numbers from 0 on."""
     truth, found = as_labels("y_true", y_true), as_labels("y_pred", y_pred)
     if len(truth) != len(found):
         raise ValueError(f"y_true and y_pred must be of one length, got {len(truth)} and {len(found)} labels.")
-    (classes,), n_classes = encode(truth)
-    (clusters,), n_clusters = encode(found)
-    ones = np.ones(len(truth), dtype=np.int64)
-    return sparse.coo_array((ones, (classes, clusters)), shape=(n_classes, n_clusters)).tocsr()
+    return encode(truth)[0][0], encode(found)[0][0]
 
 
-def _entropy(shares: np.ndarray) -> float:
-    return float(-(shares * np.log(shares)).sum())
+def _contingency(y_true: Any, y_pred: Any) -> sparse.csr_array:
+    """Counts of objects by class (rows) and cluster (columns); every row and column has at least one."""
+    return sparse.csr_array(contingency_matrix(*_codes(y_true, y_pred), sparse=True, dtype=np.int64))
 
 
 def _pairs(counts: np.ndarray) -> int:

@@ -1,0 +1,245 @@
+"""Files of public corpora: where they lie, how they are downloaded and checked, and how they are read."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from coview.exceptions import DataFileError
+
+__all__ = ["DAMAGED", "data_home", "fetch", "locate", "read_lines", "read_numbers", "user_cache"]
+
+ENVIRONMENT = "COVIEW_DATA"
+# what the readers of the standard library raise on a file that is cut short or not what its name says
+DAMAGED = (EOFError, OSError, lzma.LZMAError, zlib.error)
+
+_OPENERS: dict[str, Callable[..., Any]] = {"": open, ".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
+
+
+def data_home(data_home: str | Path | None = None) -> Path:
+    """Return the folder that holds the corpora: the argument, else ``$COVIEW_DATA``, else the user's cache.
+
+    Parameters
+    ----------
+    data_home : path, optional
+        A folder of your own; ``~`` is expanded. It need not exist.
+
+    Returns
+    -------
+    Path
+        The folder. Nothing is created until something is written there.
+
+    Examples
+    --------
+    >>> from coview.datasets import data_home
+    >>> data_home("corpora").name
+    'corpora'
+    """
+    home = data_home if data_home is not None else os.environ.get(ENVIRONMENT) or None
+    return user_cache() if home is None else Path(home).expanduser()
+
+
+_home = data_home  # where a parameter has that name
+
+
+def user_cache() -> Path:
+    """Return the folder for what coview makes itself and can make again; ``$COVIEW_DATA`` may be someone else's."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path("coview", appauthor=False)
+
+
+def fetch(
+    name: str,
+    files: Mapping[str, str],
+    base_urls: str | Sequence[str],
+    data_home: str | Path | None = None,
+    *,
+    timeout: float = 30.0,
+) -> Path:
+    """Return the local path of a registered file, downloading it if the data home lacks it.
+
+    A file that is there already is used as it is: a data home may hold the same data packed in another way. A
+    download must have the registered checksum before it is moved into place.
+
+    Parameters
+    ----------
+    name : str
+        The file, relative to the data home: ``"cora/cora.content"``.
+    files : mapping
+        The registered files and the SHA-256 of each, in hexadecimal: ``{name: sha256}``.
+    base_urls : str or sequence of str
+        Where the file lies on the web, without the file's own name; several mirrors are tried in this order.
+    data_home : path, optional
+        See `coview.datasets.data_home`.
+    timeout : float, default=30.0
+        Seconds to wait for a server.
+
+    Returns
+    -------
+    Path
+        The file in the data home.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from coview.datasets.files import fetch
+    >>> home = Path(tempfile.mkdtemp())
+    >>> _ = (home / "a.txt").write_text("mine")
+    >>> fetch("a.txt", {"a.txt": "0" * 64}, "https://example.org/corpus", home).read_text()
+    'mine'
+    """
+    if name not in files:
+        raise DataFileError(f"{name!r} is not a registered file; registered are {', '.join(map(repr, files))}.")
+    home = _home(data_home)
+    target = home / name
+    if target.is_file():
+        return target
+    failures = []
+    for base in [base_urls] if isinstance(base_urls, str) else base_urls:
+        url = f"{base.rstrip('/')}/{target.name}"
+        reason = _download(url, target, files[name], timeout)
+        if reason is None:
+            return target
+        failures.append(f"{url} ({reason})")
+    raise DataFileError(
+        f"{name!r} is not in the data home {str(home)!r} and could not be downloaded from "
+        f"{' or '.join(failures) or 'anywhere (no address is known)'}. Put the file at {str(target)!r}, or set "
+        f"{ENVIRONMENT} to a folder that has it."
+    )
+
+
+def _download(url: str, target: Path, sha256: str, timeout: float) -> str | None:
+    """Bring one file into place; return None, or why it is not there."""
+    import pooch
+    from requests.exceptions import HTTPError, RequestException
+
+    pooch.get_logger().setLevel("WARNING")
+    downloader = pooch.HTTPDownloader(timeout=timeout)
+    try:
+        pooch.retrieve(url, f"sha256:{sha256}", target.name, target.parent, downloader=downloader)
+    except HTTPError as error:
+        return f"HTTP status {error.response.status_code}"
+    except RequestException as error:  # its own text repeats the address and names its internals
+        return type(error).__name__
+    except ValueError:
+        return "its SHA-256 is not the registered one"
+    except OSError as error:
+        return str(error)
+    return None
+
+
+def locate(
+    name: str,
+    data_home: str | Path | None,
+    files: Mapping[str, str],
+    base_urls: str | Sequence[str],
+    source: str,
+) -> Path:
+    """Return the path of a corpus file: plain, else compressed, else downloaded.
+
+    Parameters
+    ----------
+    name : str
+        The plain file, relative to the data home: ``"cora/cora.content"``.
+    data_home : path, optional
+        See `coview.datasets.data_home`.
+    files : mapping
+        Checksums of the files that can be downloaded, ``{name: sha256}``; see `fetch`.
+    base_urls : str or sequence of str
+        Where they can be downloaded from.
+    source : str
+        Where a person gets the data: it completes the sentence "Get it from ...".
+
+    Returns
+    -------
+    Path
+        The file; its last suffix tells how it is compressed.
+
+    Examples
+    --------
+    >>> import gzip, tempfile
+    >>> from pathlib import Path
+    >>> from coview.datasets.files import locate, read_lines
+    >>> home = Path(tempfile.mkdtemp())
+    >>> _ = (home / "a.txt.gz").write_bytes(gzip.compress(b"one"))
+    >>> locate("a.txt", home, {}, (), "the author").name
+    'a.txt.gz'
+    """
+    home = _home(data_home)
+    for suffix in _OPENERS:
+        path = home / f"{name}{suffix}"
+        if path.is_file():
+            return path
+    if name in files:
+        return fetch(name, files, base_urls, home)
+    raise DataFileError(
+        f"{name!r} is not in the data home {str(home)!r}. Get it from {source} and put it at {str(home / name)!r} "
+        f"(.gz, .xz and .bz2 of it are read too), or set {ENVIRONMENT} to a folder that has it."
+    )
+
+
+def read_lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file, plain or compressed, without the white space around them; empty lines are left out.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from coview.datasets.files import read_lines
+    >>> path = Path(tempfile.mkdtemp()) / "a.txt"
+    >>> _ = path.write_bytes(b"one 1\\r\\n\\ntwo 2")
+    >>> list(read_lines(path))
+    [b'one 1', b'two 2']
+    """
+    opener = _OPENERS.get(path.suffix, _OPENERS[""])
+    try:
+        with opener(path, "rb") as stream:
+            for line in stream:
+                line = line.strip()
+                if line:
+                    yield line
+    except DAMAGED as error:
+        raise DataFileError(
+            f"{str(path)!r} cannot be read to its end ({error}). Remove it and get it again."
+        ) from error
+
+
+def read_numbers(path: Path, separator: str | None = None, *, labeled: bool = False) -> tuple[list[str], np.ndarray]:
+    """Return the numbers of a file with a row in each line, and the label before each row where there is one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "a.txt"
+    >>> _ = path.write_text("fox,1,2\\nsea,3,4")
+    >>> read_numbers(path, ",", labeled=True)
+    (['fox', 'sea'], array([[1., 2.],
+           [3., 4.]]))
+    """
+    labels: list[str] = []
+    rows: list[list[float]] = []
+    for number, line in enumerate(read_lines(path), start=1):
+        parts = line.decode("latin-1").split(separator)
+        if labeled:
+            labels.append(parts.pop(0))
+        try:
+            rows.append([float(part) for part in parts])
+        except ValueError as error:
+            raise DataFileError(
+                f"Line {number} of {str(path)!r} holds something else than numbers ({error})."
+            ) from None
+        if len(rows[-1]) != len(rows[0]) or not parts:
+            raise DataFileError(f"Line {number} of {str(path)!r} has {len(parts)} numbers, not {len(rows[0])}.")
+    if not rows:
+        raise DataFileError(f"{str(path)!r} has no rows. Get the file again.")
+    return labels, np.array(rows)
