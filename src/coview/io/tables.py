@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -92,20 +92,24 @@ def _raw_columns(path: Path, rows: Iterator[tuple[int, list[str]]]) -> dict[str,
     twice = sorted({name for name in header if header.count(name) > 1})
     if twice:
         raise DataFileError(f"{path} has the column {short(twice[0])} more than once. Rename one of them.")
-    cells = list(zip(*(row for _, row in rows if row)))
-    if not cells:
+    cells: list[list[str]] = [[] for _ in header]
+    filled = (row for _, row in rows if row)
+    while chunk := list(islice(filled, _CHUNK)):
+        for column, part in zip(cells, zip(*chunk)):
+            column += part
+    if not cells[0]:
         raise DataFileError(f"{path} has a header row but no rows below it.")
     return {name: _typed(column) for name, column in zip(header, cells)}
 
 
-def _typed(cells: tuple[str, ...]) -> Any:
+def _typed(cells: list[str]) -> Any:
     """Numbers where every filled cell is one, else texts, None where a cell is empty."""
     stripped = list(map(str.strip, cells))
     filled = list(filter(None, stripped))
     if filled and all(map(_NUMBER.fullmatch, filled)):
         if len(filled) == len(cells) and all(map(_INTEGER.fullmatch, filled)):
-            return np.array(filled).astype(np.int64)
-        return np.array([cell or "nan" for cell in stripped]).astype(np.float64)
+            return np.array(list(map(int, filled)))
+        return np.array([float(cell or "nan") for cell in stripped])
     return [cell if text else None for cell, text in zip(cells, stripped)]
 
 
@@ -137,7 +141,7 @@ def read_numbers(path: Path) -> tuple[np.ndarray, np.ndarray | None, list[str], 
         ids, names, matrix = _ids(first), header[1:], rest
     else:
         ids, names = None, header
-        column, lacking = _numbers(path, np.array(first, dtype=str)[:, None], header[:1], 0)
+        column, lacking = _numbers(path, first, header[:1], 0)
         matrix, empty = np.hstack([column, rest]), empty + lacking
     if not names:
         raise DataFileError(f"{path} has no column of features beside {short(header[0])}.")
@@ -169,8 +173,8 @@ def _body(path: Path, rows: Iterator[tuple[int, list[str]]], header: list[str]) 
     first: list[str] = []
     parts: list[tuple[np.ndarray, np.ndarray]] = []
     for chunk in _chunks(path, rows):
-        cells = np.array(list(chain.from_iterable(row[1:] for row in chunk)), dtype=str)
-        parts.append(_numbers(path, cells.reshape(len(chunk), len(header) - 1), header[1:], len(first)))
+        cells = list(chain.from_iterable(row[1:] for row in chunk))
+        parts.append(_numbers(path, cells, header[1:], len(first)) if cells else _no_numbers(len(chunk)))
         first += [row[0].strip() for row in chunk]
     if not first:
         raise DataFileError(f"{path} has a header row but no rows below it.")
@@ -194,23 +198,30 @@ def _chunks(path: Path, rows: Iterator[tuple[int, list[str]]]) -> Iterator[list[
         yield chunk
 
 
-def _numbers(path: Path, cells: np.ndarray, names: list[str], start: int) -> tuple[np.ndarray, np.ndarray]:
-    """Cells as numbers, with 0 where one is empty, and how many are empty in each row."""
-    for text in (lambda: cells, lambda: np.strings.strip(cells)):  # stripping costs, and is seldom needed
-        values = text()
-        empty = values == ""
-        if empty.any():
-            values = np.where(empty, "0", values)
-        for dtype in (np.int64, np.float64):  # counts stay whole numbers
+def _numbers(path: Path, cells: list[str], names: list[str], start: int) -> tuple[np.ndarray, np.ndarray]:
+    """Cells of some rows, one row after the other, as a matrix with 0 where one is empty; and how many are per row."""
+    shape = (-1, len(names))
+    empty = np.zeros(len(cells) // len(names), dtype=np.intp)
+    for attempt in range(2):
+        for kind in (int, float):  # counts stay whole numbers
             try:
-                return values.astype(dtype), empty.sum(axis=1)
+                return np.array(list(map(kind, cells)), dtype=np.dtype(kind)).reshape(shape), empty
             except (ValueError, OverflowError):
                 continue
-    row, column = next((i, j) for (i, j), cell in np.ndenumerate(values) if _number(cell) is None)
+        if not attempt:
+            lacking = [not cell or cell.isspace() for cell in cells]
+            empty = np.reshape(lacking, shape).sum(axis=1)
+            cells = ["0" if lacks else cell for lacks, cell in zip(lacking, cells)]
+    at = next(i for i, cell in enumerate(cells) if _number(cell) is None)
+    row, column = divmod(at, len(names))
     raise DataFileError(
-        f"{path} has {short(str(values[row, column]))} in column {short(names[column])} of row {start + row}, which is "
-        "no number. Text and categories come in through TextViews and ColumnViews."
+        f"{path} has {short(cells[at].strip())} in column {short(names[column])} of row {start + row}, which is not a "
+        "number. Text and categories come in through TextViews and ColumnViews."
     )
+
+
+def _no_numbers(rows: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.empty((rows, 0)), np.zeros(rows, dtype=np.intp)
 
 
 def _is_text(path: Path, name: str, cells: list[str]) -> bool:
@@ -219,8 +230,8 @@ def _is_text(path: Path, name: str, cells: list[str]) -> bool:
         return False
     if len(set(cells)) < len(cells):
         raise DataFileError(
-            f"{path} has {short(cells[text[0]])} in column {short(name)} of row {text[0]}, which is no number, and no "
-            "id either, since some rows have the same. Text and categories come in through TextViews and ColumnViews."
+            f"{path} has {short(cells[text[0]])} in column {short(name)} of row {text[0]}, which is not a number, nor "
+            "an id, since some rows have the same. Text and categories come in through TextViews and ColumnViews."
         )
     return True
 
