@@ -24,12 +24,12 @@ from coview.engines.state import Fit, State, Sweep, tree_leaves
 from coview.engines.watch import CallbackSupportMixin, ProgressBar, check_watchers, sklearn_watcher
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, describe
-from coview.preprocessing.base import check_feature_names
 from coview.utils.front import public
 from coview.utils.messages import cut
 from coview.validation import check_count, check_option
 from coview.views.arrays import from_tensor, is_tensor
 from coview.views.coerce import PLAIN, as_views, is_plain
+from coview.views.columns import match_columns
 from coview.views.inputs import ViewInput
 from coview.views.lazy import LazyViews
 from coview.views.views import Matrix, Views
@@ -112,7 +112,7 @@ class MultiViewEstimator(BaseEstimator):
         return views
 
     def _new_views(self, X: Any) -> Any:
-        """Views to predict on: some or all of the fitted ones, with the same features."""
+        """Views to predict on: some or all of the fitted ones, their columns matched to the fitted ones."""
         plain = is_plain(X)
         if plain:
             if len(self.view_names_) > 1:
@@ -128,17 +128,7 @@ class MultiViewEstimator(BaseEstimator):
             views = self._let_in(as_views(X))
         if not len(views):
             raise ViewsError("X has 0 rows: there is nothing to predict. Pass at least one object.")
-        for name, found in views.n_features.items():
-            if name not in self.n_features_by_view_:
-                listed = ", ".join(map(repr, self.view_names_))
-                raise ViewsError(f"{type(self).__name__} knows no view {name!r}; it was fitted on {listed}.")
-            expected = self.n_features_by_view_[name]
-            if found != expected:
-                raise ViewsError(
-                    f"View {name!r} has {found} features, but {type(self).__name__} was fitted with {expected}. "
-                    "Make it with the same vectorizer or columns."
-                )
-        check_feature_names(type(self).__name__, views, self.feature_names_by_view_)
+        views = match_columns(type(self).__name__, views, self.n_features_by_view_, self.feature_names_by_view_)
         return self._numbers(views, plain).select(*(name for name in self.view_names_ if name in views))
 
     def _plain_views(self, X: Any, *, reset: bool) -> Views:

@@ -93,7 +93,7 @@ def test_all_that_as_views_takes_is_taken(model):
 def test_unknown_views_and_other_widths_are_refused(model):
     name = type(model).__name__
     fitted = clone(model).fit(Views(a=COUNTS))
-    with pytest.raises(ViewsError, match=f"{name} was not fitted with view 'b'; it knows 'a'"):
+    with pytest.raises(ViewsError, match=f"{name} knows no view 'b'; it was fitted on 'a'"):
         fitted.transform(Views(b=COUNTS))
     with pytest.raises(ViewsError, match=f"View 'a' has 3 features, but {name} was fitted with 4"):
         fitted.transform(Views(a=COUNTS[:, :3]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,13 +9,14 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from coview.exceptions import ViewsError
-from coview.utils.messages import listed, short
+from coview.utils.messages import listed
 from coview.views.arrays import take_rows
 from coview.views.coerce import as_views, is_plain
+from coview.views.columns import match_columns
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["PerViewTransformer", "check_fitted_views"]
+__all__ = ["PerViewTransformer"]
 
 
 class PerViewTransformer(TransformerMixin, BaseEstimator):
@@ -41,13 +41,14 @@ class PerViewTransformer(TransformerMixin, BaseEstimator):
         self.changed_views_ = list(chosen)
         self.view_names_ = list(views.names)
         self.n_features_by_view_ = views.n_features
+        self.feature_names_by_view_ = views.feature_names
         return self
 
     def transform(self, X: Any) -> Views:
         """Return X with the chosen views changed; any subset of the fitted views may be given."""
         check_is_fitted(self)
         views = self._views(X, reset=False)
-        check_fitted_views(type(self).__name__, views, self.n_features_by_view_)
+        views = match_columns(type(self).__name__, views, self.n_features_by_view_, self.feature_names_by_view_)
         arrays = dict(views.items())
         names = views.feature_names
         for v, name in enumerate(views.names):
@@ -105,31 +106,6 @@ class PerViewTransformer(TransformerMixin, BaseEstimator):
     def _feature_names(self, name: str, columns: np.ndarray | None) -> np.ndarray | None:
         """Names of the new features, given the old ones."""
         return columns
-
-
-def check_fitted_views(who: str, views: Views, n_features: Mapping[str, int]) -> None:
-    """Refuse views that were not there in fit, or that had another number of features."""
-    for name, n in views.n_features.items():
-        if name not in n_features:
-            raise ViewsError(f"{who} was not fitted with view {name!r}; it knows {listed(tuple(n_features))}.")
-        if n != n_features[name]:
-            raise ViewsError(
-                f"View {name!r} has {n} features, but {who} was fitted with {n_features[name]}. Make it with the same "
-                "vectorizer or columns."
-            )
-
-
-def check_feature_names(who: str, views: Views, fitted: Mapping[str, np.ndarray]) -> None:
-    """Refuse a view whose columns have other names, or another order, than in fit, where both are known."""
-    for name, columns in views.feature_names.items():
-        known = fitted.get(name)
-        if known is None or np.array_equal(known, columns):
-            continue
-        at = int(np.flatnonzero(known != columns)[0])
-        raise ViewsError(
-            f"View {name!r} has other columns than {who} was fitted with: column {at} is {short(str(columns[at]))}, "
-            f"was {short(str(known[at]))}. Give the same columns in the same order."
-        )
 
 
 def _rows_with(views: Views, name: str) -> Any:

@@ -23,11 +23,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ViewsError
-from coview.preprocessing.base import check_fitted_views
 from coview.preprocessing.link_graph import LinkGraph, as_floats, as_links, find_rows, pick_columns, prune
 from coview.preprocessing.neighbor_labels import join_labels, known_labels, spread_labels
 from coview.utils.messages import listed
 from coview.views.coerce import as_views
+from coview.views.columns import match_columns
 from coview.views.views import Views
 
 __all__ = ["NeighborViews"]
@@ -164,7 +164,9 @@ class NeighborViews(TransformerMixin, BaseEstimator):
         """Return X, of fitted or new objects, with its smoothed views; any of the fitted views may be left out."""
         check_is_fitted(self, "layers_")
         views = as_views(X)
-        check_fitted_views(type(self).__name__, views, self.n_features_by_view_)
+        # columns of links are matched to objects by their ids, below
+        names = {view: columns for view, columns in self.feature_names_by_view_.items() if view != self.links}
+        views = match_columns(type(self).__name__, views, self.n_features_by_view_, names)
         self._check_links(views)
         chosen = [name for name in self.smoothed_views_ if name in views]
         if not chosen and self.labels_near_ is None:
@@ -186,6 +188,7 @@ class NeighborViews(TransformerMixin, BaseEstimator):
             raise ViewsError("labels=True needs labels to spread: give y, -1 or None where there is none.")
         self.smoothed_views_ = self._chosen(views)
         self.n_features_by_view_ = views.n_features
+        self.feature_names_by_view_ = views.feature_names
         self.view_names_ = list(views.names)
         self.fitted_ids_, self.link_names_ = views.ids, views.feature_names.get(self.links)
         self.n_objects_ = len(views)

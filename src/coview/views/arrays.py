@@ -21,6 +21,7 @@ __all__ = [
     "is_frame",
     "is_tensor",
     "open_frame",
+    "place_columns",
     "read_only",
     "scatter_rows",
     "side_by_side",
@@ -264,6 +265,21 @@ def scatter_rows(matrix: Any, positions: np.ndarray) -> Any:
         return type(matrix)((taken.data, taken.indices, np.cumsum(counts)), shape=(len(positions), matrix.shape[1]))
     result = np.zeros((len(positions), matrix.shape[1]), dtype=matrix.dtype)
     result[have] = taken
+    return result
+
+
+def place_columns(matrix: Any, targets: np.ndarray, width: int) -> Any:
+    """Matrix of `width` columns whose column targets[j] is column j of the given one; -1 leaves a column out."""
+    if not sparse.issparse(matrix):
+        result = np.zeros((matrix.shape[0], width), dtype=matrix.dtype)
+        result[:, targets[targets >= 0]] = matrix[:, targets >= 0]
+        return result
+    columns = targets[matrix.indices]
+    kept = columns >= 0
+    ends = np.concatenate([[0], np.cumsum(kept)])[matrix.indptr]
+    parts = (matrix.data[kept], columns[kept].astype(matrix.indices.dtype), ends.astype(matrix.indptr.dtype))
+    result = type(matrix)(parts, shape=(matrix.shape[0], width))
+    result.sort_indices()
     return result
 
 
