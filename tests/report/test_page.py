@@ -12,7 +12,6 @@ import numpy as np
 
 from coview import MultiViewNaiveBayes, MultiViewPLSA, Ontology, SeededKMeansClassifier, Views, make_report
 from coview.report.page import render_page
-from coview.report.summary import summarize
 
 VOID = {"meta", "input", "br", "wbr", "circle", "line", "path", "rect"}
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(2)>'
@@ -101,7 +100,7 @@ def test_only_its_own_script_may_run():
 
 
 def test_a_summary_that_went_through_json_gives_the_same_page(make, data):
-    found = summarize(make("MultiViewPLSA"), *data)
+    found = make_report(make("MultiViewPLSA"), *data).summary
     assert render_page(json.loads(json.dumps(found))) == render_page(found)
 
 

@@ -9,9 +9,12 @@ import pytest
 from sklearn.metrics import accuracy_score, confusion_matrix, normalized_mutual_info_score
 from sklearn.pipeline import make_pipeline
 
-from coview import PLSA, MultiViewNaiveBayes, TfidfViews, Views, write_views
+from coview import PLSA, MultiViewNaiveBayes, TfidfViews, Views, make_report, write_views
 from coview.report import summary
-from coview.report.summary import summarize
+
+
+def summary_of(*args, **options):
+    return make_report(*args, **options).summary
 
 
 def test_it_is_json(report):
@@ -19,14 +22,14 @@ def test_it_is_json(report):
 
 
 def test_every_model_says_what_it_is_and_how_to_repeat_it(model):
-    found = summarize(model)
+    found = summary_of(model)
     assert found["model"]["name"] == type(model).__name__
     assert f"{type(model).__name__}(" in found["reproduce"]["code"]
     assert {row["name"] for row in found["model"]["parameters"]} <= set(model.get_params(deep=False))
 
 
 def test_parameters_that_were_set_are_told_apart(make):
-    rows = {row["name"]: row for row in summarize(make("PLSA"))["model"]["parameters"]}
+    rows = {row["name"]: row for row in summary_of(make("PLSA"))["model"]["parameters"]}
     assert rows["n_components"]["changed"] and rows["n_components"]["value"] == "3"
     assert not rows["tol"]["changed"]
 
@@ -37,7 +40,7 @@ def test_views_are_described_as_they_are(make):
         words=words, links=np.eye(4), present={"links": [True, True, True, True], "words": [True, True, True, False]}
     )
     model = PLSA(2, max_iter=3, random_state=0).fit(X)
-    rows = {row["name"]: row for row in summarize(model, X)["data"]["views"]}
+    rows = {row["name"]: row for row in summary_of(model, X)["data"]["views"]}
     assert rows["words"]["density"] == 4 / 12
     assert rows["words"]["missing"] == 0.25 and rows["links"]["missing"] == 0
     assert rows["words"]["per_object"] == 1 and rows["words"]["kind"] == "dense"
@@ -45,11 +48,11 @@ def test_views_are_described_as_they_are(make):
 
 def test_measures_are_those_of_scikit_learn(make, data):
     X, y = data
-    classes = summarize(make("MultiViewNaiveBayes"), X, y)["scores"]
+    classes = summary_of(make("MultiViewNaiveBayes"), X, y)["scores"]
     said = make("MultiViewNaiveBayes").predict(X)
     assert classes["measures"][0]["value"] == pytest.approx(accuracy_score(y, said))
     assert classes["confusion"]["counts"] == confusion_matrix(y, said).tolist()
-    clusters = summarize(make("MultiViewPLSA"), X, y)["scores"]
+    clusters = summary_of(make("MultiViewPLSA"), X, y)["scores"]
     assert clusters["measures"][0]["value"] == pytest.approx(
         normalized_mutual_info_score(y, make("MultiViewPLSA").predict(X))
     )
@@ -58,7 +61,7 @@ def test_measures_are_those_of_scikit_learn(make, data):
 def test_objects_without_label_are_not_counted(make, data):
     X, y = data
     part = np.where(np.arange(len(y)) < 30, y, None)
-    assert summarize(make("MultiViewPLSA"), X, part)["scores"]["n_labeled"] == 30
+    assert summary_of(make("MultiViewPLSA"), X, part)["scores"]["n_labeled"] == 30
 
 
 def test_held_out_labels_are_hidden_from_the_copy(data, monkeypatch):
@@ -69,7 +72,7 @@ def test_held_out_labels_are_hidden_from_the_copy(data, monkeypatch):
         MultiViewNaiveBayes, "fit", lambda self, X, y, **more: seen.append(y) or fit(self, X, y, **more)
     )
     model = MultiViewNaiveBayes().fit(X, y)
-    held = summarize(model, X, y)["scores"]["held_out"]
+    held = summary_of(model, X, y)["scores"]["held_out"]
     assert held["n_hidden"] == 15 and held["refitted"]
     assert sum(label is None for label in seen[-1]) == 15
 
@@ -78,7 +81,7 @@ def test_labels_that_the_fit_did_not_use_score_the_model_itself(data):
     X, y = data
     known = np.where(np.arange(len(y)) < 9, y, None)
     model = MultiViewNaiveBayes().fit(X, known)
-    held = summarize(model, X, y, y_fit=known)["scores"]["held_out"]
+    held = summary_of(model, X, y, y_fit=known)["scores"]["held_out"]
     assert held["n_hidden"] == 51 and not held["refitted"]
     assert held["measures"][0]["value"] == pytest.approx(np.mean(model.predict(X)[9:] == y[9:]))
 
@@ -86,12 +89,12 @@ def test_labels_that_the_fit_did_not_use_score_the_model_itself(data):
 def test_no_copy_is_fitted_where_the_model_saw_fewer_labels(data):
     X, y = data
     model = MultiViewNaiveBayes().fit(X, np.where(np.arange(len(y)) < 9, y, None))
-    assert "fewer labels" in summarize(model, X, y)["scores"]["held_out"]["note"]
+    assert "fewer labels" in summary_of(model, X, y)["scores"]["held_out"]["note"]
 
 
 def test_labels_need_their_objects(make):
     with pytest.raises(ValueError, match="pass X"):
-        summarize(make("MultiViewNaiveBayes"), y=["a", "b"])
+        summary_of(make("MultiViewNaiveBayes"), y=["a", "b"])
 
 
 def test_many_objects_are_sampled_and_the_report_says_so(make, data, monkeypatch):
@@ -99,7 +102,7 @@ def test_many_objects_are_sampled_and_the_report_says_so(make, data, monkeypatch
     monkeypatch.setattr(summary, "MOST_OBJECTS", 40)
     monkeypatch.setattr(summary, "MAP_OBJECTS", 20)
     monkeypatch.setattr(summary, "VIEW_OBJECTS", 20)
-    found = summarize(make("MultiViewPLSA"), X, y)
+    found = summary_of(make("MultiViewPLSA"), X, y)
     assert found["data"]["n_objects"] == 60 and found["data"]["sampled"] == 40
     assert len(found["map"]["x"]) == 20 and found["views"]["sampled"] == 20
     assert found["scores"]["n_objects"] == 40
@@ -109,7 +112,7 @@ def test_examples_are_members_of_their_groups(make, data):
     X, _ = data
     model = make("MultiViewPLSA")
     said = model.predict(X)
-    for group in summarize(model, X)["examples"]["typical"]:
+    for group in summary_of(model, X)["examples"]["typical"]:
         assert all(said[thing["id"]] == int(group["group"]) for thing in group["objects"])
 
 
@@ -117,7 +120,7 @@ def test_disputed_objects_have_views_that_differ(make, data):
     X, _ = data
     model = make("MultiViewPLSA")
     alone = {view: model.predict(X.select(view)) for view in X.names}
-    things = summarize(model, X)["examples"]["disputed"]
+    things = summary_of(model, X)["examples"]["disputed"]
     assert len(things) == min(10, int((alone["words"] != alone["links"]).sum()))
     for thing in things:
         assert thing["by_view"] == {view: str(labels[thing["id"]]) for view, labels in alone.items()}
@@ -127,14 +130,14 @@ def test_disputed_objects_have_views_that_differ(make, data):
 def test_ids_of_the_data_name_the_objects(make, data):
     X, _ = data
     named = Views(dict(X.items()), ids=[f"page{i}" for i in range(len(X))])
-    found = summarize(make("MultiViewPLSA"), named)
+    found = summary_of(make("MultiViewPLSA"), named)
     assert found["map"]["ids"][0] == "page0"
     assert found["examples"]["typical"][0]["objects"][0]["id"].startswith("page")
 
 
 def test_a_pipeline_is_described_by_its_last_step(data):
     X, y = data
-    found = summarize(make_pipeline(TfidfViews(), PLSA(3, max_iter=5, random_state=0)).fit(X), X, y)
+    found = summary_of(make_pipeline(TfidfViews(), PLSA(3, max_iter=5, random_state=0)).fit(X), X, y)
     assert found["model"]["name"] == "PLSA" and len(found["model"]["steps"]) == 2
     assert len(found["views"]["rows"]) == 2
 
@@ -145,7 +148,7 @@ def test_lazy_views_are_read_in_parts(make, data, tmp_path):
     X, y = data
     write_views(X, tmp_path / "folder", rows_per_shard=25)
     lazy = read_views(tmp_path / "folder")
-    now, then = (summarize(make("MultiViewPLSA"), views, y)["scores"]["measures"] for views in (X, lazy))
+    now, then = (summary_of(make("MultiViewPLSA"), views, y)["scores"]["measures"] for views in (X, lazy))
     assert now == then
 
 
@@ -153,7 +156,7 @@ def test_an_unfitted_model_is_refused():
     from sklearn.exceptions import NotFittedError
 
     with pytest.raises(NotFittedError):
-        summarize(PLSA(3))
+        summary_of(PLSA(3))
 
 
 def test_a_clusterer_that_cannot_place_new_objects_is_described_by_its_own(data):
@@ -164,7 +167,7 @@ def test_a_clusterer_that_cannot_place_new_objects_is_described_by_its_own(data)
     X, y = data
     dense = X.map(lambda matrix: matrix.toarray())
     model = ConcatenatedViews(AgglomerativeClustering(3)).fit(dense)
-    found = summarize(model, dense, y)
+    found = summary_of(model, dense, y)
     sizes = sorted(item["size"] for item in found["groups"]["items"])
     assert sizes == sorted(np.bincount(model.labels_).tolist())
     assert "views" not in found
@@ -172,12 +175,12 @@ def test_a_clusterer_that_cannot_place_new_objects_is_described_by_its_own(data)
 
 def test_labels_that_are_all_unknown_are_no_labels(make, data):
     X, _ = data
-    assert "scores" not in summarize(make("MultiViewPLSA"), X, [None] * 60)
-    assert "scores" not in summarize(make("MultiViewPLSA"), X, np.full(60, -1))
+    assert "scores" not in summary_of(make("MultiViewPLSA"), X, [None] * 60)
+    assert "scores" not in summary_of(make("MultiViewPLSA"), X, np.full(60, -1))
 
 
 def test_a_single_matrix_is_one_view(data):
     X, y = data
-    found = summarize(PLSA(3, max_iter=5, random_state=0).fit(X["words"]), X["words"], y)
+    found = summary_of(PLSA(3, max_iter=5, random_state=0).fit(X["words"]), X["words"], y)
     assert [view["name"] for view in found["data"]["views"]] == ["x"] and "views" not in found
     assert found["scores"]["n_labeled"] == 60

@@ -7,8 +7,8 @@ several panels, ``axes_``. matplotlib (the extra ``plot``) is imported when some
 from __future__ import annotations
 
 from coview.plot.curves import ObjectiveDisplay, StreamDisplay
-from coview.plot.objects import ObjectMapDisplay, OntologyDisplay, RetrievalDisplay
-from coview.plot.ontology import OntologyGraphDisplay
+from coview.plot.objects import ObjectMapDisplay, RetrievalDisplay
+from coview.plot.ontology import OntologyDisplay, OntologyGraphDisplay
 from coview.plot.topics import ClusterTopicsDisplay, TopicsDisplay
 from coview.plot.views import ViewAgreementDisplay, ViewConfusionDisplay
 

@@ -53,7 +53,7 @@ def render_page(summary: dict[str, Any]) -> str:
     Parameters
     ----------
     summary : dict
-        What `coview.report.summary.summarize` returned, or the same read back from JSON.
+        That of a `Report`, or the same read back from JSON.
 
     Returns
     -------
@@ -61,11 +61,10 @@ def render_page(summary: dict[str, Any]) -> str:
 
     Examples
     --------
-    >>> from coview import PLSA
+    >>> from coview import PLSA, make_report
     >>> from coview.datasets import make_topic_views
-    >>> from coview.report.summary import summarize
     >>> X = make_topic_views(n_objects=50, random_state=0).views
-    >>> text = render_page(summarize(PLSA(3, random_state=0).fit(X)))
+    >>> text = render_page(make_report(PLSA(3, random_state=0).fit(X)).summary)
     >>> text.startswith("<!DOCTYPE html>"), "http" in text.replace("http-equiv", "")
     (True, False)
     """
@@ -98,7 +97,7 @@ def _plan(summary: dict[str, Any]) -> list[tuple[str, str, str, str, Callable[[d
     groups = summary.get("groups") or {}
     noun = groups.get("noun", "group")
     distinctive = any(groups.get("probabilities", {}).values())
-    ranked = "Features are ranked by " + ("how far they set it apart from the others." if distinctive else "weight.")
+    ranked = f"Features are ranked by {f'how far they set the {noun} apart' if distinctive else 'weight'}."
     by_view = "The fitted model reads the same objects from one view alone, and from all views but one."
     near = "Objects that the model sees as alike lie near each other."
     plan: list[tuple[str, str, str, str, Callable[[dict[str, Any]], Markup]]] = [

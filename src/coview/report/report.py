@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from markupsafe import escape
 
+from coview.inspection import inspect
+from coview.report.model import describe_model, describe_reproduction
 from coview.report.page import render_page
 from coview.report.summary import summarize
 from coview.utils.atomic import atomic_path
+from coview.utils.jsonable import plain
 
 __all__ = ["Report", "make_report"]
+
+FORMAT = 1  # of the summary
 
 
 class Report:
@@ -140,20 +146,13 @@ def make_report(
     ...     path.stat().st_size > 20_000
     True
     """
-    return Report(
-        summarize(
-            model,
-            X,
-            y,
-            y_fit=y_fit,
-            held_out=held_out,
-            max_objects=max_objects,
-            map_method=map_method,
-            title=title,
-            model_path=model_path,
-            data=data,
-            labels=labels,
-            table=table,
-            saved_with=saved_with,
-        )
-    )
+    found = inspect(model)
+    summary = {
+        "format": FORMAT,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "title": title or f"{found.name} report",
+        "model": describe_model(found, saved_with),
+        "reproduce": describe_reproduction(found, model_path=model_path, data=data, labels=labels, table=table),
+        **summarize(found, X, y, y_fit, held_out, max_objects, map_method),
+    }
+    return Report(plain({key: section for key, section in summary.items() if section is not None or key == "noun"}))

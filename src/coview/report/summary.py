@@ -7,22 +7,19 @@ model, or that need data which is not given, are absent.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import permutations
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from coview.inspection import Features, Inspection, Reading, inspect
+from coview.inspection import Features, Inspection, Reading
 from coview.inspection.by_view import ViewReadings, read_by_view, read_objects
 from coview.inspection.features import feature_names, features_by_view, top_features
 from coview.inspection.labels import label_tree
 from coview.inspection.measures import fit_curves
 from coview.inspection.objects import disputed_objects, distinctive_features, map_objects, place, typical_objects
-from coview.report.model import describe_model, describe_reproduction
 from coview.report.scores import check_values, score_labels, score_values, score_views
-from coview.utils.jsonable import plain
 from coview.utils.missing import is_gap
 from coview.utils.sampling import sample_positions
 from coview.validation import check_count, encode_labels, minus_one_is_unlabeled
@@ -40,7 +37,6 @@ MOST_GROUPS = 60
 MOST_TOPICS = 40
 MOST_COMPONENTS = 12
 QUERIES, SHOWN_QUERIES, HITS = 200, 5, 10  # of searches
-FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -64,36 +60,9 @@ class _Objects:
 
 
 def summarize(
-    model: Any,
-    X: Any = None,
-    y: Any = None,
-    *,
-    y_fit: Any = None,
-    held_out: bool | str = "auto",
-    max_objects: int | None = None,
-    map_method: str = "pca",
-    title: str | None = None,
-    model_path: str | None = None,
-    data: Any = None,
-    labels: str | None = None,
-    table: str | None = None,
-    saved_with: dict[str, str] | None = None,
+    found: Inspection, X: Any, y: Any, y_fit: Any, held_out: bool | str, max_objects: int | None, map_method: str
 ) -> dict[str, Any]:
-    """Return what a report says of a fitted model, as a plain dict; parameters are those of `coview.make_report`.
-
-    Examples
-    --------
-    >>> import json
-    >>> from coview import MultiViewPLSA
-    >>> from coview.datasets import make_topic_views
-    >>> data = make_topic_views(n_objects=90, n_clusters=3, random_state=0)
-    >>> summary = summarize(MultiViewPLSA(3, 4, random_state=0).fit(data.views), data.views, data.target)
-    >>> sorted(summary)[:6]
-    ['created', 'curves', 'data', 'examples', 'format', 'groups']
-    >>> len(json.dumps(summary)) > 1000
-    True
-    """
-    found = inspect(model)
+    """Return what a report says of a model and of objects; see `coview.make_report`."""
     kept = found.training.codes
     if X is None and y is not None and (kept is None or len(kept) != len(y)):
         raise ValueError("y needs the objects that the labels belong to: pass X (--data, --view or --table) too.")
@@ -103,14 +72,9 @@ def summarize(
         raise ValueError(f"y must hold one number per object: {len(truth)} numbers for {objects.n_objects} objects.")
     sorts = found.kind in ("class", "cluster", "topic") and found.retriever is None
     summary: dict[str, Any] = {
-        "format": FORMAT,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "title": title or f"{found.name} report",
         "noun": found.kind if sorts or found.kind == "value" else None,
-        "model": describe_model(found, saved_with),
         "data": _describe_data(found, objects),
         "curves": fit_curves(found),
-        "reproduce": describe_reproduction(found, model_path=model_path, data=data, labels=labels, table=table),
         "scores": None,
         "groups": _describe_groups(found, objects),
         "topics": _describe_topics(found),
@@ -132,7 +96,7 @@ def summarize(
         )
     if truth is not None and objects.views is not None:
         summary.update(score_values(found, objects.views, truth[objects.rows], objects.ids, held_out))
-    return plain({key: section for key, section in summary.items() if section is not None or key == "noun"})
+    return summary
 
 
 # -- objects
