@@ -217,7 +217,7 @@ def test_clone_and_second_fit_begin_anew():
         (NeighborViews(hops=0), make(), "hops must be a whole number of at least 1, got 0"),
         (NeighborViews(restart=1), make(), "restart must be a number of at least 0 and below 1, got 1"),
         (NeighborViews(tol=-0.1), make(), "tol must be a number of at least 0 and below 1, got -0.1"),
-        (NeighborViews(normalize="l2"), make(), "normalize must be 'symmetric' or 'rows'"),
+        (NeighborViews(normalize="l2"), make(), "normalize must be one of 'symmetric', 'rows'"),
         (NeighborViews(views="image"), make(), "cannot smooth 'image'"),
         (NeighborViews(), make().select("links"), "nothing to smooth"),
         (NeighborViews(), make()[:5], "has 12 columns for 5 objects"),

@@ -128,7 +128,7 @@ def _download(url: str, target: Path, sha256: str, timeout: float) -> str | None
     try:
         pooch.retrieve(url, f"sha256:{sha256}", target.name, target.parent, downloader=downloader)
     except HTTPError as error:
-        return f"HTTP status {error.response.status_code}"
+        return "no answer" if error.response is None else f"HTTP status {error.response.status_code}"
     except RequestException as error:  # its own text repeats the address and names its internals
         return type(error).__name__
     except ValueError:

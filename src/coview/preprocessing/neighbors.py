@@ -8,8 +8,18 @@ With A the links (row = object, column = the object it is linked to), D = 1 + ro
 so that an object also carries what its neighbors, and theirs, are made of. S H is a product of sparse matrices; S^2 is
 never formed. A new object takes part with its own links: its row of S H is D_new^-1/2 (D_new^-1/2 H_new + A_new D^-1/2
 H). With `restart` (Gasteiger and others 2019) an object keeps its own features however many hops there are; many hops
-then are personalised PageRank over the links. With `tol`, values of a row below tol times its largest are dropped after
-each hop, so that sparse views stay sparse. What becomes of labels is in `neighbor_labels.py`.
+then are personalized PageRank over the links. With `tol`, values of a row below tol times its largest are dropped after
+each hop, so that sparse views stay sparse.
+
+Known labels become one more view, each object's own label left out. With Y one row per object (1 at its label, all 0
+where it has none), `hops` steps make P Y, P a polynomial in S. Row i of the view is that without what object i gave:
+
+    Z_i = sum_{j != i} (P_ij + prior / n) Y_j = (P Y)_i - P_ii Y_i + prior / n (sum_j Y_j - Y_i)
+    P_ii = sum_k w_k (S^k)_ii,      (S^(a+b))_ii = <row i of S^a, column i of S^b>
+
+so labeled objects look like unlabeled ones, which have nothing to leave out. The `prior` is a weak link to everybody:
+where few labels come over the links, the shares of the classes count. Walks of half the hops from the labeled objects
+are enough to know P_ii; nothing of objects x objects is built.
 """
 
 from __future__ import annotations
@@ -23,14 +33,16 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ViewsError
-from coview.preprocessing.link_graph import LinkGraph, as_floats, as_links, find_rows, pick_columns, prune
-from coview.preprocessing.neighbor_labels import join_labels, known_labels, spread_labels
 from coview.utils.messages import listed
+from coview.validation import check_count, check_option, encode_labels
 from coview.views.coerce import as_views
 from coview.views.columns import match_columns
 from coview.views.views import Views
 
-__all__ = ["NeighborViews"]
+__all__ = ["LinkGraph", "NeighborViews", "as_links", "find_rows", "pick_columns", "prune"]
+
+_WALKED = 4_000_000  # places that the walks held at a time may have come to
+_ROUNDING = 1e-9  # what is left of a share that was taken away whole
 
 
 class NeighborViews(TransformerMixin, BaseEstimator):
@@ -219,7 +231,7 @@ class NeighborViews(TransformerMixin, BaseEstimator):
                 "labels=True needs ids that differ: one object given twice would tell itself its label. Drop the "
                 "repeated rows, or leave labels=False."
             )
-        codes, self.classes_ = known_labels(y, self.n_objects_)
+        codes, self.classes_ = encode_labels(y, self.n_objects_)
         self.label_layers_, self.labels_near_ = spread_labels(
             graph, codes, len(self.classes_), self.hops, self.restart, self.label_prior, self.normalize
         )
@@ -332,13 +344,11 @@ class NeighborViews(TransformerMixin, BaseEstimator):
         return chosen
 
     def _check_parameters(self, views: Views) -> None:
-        if isinstance(self.hops, bool) or not isinstance(self.hops, (int, np.integer)) or self.hops < 1:
-            raise ValueError(f"hops must be a whole number of at least 1, got {self.hops!r}.")
+        check_count("hops", self.hops)
         for name, share in (("restart", self.restart), ("tol", self.tol)):
             if isinstance(share, bool) or not isinstance(share, Real) or not 0 <= share < 1:
                 raise ValueError(f"{name} must be a number of at least 0 and below 1, got {share!r}.")
-        if self.normalize not in ("symmetric", "rows"):
-            raise ValueError(f"normalize must be 'symmetric' or 'rows', got {self.normalize!r}.")
+        check_option("normalize", self.normalize, ("symmetric", "rows"))
         if not isinstance(self.suffix, str) or not self.suffix:
             raise ValueError(f"suffix must be a text that is not empty, got {self.suffix!r}.")
         if not isinstance(self.labels, (bool, np.bool_)):
@@ -351,3 +361,174 @@ class NeighborViews(TransformerMixin, BaseEstimator):
     def _check_links(self, views: Views) -> None:
         if self.links not in views:
             raise ViewsError(f"X has no view of links {self.links!r}; the views are {listed(views.names)}.")
+
+
+# -- links as a graph
+
+
+class LinkGraph:
+    """Links of some objects within themselves and to others outside, with the factor of each as a neighbor.
+
+    Examples
+    --------
+    >>> graph = LinkGraph.of(sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]])), None, "rows")
+    >>> graph.step(np.array([[4.0], [0.0]]), None, None, "rows").tolist()
+    [[2.0], [2.0]]
+    """
+
+    def __init__(self, within: sparse.csr_array, outside: sparse.csr_array | None, scale: np.ndarray) -> None:
+        self.within, self.outside, self.scale = within, outside, scale
+
+    @classmethod
+    def of(cls, within: sparse.csr_array, outside: sparse.csr_array | None, normalize: str) -> LinkGraph:
+        """Make one with the factors that the degrees give; `normalize` as in `NeighborViews`."""
+        degree = 1.0 + within.sum(axis=1)
+        if outside is not None:
+            degree = degree + outside.sum(axis=1)
+        return cls(within, outside, degree**-0.5 if normalize == "symmetric" else degree**-1.0)
+
+    def step(self, array: Any, others: Any, others_scale: Any, normalize: str) -> Any:
+        """One hop: own features and those of the neighbors."""
+        both = normalize == "symmetric"
+        mine = scale_rows(array, self.scale) if both else array
+        total = mine + self.within.astype(array.dtype) @ mine
+        if others is not None and self.outside is not None and self.outside.nnz:
+            theirs = scale_rows(others, others_scale) if both else others
+            total = total + self.outside.astype(array.dtype) @ theirs
+        return scale_rows(total, self.scale)
+
+    def spread(self, present: np.ndarray, others: np.ndarray | None) -> np.ndarray:
+        """Which objects have features after one hop."""
+        found = present | (self.within @ present.astype(np.float64) > 0)
+        if others is not None and self.outside is not None:
+            found |= self.outside @ others.astype(np.float64) > 0
+        return found
+
+
+def as_links(name: str, matrix: Any) -> sparse.csr_array:
+    """View of links as a sparse matrix of numbers that are 0 or more."""
+    links = sparse.csr_array(matrix, dtype=np.float64)
+    if links.nnz and links.data.min() < 0:
+        raise ViewsError(f"View {name!r} has negative links (minimum {links.data.min():.3g}). Links must be 0 or more.")
+    return links
+
+
+def pick_columns(links: sparse.csr_array, positions: np.ndarray, width: int | None = None) -> sparse.csr_array:
+    """Columns of the links moved to the positions that they stand for; those of -1 are left out."""
+    width = links.shape[0] if width is None else width
+    known = np.flatnonzero(positions >= 0)
+    move = sparse.csr_array((np.ones(len(known)), (known, positions[known])), shape=(links.shape[1], width))
+    found = sparse.csr_array(links @ move)
+    found.sort_indices()
+    return found
+
+
+def find_rows(names: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    """Row of the object that each name stands for, -1 for none."""
+    row = {str(key): i for i, key in enumerate(ids.tolist())}  # feature names are text, ids need not be
+    return np.array([row.get(name, -1) for name in names.tolist()], dtype=np.intp)
+
+
+def scale_rows(array: Any, scale: np.ndarray) -> Any:
+    """Rows times their factors, sparse or dense as given."""
+    factors = scale.astype(array.dtype)
+    if sparse.issparse(array):
+        return sparse.csr_array(sparse.diags_array(factors) @ array)
+    return array * factors[:, None]
+
+
+def prune(matrix: Any, tol: float) -> sparse.csr_array:
+    """Matrix without the values that are smaller than tol times the largest of their row."""
+    rows = sparse.csr_array(matrix)
+    if not rows.nnz:
+        return rows
+    sizes = np.diff(rows.indptr)
+    filled = np.flatnonzero(sizes)
+    largest = np.maximum.reduceat(np.abs(rows.data), rows.indptr[filled])
+    kept = np.abs(rows.data) >= tol * np.repeat(largest, sizes[filled])
+    ends = np.concatenate([[0], np.cumsum(kept)])[rows.indptr]
+    return sparse.csr_array((rows.data[kept], rows.indices[kept], ends), shape=rows.shape)
+
+
+def as_floats(array: Any) -> Any:
+    """Features as numbers that can be averaged: float32 and float64 stay."""
+    floats = array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+    return sparse.csr_array(floats) if sparse.issparse(floats) else floats
+
+
+# -- labels over the links
+
+
+def spread_labels(
+    graph: LinkGraph, codes: np.ndarray, n_classes: int, hops: int, restart: float, prior: float, normalize: str
+) -> tuple[list[np.ndarray], sparse.csr_array]:
+    """Labels after 0, 1, ... hops, own ones included, for new objects; and after all hops without the own ones.
+
+    Examples
+    --------
+    >>> links = sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    >>> graph = LinkGraph.of(links, None, "symmetric")
+    >>> layers, near = spread_labels(graph, np.array([0, 1]), 2, 1, 0.0, 0.0, "symmetric")
+    >>> near.toarray().round(2).tolist()
+    [[0.0, 0.5], [0.5, 0.0]]
+    """
+    rows = np.flatnonzero(codes >= 0)
+    first = np.zeros((len(codes), n_classes))
+    first[rows, codes[rows]] = 1.0
+    layers = [first]
+    for _ in range(hops):
+        layers.append((1 - restart) * graph.step(layers[-1], None, None, normalize) + restart * first)
+    near = layers.pop()
+    whole = near[rows, codes[rows]]
+    rest = whole - own_shares(graph, rows, hops, restart, normalize)
+    near[rows, codes[rows]] = np.where(rest > _ROUNDING * whole, rest, 0.0)
+    near += prior / len(codes) * (first.sum(axis=0) - first)
+    return layers, sparse.csr_array(near)
+
+
+def own_shares(graph: LinkGraph, rows: np.ndarray, hops: int, restart: float, normalize: str) -> np.ndarray:
+    """P_ii of some objects: how much of what an object starts with comes back to it."""
+    step = scale_rows(graph.within + sparse.eye_array(len(graph.scale), format="csr"), graph.scale)
+    if normalize == "symmetric":
+        step = sparse.csr_array(step @ sparse.diags_array(graph.scale))
+    back = sparse.csr_array(step.T)
+    weights = [restart * (1 - restart) ** k for k in range(hops)] + [(1 - restart) ** hops]
+    found = np.full(len(rows), float(weights[0]))
+    block = max(1, _WALKED // step.shape[0])
+    for start in range(0, len(rows), block):
+        some = rows[start : start + block]
+        ones = (np.ones(len(some)), (np.arange(len(some)), some))
+        out = home = sparse.csr_array(ones, shape=(len(some), step.shape[0]))
+        for k in range(1, hops + 1):
+            out, home = (sparse.csr_array(out @ step), home) if k % 2 else (out, sparse.csr_array(home @ back))
+            if weights[k]:
+                found[start : start + block] += weights[k] * out.multiply(home).sum(axis=1)
+    return found
+
+
+def join_labels(
+    graph: LinkGraph,
+    fitted: np.ndarray,
+    layers: list[np.ndarray],
+    near: sparse.csr_array,
+    scale: np.ndarray,
+    restart: float,
+    prior: float,
+    normalize: str,
+) -> sparse.csr_array:
+    """Labels near given objects: of fitted ones (their row in `fitted`, -1 for new) as in the fit; new ones join them.
+
+    Labels travel over the links of the fit only, so that no label comes home by way of a new object.
+    """
+    old = np.flatnonzero(fitted >= 0)
+    known = fitted[old]
+    factors = graph.scale.copy()
+    factors[old] = scale[known]
+    joined = LinkGraph(graph.within, graph.outside, factors)
+    found = np.zeros((len(fitted), near.shape[1]))
+    for layer in layers:
+        found[old] = layer[known]
+        found = (1 - restart) * joined.step(found, layer, scale, normalize)  # new objects have no label to restart with
+    found += prior * layers[0].mean(axis=0)
+    found[old] = near[known].toarray()
+    return sparse.csr_array(found)

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from coview.exceptions import ViewsError
-from coview.preprocessing.link_graph import LinkGraph, as_links, find_rows, pick_columns, prune
+from coview.preprocessing.neighbors import LinkGraph, as_links, find_rows, pick_columns, prune
 
 
 def links(shape, seed=0):

@@ -12,7 +12,6 @@ from sklearn.pipeline import make_pipeline
 
 from coview import MultiViewNaiveBayes, load, save
 from coview.exceptions import ViewsError
-from coview.preprocessing.neighbor_labels import known_labels
 from coview.preprocessing.neighbors import NeighborViews
 from coview.views.views import Views
 
@@ -183,18 +182,18 @@ def test_all_ways_to_say_unlabeled_are_the_same():
         pd.Series(["a", pd.NA, "b"]),
         ["a", -1, "b"],
     ):
-        codes, classes = known_labels(y, 3)
-        assert (codes.tolist(), classes.tolist()) == ([0, -1, 1], ["a", "b"])
-    assert known_labels(np.array([2.0, np.nan, 7.0, -1.0]), 4)[0].tolist() == [0, -1, 1, -1]
+        model = NeighborViews(labels=True).fit(Views(words=np.ones((3, 1)), links=np.zeros((3, 3))), y)
+        assert model.classes_.tolist() == ["a", "b"]
+        assert model.label_layers_[0].tolist() == [[1, 0], [0, 0], [0, 1]]
 
 
 @pytest.mark.parametrize(
     ("settings", "y", "sentence"),
     [
-        ({}, [-1] * 14, "y has no label to spread: all 14 objects are unlabeled"),
+        ({}, [-1] * 14, "y has no label: all 14 objects are unlabeled"),
         ({}, [0, 1], "one label per object: 2 labels for 14 objects"),
-        ({}, [{"a"}] * 14, "all texts or all numbers, to be spread over links; got {'a'}"),
-        ({}, [1, "a"] * 7, "all texts or all numbers"),
+        ({}, [{"a"}] * 14, "Unknown label type .set.. Use numbers only, or strings only"),
+        ({}, [1, "a"] * 7, "Use numbers only, or strings only"),
         ({"label_prior": -1}, [1, 0] * 7, "label_prior must be a number of at least 0, got -1"),
         ({"labels": "yes"}, [1, 0] * 7, "labels must be True or False, got 'yes'"),
     ],
