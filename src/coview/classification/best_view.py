@@ -60,7 +60,9 @@ class BestView(SingleViewWrapper):
         Score of each view; NaN where there was nothing to choose from.
     estimators_ : dict
         The estimator fitted on each view.
-    classes_, labels_ : ndarray
+    classes_ : ndarray
+        Those of the chosen estimator, where it has them.
+    labels_ : ndarray (n_objects,)
         Those of the chosen estimator, where it has them; label -1 for objects that lack its view.
     code_book_ : ndarray or None
         The classes by code, where the estimators learned codes of them: scikit-learn's semi-supervised ones do not take

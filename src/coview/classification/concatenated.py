@@ -42,7 +42,9 @@ class ConcatenatedViews(SingleViewWrapper):
     ----------
     estimator_ : estimator
         The fitted estimator.
-    classes_, labels_ : ndarray
+    classes_ : ndarray
+        Those of the fitted estimator, where it has them.
+    labels_ : ndarray (n_objects,)
         Those of the fitted estimator, where it has them (`labels_`: of the training objects).
     code_book_ : ndarray or None
         The classes by code, where the estimator learned codes of them: scikit-learn's semi-supervised ones do not take

@@ -163,8 +163,10 @@ def make_blobs_views(
         Standard deviation of the blobs.
     center_box : pair of floats, default=(-10.0, 10.0)
         Range from which each coordinate of a center is drawn.
-    agreement, missing : as in `make_topic_views`
-        Share of the objects with one cluster in all views; share of the objects that lack a view (zeros there).
+    agreement : float, default=1.0
+        Share of the objects that have one cluster in all views.
+    missing : float or per view, default=0.0
+        Share of the objects that lack a view; it is zeros there.
     dtype : numpy type, default=float64
         Type of the values.
     random_state : int, RandomState instance or None, default=None

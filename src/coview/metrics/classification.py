@@ -32,9 +32,11 @@ def hierarchical_f1(
 
     Parameters
     ----------
-    Y_true, Y_pred : array-like
-        One label per object; or a collection of labels per object; or 0/1 indicators of shape (n_objects, n_labels),
-        as a NumPy array, a sparse matrix or a frame. None, NaN and "" stand for no label.
+    Y_true : array-like
+        True labels: one label per object; or a collection of labels per object; or 0/1 indicators of shape
+        (n_objects, n_labels), as a NumPy array, a sparse matrix or a frame. None, NaN and "" stand for no label.
+    Y_pred : array-like
+        Predicted labels, in any of these forms.
     ontology : mapping, sequence of pairs, or Ontology
         ``{child: parent}`` or ``{child: [parents]}``; pairs ``(child, parent)``; or any object whose ``subset`` holds
         such pairs. A label may have several parents. Labels that it does not name have no ancestors.
@@ -74,9 +76,11 @@ def hierarchical_precision_recall_f1(
 
     Parameters
     ----------
-    Y_true, Y_pred : array-like
-        One label per object; or a collection of labels per object; or 0/1 indicators of shape (n_objects, n_labels),
-        as a NumPy array, a sparse matrix or a frame. None, NaN and "" stand for no label.
+    Y_true : array-like
+        True labels: one label per object; or a collection of labels per object; or 0/1 indicators of shape
+        (n_objects, n_labels), as a NumPy array, a sparse matrix or a frame. None, NaN and "" stand for no label.
+    Y_pred : array-like
+        Predicted labels, in any of these forms.
     ontology : mapping, sequence of pairs, or Ontology
         ``{child: parent}`` or ``{child: [parents]}``; pairs ``(child, parent)``; or any object whose ``subset`` holds
         such pairs. A label may have several parents. Labels that it does not name have no ancestors.

@@ -29,8 +29,10 @@ def clustering_accuracy(y_true: Any, y_pred: Any) -> float:
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_objects,)
-        Classes and clusters: numbers, strings or any other hashable values. -1 is a label like any other.
+    y_true : array-like of shape (n_objects,)
+        Classes: numbers, strings or any other hashable values. -1 is a label like any other.
+    y_pred : array-like of shape (n_objects,)
+        Clusters, likewise.
 
     Returns
     -------
@@ -61,8 +63,10 @@ def normalized_mutual_info(y_true: Any, y_pred: Any, *, average: str = "arithmet
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_objects,)
-        Classes and clusters: numbers, strings or any other hashable values. -1 is a label like any other.
+    y_true : array-like of shape (n_objects,)
+        Classes: numbers, strings or any other hashable values. -1 is a label like any other.
+    y_pred : array-like of shape (n_objects,)
+        Clusters, likewise.
     average : {"arithmetic", "max"}, default="arithmetic"
         What to divide by: the mean of the two entropies, or the larger one.
 
@@ -90,8 +94,10 @@ def pairwise_f1(y_true: Any, y_pred: Any) -> float:
 
     Parameters
     ----------
-    y_true, y_pred : array-like of shape (n_objects,)
-        Classes and clusters: numbers, strings or any other hashable values. -1 is a label like any other.
+    y_true : array-like of shape (n_objects,)
+        Classes: numbers, strings or any other hashable values. -1 is a label like any other.
+    y_pred : array-like of shape (n_objects,)
+        Clusters, likewise.
 
     Returns
     -------

@@ -36,8 +36,10 @@ def mean_average_precision(
         Score of each item for each query, higher is better. Of equal scores the item of lower index ranks first.
     relevant : array-like or sparse matrix of shape (n_queries, n_items), optional
         Which items are relevant: boolean, or 0 and 1. Give this, or both kinds of labels.
-    query_labels, item_labels : array-like of shape (n_queries,) and (n_items,), optional
-        An item is relevant where its label is the query's. The full matrix of relevance is never built.
+    query_labels : array-like of shape (n_queries,), optional
+        Label of each query: an item is relevant where its label is the query's.
+    item_labels : array-like of shape (n_items,), optional
+        Label of each item.
     at : int, optional
         Count only the first `at` ranks and divide by min(R, at). All ranks by default.
     cutoff : {"rank", "relevant"}, default="rank"
@@ -87,8 +89,10 @@ def average_precision(
         Score of each item for each query, higher is better. Of equal scores the item of lower index ranks first.
     relevant : array-like or sparse matrix of shape (n_queries, n_items), optional
         Which items are relevant: boolean, or 0 and 1. Give this, or both kinds of labels.
-    query_labels, item_labels : array-like of shape (n_queries,) and (n_items,), optional
-        An item is relevant where its label is the query's. The full matrix of relevance is never built.
+    query_labels : array-like of shape (n_queries,), optional
+        Label of each query: an item is relevant where its label is the query's.
+    item_labels : array-like of shape (n_items,), optional
+        Label of each item.
     at : int, optional
         Count only the first `at` ranks and divide by min(R, at). All ranks by default.
     cutoff : {"rank", "relevant"}, default="rank"

@@ -33,7 +33,7 @@ class TableViews(TransformerMixin, BaseEstimator):
         Views made of groups of columns, ``{"meta": ["year", "venue"]}``; numbers stay numbers, categories become
         indicators.
     vectorizer : scikit-learn vectorizer, mapping of view to vectorizer, or None, default=None
-        As in `TextViews`.
+        Cloned for each view of text. Views without one, and None, use ``CountVectorizer()``.
     id : str or None, default=None
         Column that names the objects. Without it a frame's own index does, where it has one.
 
