@@ -24,7 +24,6 @@ from coview import catalog
 from coview._version import __version__
 from coview.assignment.ontology import Ontology
 from coview.exceptions import ModelFileError
-from coview.io.outline import outlined
 from coview.retrieval.shelf import Shelf, restore_shelf
 from coview.utils.archive import Packed, read_archive, write_archive
 from coview.views.arrays import is_dask_collection
@@ -42,6 +41,7 @@ _TYPES: dict[str, type] = {  # stand for a dtype in parameters; of two 64-bit in
     **{cls.__name__: cls for cls in (bool, int, float, complex, str, object)},
     **{f"numpy.{np.dtype(code).name}": np.dtype(code).type for code in "?bhiqlBHIQLefdFD"},
 }
+_SHOWN = 20  # parts of a list or dict that an outline shows
 _DTYPE = re.compile(r"[<>|=][biufcUO]\d*")
 
 
@@ -159,7 +159,38 @@ def outline(path: str | Path) -> dict[str, Any]:
     if not isinstance(tree, dict) or not isinstance(tree.get("estimator"), Packed):
         raise ModelFileError(f"{path} holds no estimator. Use a file that coview.save wrote.")
     about = {"format": header["version"], "versions": tree.get("versions", {}), "bytes": Path(path).stat().st_size}
-    return {**outlined(tree["estimator"]), **about}
+    return {**_outlined(tree["estimator"]), **about}
+
+
+# -- what a file holds, in plain values and without its arrays
+
+
+def _outlined(node: Packed) -> dict[str, Any]:
+    """One packed estimator in plain values; the estimators inside it by their names."""
+    params, attributes = node.get("params", {}), node.get("attributes", {})
+    found: dict[str, Any] = {"model": node.get("class"), "parameters": {k: _short_plain(v) for k, v in params.items()}}
+    steps = params.get("steps")
+    if isinstance(steps, list):
+        parts = [step[1] for step in steps if isinstance(step, tuple) and isinstance(step[1], Packed)]
+        found["parameters"].pop("steps")
+        return {**found, "steps": [_outlined(part) for part in parts]}
+    return {**found, "fitted": {k: _short_plain(v) for k, v in attributes.items() if not k.startswith("_")}}
+
+
+def _short_plain(value: Any) -> Any:
+    """A value of an outline as JSON knows it; of what is long, the beginning."""
+    if isinstance(value, Packed) and "params" in value:
+        inner = _outlined(value)
+        return inner if "steps" in inner else inner["model"]
+    if isinstance(value, dict):
+        first = {str(key): _short_plain(part) for key, part in list(value.items())[:_SHOWN]}
+        return first if len(value) <= _SHOWN else {**first, "...": f"{len(value)} in all"}
+    if isinstance(value, (list, tuple)):
+        short = [_short_plain(part) for part in value[:_SHOWN]]
+        return short if len(value) <= _SHOWN else [*short, f"... {len(value)} in all"]
+    if isinstance(value, np.ndarray):
+        return _short_plain(value.tolist())
+    return value.item() if isinstance(value, np.generic) else value
 
 
 # -- objects to trees
