@@ -1,6 +1,8 @@
 """What a fitted model says, of itself (`contract`) and of objects.
 
-    contract    `inspect`: one answer for every kind of model; what estimators answer it with
+    adapters    `inspect`: one answer for every kind of model; adapters for scikit-learn's estimators
+    contract    what the answer holds
+    memberships memberships made of labels, scores and distances, for estimators that answer
     features    which features make a group
     by_view     the same objects read from all views, from each alone, and without each
     objects     a map of objects, the typical and the disputed ones, what is in them
@@ -12,24 +14,9 @@ Displays, reports and the explorer are made of these.
 
 from __future__ import annotations
 
-from coview.inspection.contract import (
-    KINDS,
-    SHARPNESS,
-    Features,
-    Inspection,
-    LabelVerdict,
-    Reading,
-    Topics,
-    Training,
-    both_sides,
-    conventional_weights,
-    describe,
-    inspect,
-    near_centers,
-    one_hot,
-    shares_of,
-    softmax,
-)
+from coview.inspection.adapters import conventional_weights, describe, inspect
+from coview.inspection.contract import KINDS, Features, Inspection, LabelVerdict, Reading, Topics, Training
+from coview.inspection.memberships import SHARPNESS, both_sides, near_centers, one_hot, shares_of, softmax
 
 __all__ = [
     "KINDS",

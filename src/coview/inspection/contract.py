@@ -15,17 +15,14 @@ scikit-learn is adapted here, by what scikit-learn's own conventions say of it. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import is_classifier, is_clusterer, is_regressor
-from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted
 
+from coview.inspection.memberships import dense, one_hot
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
 from coview.views.coerce import PLAIN, as_views, is_plain
@@ -35,23 +32,19 @@ from coview.views.matrices import for_sklearn
 from coview.views.views import Views
 
 __all__ = [
+    "KINDS",
     "Features",
     "Inspection",
     "LabelVerdict",
     "Reading",
     "Topics",
     "Training",
-    "describe",
-    "inspect",
-    "shares_of",
+    "answers",
+    "rows_with_values",
 ]
 
 KINDS = ("topic", "cluster", "class", "component", "value")
-SHARPNESS = 12.0  # how fast a membership grows with a cosine
 _ROWS_AT_A_TIME = 4096  # of lazy views
-
-
-# -- parts of an answer
 
 
 @dataclass(frozen=True)
@@ -441,218 +434,14 @@ class Inspection:
         return [str(name) for name in given.feature_names]
 
 
-# -- asking
-
-
-def inspect(model: Any) -> Inspection:
-    """Return what a fitted model says, whatever kind of model it is.
-
-    Parameters
-    ----------
-    model : estimator
-        A fitted estimator of coview or scikit-learn, a Pipeline that ends in one, or a search.
-
-    Returns
-    -------
-    Inspection
-
-    Examples
-    --------
-    >>> from coview import MultiViewPLSA, inspect
-    >>> from coview.datasets import make_topic_views
-    >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
-    >>> found = inspect(MultiViewPLSA(3, 5, random_state=0).fit(X))
-    >>> found.kind, found.groups, list(found.views)
-    ('cluster', ['0', '1', '2'], ['view0', 'view1'])
-    >>> found.features("view0").shape, found.memberships(X.select("view1")).shape
-    ((3, 500), (60, 3))
-    """
-    check_is_fitted(model)
-    inside = model if answers(model) else getattr(model, "best_estimator_", model)  # of a search
-    steps = _steps_of(inside)
-    found = steps[-1]._inspect() if answers(steps[-1]) else describe(steps[-1], {})
-    before = steps[:-1]
-    front = before[0] if before and makes_views(before[0]) else None
-    between = tuple(before if front is None else before[1:])
-    inputs = _inputs(front, between, found)
-    estimator = steps[-1]
-    return replace(
-        found,
-        model=model,
-        front=found.front if front is None else front,
-        steps=between,
-        inputs=inputs,
-        takes_lazy=getattr(estimator, "_takes_lazy", False),
-        n_iter=_count_sweeps(estimator),
-        _transform=getattr(estimator, "transform", None),
-    )
-
-
-def _steps_of(model: Any) -> list[Any]:
-    """Return the steps of a pipeline, also of pipelines inside it, or the model itself."""
-    if not is_pipeline(model):
-        return [model]
-    steps = [step for _, step in model.steps if step not in (None, "passthrough")]
-    return [inner for step in steps for inner in _steps_of(step)]
-
-
-def is_pipeline(model: Any) -> bool:
-    """Tell whether a model is a scikit-learn Pipeline."""
-    return isinstance(model, Pipeline)
-
-
 def answers(estimator: Any) -> bool:
     """Tell whether an estimator answers `inspect` itself, as those of coview do."""
     return hasattr(estimator, "_inspect")
 
 
-def makes_views(step: Any) -> bool:
-    """Tell whether a step of a pipeline starts from raw text or tables."""
-    return hasattr(step, "view_inputs") or hasattr(step, "build_analyzer")
-
-
-def describe(estimator: Any, views: Mapping[str, ViewInput]) -> Inspection:
-    """Describe an estimator by scikit-learn's conventions: `classes_`, `predict_proba`, `labels_`, `transform`, ...
-
-    Parameters
-    ----------
-    estimator : fitted estimator
-        One that follows the conventions, whether it takes a matrix or views.
-    views : dict of ViewInput
-        The views that it takes; empty for the one matrix of an estimator of scikit-learn.
-
-    Examples
-    --------
-    >>> from sklearn.cluster import KMeans
-    >>> found = describe(KMeans(2, random_state=0).fit([[0.0], [0.1], [5.0]]), {})
-    >>> found.kind, found.groups, found.features("x").ravel().round(2).tolist()
-    ('cluster', ['0', '1'], [0.05, 5.0])
-    """
-    inputs = dict(views) or _matrix_input(estimator)
-    has = {name: hasattr(estimator, name) for name in ("predict", "predict_proba", "decision_function", "transform")}
-    common: dict[str, Any] = {"views": inputs, "_features": _conventional_features(estimator, inputs)}
-    if is_regressor(estimator):
-        return Inspection(estimator, "value", ["value"], _predict=estimator.predict, **common)
-    if is_classifier(estimator):
-        labels = np.asarray(estimator.classes_).tolist()
-        answer = None
-        if has["predict_proba"]:
-            answer = estimator.predict_proba
-        elif has["decision_function"]:
-            answer = lambda X: softmax(both_sides(estimator.decision_function(X)))  # noqa: E731
-        found = getattr(estimator, "transduction_", None)
-        training = Training(codes=None if found is None else _codes(found, labels))
-        names = [str(label) for label in labels]
-        return Inspection(
-            estimator,
-            "class",
-            names,
-            labels,
-            training=training,
-            probabilities=has["predict_proba"],
-            n_labels=_count_labels(estimator),
-            _memberships=answer,
-            _predict=estimator.predict,
-            **common,
-        )
-    if get_tags(estimator).estimator_type == "density_estimator":
-        count = len(getattr(estimator, "weights_", ()))  # of a mixture
-        common["_log_likelihood"] = estimator.score
-        if has["predict_proba"]:
-            common |= {"_memberships": estimator.predict_proba, "probabilities": True}
-        return Inspection(estimator, "cluster", [str(i) for i in range(count)], list(range(count)), **common)
-    labels_ = getattr(estimator, "labels_", None)
-    if is_clusterer(estimator) or labels_ is not None:
-        known = np.asarray([] if labels_ is None else labels_)
-        count = max(int(known.max(initial=-1)) + 1, int(getattr(estimator, "n_clusters", 0) or 0))
-        training = Training(codes=None if labels_ is None else known.astype(np.int64))
-        predict = estimator.predict if has["predict"] else None
-        names = [str(i) for i in range(count)]
-        embed = estimator.transform if has["transform"] else None
-        if not views and embed is not None and hasattr(estimator, "cluster_centers_"):  # distances from the centers
-            common["_memberships"] = lambda X: near_centers(estimator.transform(X))
-        return Inspection(
-            estimator, "cluster", names, list(range(count)), training=training, _predict=predict, _embed=embed, **common
-        )
-    count = int(getattr(estimator, "n_components_", 0) or len(getattr(estimator, "components_", ())))
-    transform = estimator.transform if has["transform"] else None
-    names = [str(i) for i in range(count)]
-    return Inspection(estimator, "component", names, list(range(count)), _memberships=transform, **common)
-
-
-# -- small pieces that estimators use to answer
-
-
-def dense(values: Any) -> np.ndarray:
-    """Return an answer as a dense matrix of floats; of views, side by side."""
-    if isinstance(values, Views):
-        values = values.hstack()
-    found = np.asarray(values.toarray() if sparse.issparse(values) else values)
-    found = found if found.dtype.kind == "f" else found.astype(np.float64)
-    return found.reshape(-1, 1) if found.ndim == 1 else found
-
-
 def n_rows(X: Any) -> int:
     """Return the number of objects of views, a list or a matrix."""
     return X.shape[0] if sparse.issparse(X) else len(X)
-
-
-def one_hot(codes: np.ndarray, n_groups: int) -> np.ndarray:
-    """Return memberships of objects that belong to one group each; rows of code -1 are zero.
-
-    Examples
-    --------
-    >>> one_hot(np.array([1, -1]), 2).tolist()
-    [[0.0, 1.0], [0.0, 0.0]]
-    """
-    return (np.asarray(codes)[:, None] == np.arange(n_groups)).astype(np.float64)
-
-
-def softmax(scores: np.ndarray, sharpness: float = 1.0) -> np.ndarray:
-    """Return memberships that follow scores; rows sum to one.
-
-    Examples
-    --------
-    >>> softmax(np.array([[0.0, 0.0]])).tolist()
-    [[0.5, 0.5]]
-    """
-    scaled = sharpness * np.asarray(scores, dtype=np.float64)
-    found = np.exp(scaled - scaled.max(axis=1, keepdims=True))
-    return found / found.sum(axis=1, keepdims=True)
-
-
-def shares_of(scores: Any) -> np.ndarray:
-    """Return scores without their negative part, as rows that sum to one (or to zero where there is none).
-
-    Examples
-    --------
-    >>> shares_of(np.array([[3.0, 1.0, -1.0]])).tolist()
-    [[0.75, 0.25, 0.0]]
-    """
-    positive = np.maximum(np.asarray(scores, dtype=np.float64), 0)
-    return positive / np.maximum(positive.sum(axis=1, keepdims=True), 1e-300)
-
-
-def near_centers(distances: np.ndarray) -> np.ndarray:
-    """Return memberships by distances from centers, 1 / sum over k of (d / d_k) ** 12, as fuzzy k-means does.
-
-    Examples
-    --------
-    >>> near_centers(np.array([[1.0, 1.0], [0.0, 5.0]])).tolist()
-    [[0.5, 0.5], [1.0, 0.0]]
-    """
-    distances = np.asarray(distances, dtype=np.float64)
-    nearest = distances.min(axis=1, keepdims=True)
-    found = np.divide(nearest, distances, out=np.ones_like(distances), where=distances > 0) ** SHARPNESS
-    return found / found.sum(axis=1, keepdims=True)
-
-
-def both_sides(coefficients: Any) -> np.ndarray:
-    """Return one row (or column, of scores) for each class: of two classes a linear model keeps only the second."""
-    found = np.asarray(coefficients.toarray() if sparse.issparse(coefficients) else coefficients)
-    if found.ndim == 1:
-        return np.column_stack([-found, found])
-    return np.vstack([-found, found]) if len(found) == 1 else found
 
 
 def rows_with_values(X: Any) -> np.ndarray | None:
@@ -680,84 +469,6 @@ def rows_with_values(X: Any) -> np.ndarray | None:
     return None
 
 
-def conventional_weights(estimator: Any, view: str | None = None) -> Features | None:
-    """Return groups x features of an estimator that keeps them by scikit-learn's names, or None.
-
-    Parameters
-    ----------
-    estimator : fitted estimator
-        One that keeps a matrix under such a name, or one matrix per view.
-    view : str, optional
-        The view, of one that keeps a dict.
-    """
-
-    def kept(name: str) -> Any:
-        value = getattr(estimator, name, None)
-        value = value.get(view) if isinstance(value, Mapping) else value
-        return value if value is None or sparse.issparse(value) else np.asarray(value)
-
-    if (logs := kept("feature_log_prob_")) is not None:
-        return Features(np.exp(logs), True, "p(feature)")
-    if (coefficients := kept("coef_")) is not None and is_classifier(estimator):
-        return Features(both_sides(coefficients), False, "coefficient")
-    for name, origin in (("cluster_centers_", "center"), ("components_", "component")):
-        if (weights := kept(name)) is not None:
-            return Features(weights, False, origin)
-    return None
-
-
-# -- pieces of `inspect`
-
-
 def _known_rows(stages: list[Any]) -> np.ndarray:
     known = [part for part in map(rows_with_values, stages) if part is not None]
     return np.all(known, axis=0) if known else np.ones(n_rows(stages[-1]), dtype=bool)
-
-
-def _conventional_features(estimator: Any, inputs: Mapping[str, ViewInput]) -> Callable[[str], Features | None]:
-    def features(view: str) -> Features | None:
-        found = conventional_weights(estimator, view)
-        if found is None or view not in inputs or found.weights.shape[-1] != inputs[view].n_features:
-            return None
-        return found
-
-    return features
-
-
-def _count_sweeps(estimator: Any) -> int | None:
-    found = getattr(estimator, "n_iter_", None)
-    return None if found is None else int(np.max(found))
-
-
-def _count_labels(estimator: Any) -> int | None:
-    counts = getattr(estimator, "class_count_", None)  # of naive Bayes
-    return None if counts is None else round(float(np.sum(counts)))
-
-
-def _matrix_input(estimator: Any) -> dict[str, ViewInput]:
-    width = int(getattr(estimator, "n_features_in_", 0))
-    return {PLAIN: ViewInput(PLAIN, width, getattr(estimator, "feature_names_in_", None))}
-
-
-def _codes(labels: Any, classes: list[Any]) -> np.ndarray:
-    place = {label: i for i, label in enumerate(classes)}
-    return np.array([place.get(label, -1) for label in np.asarray(labels).tolist()], dtype=np.int64)
-
-
-def _inputs(front: Any, steps: tuple[Any, ...], found: Inspection) -> dict[str, ViewInput]:
-    """What the model takes: as the front makes it, as the first step takes it, or as the estimator does."""
-    if front is not None and hasattr(front, "view_inputs"):
-        return front.view_inputs()
-    if front is not None:  # a vectorizer of scikit-learn
-        names = front.get_feature_names_out() if hasattr(front, "get_feature_names_out") else None
-        width = len(names) if names is not None else found.views[PLAIN].n_features
-        return {PLAIN: ViewInput(PLAIN, width, names, front)}
-    first = next((step for step in steps if hasattr(step, "n_features_by_view_")), None)
-    if first is None:
-        return found.inputs or found.views
-    inputs = {}
-    for view, width in first.n_features_by_view_.items():
-        known = found.views.get(view)
-        same = known is not None and known.feature_names is not None and len(known.feature_names) == width
-        inputs[view] = ViewInput(view, width, known.feature_names if same and known is not None else None)
-    return inputs
