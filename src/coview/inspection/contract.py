@@ -9,8 +9,8 @@
     inputs             the same of what the whole model takes, and how raw text becomes a row of a view
 
 An estimator of coview answers by `MultiViewEstimator._inspect`, which each family overrides; an estimator of
-scikit-learn is adapted here, by what scikit-learn's own conventions say of it. Reports, the explorer, the server,
-`compare`, the retriever, the command line and the displays ask nothing else.
+scikit-learn is adapted (`adapters`) by what scikit-learn's own conventions say of it. Reports, the explorer, the
+server, `compare`, the retriever, the command line and the displays ask nothing else.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class Inspection:
 
     Examples
     --------
-    >>> from coview import PLSA
+    >>> from coview import PLSA, inspect
     >>> model = inspect(PLSA(2, random_state=0).fit(np.array([[3, 0], [0, 2], [1, 2]])))
     >>> model.kind, model.groups
     ('topic', ['0', '1'])
