@@ -64,7 +64,7 @@ same_file = groups[test][:, None] == groups[test]
 relevant = (target[test][:, None] == target[test]) & ~same_file
 precision, recall = [], []
 for searcher in ways.values():
-    if not hasattr(searcher, "shelf_"):
+    if not hasattr(searcher, "index_"):
         searcher.fit(X[train])
     searcher.clear().add(X[test])
     scores = searcher.similarities(X[test], "words", "code")

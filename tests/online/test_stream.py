@@ -117,7 +117,7 @@ def test_models_that_cannot_take_part_are_refused():
     X, y = corpus()
     for model, message in (
         (MiniBatchKMeans(2), "MiniBatchKMeans is not a classifier"),
-        (SphericalKMeans(2), "SphericalKMeans is no classifier"),
+        (SphericalKMeans(2), "SphericalKMeans is not a classifier"),
         (LogisticRegression(), "LogisticRegression has no partial_fit"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -148,7 +148,7 @@ def test_repeated_models_differ_by_their_seed_and_those_without_chance_are_not_r
     retriever = CrossModalRetriever([model, MultiViewCCA(3, random_state=0)], n_models=3).fit(data.views)
     assert len(retriever.models_) == 4
     np.testing.assert_allclose(retriever.shares_, [1 / 6, 1 / 6, 1 / 6, 1 / 2])
-    first, second, third, _ = (place for place in retriever._places(data.views, "words"))
+    first, second, third, _ = retriever._positions(data.views, "words")
     assert not np.allclose(first, second) and not np.allclose(second, third)
     np.testing.assert_allclose(first, model.fit(data.views).transform(data.views.select("words")))
 
@@ -156,7 +156,7 @@ def test_repeated_models_differ_by_their_seed_and_those_without_chance_are_not_r
 def test_class_probabilities_of_several_models_are_averaged(data):
     models = [LinkPLSA(4, random_state=0), SemanticCorrelationMatching(4, random_state=0)]
     retriever = CrossModalRetriever(models, "semantic").fit(data.views[:140], data.target[:140])
-    (found,) = retriever._in_space("words", retriever._places(data.views[140:], "words"))
+    (found,) = retriever._to_space("words", retriever._positions(data.views[140:], "words"))
     assert found.shape == (40, 4)
     np.testing.assert_allclose(found.sum(axis=1), 1)
 
@@ -353,9 +353,9 @@ def test_a_model_without_topics_has_no_tags(data):
         ({"space": "latent"}, "space must be one of"),
         ({"center": "median"}, "center must be one of"),
         ({"index": "tree"}, "index must be one of"),
-        ({"lexical": 1.5}, "lexical must be a number from 0 to 1"),
+        ({"lexical": 1.5}, "lexical must be a number between 0 and 1"),
         ({"recall": 0}, "recall must be a number"),
-        ({"lexical": 0.5, "index": "hnsw"}, "not 'hnsw'"),
+        ({"lexical": 0.5, "index": "hnsw"}, "index='hnsw' cannot"),
     ],
 )
 def test_parameters_out_of_range_are_refused(data, settings, sentence):
@@ -369,7 +369,7 @@ def test_semantic_space_needs_labels(data):
 
 
 def test_the_view_to_search_in_must_be_known_and_clear(data, linked):
-    with pytest.raises(ValueError, match="knows no view 'sound'"):
+    with pytest.raises(ValueError, match="There is no view 'sound'"):
         linked.search(data.views[:1], "words", "sound")
     with pytest.raises(ValueError, match="Say which view to search in"):
         linked.search(data.views[:1])

@@ -26,7 +26,7 @@ def test_a_loaded_retriever_finds_the_same_and_goes_on(index, space, tmp_path):
     query = data.views[90:].select("words")
     for left, right in zip(model.search(query, k=5), back.search(query, k=5)):
         assert left == right
-    assert type(back.shelf_.indexes["image"]) is type(model.shelf_.indexes["image"])
+    assert type(back.index_.indexes["image"]) is type(model.index_.indexes["image"])
     back.add(data.views[90:])
     model.add(data.views[90:])
     np.testing.assert_allclose(back.search(query, k=5).scores, model.search(query, k=5).scores, atol=1e-6)

@@ -43,7 +43,7 @@ def run_search(
     quiet: bool = False,
 ) -> dict[str, Any]:
     """Search and return plain values, as `coview search --json` prints them."""
-    from coview.retrieval.feature_parts import USUAL
+    from coview.retrieval.contributions import AVERAGE
     from coview.web.demo import demo_retriever
 
     if not query.strip():
@@ -58,7 +58,7 @@ def run_search(
     rows: list[dict[str, Any]] = [{"id": key, "score": round(score, 6)} for key, score in hits[0]]
     for row in rows if why else []:
         parts = retriever.explain(query, row["id"], source, target, by="auto").contributions
-        best = [part for part in parts.items() if part[0] != USUAL][:3]
+        best = [part for part in parts.items() if part[0] != AVERAGE][:3]
         best.append(("all else", sum(parts.values()) - sum(value for _, value in best)))
         row["why"] = {name: round(value, 6) for name, value in best}
     return {"query": query, "source": source, "target": target, "indexed": len(retriever.indexed_ids()), "hits": rows}

@@ -24,7 +24,7 @@ from coview import catalog
 from coview._version import __version__
 from coview.assignment.ontology import Ontology
 from coview.exceptions import ModelFileError
-from coview.retrieval.shelf import Shelf, restore_shelf
+from coview.retrieval.object_index import ObjectIndex
 from coview.utils.archive import Packed, read_archive, write_archive
 from coview.views.arrays import is_dask_collection
 
@@ -221,8 +221,8 @@ class _Packer:
             return "bunch", dict(value)
         if type(value) is Ontology:
             return "ontology", {"labels": value.labels, "subset": value.subset, "mutex": value.mutex}
-        if type(value) is Shelf:
-            return "shelf", value.__getstate__()
+        if type(value) is ObjectIndex:
+            return "object_index", value.__getstate__()
         return None
 
     def _estimator(self, model: BaseEstimator, where: str) -> tuple[str, Any]:
@@ -343,8 +343,8 @@ class _Unpacker:
             return Bunch(**tree)
         if tag == "ontology":
             return Ontology(**tree)
-        if tag == "shelf":
-            return restore_shelf(tree)
+        if tag == "object_index":
+            return ObjectIndex.from_state(tree)
         raise ModelFileError(f"{self._path} holds an object {tag!r} that coview {__version__} does not know.")
 
     def _estimator(self, tree: dict[str, Any], version: str) -> Any:

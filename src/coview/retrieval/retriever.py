@@ -1,51 +1,65 @@
-"""Search objects by one view with a query in another: places in a common space, compared by centered correlation.
+"""Search objects by one view with a query in another: positions in a common space, compared by centered correlation.
 
     score(query, object) = < (p - m_s) / |p - m_s|,  (q - m_t) / |q - m_t| >
 
-p is the query's place by its view s, q the object's by its view t, m the means over the training objects: topic
+p is the query's position by its view s, q the object's by its view t, m the means over the training objects: topic
 proportions ("topic" space), or class probabilities that a multinomial logistic regression gives them ("semantic"
 space). With `lexical` = w the score is (1 - w) times that, plus w times the cosine of the words that the views share.
 """
 
 from __future__ import annotations
 
+import numbers
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import TransformerMixin, clone
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
+from coview.base import MultiViewEstimator
 from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, Training, inspect
-from coview.retrieval.encode import feature_names, last_step, profiles, split_front
+from coview.preprocessing.columns import ColumnViews
+from coview.preprocessing.tables import TableViews
+from coview.preprocessing.text import TextViews
+from coview.retrieval.contributions import AVERAGE, feature_contributions
 from coview.retrieval.hits import Hits, Match
 from coview.retrieval.index import best_of_blocks
-from coview.retrieval.places import Places
-from coview.retrieval.shared_words import learn_words
-from coview.retrieval.shelf import Shelf
-from coview.validation import base_seed, check_count, check_option
+from coview.retrieval.lexical import learn_words, word_rows
+from coview.retrieval.object_index import ObjectIndex
+from coview.retrieval.queries import as_query
+from coview.retrieval.semantic import class_probabilities, fit_classifier
+from coview.utils.messages import listed
+from coview.validation import base_seed, check_count, check_option, encode_labels, per_view
+from coview.views.arrays import take_rows
+from coview.views.inputs import ViewInput
+from coview.views.views import Views
 
 __all__ = ["CrossModalRetriever"]
 
 
-class CrossModalRetriever(TransformerMixin, Places):
+class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
     """Find objects by one view with queries in another.
 
     Parameters
     ----------
     model : estimator, list of estimators or None, default=None
-        Any estimator that places objects by any one of their views: a topic model (`CoPLSA`, `LinkPLSA`,
+        Any estimator that embeds objects by any one of their views: a topic model (`CoPLSA`, `LinkPLSA`,
         `MultiViewPLSA`, ...), `MultiViewCCA`, `SemanticCorrelationMatching`, or a pipeline that ends in one. A pipeline
         that starts with `TextViews` takes raw tables and raw queries. None is ``MultiViewCCA()``. Of a list of models,
         the mean of their scores counts.
     space : {"topic", "semantic"}, default="topic"
-        Compare what the model's `transform` gives (`project` where it has one), or class probabilities: the model's
-        own, else those of one logistic regression per view on the places. "semantic" needs `y` in `fit`.
+        Compare positions in the model's space (what its `transform` gives, or its projection), or class probabilities:
+        the model's own, else those of one logistic regression per view on the positions. "semantic" needs `y` in
+        `fit`.
     center : {"mean", "row"}, default="mean"
-        What is taken off before correlating: the mean place of the training objects by the same view, or each place's
-        own mean over the dimensions.
+        What is taken off before correlating: the mean position of the training objects by the same view, or each
+        position's own mean over the dimensions.
     lexical : float, default=0.0
         Share of the score, from 0 to 1, that is the cosine of shared words: features of both views with the same name,
         by tf-idf. Worth trying wherever the views share a language.
@@ -67,14 +81,14 @@ class CrossModalRetriever(TransformerMixin, Places):
     models_ : list of estimators
         The fitted models, less the step that makes views of tables.
     means_ : dict of lists of ndarray
-        Mean place of the training objects, by view and model.
+        Mean position of the training objects, by view and model.
     classifiers_ : dict of lists of estimators
         The logistic regression of each view and model, in semantic space; None for a model with classes of its own.
     classes_ : ndarray
         The classes, in semantic space.
     view_names_ : list of str
         Views that can be searched with and searched in.
-    shelf_ : Shelf
+    index_ : ObjectIndex
         The indexed objects.
 
     Examples
@@ -94,6 +108,7 @@ class CrossModalRetriever(TransformerMixin, Places):
     """
 
     _models_counts = False
+    _contract: tuple[list[Inspection], dict[str, ViewInput]] | None = None
 
     def __init__(
         self,
@@ -124,9 +139,9 @@ class CrossModalRetriever(TransformerMixin, Places):
         """Fit the models on X, and index the objects of X."""
         self._check_parameters()
         given = self.model if isinstance(self.model, (list, tuple)) else [self.model]
-        parts = [split_front(clone(MultiViewCCA() if model is None else model)) for model in given]
+        parts = [_split_front(clone(MultiViewCCA() if model is None else model)) for model in given]
         if not parts:
-            raise ValueError("model is an empty list. Give at least one model, or None.")
+            raise ValueError("model is an empty list. Pass at least one model, or None.")
         if any(front is not None for front, _ in parts[1:]):
             raise ValueError("Of several models only the first may start with TextViews or ColumnViews.")
         self.front_ = parts[0][0]
@@ -142,14 +157,17 @@ class CrossModalRetriever(TransformerMixin, Places):
                 f"CrossModalRetriever needs at least 2 views, got 1 ({views.names[0]!r}): it finds objects by one view "
                 "with a query in another."
             )
-        made = [self._repeated(model) for _, model in parts]
-        self.models_ = [model.fit(views, y) for models in made for model in models]
-        shares = self._weights(len(made))
-        self.shares_ = np.repeat([share / len(models) for share, models in zip(shares, made)], list(map(len, made)))
+        repeats = [self._repeated(model) for _, model in parts]
+        self.models_ = [model.fit(views, y) for models in repeats for model in models]
+        shares = self._weights(len(repeats))
+        self.shares_ = np.repeat(
+            [share / len(models) for share, models in zip(shares, repeats)], [len(models) for models in repeats]
+        )
+        self._contract = self._inspect_parts()
         vectors = self._learn_space(views, y)
         self.words_ = learn_words(views) if self.lexical else None
         self.clear()
-        self._shelve(views, views.ids, vectors)
+        self._index_objects(views, views.ids, vectors)
         return self
 
     @property
@@ -167,7 +185,7 @@ class CrossModalRetriever(TransformerMixin, Places):
     def _repeated(self, model: Any) -> list[Any]:
         """As many models as asked for, with other seeds, of one that starts at random."""
         check_count("n_models", self.n_models)
-        if self.n_models == 1 or "n_init" not in last_step(model).get_params():
+        if self.n_models == 1 or "n_init" not in _last_step(model).get_params():
             return [model]
         seeds = {name: value for name, value in model.get_params().items() if name.split("__")[-1] == "random_state"}
         first = {name: base_seed(value) for name, value in seeds.items() if value is not None}
@@ -179,7 +197,7 @@ class CrossModalRetriever(TransformerMixin, Places):
     def clear(self) -> CrossModalRetriever:
         """Take all objects out of the index; what was learned stays."""
         check_is_fitted(self, "means_")
-        self.shelf_ = Shelf(
+        self.index_ = ObjectIndex(
             dict.fromkeys(self.means_, self._width()), "exact" if self.lexical else self.index, self.recall
         )
         return self
@@ -195,36 +213,35 @@ class CrossModalRetriever(TransformerMixin, Places):
             Identifiers, none of which is in the index. By default those of X, else the next whole numbers.
         """
         check_is_fitted(self, "means_")
-        views = self._known_views(X)
-        vectors = {name: self._placed(views, name) for name in views.names}
-        self._shelve(views, views.ids if ids is None else ids, vectors)
+        views = self._views_of(X)
+        vectors = {name: self._embed_by(views, name) for name in views.names}
+        self._index_objects(views, views.ids if ids is None else ids, vectors)
         return self
 
     def remove(self, ids: Any) -> CrossModalRetriever:
         """Take objects out of the index by their identifiers."""
         check_is_fitted(self, "means_")
-        self.shelf_.remove(ids)
+        self.index_.remove(ids)
         return self
 
     def indexed_ids(self, view: str | None = None) -> np.ndarray:
         """Identifiers of the indexed objects, or of those that have a view, in the order of `similarities`."""
         check_is_fitted(self, "means_")
-        return self.shelf_.ids if view is None else self.shelf_.ids_of(self._known(view))
+        return self.index_.ids if view is None else self.index_.ids_of(self._check_view(view))
 
     def _inspect(self) -> Inspection:
-        """Answer `inspect`: groups and features are those of the first model; objects are placed by all of them."""
-        first = inspect(self.models_[0])
-        views = first.inputs if self.front_ is None else self.front_.view_inputs()
+        """Answer `inspect`: groups and features are those of the first model; objects are embedded by all of them."""
+        first = self._inspections[0]
         return Inspection(
             self,
             first.kind,
             first.groups,
             first.labels,
             first.views,
-            Training(ids=self.shelf_.ids),
+            Training(ids=self.index_.ids),
             topics=first.topics,
             retriever=self,
-            inputs=views,
+            inputs=first.inputs if self.front_ is None else self._inputs,
             front=self.front_,
             _features=first.described_features,
             _embed=self.transform,
@@ -239,7 +256,7 @@ class CrossModalRetriever(TransformerMixin, Places):
         ----------
         query : Views, matrix, str, path, image, or a list of these
             What to search with. Raw text needs a pipeline with `TextViews`, or features that are named by words; images
-            need a pipeline whose view has a vectorizer of images. A query of several views is placed by all of them.
+            need a pipeline whose view has a vectorizer of images. A query of several views is embedded by all of them.
         source : str, optional
             View of the query, where it is a matrix or raw, or where only one of its views is meant.
         target : str, optional
@@ -254,24 +271,23 @@ class CrossModalRetriever(TransformerMixin, Places):
         """
         check_is_fitted(self, "means_")
         check_count("k", k)
-        vectors, words, target = self._asked(query, source, target)
-        shelf = self.shelf_
+        vectors, words, target = self._query_vectors(query, source, target)
         if words is None:
-            keys, scores = shelf.indexes[target].search(vectors, k)
-            return Hits(shelf.ids_by_key(keys), scores)
+            keys, scores = self.index_.indexes[target].search(vectors, k)
+            return Hits(self.index_.ids_by_key(keys), scores)
         rows, scores = best_of_blocks(
-            lambda part, start, stop: self._mixed(vectors[part], words[part], target, slice(start, stop)),
+            lambda part, start, stop: self._scores(vectors[part], words[part], target, slice(start, stop)),
             len(vectors),
-            len(shelf.indexes[target]),
+            len(self.index_.indexes[target]),
             k,
         )
-        return Hits(shelf.ids_of(target)[rows], scores)
+        return Hits(self.index_.ids_of(target)[rows], scores)
 
     def similarities(self, query: Any, source: str | None = None, target: str | None = None) -> np.ndarray:
         """Score of every indexed object for each query (queries x objects), in the order of `indexed_ids(target)`."""
         check_is_fitted(self, "means_")
-        vectors, words, target = self._asked(query, source, target)
-        return self._mixed(vectors, words, target, slice(None))
+        vectors, words, target = self._query_vectors(query, source, target)
+        return self._scores(vectors, words, target, slice(None))
 
     def explain(
         self, query: Any, hit: Any, source: str | None = None, target: str | None = None, *, by: str = "dimension"
@@ -284,10 +300,12 @@ class CrossModalRetriever(TransformerMixin, Places):
             What was searched with.
         hit : identifier
             The object that was found.
-        source, target : str, optional
-            As in `search`.
+        source : str, optional
+            View of the query, where it is a matrix or raw, or where only one of its views is meant.
+        target : str, optional
+            View that was searched in; the other one where there are two.
         by : {"dimension", "feature", "auto"}, default="dimension"
-            Name the parts by topics, classes or components, or by the features of the query, which needs places that
+            Name the parts by topics, classes or components, or by the features of the query, which needs positions that
             are weighted sums of features: `MultiViewCCA` and its kin in topic space. "auto" names features where it
             can.
 
@@ -298,22 +316,22 @@ class CrossModalRetriever(TransformerMixin, Places):
         """
         check_is_fitted(self, "means_")
         check_option("by", by, ("dimension", "feature", "auto"))
-        views, target = self._asked_views(query, source, target)
+        views, target = self._query_views(query, source, target)
         if len(views) != 1:
             raise ValueError(f"explain takes one query, got {len(views)}.")
         words = self._word_rows(views)
-        row = self.shelf_.row_of(hit, target)
-        found = self.shelf_.indexes[target].vectors[row]
+        row = self.index_.row_of(hit, target)
+        found = self.index_.indexes[target].vectors[row]
         rest = 1 - (self.lexical if words is not None else 0)
-        by_feature = by != "dimension" and self._names_features(needed=by == "feature")
+        by_feature = by != "dimension" and self._explains_features(needed=by == "feature")
         if by_feature:
-            named = {name: rest * value for name, value in self._feature_parts(views, found).items()}
+            named = {name: rest * value for name, value in self._feature_contributions(views, found).items()}
         else:
             parts = rest * self._vectors(views)[0].astype(np.float32).astype(np.float64) * found
-            named = dict(zip(self._labels(target), parts.tolist()))
+            named = dict(zip(self._dimension_names(target), parts.tolist()))
         if words is not None and self.words_ is not None:
             spelled = {name.lower(): name for name in named} if by_feature else {}
-            shared = sparse.csr_array(words.multiply(self.shelf_.words[target][[row]]))
+            shared = sparse.csr_array(words.multiply(self.index_.words[target][[row]]))
             for column, value in zip(shared.indices, self.lexical * shared.data.astype(np.float64)):
                 word = str(self.words_["names"][column])
                 name = spelled.get(word, f"word {word}")
@@ -335,10 +353,14 @@ class CrossModalRetriever(TransformerMixin, Places):
 
         Parameters
         ----------
-        query, source, target
-            As in `search`; `target` is the view whose features are the tags.
+        query : one query or several, as in `search`
+            What to find tags for.
         n : int, default=10
             Number of tags.
+        source : str, optional
+            View of the query, where it is a matrix or raw, or where only one of its views is meant.
+        target : str, optional
+            View whose features are the tags; the other one where there are two.
         how : {"ranked", "drawn"}, default="ranked"
             The likeliest features, or different ones drawn by their probabilities.
         random_state : int, RandomState, Generator or None, default=None
@@ -352,14 +374,14 @@ class CrossModalRetriever(TransformerMixin, Places):
         check_is_fitted(self, "means_")
         check_count("n", n)
         check_option("how", how, ("ranked", "drawn"))
-        views, target = self._asked_views(query, source, target)
-        modeled = [model for model in self.models_ if profiles(model, target) is not None]
-        if not modeled:
-            name = type(last_step(self.model_)).__name__
+        views, target = self._query_views(query, source, target)
+        topical = [model for model in self._inspections if _profiles(model, target) is not None]
+        if not topical:
+            name = self._inspections[0].name
             raise TypeError(f"{name} has no topics to take tags from. Use a topic model, such as CoPLSA or LinkPLSA.")
         shares = self._expected(views, target)
         shares /= np.maximum(shares.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-        names = feature_names(modeled[0], target, shares.shape[1])
+        names = topical[0].feature_names(target)
         rng = np.random.default_rng(base_seed(random_state))
         n = min(n, shares.shape[1])
         chosen = [
@@ -368,11 +390,291 @@ class CrossModalRetriever(TransformerMixin, Places):
             else rng.choice(len(row), min(n, int(np.count_nonzero(row))), replace=False, p=row)
             for row in shares
         ]
-        return [[(str(names[j]), float(row[j])) for j in order] for row, order in zip(shares, chosen)]
+        return [[(names[j], float(row[j])) for j in order] for row, order in zip(shares, chosen)]
 
     def transform(self, X: Any) -> np.ndarray:
-        """Vectors that are compared: centered places of length 1, the mean over the given views that an object has."""
+        """Vectors that are compared: centered positions of length 1, the mean over the views that an object has."""
         check_is_fitted(self, "means_")
-        views = self._known_views(X)
+        views = self._views_of(X)
         narrow = all(matrix.dtype == np.float32 for matrix in views.values())
         return self._vectors(views).astype(np.float32 if narrow else np.float64, copy=False)
+
+    # -- pieces: what the models say
+
+    @property
+    def _inspections(self) -> list[Inspection]:
+        return self._contracts()[0]
+
+    @property
+    def _inputs(self) -> dict[str, ViewInput]:
+        return self._contracts()[1]
+
+    def _contracts(self) -> tuple[list[Inspection], dict[str, ViewInput]]:
+        """What the models say and what the retriever takes, asked for once; a model from a file is asked again."""
+        if self._contract is None:
+            self._contract = self._inspect_parts()
+        return self._contract
+
+    def _inspect_parts(self) -> tuple[list[Inspection], dict[str, ViewInput]]:
+        inputs = self._view_inputs() if self.front_ is None else self.front_.view_inputs()
+        return [inspect(model) for model in self.models_], inputs
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_contract"}
+
+    def _check_parameters(self) -> None:
+        check_option("space", self.space, ("topic", "semantic"))
+        check_option("center", self.center, ("mean", "row"))
+        check_option("index", self.index, ("auto", "exact", "hnsw"))
+        for name, value, low in (("lexical", self.lexical, -1e-300), ("recall", self.recall, 0.0)):
+            if isinstance(value, bool) or not isinstance(value, numbers.Real) or not low < value <= 1:
+                raise ValueError(f"{name} must be a number between 0 and 1, got {value!r}.")
+        if self.lexical and self.index == "hnsw":
+            raise ValueError(
+                "lexical > 0 scores every object, which index='hnsw' cannot do. Use index='exact' or 'auto'."
+            )
+
+    # -- from objects to vectors
+
+    def _rows_with(self, views: Views, name: str) -> np.ndarray:
+        return np.flatnonzero(views.present[:, views.names.index(name)])
+
+    def _positions(self, views: Views, name: str) -> list[np.ndarray]:
+        """Where each model puts the objects that have a view, by that view alone; at least one has it."""
+        rows = self._rows_with(views, name)
+        here = (views if len(rows) == len(views) else views[rows]).select(name)
+        return [
+            np.asarray(model.memberships(here)) if self._has_classes(model) else _position(model, here, name)
+            for model in self._inspections
+        ]
+
+    def _has_classes(self, model: Inspection) -> bool:
+        """Tell whether a model gives class probabilities itself, and these are what is compared."""
+        return self.space == "semantic" and model.kind == "class" and model.probabilities
+
+    def _learn_space(self, views: Views, y: Any) -> dict[str, np.ndarray]:
+        """Learn classes and means from the training objects; return their vectors by view."""
+        absent = [name for v, name in enumerate(views.names) if not views.present[:, v].any()]
+        if absent:
+            raise ViewsError(f"No object has view {absent[0]!r}. Leave it out, or give objects that have it.")
+        positions = {name: self._positions(views, name) for name in views.names}
+        self._learn_classes(views, positions, y)
+        parts = {name: self._to_space(name, found) for name, found in positions.items()}
+        self.means_ = {name: [part.mean(axis=0, dtype=np.float64) for part in found] for name, found in parts.items()}
+        return {name: self._normalized(name, found) for name, found in parts.items()}
+
+    def _learn_classes(self, views: Views, positions: dict[str, list[np.ndarray]], y: Any) -> None:
+        """Learn what semantic space needs: classes, and a logistic regression per view for models without them."""
+        for name in ("classifiers_", "classes_"):
+            self.__dict__.pop(name, None)
+        if self.space != "semantic":
+            return
+        own = [self._has_classes(model) for model in self._inspections]
+        if all(own):
+            self.classes_ = self._inspections[0].estimator.classes_
+            self.classifiers_ = {name: [None] * len(own) for name in positions}
+            return
+        codes, self.classes_ = encode_labels(y, len(views))
+        self.classifiers_ = {}
+        strengths = dict(zip(views.names, per_view("C", self.C, views.names)))
+        for name, found in positions.items():
+            labels = codes[self._rows_with(views, name)]
+            known = labels >= 0
+            if not known.any():
+                raise ViewsError(f"No labeled object has view {name!r}. Label some, or leave the view out.")
+            self.classifiers_[name] = [
+                None if has else fit_classifier(rows[known], labels[known], strengths[name])
+                for has, rows in zip(own, found)
+            ]
+
+    def _to_space(self, name: str, positions: list[np.ndarray]) -> list[np.ndarray]:
+        """Positions as they are, or the mean class probabilities of all models."""
+        if self.space != "semantic":
+            return positions
+        total = np.zeros((len(positions[0]), len(self.classes_)))
+        for share, classifier, rows in zip(self.shares_, self.classifiers_[name], positions):
+            total += share * (rows if classifier is None else class_probabilities(classifier, rows, len(self.classes_)))
+        return [total]
+
+    def _normalized(self, name: str, parts: list[np.ndarray]) -> np.ndarray:
+        """Vectors to be compared: centered parts of length 1, side by side, so that products are means of products."""
+        shares = self.shares_ if len(parts) == len(self.shares_) else np.ones(1)
+        found = []
+        for share, part, mean in zip(shares, parts, self.means_[name]):
+            part = part.astype(np.float64)
+            apart = part - (mean if self.center == "mean" else part.mean(axis=1, keepdims=True))
+            # what rounding leaves of nothing is no direction
+            apart[np.abs(apart).max(axis=1, initial=0.0) < 1e-12] = 0
+            found.append(np.sqrt(share) * normalize(apart))
+        return found[0] if len(found) == 1 else np.hstack(found)
+
+    def _embed_by(self, views: Views, name: str) -> np.ndarray:
+        """Vectors of the objects that have a view, by that view."""
+        if not len(self._rows_with(views, name)):
+            return np.zeros((0, self._width()))
+        return self._normalized(name, self._to_space(name, self._positions(views, name)))
+
+    def _width(self) -> int:
+        return sum(map(len, next(iter(self.means_.values()))))
+
+    def _vectors(self, views: Views) -> np.ndarray:
+        """One vector for each object: the mean over its views, of length 1; zeros where it has none."""
+        found = []
+        for name in views.names:
+            whole = np.zeros((len(views), self._width()))
+            whole[self._rows_with(views, name)] = self._embed_by(views, name)
+            found.append(whole)
+        return found[0] if len(found) == 1 else normalize(np.sum(found, axis=0))
+
+    def _expected(self, views: Views, target: str) -> np.ndarray:
+        """Expected features of a view given each object's topics: the mean over its views and the topic models."""
+        total: Any = 0.0
+        for name in views.names:
+            rows = self._rows_with(views, name)
+            for model in self._inspections if len(rows) else []:
+                topics = _profiles(model, target)
+                if topics is not None:
+                    whole = np.zeros((len(views), topics.shape[1]))
+                    whole[rows] = np.asarray(model.memberships(views[rows].select(name))) @ topics
+                    total = total + whole
+        return total
+
+    def _word_rows(self, views: Views) -> sparse.csr_array | None:
+        """Shared words of each object over all of its views."""
+        if not self.lexical or self.words_ is None:
+            return None
+        found = [word_rows(self.words_, name, views[name]) for name in views.names]
+        return found[0] if len(found) == 1 else sparse.csr_array(normalize(sum(found[1:], found[0])))
+
+    # -- objects in
+
+    def _views_of(self, X: Any) -> Views:
+        if self.front_ is None:
+            return self._new_views(X)
+        return X if isinstance(X, Views) else self.front_.transform(X)
+
+    def _check_view(self, view: str) -> str:
+        if view not in self.means_:
+            raise ViewsError(f"There is no view {view!r}; the retriever was fitted on {listed(tuple(self.means_))}.")
+        return view
+
+    def _index_objects(self, views: Views, ids: Any, vectors: dict[str, np.ndarray]) -> None:
+        rows = {name: self._rows_with(views, name) for name in vectors}
+        words = None
+        if self.lexical and self.words_ is not None:
+            words = {name: word_rows(self.words_, name, take_rows(views[name], rows[name])) for name in vectors}
+        self.index_.add(ids, len(views), {name: (rows[name], vectors[name]) for name in vectors}, words)
+
+    def _dimension_names(self, view: str) -> list[str]:
+        """Names of the dimensions that are compared: classes, or topics by their strongest features."""
+        if self.space == "semantic":
+            return [f"class {name}" for name in self.classes_]
+        labels = []
+        for i, (model, mean) in enumerate(zip(self._inspections, self.means_[view])):
+            which = f"model {i} " if len(self.models_) > 1 else ""
+            topics = _profiles(model, view)
+            if topics is None:
+                labels += [f"{which}component {k}" for k in range(len(mean))]
+                continue
+            names = np.array(model.feature_names(view))
+            best = np.argsort(-topics, axis=1, kind="stable")[:, :3]
+            labels += [f"{which}topic {k} ({', '.join(names[row])})" for k, row in enumerate(best)]
+        return labels
+
+    def _explains_features(self, needed: bool) -> bool:
+        """Tell whether scores are sums over the features of a query; refuse if they must be."""
+        if self.space == "topic" and all(model.projections for model in self._inspections):
+            return True
+        if needed:
+            raise ValueError(
+                "by='feature' needs space='topic' and models whose positions are weighted sums of features, such as "
+                "MultiViewCCA. Use by='dimension'."
+            )
+        return False
+
+    def _feature_contributions(self, views: Views, found: np.ndarray) -> dict[str, float]:
+        """What each feature of one query adds to its product with an object's vector."""
+        ends = np.cumsum([len(mean) for mean in self.means_[views.names[0]]])
+        pieces = np.split(found.astype(np.float64), ends[:-1])
+        here = [name for name in views.names if len(self._rows_with(views, name))]
+        vectors = [self._embed_by(views, name)[0] for name in here]
+        length = np.linalg.norm(np.sum(vectors, axis=0)) if len(views.names) > 1 else 1.0
+        total: dict[str, float] = {}
+        for name in here if length else []:
+            for share, model, mean, piece in zip(self.shares_, self._inspections, self.means_[name], pieces):
+                scale = np.sqrt(share) / length
+                for feature, value in feature_contributions(model, views, name, piece, mean, self.center).items():
+                    key = feature if len(here) == 1 or feature == AVERAGE else f"{name}: {feature}"
+                    total[key] = total.get(key, 0.0) + scale * value
+        return total
+
+    # -- queries in
+
+    def _query_views(self, query: Any, source: str | None, target: str | None) -> tuple[Views, str]:
+        """Views of the query that count, and the view to search in."""
+        names = tuple(self.means_)
+        for view in (source, target):
+            if view is not None:
+                self._check_view(view)
+        guess = source
+        if source is None and target is not None and len(names) == 2:
+            guess = names[1 - names.index(target)]
+        views = as_query(query, guess, self.front_, self._inputs)
+        if self.front_ is None:
+            views = self._new_views(views)
+        if source is not None:
+            views = views.select(source)
+        elif target is not None and target in views and len(views.names) > 1:
+            views = views.drop(target)
+        if target is None:
+            others = [name for name in names if name not in views]
+            if len(others) != 1 and len(names) > 1:
+                raise ViewsError(
+                    f"Say which view to search in: target= one of {listed(tuple(others or names))}; the query has "
+                    f"{listed(views.names)}."
+                )
+            target = others[0] if others else names[0]
+        return views, target
+
+    def _query_vectors(self, query: Any, source: str | None, target: str | None) -> tuple[np.ndarray, Any, str]:
+        """Vectors and shared words of a query, and the view to search in."""
+        views, target = self._query_views(query, source, target)
+        return self._vectors(views).astype(np.float32), self._word_rows(views), target
+
+    def _scores(self, vectors: np.ndarray, words: Any, target: str, items: slice) -> np.ndarray:
+        """Scores of queries and items, shared words included."""
+        scores = vectors @ self.index_.indexes[target].vectors[items].T
+        if words is None:
+            return scores
+        lexical = (words @ take_rows(self.index_.words[target], items).T).toarray()
+        return (1 - self.lexical) * scores + self.lexical * lexical
+
+
+def _last_step(model: Any) -> Any:
+    """Return the estimator at the end of a pipeline that is not fitted yet, or the model itself."""
+    return model.steps[-1][1] if isinstance(model, Pipeline) else model
+
+
+def _split_front(model: Any) -> tuple[Any, Any]:
+    """Return the step that makes views of tables (None where a model starts from views), and the rest of the model."""
+    front = model.steps[0][1] if isinstance(model, Pipeline) else model
+    if not isinstance(front, (TextViews, ColumnViews, TableViews)):
+        return None, model
+    rest = model.steps[1:] if isinstance(model, Pipeline) else []
+    if not rest:
+        raise TypeError(f"{type(front).__name__} makes views, but embeds no objects. Put a model after it.")
+    return front, rest[0][1] if len(rest) == 1 else Pipeline(rest)
+
+
+def _position(model: Inspection, views: Views, name: str) -> np.ndarray:
+    """Positions of objects by one view: in the space of a projection, or what the model's `transform` gives."""
+    found: Any = model.embed(views) if model.projections or not model.transforms else model.transform(views)
+    if isinstance(found, (Views, Mapping)):
+        found = found[name]
+    return np.asarray(found.toarray() if sparse.issparse(found) else found)
+
+
+def _profiles(model: Inspection, view: str) -> np.ndarray | None:
+    """Return p(feature | topic) of a view (topics x features) of a model with topics; None for others."""
+    features = model.described_features(view) if model.probabilities else None
+    return features.weights if features is not None and features.probabilities else None

@@ -1,27 +1,31 @@
 """Semantic correlation matching: a common space by canonical correlation, and classes in it, view by view.
 
-    p(class | object, view) = softmax(C_v G_v(object) + b_v),     G_v = the object's place by its view v alone
+    p(class | object, view) = softmax(C_v G_v(object) + b_v),     G_v = the object's position by its view v alone
 
 Costa Pereira et al. (2014). Objects of different views are compared by their class probabilities.
 """
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
 from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, conventional_weights, describe
-from coview.retrieval.heads import fit_head, head_probabilities
 from coview.validation import LabeledScoreMixin, encode_labels, per_view
 from coview.views.views import Views
 
-__all__ = ["SemanticCorrelationMatching"]
+__all__ = ["SemanticCorrelationMatching", "class_probabilities", "fit_classifier"]
+
+MAX_ITER = 1000  # of the logistic regressions
 
 
 class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewCCA):
@@ -99,8 +103,8 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
             usable = views.present[:, v] & (codes >= 0)
             if not usable.any():
                 raise ViewsError(f"No labeled object has view {name!r}. Label some, or leave the view out.")
-            placed = self._project_view(name, views[name])[usable]
-            self.classifiers_[name] = fit_head(placed, codes[usable], strengths[v])
+            positions = self._project_view(name, views[name])[usable]
+            self.classifiers_[name] = fit_classifier(positions, codes[usable], strengths[v])
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -144,9 +148,34 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
     def _probabilities(self, views: Views) -> np.ndarray:
         total = np.zeros((len(views), len(self.classes_)))
         for v, name in enumerate(views.names):
-            found = head_probabilities(
+            found = class_probabilities(
                 self.classifiers_[name], self._project_view(name, views[name]), len(self.classes_)
             )
             total += views.present[:, [v]] * found
         mass = total.sum(axis=1, keepdims=True)
         return np.where(mass > 0, total / np.where(mass > 0, mass, 1), 1 / len(self.classes_))
+
+
+def fit_classifier(positions: np.ndarray, codes: np.ndarray, C: float) -> Any:
+    """Return a logistic regression from positions (objects x dimensions) to class codes; of one class, a constant.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> classifier = fit_classifier(np.array([[0.0], [1.0], [2.0]]), np.array([0, 0, 2]), C=1.0)
+    >>> class_probabilities(classifier, np.array([[1.5]]), n_classes=3).round(2)
+    array([[0.6, 0. , 0.4]])
+    """
+    if isinstance(C, bool) or not isinstance(C, numbers.Real) or not 0 < C < np.inf:
+        raise ValueError(f"C must be a positive number, got {C!r}.")
+    if len(np.unique(codes)) == 1:
+        return DummyClassifier(strategy="prior").fit(positions, codes)
+    return LogisticRegression(C=float(C), max_iter=MAX_ITER).fit(positions, codes)
+
+
+def class_probabilities(classifier: Any, positions: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return class probabilities (objects x n_classes); classes that the classifier was not trained on have none."""
+    found = np.zeros((len(positions), n_classes))
+    if len(positions):
+        found[:, classifier.classes_] = classifier.predict_proba(positions)
+    return found

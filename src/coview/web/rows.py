@@ -22,7 +22,7 @@ from scipy import sparse
 
 from coview.exceptions import ViewsError
 from coview.online.hashing import hash_row
-from coview.retrieval.encode import known_words
+from coview.retrieval.queries import known_words
 from coview.utils.messages import listed
 from coview.views.inputs import ViewInput
 from coview.views.views import Views

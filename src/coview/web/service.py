@@ -247,7 +247,7 @@ class Service:
         assert self.searcher is not None
         retriever = self.searcher.retriever
         for hit in hits:
-            retriever.shelf_.row_of(hit, target)  # says so where there is no such object
+            retriever.index_.row_of(hit, target)  # says so where there is no such object
         worth = self._worth(views, target, hits)
         found = []
         for hit, features in zip(hits, worth):
@@ -262,8 +262,8 @@ class Service:
         match = _COMPONENT.fullmatch(name)
         if match is None or self.searcher is None:
             return {}
-        shelf = self.searcher.retriever.shelf_
-        coordinate = shelf.indexes[target].vectors[shelf.row_of(hit, target), int(match[1])]
+        index = self.searcher.retriever.index_
+        coordinate = index.indexes[target].vectors[index.row_of(hit, target), int(match[1])]
         side = 1 if coordinate >= 0 else -1
         inner = next((each for each in self.models if target in each.projections), None)
         if inner is None or inner.views[target].feature_names is None:

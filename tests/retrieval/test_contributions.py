@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 
 from coview import CrossModalRetriever, LinkPLSA, MultiViewCCA, TextViews, TfidfViews
 from coview.datasets import make_topic_views
-from coview.retrieval.feature_parts import USUAL
+from coview.retrieval.contributions import AVERAGE
 
 TABLE = {
     "title": ["red fox", "blue sea", "red den", "blue salt", "red paw", "blue tide"],
@@ -39,7 +39,7 @@ def test_a_feature_adds_what_the_score_loses_along_the_object(data):
     retriever = CrossModalRetriever(model).fit(data.views)
     query = data.views[[3]].select("words")
     parts = retriever.explain(query, 7, target="image", by="feature").contributions
-    found = retriever.shelf_.indexes["image"].vectors[retriever.shelf_.row_of(7, "image")].astype(float)
+    found = retriever.index_.indexes["image"].vectors[retriever.index_.row_of(7, "image")].astype(float)
     fitted, mean = retriever.model_, retriever.means_["words"][0]
     whole = fitted.project(query)[0] - mean
     row = query["words"].toarray()
@@ -53,7 +53,7 @@ def test_words_of_the_query_are_named_and_shared_words_join_them():
     model = make_pipeline(TextViews(), MultiViewCCA(2, random_state=0))
     retriever = CrossModalRetriever(model, lexical=0.5).fit(TABLE)
     match = retriever.explain("red fox", 0, source="title", target="body", by="auto")
-    assert set(match.contributions) == {"red", "fox", USUAL}
+    assert set(match.contributions) == {"red", "fox", AVERAGE}
     assert match.score == pytest.approx(retriever.search("red fox", "title", "body", k=1).scores[0, 0], abs=1e-5)
 
 

@@ -30,8 +30,8 @@ def learn_words(views: Views) -> dict[str, Any]:
     ['fox']
     """
     spelled = {name: [str(word).lower() for word in words] for name, words in views.feature_names.items()}
-    seen = Counter(word for words in spelled.values() for word in set(words))
-    shared = sorted(word for word, count in seen.items() if count > 1)
+    counts = Counter(word for words in spelled.values() for word in set(words))
+    shared = sorted(word for word, count in counts.items() if count > 1)
     if not shared:
         raise ViewsError(
             "lexical > 0 needs views with features of the same names, and these views have none. Give feature_names, "

@@ -13,10 +13,10 @@ from coview.retrieval.index import ExactIndex, make_index, restore_index
 from coview.utils.messages import short
 from coview.views.checks import as_ids
 
-__all__ = ["Shelf", "restore_shelf"]
+__all__ = ["ObjectIndex"]
 
 
-class Shelf:
+class ObjectIndex:
     """Objects by identifier, each with a vector in every view that it has.
 
     Inside, an object is a key: a number that is never used again. Each view has an index by key.
@@ -25,16 +25,18 @@ class Shelf:
     ----------
     widths : mapping
         Length of the vectors of each view.
-    kind, recall
-        As in `make_index`.
+    kind : {"auto", "exact", "hnsw"}, default="exact"
+        Kind of the index of each view.
+    recall : float, default=0.95
+        Share of the 10 best objects that an HNSW graph is to find.
 
     Examples
     --------
     >>> import numpy as np
-    >>> shelf = Shelf({"words": 2})
-    >>> shelf.add(["a", "b"], 2, {"words": (np.array([0, 1]), np.eye(2))})
-    >>> shelf.remove(["a"])
-    >>> shelf.ids.tolist(), len(shelf.indexes["words"])
+    >>> index = ObjectIndex({"words": 2})
+    >>> index.add(["a", "b"], 2, {"words": (np.array([0, 1]), np.eye(2))})
+    >>> index.remove(["a"])
+    >>> index.ids.tolist(), len(index.indexes["words"])
     (['b'], 1)
     """
 
@@ -57,7 +59,7 @@ class Shelf:
         ids = self._new_ids(np.arange(self.next_key, self.next_key + n_rows) if ids is None else ids, n_rows)
         keys = np.arange(self.next_key, self.next_key + len(ids))
         for name, (rows, found) in vectors.items():
-            self.indexes[name] = self._roomy(name, len(rows))
+            self.indexes[name] = self._with_room(name, len(rows))
             self.indexes[name].add(keys[rows], found)
         for name, rows in (words or {}).items():
             self.words[name] = sparse.vstack([self.words[name], rows], format="csr") if name in self.words else rows
@@ -101,7 +103,7 @@ class Shelf:
         """Identifiers of the objects that have a view, in the order of its index."""
         return self.ids_by_key(self.indexes[view].keys)
 
-    def _roomy(self, name: str, n_new: int) -> ExactIndex:
+    def _with_room(self, name: str, n_new: int) -> ExactIndex:
         """The index of a view, made anew as a graph where it becomes large enough for one."""
         index = self.indexes[name]
         wanted = make_index(self.kind, index.vectors.shape[1], len(index) + n_new, self.recall)
@@ -138,15 +140,15 @@ class Shelf:
         vars(self).update(state)
         self.indexes = {name: restore_index(kind, inner) for name, (kind, inner) in state["indexes"].items()}
 
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> ObjectIndex:
+        """Return an index from its state of plain values.
 
-def restore_shelf(state: dict[str, Any]) -> Shelf:
-    """Return a shelf from its state of plain values.
-
-    Examples
-    --------
-    >>> len(restore_shelf(Shelf({"words": 2}).__getstate__()))
-    0
-    """
-    shelf = object.__new__(Shelf)
-    shelf.__setstate__(state)
-    return shelf
+        Examples
+        --------
+        >>> len(ObjectIndex.from_state(ObjectIndex({"words": 2}).__getstate__()))
+        0
+        """
+        index = object.__new__(cls)
+        index.__setstate__(state)
+        return index

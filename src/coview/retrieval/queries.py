@@ -1,0 +1,117 @@
+"""From what a user searches with to views: raw texts, images, matrices, mappings, tables."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from coview.exceptions import ViewsError
+from coview.utils.messages import listed, short
+from coview.views.inputs import ViewInput
+from coview.views.views import Views
+
+__all__ = ["as_query", "is_raw", "known_words"]
+
+_TOKEN = re.compile(r"\w+")
+_LETTERS = re.compile(r"[^\W\d_]{2,}")
+
+
+def is_raw(query: Any) -> bool:
+    """Tell texts, paths and images from matrices and views.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> is_raw("some words"), is_raw(["a text", "another"]), is_raw(np.zeros((8, 8, 3))), is_raw(np.eye(3))
+    (True, True, True, False)
+    """
+    if isinstance(query, (str, os.PathLike)) or (isinstance(query, np.ndarray) and query.ndim == 3):
+        return True
+    return isinstance(query, (list, tuple)) and len(query) > 0 and all(is_raw(part) for part in query)
+
+
+def as_query(query: Any, source: str | None, front: Any, inputs: Mapping[str, ViewInput]) -> Views:
+    """Return a query as views: of raw texts or images, of a matrix, of a mapping, of a table, or views as they are.
+
+    Parameters
+    ----------
+    query : str, path, image, list of these, matrix, mapping, Views or table
+        What to search with; a vector is one object.
+    source : str or None
+        Name of the view that raw queries and matrices belong to.
+    front : estimator or None
+        The step that makes views of tables, where there is one.
+    inputs : mapping of ViewInput
+        What the model takes, by view: raw text becomes a row by the view's vectorizer, or is counted over the names of
+        its features.
+    """
+    names = list(inputs)
+    if isinstance(query, Views):
+        return query
+    if is_raw(query):
+        single = isinstance(query, (str, os.PathLike, np.ndarray))
+        return _raw_views([query] if single else list(query), inputs[_needed(source, names, "raw queries")])
+    if isinstance(query, Mapping) and not sparse.issparse(query):
+        raw = front is not None and not all(name in names and _is_matrix(part) for name, part in query.items())
+        return front.transform(query) if raw else Views(query)
+    if front is not None and hasattr(query, "columns"):
+        return front.transform(query)
+    matrix = query if sparse.issparse(query) else np.asarray(query)
+    if matrix.ndim == 1:
+        matrix = matrix.reshape(1, -1)
+    return Views({_needed(source, names, "a matrix"): matrix})
+
+
+def _is_matrix(part: Any) -> bool:
+    return sparse.issparse(part) or (isinstance(part, np.ndarray) and part.ndim == 2)
+
+
+def _needed(source: str | None, names: Sequence[str], what: str) -> str:
+    if source is None and len(names) == 1:
+        return names[0]
+    if source is None:
+        raise ViewsError(f"Say which view {what} belong to: source= one of {listed(tuple(names))}.")
+    return source
+
+
+def _raw_views(queries: list[Any], view: ViewInput) -> Views:
+    source, names = view.name, view.feature_names
+    if view.vectorizer is not None:
+        matrix = view.vectorizer.transform(queries)
+    elif names is not None and all(isinstance(query, str) for query in queries):
+        matrix = _count_known(queries, names)
+    else:
+        raise ViewsError(
+            f"View {source!r} cannot be made of raw queries: its model has no vectorizer and its features have no "
+            f"names. Put TextViews(...) in front of the model, or give a matrix: Views({source}=...)."
+        )
+    found = Views({source: matrix}, feature_names=None if names is None else {source: names})
+    empty = np.flatnonzero(np.asarray(found[source].sum(axis=1)).ravel() == 0)
+    if len(empty):
+        shown = short(queries[empty[0]]) if isinstance(queries[empty[0]], str) else f"number {empty[0]}"
+        raise ViewsError(f"Nothing in the query {shown} is known to view {source!r}. Use other words or images.")
+    return found
+
+
+def _count_known(texts: list[str], names: Any) -> sparse.csr_array:
+    """Count the words of texts that are names of features; capitals do not matter."""
+    place_of = {str(name).lower(): j for j, name in enumerate(names)}
+    known = [[place_of[word] for word in known_words(text.lower(), place_of)] for text in texts]
+    rows = np.repeat(np.arange(len(texts)), [len(row) for row in known])
+    cells = (np.ones(len(rows)), (rows, np.array([j for row in known for j in row], dtype=np.intp)))
+    return sparse.csr_array(cells, shape=(len(texts), len(names)))
+
+
+def known_words(text: str, known: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the known words of a text: as they stand ("c++"), else without signs ("w6,"), else their letters alone."""
+    for piece in text.split():
+        if piece in known:
+            yield piece
+            continue
+        for token in _TOKEN.findall(piece):
+            yield from [token] if token in known else [part for part in _LETTERS.findall(token) if part in known]
