@@ -39,7 +39,7 @@ def cpu_seconds(call: Callable[[], Any]) -> float:
 def compiled(partners: np.ndarray, P: list[np.ndarray], sigma: float) -> tuple[float, np.ndarray]:
     """Value, and gradient for the first view, by coview's kernels."""
     from coview.engines.threads import Team
-    from coview.plsa.pairwise_steps import PairField
+    from coview.plsa.pairs import PairField
 
     have, weights = np.ones((len(partners), 2), dtype=bool), np.array([[0.0, 1.0], [1.0, 0.0]])
     field = PairField(partners, have, weights, sigma, P, Team(1))
@@ -67,7 +67,7 @@ def vectorized(partners: np.ndarray, P: list[np.ndarray], sigma: float) -> tuple
 
 def measure(n: int, pairs: int, k: int) -> dict[str, Any]:
     from coview import Views
-    from coview.plsa.pairwise_steps import Partners
+    from coview.plsa.pairs import Partners
 
     partners = Partners(0, n_pairs=pairs, n_rows=n)(Views(x=np.zeros((n, 1))))
     P, sigma = mixtures(n, k), 0.5

@@ -246,9 +246,10 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
         begin: Callable[[int], tuple[dict[str, Any], int]],
         carried: Extra,
         reconstruct: Callable[[State], dict[str, Any]],
+        time_left: float | None,
         watchers: Iterable[Callable[[Sweep], Any]] = (),
     ) -> Fit:
-        """Drive the steps with this estimator's parameters.
+        """Drive the steps with this estimator's parameters, for the seconds that are left.
 
         `reconstruct` gives the fitted attributes of a state; `watchers` are told of every sweep, as `callbacks` are.
         """
@@ -265,15 +266,11 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
                 float(self.tol),
                 n_init,
                 self.acceleration,
-                self._time_left(),
+                time_left,
                 ours,
                 self._checkpoint(views, holder, carried),
             )
             return run(steps, holder, begin, options)
-
-    def _time_left(self) -> float | None:
-        """Seconds that the sweeps may take; fewer than `time_budget` where the start has used some."""
-        return self.time_budget
 
     def _checkpoint(self, views: Any, holder: Holder, extra: Extra) -> Any:
         if self.checkpoint is None:

@@ -49,7 +49,7 @@ def test_an_unknown_accelerator_is_refused():
 
 def test_an_interrupt_anywhere_leaves_a_history_that_never_falls(views, monkeypatch):
     from coview.exceptions import InterruptedFitWarning
-    from coview.plsa.steps import JointSteps
+    from coview.plsa.plsa import JointSteps
 
     plain = JointSteps.update
     for stop in range(3, 30):

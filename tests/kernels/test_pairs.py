@@ -12,8 +12,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from coview import Views
 from coview.engines.threads import Team
-from coview.plsa import pairwise_steps
-from coview.plsa.pairwise_steps import PairField, Partners
+from coview.plsa import pairs as pair_module
+from coview.plsa.pairs import PairField, Partners
 
 
 def partners_of(n, fraction=1.0, seed=0, **options):
@@ -128,7 +128,7 @@ def test_similarities_of_a_missing_view_are_marked():
 
 
 def test_the_number_of_threads_changes_nothing(monkeypatch):
-    monkeypatch.setattr(pairwise_steps, "_CHUNK", 40)
+    monkeypatch.setattr(pair_module, "_CHUNK", 40)
     one, three = (PairField(*problem(n=60, team=size)) for size in (1, 3))
     assert len(one.chunks) > 1
     assert one.value() == three.value()

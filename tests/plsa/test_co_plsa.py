@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from coview import PLSA, Checkpoint, CoPLSA, LinkPLSA, UnitRows, Views, load, save
 from coview.datasets import data_home, load_webkb, make_topic_views
 from coview.exceptions import InterruptedFitWarning, ViewsError
-from coview.plsa.divergence import total_divergence
+from coview.plsa.co_plsa import total_divergence
 from coview.views.lazy import LazyViews
 
 KINDS = ("skl", "l2", "l1")
@@ -463,8 +463,8 @@ def test_weights_by_pair_come_back_from_a_file(tmp_path, piped):
         ({"divergence": "kl"}, "divergence must be one of 'skl', 'l2', 'l1', got 'kl'"),
         ({"coupling": -1}, "coupling must be a number of at least 0, got -1"),
         ({"coupling": np.inf}, "coupling must be a number of at least 0, got inf"),
-        ({"coupling": {"view0": 1}}, "coupling has the key 'view0', which is no pair of the views 'view0', 'view1'"),
-        ({"coupling": {("view0", "image"): 1}}, "no pair of the views"),
+        ({"coupling": {"view0": 1}}, "coupling has the key 'view0', which is not a pair of the views 'view0', 'view1'"),
+        ({"coupling": {("view0", "image"): 1}}, "not a pair of the views"),
         ({"coupling": {("view0", "view1"): 1, ("view1", "view0"): 2}}, "twice"),
         ({"coupling": {("view0", "view1"): None}}, "coupling of .* must be a number"),
         ({"init": "nndsvd"}, "init must be one of 'random', 'link'"),
@@ -482,7 +482,7 @@ def test_one_view_is_refused_with_a_sentence():
     with pytest.raises(ViewsError, match=r"CoPLSA needs at least 2 views, got 1 \('view0'\). For one view use PLSA."):
         CoPLSA(2).fit(corpus().select("view0"))
     model = CoPLSA(2, random_state=0).fit(corpus())
-    with pytest.raises(ViewsError, match="no view 'image' to impute"):
+    with pytest.raises(ViewsError, match="must name one of the fitted views"):
         model.impute(corpus(), "image")
 
 

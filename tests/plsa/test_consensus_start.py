@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from coview import LazyViews, MultiViewPLSA, Views
-from coview.classification.naive_bayes_start import NaiveBayesStart
+from coview.classification.naive_bayes import NaiveBayesStart
 from coview.clustering.consensus import several_memberships, side_by_side_memberships
 from coview.datasets import make_topic_views
 from coview.engines.cpu import CpuEngine

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy.spatial.distance import cdist
 from scipy.stats import entropy
 
-from coview.plsa.divergence import DIVERGENCES, total_divergence
+from coview.plsa.co_plsa import DIVERGENCES, total_divergence
 
 
 def mixtures(seed: int, K: int, n: int = 4) -> np.ndarray:

@@ -14,8 +14,11 @@ from coview import PLSA, Checkpoint, LinkPLSA, Views
 from coview.datasets import make_topic_views
 from coview.exceptions import ViewsError
 from coview.metrics import clustering_accuracy
-from coview.plsa import pairwise_start
-from coview.plsa.consensus_start import consensus_start, softened
+from coview.plsa import consensus_start as starts
+from coview.plsa import pairwise
+from coview.plsa.consensus_start import consensus_start
+from coview.plsa.factors import softened
+from coview.plsa.mixture import FitContext
 from coview.plsa.pairwise import PairwiseCoPLSA
 from coview.validation import base_seed
 from coview.views.lazy import LazyViews
@@ -326,14 +329,14 @@ def test_the_start_is_a_consensus_clustering_moved_by_link_plsa():
 def test_of_several_consensus_starts_the_highest_is_taken(monkeypatch):
     X = corpus(n=40, mixing=0.9)
     begun = []
-    made = pairwise_start.consensus_arrays
+    made = starts.consensus_arrays
 
     def noted(*args):
         begun.append(made(*args))
         return begun[-1]
 
-    monkeypatch.setattr(pairwise_start, "consensus_arrays", noted)
-    found = pairwise_start.warm_arrays(X, "consensus", 3, 4, 0, lambda: {"n_jobs": 1})
+    monkeypatch.setattr(pairwise, "consensus_arrays", noted)
+    found = PairwiseCoPLSA(3, n_init=4, n_jobs=1)._warm_arrays(X, FitContext(0))
     ends = [LinkPLSA(3, init=init, max_iter=20, tol=0).fit(X) for init in begun]
     highest = max(ends, key=lambda model: model.history_["objective"][-1])
     assert len({round(model.history_["objective"][-1], 6) for model in ends}) > 1
@@ -343,9 +346,8 @@ def test_of_several_consensus_starts_the_highest_is_taken(monkeypatch):
 def test_of_very_many_rows_naive_bayes_places_those_outside_the_sample(monkeypatch):
     data = make_topic_views(90, {"words": 60, "links": 40}, 3, random_state=0)
     lazy = LazyViews.from_views(data.views, 25)
-    for module in ("pairwise_start", "consensus_start"):
-        monkeypatch.setattr(f"coview.plsa.{module}.SAMPLE", 60)
-    found = pairwise_start.consensus_arrays(lazy, 3, 0)
+    monkeypatch.setattr(starts, "SAMPLE", 60)
+    found = starts.consensus_arrays(lazy, 3, 0, {}, None)
     assert found["memberships"].shape == (90, 3)
     assert clustering_accuracy(data.target, found["memberships"].argmax(axis=1)) > 0.9
     sums = found["memberships"].T @ data.views["links"].toarray()
@@ -356,7 +358,7 @@ def test_of_very_many_rows_naive_bayes_places_those_outside_the_sample(monkeypat
 def test_the_time_budget_ends_the_warm_start_too(init, monkeypatch):
     X = corpus(n=30)
     short = PairwiseCoPLSA(3, init=init, max_iter=50, tol=0, time_budget=1e-9, random_state=0).fit(X)
-    monkeypatch.setattr("coview.plsa.pairwise_start.WARM_SWEEPS", 1)
+    monkeypatch.setattr("coview.plsa.pairwise.WARM_SWEEPS", 1)
     one = PairwiseCoPLSA(3, init=init, max_iter=1, tol=0, random_state=0).fit(X)
     assert (short.n_iter_, short.stopped_by_) == (1, "time")
     assert_allclose(short.history_["objective"], one.history_["objective"], rtol=1e-12)
@@ -380,7 +382,7 @@ def test_restarts_keep_the_highest():
         ({"consensus": "vote"}, "consensus must be one of 'alignment', 'mvc', got 'vote'"),
         ({"coupling": "strong"}, "coupling must be one of 'auto', got 'strong'"),
         ({"coupling": -1}, "coupling must be a number of at least 0, got -1"),
-        ({"coupling": {("view0", "wrong"): 1}}, "no pair of the views"),
+        ({"coupling": {("view0", "wrong"): 1}}, "not a pair of the views"),
         ({"init": {"memberships_by_view": {"wrong": np.ones((24, 3))}}}, "names view 'wrong'"),
     ],
 )

@@ -256,7 +256,7 @@ def test_minibatches_reach_the_batch_likelihood():
 def test_partial_fit_needs_the_same_views_and_fit_starts_afresh():
     X = Views(a=counts(), b=counts(seed=2))
     model = PLSA(2, random_state=0).partial_fit(X)
-    with pytest.raises(ValueError, match="'b' missing"):
+    with pytest.raises(ValueError, match="X lacks 'b'"):
         model.partial_fit(X.select("a"))
     model.fit(X)
     assert_array_equal(model.memberships_, PLSA(2, random_state=0).fit(X).memberships_)

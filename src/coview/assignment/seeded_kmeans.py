@@ -398,6 +398,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
             lambda restart: (shared, 0),
             {},
             lambda state: {"cluster_centers_": by_class(state.shared, engine)},
+            self.time_budget,
             watchers=(monitor,),
         )
         if monitor.reason and fit.stopped_by == "callback":

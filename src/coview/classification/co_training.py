@@ -19,7 +19,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
-from coview.classification.naive_bayes_start import mean_posterior
+from coview.classification.naive_bayes import mean_posterior
 from coview.classification.wrapper import in_type_of, named_or_minus_one
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, conventional_weights

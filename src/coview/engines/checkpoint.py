@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -120,7 +120,11 @@ def _unpacked(tree: dict[str, Any], holder: Holder, path: Path) -> Fit:
 def fingerprint(views: Any, settings: dict[str, Any], arrays: Iterable[Any] = ()) -> str:
     """Digest of the data, the settings and further arrays (labels, starts) that a fit's course depends on."""
     digest = hashlib.blake2b(digest_size=16)
-    digest.update(json.dumps(settings, sort_keys=True, default=str).encode())
+    plain = {  # keys of JSON are text: those of {(view, view): number} are not
+        name: {str(key): part for key, part in value.items()} if isinstance(value, Mapping) else value
+        for name, value in settings.items()
+    }
+    digest.update(json.dumps(plain, sort_keys=True, default=str).encode())
     for part in over_rows(views, _digest):
         digest.update(part)
     for array in arrays:

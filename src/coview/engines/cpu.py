@@ -102,6 +102,7 @@ class CpuEngine:
     """
 
     name = "cpu"
+    tensors = False
 
     def __init__(self, n_jobs: int | None = None, memory_limit: int | str | None = None) -> None:
         self.team = Team(thread_count(n_jobs))

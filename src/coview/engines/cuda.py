@@ -127,6 +127,7 @@ class CudaEngine:
     """
 
     name = "cuda"
+    team = None
 
     def __init__(
         self,

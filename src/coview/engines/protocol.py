@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from coview.engines.state import Tree
+from coview.engines.threads import Team
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
@@ -42,6 +43,14 @@ class Engine(Protocol):
     """The face that a model's steps see."""
 
     name: str
+
+    @property
+    def tensors(self) -> bool:
+        """Whether answers to users stay on the engine's device."""
+
+    @property
+    def team(self) -> Team | None:
+        """Threads for compiled functions, where the engine has its own."""
 
     def limits(self) -> AbstractContextManager[Any]:
         """Context in which libraries called from the steps use no more threads than the engine."""

@@ -15,6 +15,8 @@ class ReferenceEngine:
     """Every operation written as its formula, one row at a time where the formula speaks of non-zeros."""
 
     name = "reference"
+    tensors = False
+    team = None
 
     def limits(self) -> AbstractContextManager[Any]:
         return nullcontext()

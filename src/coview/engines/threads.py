@@ -6,12 +6,13 @@ import os
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Team", "balanced_chunks", "thread_count", "thread_pools"]
+__all__ = ["Team", "balanced_chunks", "team_of", "thread_count", "thread_pools"]
 
 _known: tuple[int, Any] = (0, None)  # how many modules were loaded, and the thread pools found then
 
@@ -76,3 +77,13 @@ class Team:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(state["size"])  # type: ignore[misc]
+
+
+def team_of(engine: Any) -> Team:
+    """Threads of an engine, or those of this process where it has none of its own."""
+    return engine.team or _process_team()
+
+
+@cache
+def _process_team() -> Team:
+    return Team(thread_count(None))

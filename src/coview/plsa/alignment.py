@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from coview.views.arrays import from_tensor, is_tensor
+
 __all__ = ["align_topics", "topic_overlap"]
 
 _ROUNDS = 20
@@ -24,7 +26,7 @@ def topic_overlap(rows: dict[str, np.ndarray]) -> np.ndarray:
     [2.0, 0.0, 0.6, 1.4]
     """
     table = rows["mixture"]
-    table = np.asarray(table.cpu() if hasattr(table, "cpu") else table, dtype=np.float64)
+    table = np.asarray(from_tensor(table) if is_tensor(table) else table, dtype=np.float64)
     return table.T @ table
 
 

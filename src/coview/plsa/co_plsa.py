@@ -1,45 +1,243 @@
 """Co-regularized PLSA: every view has its own topic mixture per object, and the mixtures of an object are kept close.
 
-    maximize  sum_v sum_df x_vdf log sum_y p(y|d,v) p(f|y,v)  -  sum_(v<u) coupling_vu sum_d D(p(.|d,v), p(.|d,u))
+    maximize  sum_v sum_df x_vdf log (H_v F_v^T)_df  -  sum_(v<u) coupling_vu sum_d D(h_vd, h_ud)
 
-Wang, Chang, Ying and Lyu (2016). D is the symmetric KL divergence, half the squared distance, or the sum of absolute
-differences. Coupling 0 is one PLSA per view; a coupling without bound is link-PLSA. See `coregularized_steps.py`.
+H_v = p(y|d,v) (objects x topics), F_v = p(f|y,v) (features x topics). Wang, Chang, Ying and Lyu (2016). D is one of
+
+    skl   sum_k (p_k - q_k) log(p_k / q_k)      symmetric Kullback-Leibler divergence, KL(p, q) + KL(q, p)
+    l2    sum_k (p_k - q_k)^2 / 2
+    l1    sum_k |p_k - q_k|
+
+all convex in the pair (p, q), and zero where the two are equal. Coupling 0 is one PLSA per view; a coupling without
+bound is link-PLSA. With R_v = X_v / (H_v F_v^T) on the non-zeros, the expected counts q = H_v * R_v F_v make
+sum_k q_k log h_k a lower bound of the likelihood that touches it at the current H_v, so that
+
+    H_v, view by view   max  sum_k q_k log h_k - sum_u coupling_vu D(h, h_u)  on the simplex (`kernels/simplex.py`)
+    F_v                 columns(F_v * R_v^T H_v), as in PLSA, with the fresh H_v
+
+never lower the objective. L1 can hold all mixtures of an object at one point, each for the sake of the others, though
+all would gain by moving: where no view moved, they move together, to the shares of the summed q, which maximizes the
+same lower bound over all h_v = h.
+
+A view that an object lacks takes no part in the objective; its columns are imputed from those of the views that are
+there.
 """
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
-from coview.engines.loop import fold_in
 from coview.engines.passes import blockwise
-from coview.engines.protocol import Block, Engine, Extra, Holder
+from coview.engines.protocol import Block, Engine, Holder
 from coview.engines.state import State, Tree
+from coview.engines.threads import team_of
 from coview.exceptions import ViewsError
-from coview.inspection import Inspection
-from coview.plsa.co_plsa_steps import CoSteps
-from coview.plsa.divergence import DIVERGENCES, pair_couplings
-from coview.plsa.factors import FEATURE_FLOOR, as_distributions, initial_arrays, random_matrix, random_topics
+from coview.plsa.by_view import ByViewModel, ByViewSteps, has_data, pair_couplings, split_views
+from coview.plsa.factors import ROW_FLOOR, random_matrix
 from coview.plsa.link import LinkPLSA
-from coview.plsa.mixture import FOLD_IN_SWEEPS, FOLD_IN_TOL, MixtureModel
-from coview.plsa.steps import LinkSteps
+from coview.plsa.mixture import FitContext, MixtureSteps, fold_rows
+from coview.utils.docs import shared_parameters
 from coview.validation import check_count, check_option
 from coview.views.views import Views
 
-__all__ = ["CoPLSA"]
+__all__ = ["DIVERGENCES", "CoPLSA", "CoSteps", "total_divergence"]
 
 LINK_SWEEPS = 20  # of link-PLSA, for init="link"
+_ROWS = 4096  # rows per chunk of the solver
 
 
-class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
+# -- divergences of two mixtures
+
+
+def symmetric_kl(P: np.ndarray, Q: np.ndarray) -> np.ndarray:
+    """Symmetric Kullback-Leibler divergence of each row of P and Q; all entries must be above 0.
+
+    Examples
+    --------
+    >>> symmetric_kl(np.array([[0.5, 0.5]]), np.array([[0.25, 0.75]])).round(4)
+    array([0.2747])
+    """
+    P, Q = P.astype(np.float64, copy=False), Q.astype(np.float64, copy=False)
+    return np.einsum("ij,ij->i", P - Q, np.log(P / Q))
+
+
+def squared_difference(P: np.ndarray, Q: np.ndarray) -> np.ndarray:
+    """Half the squared distance of each row of P and Q.
+
+    Examples
+    --------
+    >>> squared_difference(np.array([[0.5, 0.5]]), np.array([[0.25, 0.75]]))
+    array([0.0625])
+    """
+    gap = P.astype(np.float64, copy=False) - Q
+    return 0.5 * np.einsum("ij,ij->i", gap, gap)
+
+
+def absolute_difference(P: np.ndarray, Q: np.ndarray) -> np.ndarray:
+    """Sum of absolute differences of each row of P and Q.
+
+    Examples
+    --------
+    >>> absolute_difference(np.array([[0.5, 0.5]]), np.array([[0.25, 0.75]]))
+    array([0.5])
+    """
+    return np.abs(P.astype(np.float64, copy=False) - Q).sum(axis=1)
+
+
+DIVERGENCES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "skl": symmetric_kl,
+    "l2": squared_difference,
+    "l1": absolute_difference,
+}
+
+
+def total_divergence(
+    divergence: str,
+    mixtures: Mapping[str, np.ndarray],
+    have: Mapping[str, np.ndarray],
+    couplings: Mapping[tuple[str, str], float],
+) -> np.ndarray:
+    """Sum over pairs of views of how far apart each object's mixtures are, times the coupling of the pair.
+
+    Parameters
+    ----------
+    divergence : {"skl", "l2", "l1"}
+        The measure.
+    mixtures : {view: ndarray (n_objects, n_topics)}
+        Topic mixtures by view.
+    have : {view: ndarray of bool (n_objects,)}
+        Which objects have the view; a pair counts for the objects that have both.
+    couplings : {(view, view): float}
+        Coupling of each pair of views.
+
+    Returns
+    -------
+    ndarray (n_objects,)
+        The penalty of each object.
+
+    Examples
+    --------
+    >>> P, Q = np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([[0.0, 1.0], [1.0, 0.0]])
+    >>> have = {"words": np.array([True, True]), "image": np.array([True, False])}
+    >>> total_divergence("l1", {"words": P, "image": Q}, have, {("words", "image"): 3.0})
+    array([6., 0.])
+    """
+    measure = DIVERGENCES[divergence]
+    total = np.zeros(len(next(iter(mixtures.values()))))
+    for (a, b), coupling in couplings.items():
+        if coupling == 0 or a not in mixtures or b not in mixtures:
+            continue
+        both = have[a] & have[b]
+        if both.all():
+            total += coupling * measure(mixtures[a], mixtures[b])
+        elif both.any():
+            total[both] += coupling * measure(mixtures[a][both], mixtures[b][both])
+    return total
+
+
+# -- the steps
+
+
+@dataclass(frozen=True)
+class CoSteps(ByViewSteps):
+    """Steps of `CoPLSA`; see the module's docstring."""
+
+    divergence: str = "skl"
+
+    def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree:
+        """Given rows, or the same random mixture in every view; even where an object has no view at all."""
+        dtype = next(iter(shared["profiles"].values())).dtype
+        if "start" in block.extra:
+            return self.normalize_rows({"mixture": ops.asarray(ops.to_numpy(block.extra["start"]), dtype)})
+        rows = random_matrix(seed, block.start, block.stop, self.width, np.float64)
+        rows[~ops.to_numpy(block.extra["have"]).any(axis=1)] = 1.0 / self.width
+        return {"mixture": ops.asarray(np.tile(rows, len(block.views)), dtype)}
+
+    def row_step(
+        self, block: Block, rows: Tree, shared: Tree, ops: Engine, stats: Tree | None
+    ) -> tuple[Tree, Tree | None]:
+        """New mixtures, view by view; with `stats`, the pass over the features as well."""
+        profiles, have = shared["profiles"], ops.to_numpy(block.extra["have"])
+        old = ops.to_numpy(rows["mixture"])
+        new = np.array(old)
+        names = list(block.views)
+        likelihood: Any = 0.0
+        summed = np.zeros((len(block), self.width))
+        for name in sorted(names):
+            mixture = ops.asarray(old[:, self._columns(names.index(name))])
+            pull, value = ops.ratio_rows(block.views[name], mixture, profiles[name])
+            likelihood = likelihood + value
+            counts = ops.to_numpy(mixture * pull)
+            self._solve(counts, new, have, names, name, ops)
+            if self.divergence == "l1":
+                summed += counts
+        if self.divergence == "l1":
+            self._move_together(summed, old, new, have)
+        if not have.all():
+            for name in sorted(names):
+                self._solve(np.zeros(summed.shape, old.dtype), new, have, names, name, ops, absent=True)
+        if stats is not None:
+            self._add_statistics(block, new, likelihood - self._penalty(old, have, names), shared, ops, stats)
+        return {"mixture": ops.asarray(new)}, stats
+
+    def objective(self, block: Block, rows: Tree, shared: Tree, ops: Engine) -> float:
+        """Log-likelihood of the block less coupling times divergence."""
+        table, names = ops.to_numpy(rows["mixture"]), list(block.views)
+        likelihood = self.likelihood(block, table, shared, ops)
+        return likelihood - self._penalty(table, ops.to_numpy(block.extra["have"]), names)
+
+    def _solve(
+        self,
+        counts: np.ndarray,
+        table: np.ndarray,
+        have: np.ndarray,
+        names: list[str],
+        name: str,
+        ops: Engine,
+        *,
+        absent: bool = False,
+    ) -> None:
+        """Rewrite one view's columns of the table: of the objects that have the view, or of those that lack it."""
+        from coview.kernels import simplex  # numba, only when it is needed
+
+        solver = {"skl": simplex.skl_rows, "l2": simplex.l2_rows, "l1": simplex.l1_rows}[self.divergence]
+        view = names.index(name)
+        weights = self._couplings(names)[view]
+        chunks = [(i, min(i + _ROWS, len(table))) for i in range(0, len(table), _ROWS)]
+        team_of(ops).map(lambda i, j: solver(counts, table, view, weights, have, absent, ROW_FLOOR, i, j), chunks)
+
+    def _move_together(self, summed: np.ndarray, old: np.ndarray, new: np.ndarray, have: np.ndarray) -> None:
+        """Where all mixtures of an object are one and none of them moved, give all the shares of the summed counts."""
+        shape = (len(old), have.shape[1], self.width)
+        before, after = old.reshape(shape), new.reshape(shape)
+        first = after[np.arange(len(old)), have.argmax(axis=1)][:, None]
+        near = 1e-12 if old.dtype == np.float64 else 1e-6
+        still = (np.abs(before - after) <= near) & (np.abs(after - first) <= near)
+        total = summed.sum(axis=1)
+        rest = (still.all(axis=2) | ~have).all(axis=1) & (have.sum(axis=1) > 1) & (total > 0)
+        if rest.any():
+            shares = np.maximum(summed[rest] / total[rest, None], ROW_FLOOR)
+            shares /= shares.sum(axis=1, keepdims=True)
+            after[rest] = np.where(have[rest][:, :, None], shares[:, None], after[rest])
+
+    def _penalty(self, table: np.ndarray, have: np.ndarray, names: list[str]) -> float:
+        mixtures = {name: table[:, self._columns(names.index(name))] for name in names}
+        masks = {name: have[:, v] for v, name in enumerate(names)}
+        return float(total_divergence(self.divergence, mixtures, masks, self.pairs).sum())
+
+
+# -- the estimator
+
+
+@shared_parameters
+class CoPLSA(ByViewModel):
     """Topics of two or more views, one topic mixture per object and view, kept close to each other.
 
     Topic k is one subject in all views; an object may weigh it differently in each of them. That is less than
@@ -58,12 +256,7 @@ class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
     scale_rows : bool, default=True
         Scale each object's features to sum to one in each view, so that `coupling` means the same for long and short
         objects. False leaves counts as they are.
-    max_iter : int, default=200
-        Most sweeps over the data.
-    tol : float, default=1e-5
-        Stop when the objective changes by less than this, relative to itself; 0 runs exactly `max_iter` sweeps.
-    n_init : int, default=1
-        Number of starts; the one that ends highest is kept.
+    <shared: max_iter, tol, n_init>
     init : {"random", "link"} or dict, default="random"
         Where to start: one random mixture per object in all views and random topics, or what some sweeps of `LinkPLSA`
         make of that. A dict holds any of ``memberships_by_view`` (``{view: array}``, or one array for all views) and
@@ -71,10 +264,8 @@ class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
     acceleration : {None, "squarem"}, default=None
         Extrapolate every second sweep; never lowers the objective. Worth it where `coupling` is large: mixtures that
         hold each other tightly take short steps.
-    learning_decay, learning_offset : float, default=0.7 and 10
-        `partial_fit` gives minibatch t the weight ``(learning_offset + t) ** -learning_decay``.
-    engine, n_jobs, time_budget, random_state, verbose, callbacks, checkpoint
-        As in `PLSA`.
+    <shared: engine, n_jobs, learning_decay, learning_offset>
+    <shared: time_budget, random_state, verbose, callbacks, checkpoint>
 
     Attributes
     ----------
@@ -113,9 +304,6 @@ class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
     >>> model.impute(data.views[:2].select("view1"), "view0").shape
     (2, 500)
     """
-
-    _mixture = "memberships_by_view_"
-    memberships_by_view_: dict[str, np.ndarray]
 
     def __init__(
         self,
@@ -164,16 +352,11 @@ class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
 
     def partial_fit(self, X: Any, y: Any = None) -> CoPLSA:
         """Learn from one minibatch (online EM), going on from what is known; every batch has the views of the first."""
-        fitted = hasattr(self, "topic_feature_")
-        self._learn_stream(self._new_views(X) if fitted else self._fit_views(X))
+        self._learn_stream(self._known_views(X))
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Learn topics from X and fold X in; `memberships_by_view_` holds the mixtures at the end of the fit itself."""
-        return self.fit(X).transform(X)
-
     def transform(self, X: Any) -> np.ndarray:
-        """Topic mixtures of objects, new or old, from some or all of the fitted views (topics stay fixed).
+        """Topic mixtures of objects, new or old, from some or all of the fitted views, the topics fixed.
 
         The mixture of an object is the mean over the views that it has, which are folded in together, each held close
         to the others; of one view it is just that view's. Rows sum to one; an object without any feature gets an even
@@ -186,8 +369,7 @@ class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
 
         Where an object lacks one of these views, its mixture there is imputed: the one nearest to its other views'.
         """
-        check_is_fitted(self, "topic_feature_")
-        return self._by_view(self._tables(X), self._new_views(X).names)
+        return super().transform_by_view(X)
 
     @blockwise
     def impute(self, X: Any, view: str) -> np.ndarray:
@@ -199,7 +381,7 @@ class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
         check_is_fitted(self, "topic_feature_")
         if view not in self.view_names_:
             listed = ", ".join(map(repr, self.view_names_))
-            raise ViewsError(f"CoPLSA knows no view {view!r} to impute; it was fitted on {listed}.")
+            raise ViewsError(f"view must name one of the fitted views {listed}, got {view!r}.")
         views = self._new_views(X)
         if view not in views:
             dtype = next(views.values()).dtype
@@ -208,25 +390,10 @@ class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
             views = Views({**dict(views.items()), view: empty}, present=present)
         return self.transform_by_view(views)[view] @ self.topic_feature_[view]
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """Mean log-likelihood per token (unit of mass) of X, its mixtures folded in; 0 where X holds nothing."""
-        return self._token_score(X)
-
     # -- pieces
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(next(iter(self.topic_feature_.values())).shape[0])
-
-    def _inspect(self) -> Inspection:
-        """Answer `inspect`: every view has a mixture of its own."""
-        return replace(super()._inspect(), _memberships_by_view=self.transform_by_view)
-
-    def _fit_views(self, X: Any) -> Views:
-        views = super()._fit_views(X)
-        if len(views.names) < 2:
-            raise ViewsError(f"CoPLSA needs at least 2 views, got 1 ({views.names[0]!r}). For one view use PLSA.")
-        return views
+    def _n_topics(self) -> int:
+        return check_count("n_components", self.n_components)
 
     def _scaled(self, views: Any) -> Any:
         return views.map(_unit_sums) if self.scale_rows else views
@@ -237,127 +404,44 @@ class CoPLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
 
     def _steps(self) -> CoSteps:
         check_option("divergence", self.divergence, tuple(DIVERGENCES))
-        return CoSteps(
-            check_count("n_components", self.n_components),
-            divergence=self.divergence,
-            pairs=pair_couplings(self.coupling, self.view_names_),
-        )
+        pairs = pair_couplings(self.coupling, self.view_names_)
+        return CoSteps(self._n_topics(), pairs=pairs, divergence=self.divergence)
 
-    def _begin(self, views: Any, seed: int, labels: np.ndarray | None) -> tuple[Any, dict[str, np.ndarray]]:
-        carried: dict[str, np.ndarray] = {}
-        arrays: dict[str, Any] = {}
-        if isinstance(self.init, Mapping):
-            arrays = initial_arrays(self.init, ("memberships_by_view", "topic_feature"), list(views.names))
-        elif check_option("init", self.init, ("random", "link")) == "link":
-            link = LinkPLSA(
-                self.n_components, max_iter=LINK_SWEEPS, tol=0, n_init=self.n_init, engine=self.engine,
-                n_jobs=self.n_jobs, random_state=seed,
-            ).fit(views)  # fmt: skip
-            arrays = {"memberships_by_view": link.memberships_, "topic_feature": link.topic_feature_}
-        if "memberships_by_view" in arrays:
-            carried["start"] = self._start_table(arrays["memberships_by_view"], views, seed)
-        given = arrays.get("topic_feature", {})
-
-        def make(here: int) -> Tree:
-            topics = {
-                name: random_topics(given.get(name), self.n_components, width, here, name)
-                for name, width in views.n_features.items()
-            }
-            return {"profiles": {name: np.maximum(part.T, FEATURE_FLOOR) for name, part in topics.items()}}
-
-        return make, carried
-
-    def _start_table(self, given: Any, views: Any, seed: int) -> np.ndarray:
-        shape = (len(views), self.n_components)
-        by_view = given if isinstance(given, Mapping) else dict.fromkeys(views.names, given)
-        for name in by_view:
-            if name not in views:
-                listed = ", ".join(map(repr, views.names))
-                raise ValueError(f"init['memberships_by_view'] names view {name!r}, but the views are {listed}.")
-        rest = random_matrix(seed, 0, *shape, np.float64)
-        return np.hstack(
-            [
-                as_distributions("memberships_by_view", by_view[name], shape) if name in by_view else rest
-                for name in views.names
-            ]
-        )
-
-    def _fixed_start(self) -> bool:
-        if isinstance(self.init, Mapping):
-            return {"memberships_by_view", "topic_feature"} <= {str(key).rstrip("_") for key in self.init}
-        return self.init == "link"
-
-    def _profiles(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
-        return {name: np.maximum(self.topic_feature_[name].T, FEATURE_FLOOR) for name in names}
-
-    def _shared_attributes(self, shared: Tree) -> dict[str, Any]:
-        return {"topic_feature_": {name: part.T for name, part in shared["profiles"].items()}}
+    def _warm_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
+        if check_option("init", self.init, ("random", "link")) == "random":
+            return {}
+        link = LinkPLSA(
+            self.n_components,
+            max_iter=LINK_SWEEPS,
+            tol=0,
+            n_init=self.n_init,
+            engine=self.engine,
+            n_jobs=self.n_jobs,
+            random_state=context.seed,
+        ).fit(views)
+        return {"memberships_by_view": link.memberships_, "topic_feature": link.topic_feature_}
 
     def _attributes(self, state: State, holder: Holder) -> dict[str, Any]:
-        found = super()._attributes(state, holder)
-        return {**found, self._mixture: self._by_view(found[self._mixture], tuple(self.view_names_))}
+        attributes = super()._attributes(state, holder)
+        return {**attributes, self._mixture: split_views(attributes[self._mixture], self.view_names_)}
 
-    def _by_view(self, table: Any, names: tuple[str, ...]) -> dict[str, Any]:
-        width = table.shape[1] // len(names)
-        parts = {name: table[:, v * width : (v + 1) * width] for v, name in enumerate(names)}
-        # what is still on a cluster or on disk stays there
-        return {name: part.copy() if type(part) is np.ndarray else part for name, part in parts.items()}
-
-    def _fold_in(self, block: Block, steps: Any, shared: Tree, engine: Engine) -> np.ndarray:
+    def _fold_in(self, block: Block, steps: MixtureSteps, shared: Tree, engine: Engine) -> np.ndarray:
         """Table of mixtures of new objects; the problem is concave, and solved for a coupling without bound first."""
-        dtype = next(iter(shared["profiles"].values())).dtype
-        limits: dict[str, Any] = {"max_iter": FOLD_IN_SWEEPS, "tol": FOLD_IN_TOL}
-        rows = {"mixture": engine.asarray(np.full((len(block), steps.width), 1.0 / steps.width), dtype)}
-        linked = fold_in(LinkSteps(steps.width), block, rows, shared, engine, **limits)["mixture"]
+        linked = fold_rows(MixtureSteps(steps.width), block, None, shared, engine)
         if len(block.views) == 1:
             return linked
-        rows = {"mixture": engine.asarray(np.tile(linked, len(block.views)), dtype)}
-        return fold_in(steps, block, rows, shared, engine, **limits)["mixture"]
+        return fold_rows(steps, block, np.tile(linked, len(block.views)), shared, engine)
 
     @blockwise
     def _tables(self, X: Any) -> np.ndarray:
-        """Mixtures of all views given, folded in together, side by side."""
         views = self._new_views(X)
         engine, steps, data = self._engine(X), self._steps(), self._scaled(views)
         shared = self._fitted(data, engine)
         blocks = self._each_block(data, engine, steps.width, _CARRIED)
         return np.concatenate([self._fold_in(block, steps, shared, engine) for block in blocks])
 
-    @blockwise
-    def _mixtures(self, X: Any) -> np.ndarray:
-        check_is_fitted(self, "topic_feature_")
-        views, table = self._new_views(X), self._tables(X)
-        have = _have(views)[:, :, None]
-        parts = table.reshape(len(table), len(views.names), -1)
-        mean = (parts * have).sum(axis=1, dtype=np.float64) / np.maximum(have.sum(axis=1), 1)
-        found = np.where(have.any(axis=1), mean, 1.0 / parts.shape[2]).astype(table.dtype)
-        engine = self._engine(X)
-        return engine.asarray(found) if getattr(engine, "tensors", False) else found
-
-    def _likelihood(self, views: Views, first: int) -> tuple[float, float]:
-        views, table = self._new_views(views), self._tables(views)
-        engine, steps = self._engine(), self._steps()
-        shared = self._fitted(views, engine)
-        total = mass = 0.0
-        for block in self._each_block(views, engine, steps.width):
-            total += steps.likelihood(block, table[block.start : block.stop], shared, engine)
-            mass += float(sum(engine.row_sums(part).sum() for part in block.views.values()))
-        return total, mass
-
-    def _learn_batch(self, views: Views, extra: Any = None) -> None:
+    def _learn_batch(self, views: Views, extra: dict[str, Any]) -> None:
         super()._learn_batch(self._scaled(views), _CARRIED)
-
-    def _hold(self, views: Any, engine: Engine, width: int, extra: Extra) -> Holder:
-        return super()._hold(views, engine, width * len(views.names), extra)  # a mixture for each view
-
-    def _checkpoint(self, views: Any, holder: Holder, extra: Extra) -> Any:
-        if not isinstance(self.coupling, Mapping):
-            return super()._checkpoint(views, holder, extra)
-        twin = copy.copy(self)  # the checkpoint's fingerprint is JSON, whose keys are text
-        twin.coupling = sorted(
-            (*pair, value) for pair, value in pair_couplings(self.coupling, self.view_names_).items()
-        )
-        return super(CoPLSA, twin)._checkpoint(views, holder, extra)
 
 
 def _unit_sums(matrix: Any) -> Any:
@@ -365,10 +449,4 @@ def _unit_sums(matrix: Any) -> Any:
     return normalize(matrix, norm="l1")
 
 
-def _have(views: Views) -> np.ndarray:
-    """Which objects have data in which view (objects x views)."""
-    sums = [np.asarray(matrix.sum(axis=1)).ravel() > 0 for matrix in views.values()]
-    return np.column_stack(sums) & views.present
-
-
-_CARRIED: dict[str, Any] = {"have": _have}  # by the blocks
+_CARRIED: dict[str, Any] = {"have": has_data}  # by the blocks

@@ -12,27 +12,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from coview.classification.naive_bayes_start import NaiveBayesStart
+from coview.classification.naive_bayes import NaiveBayesStart
 from coview.clustering.consensus import several_memberships, side_by_side_memberships
 from coview.engines.loop import sweep
 from coview.engines.memory import MemoryHolder
-from coview.engines.passes import sample_rows
+from coview.engines.passes import over_rows, sample_rows
 from coview.engines.protocol import floating_type, make_blocks, row_bytes
 from coview.engines.select import select_engine
 from coview.engines.state import State
-from coview.plsa.factors import FEATURE_FLOOR
-from coview.plsa.steps import LinkSteps
+from coview.plsa.factors import FEATURE_FLOOR, softened
+from coview.plsa.mixture import MixtureSteps
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["best_start", "consensus_start", "softened"]
+__all__ = ["best_start", "consensus_arrays", "consensus_start"]
 
-SOFT = 1e-3  # share of a start that is spread evenly: an exact one-hot row is a fixed point of EM
 SWEEPS = 5
 SAMPLE = 20_000
 
@@ -74,7 +74,7 @@ def best_start(
         blocks = list(make_blocks(views, engine, size))
         for start in starts:
             rows = softened(start)
-            steps = LinkSteps(rows.shape[1], weights=weights or {})
+            steps = MixtureSteps(rows.shape[1], weights=weights or {})
             profiles = {name: np.maximum(matrix.T @ rows, FEATURE_FLOOR) for name, matrix in views.items()}
             shared = {"profiles": {n: engine.asarray(part / part.sum(axis=0), dtype) for n, part in profiles.items()}}
             holder = MemoryHolder([replace(b, extra={"start": rows[b.start : b.stop]}) for b in blocks], engine)
@@ -88,6 +88,35 @@ def best_start(
     return best
 
 
-def softened(start: np.ndarray) -> np.ndarray:
-    """Memberships mixed with a little of the even ones."""
-    return (1 - SOFT) * start + SOFT / start.shape[1]
+def consensus_arrays(views: Any, n_clusters: int, seed: int, weights: dict[str, float], n_jobs: int | None) -> Any:
+    """Memberships of a consensus clustering and the topics that they make, as an `init` for link-PLSA.
+
+    Rows that are read when needed begin as those in memory do; of very many, a sample is clustered, and naive Bayes
+    places all.
+
+    Examples
+    --------
+    >>> X = Views(words=np.array([[3, 0], [2, 0], [0, 3]]), links=np.array([[1, 0], [2, 1], [0, 1]]))
+    >>> found = consensus_arrays(X, 2, 0, {}, None)["memberships"].argmax(axis=1)
+    >>> bool(found[0] == found[1]), bool(found[0] == found[2])
+    (True, False)
+    """
+    lazy = isinstance(views, LazyViews)
+    few = sample_rows(views, SAMPLE) if lazy and len(views) <= SAMPLE else views
+    start = consensus_start(few, n_clusters, seed, weights, n_jobs)
+    if callable(start):
+        start = np.concatenate(over_rows(views, partial(_placed, start=start)))
+    rows = softened(start)
+    sums = over_rows(views, partial(_topic_sums, memberships=rows))
+    topics = {name: np.sum([part[name] for part in sums], axis=0) for name in views.names}
+    return {"memberships": rows, "topic_feature": {name: np.maximum(t, FEATURE_FLOOR) for name, t in topics.items()}}
+
+
+def _placed(views: Views, first: int, *, start: Any) -> np.ndarray:
+    return np.asarray(start(views))
+
+
+def _topic_sums(views: Views, first: int, *, memberships: np.ndarray) -> dict[str, np.ndarray]:
+    """Features of each topic in some rows (topics x features), by view."""
+    here = memberships[first : first + len(views)]
+    return {name: np.asarray((matrix.T @ here).T) for name, matrix in views.items()}

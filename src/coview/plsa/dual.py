@@ -8,15 +8,52 @@ Multi-view PLSA with one view is the same model; with several, dual PLSA has one
 from __future__ import annotations
 
 from coview.plsa.multiview import MultiViewPLSA, MultiViewPLSAClassifier
+from coview.utils.docs import shared_parameters
 
 __all__ = ["DualPLSA", "DualPLSAClassifier"]
 
 
+@shared_parameters
 class DualPLSA(MultiViewPLSA):
     """Cluster the objects of one view, topics and clusters apart; several views are taken side by side.
 
-    Parameters, attributes and methods are those of `MultiViewPLSA`; ``topic_view_`` (topics x views) says how much of
-    each topic lies in each view, and ``cluster_topic_`` is the same for all views.
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters.
+    n_components : int, default=32
+        Number of topics, shared by all views. They cost almost nothing: a sweep takes non-zeros x clusters.
+    <shared: view_weights>
+    max_iter : int, default=150
+        Largest number of sweeps over the data.
+    <shared: tol>
+    n_init : int, default=1
+        Number of starts, each with a consensus of its own; the one that ends highest is kept.
+    init : {"consensus", "random"} or dict, default="consensus"
+        Where the objects start: at random, or at the likeliest, after a few sweeps, of several clusterings, mostly
+        consensuses of one k-means per view. A dict holds any of ``memberships``, ``topic_feature``, ``cluster_topic``
+        (``{view: array}``, or one array where there is one view) in the shapes of the fitted attributes; what it lacks
+        starts by consensus (objects) or at random.
+    <shared: schedule>
+    <shared: acceleration, engine, n_jobs, learning_decay, learning_offset>
+    <shared: time_budget, random_state, verbose, callbacks, checkpoint>
+
+    Attributes
+    ----------
+    labels_ : ndarray (n_objects,)
+        Likeliest cluster of each training object.
+    memberships_ : ndarray (n_objects, n_clusters)
+        ``p(cluster | object)`` of the training objects.
+    cluster_topic_ : dict of ndarray (n_clusters, n_components)
+        ``p(topic | cluster, view)`` by view, the same for all of them.
+    topic_feature_ : dict of ndarray (n_components, n_features of the view)
+        ``p(feature | topic, view)`` by view.
+    topic_view_ : ndarray (n_components, n_views)
+        ``p(view | topic)``: how much of each topic lies in each view.
+    view_weights_ : dict of float
+        Weight of each view.
+    history_ : dict of lists
+        "objective" (weighted log-likelihood) and "seconds" after each sweep; entry 0 is the start.
 
     Examples
     --------
@@ -32,11 +69,46 @@ class DualPLSA(MultiViewPLSA):
     _joint = True
 
 
+@shared_parameters
 class DualPLSAClassifier(MultiViewPLSAClassifier):
     """Classify the objects of one view from few labels; several views are taken side by side.
 
-    Parameters, attributes and methods are those of `MultiViewPLSAClassifier`; ``topic_view_`` (topics x views) says how
-    much of each topic lies in each view, and ``cluster_topic_`` is the same for all views.
+    Parameters
+    ----------
+    n_components : int, default=32
+        Number of topics, shared by all views. They cost almost nothing: a sweep takes non-zeros x classes.
+    <shared: view_weights>
+    max_iter : int, default=150
+        Largest number of sweeps over the data.
+    <shared: tol>
+    n_init : int, default=1
+        Number of starts; the one that ends highest is kept.
+    init : {"naive_bayes", "random"} or dict, default="naive_bayes"
+        Where unlabeled objects start: the mean of one naive Bayes posterior per view, after two rounds in which the
+        views teach each other (co-EM), or at random. A dict holds any of ``memberships``, ``topic_feature``,
+        ``cluster_topic`` in the shapes of the fitted attributes.
+    <shared: schedule>
+    <shared: acceleration, engine, n_jobs, learning_decay, learning_offset>
+    <shared: time_budget, random_state, verbose, callbacks, checkpoint>
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes, sorted.
+    transduction_ : ndarray (n_objects,)
+        Class of each training object: its own label, or the one found for it.
+    memberships_ : ndarray (n_objects, n_classes)
+        ``p(class | object)`` of the training objects.
+    cluster_topic_ : dict of ndarray (n_classes, n_components)
+        ``p(topic | class, view)`` by view, the same for all of them.
+    topic_feature_ : dict of ndarray (n_components, n_features of the view)
+        ``p(feature | topic, view)`` by view.
+    topic_view_ : ndarray (n_components, n_views)
+        ``p(view | topic)``: how much of each topic lies in each view.
+    view_weights_ : dict of float
+        Weight of each view.
+    history_ : dict of lists
+        "objective" (weighted log-likelihood) and "seconds" after each sweep; entry 0 is the start.
 
     Examples
     --------

@@ -11,26 +11,36 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.utils.extmath import randomized_svd
 
 from coview.engines.passes import over_rows
-from coview.views.views import Matrix, Views
+from coview.engines.protocol import Engine
+from coview.engines.state import Tree
+from coview.views.views import Views
 
 __all__ = [
     "FEATURE_FLOOR",
     "ROW_FLOOR",
     "as_distributions",
+    "column_shares",
+    "given_keys",
     "initial_arrays",
-    "nonnegative_svd",
     "random_matrix",
     "random_topics",
+    "row_shares",
+    "softened",
     "stream_of",
-    "view_masses",
+    "update_columns",
+    "view_shares",
+    "with_masses",
 ]
 
 ROW_FLOOR = 1e-12
 FEATURE_FLOOR = 1e-15
+SOFT = 1e-3  # share of a start that is spread evenly: an exact one-hot row is a fixed point of EM
 _STRIPE = 1024
+
+
+# -- starts
 
 
 def random_matrix(seed: int, start: int, stop: int, width: int, dtype: Any) -> np.ndarray:
@@ -51,50 +61,36 @@ def stream_of(view: str) -> int:
     return 1 + zlib.crc32(view.encode()) % 1_000_003
 
 
-def random_topics(given: Any, n_topics: int, width: int, seed: int, view: str) -> np.ndarray:
-    """Topics (topics x features, rows sum to one) as given, or random with a stream of its own per view."""
+def random_topics(
+    given: Mapping[str, Any], n_topics: Mapping[str, int], widths: Mapping[str, int], seed: int
+) -> dict[str, np.ndarray]:
+    """Topics by view (features x topics, columns sum to one) as given, or random with a stream of its own per view."""
+    topics = {}
+    for view, width in widths.items():
+        shape = (n_topics[view], width)
+        if view in given:
+            topics[view] = as_distributions("topic_feature", given[view], shape).T
+        else:
+            part = random_matrix(seed + 7919 * stream_of(view), 0, width, shape[0], np.float64)
+            topics[view] = part / part.sum(axis=0)
+    return topics
+
+
+def view_shares(views: Any, n_topics: int, given: Any = None) -> np.ndarray:
+    """Share of each view in each topic (topics x views) as given, or that of its mass, of views in memory or lazy."""
     if given is not None:
-        return as_distributions("topic_feature", given, (n_topics, width))
-    topics = random_matrix(seed + 7919 * stream_of(view), 0, width, n_topics, np.float64).T
-    return topics / topics.sum(axis=1, keepdims=True)
-
-
-def view_masses(views: Any) -> np.ndarray:
-    """Sum of all values of each view, in memory or lazy."""
-    return np.sum(over_rows(views, _masses), axis=0)
+        return as_distributions("topic_view", given, (n_topics, len(views.names)))
+    mass = np.sum(over_rows(views, _masses), axis=0)
+    return np.tile(mass / mass.sum() if mass.sum() > 0 else np.full(len(mass), 1 / len(mass)), (n_topics, 1))
 
 
 def _masses(views: Views, first: int) -> np.ndarray:
     return np.array([matrix.sum(dtype=np.float64) for matrix in views.values()])
 
 
-def nonnegative_svd(views: Views, n_components: int, seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Start from the singular vectors (NNDSVD of Boutsidis and Gallopoulos, 2008), zeros lifted so that EM can move.
-
-    Returns row shares (objects x topics) and column shares by view (features x topics). Components beyond the rank
-    are random.
-    """
-    X: Matrix = views.hstack()
-    rank = min(n_components, *X.shape)
-    left, values, right = randomized_svd(X, rank, random_state=seed)
-    rows = random_matrix(seed, 0, X.shape[0], n_components, np.float64) * 1e-2
-    columns = random_matrix(seed + 1, 0, X.shape[1], n_components, np.float64) * 1e-2
-    for k in range(rank):
-        u, v = left[:, k], right[k]
-        signs = [(np.maximum(s * u, 0), np.maximum(s * v, 0)) for s in (1.0, -1.0)]
-        sizes = [np.linalg.norm(a) * np.linalg.norm(b) for a, b in signs]
-        a, b = signs[int(np.argmax(sizes))]
-        scale = np.sqrt(values[k] * max(sizes))
-        if scale > 0:
-            rows[:, k] = scale * a / np.linalg.norm(a)
-            columns[:, k] = scale * b / np.linalg.norm(b)
-    # an exact zero is a fixed point of EM
-    rows += 1e-2 * max(rows.mean(), ROW_FLOOR)
-    columns += 1e-2 * max(columns.mean(), ROW_FLOOR)
-    rows = rows / rows.sum(axis=1, keepdims=True)
-    columns = columns / columns.sum(axis=0)
-    cuts = np.cumsum(list(views.n_features.values()))[:-1]
-    return rows, dict(zip(views.names, np.split(columns, cuts)))
+def softened(start: np.ndarray) -> np.ndarray:
+    """Memberships mixed with a little of the even ones."""
+    return (1 - SOFT) * start + SOFT / start.shape[1]
 
 
 def as_distributions(name: str, array: Any, shape: tuple[int, int]) -> np.ndarray:
@@ -110,9 +106,11 @@ def as_distributions(name: str, array: Any, shape: tuple[int, int]) -> np.ndarra
     return values / sums
 
 
-def initial_arrays(init: Mapping[str, Any], allowed: tuple[str, ...], view_names: list[str]) -> dict[str, Any]:
+def initial_arrays(init: Any, allowed: tuple[str, ...], view_names: list[str]) -> dict[str, Any]:
     """Arrays of an `init` mapping by name without trailing underscore; a bare array becomes {the only view: array}."""
-    found: dict[str, Any] = {}
+    arrays: dict[str, Any] = {}
+    if not isinstance(init, Mapping):
+        return arrays
     for key, value in init.items():
         name = str(key).rstrip("_")
         if name not in allowed:
@@ -121,5 +119,46 @@ def initial_arrays(init: Mapping[str, Any], allowed: tuple[str, ...], view_names
             if len(view_names) > 1:
                 raise ValueError(f"init[{name!r}] must be {{view: array}} where there are several views.")
             value = {view_names[0]: value}
-        found[name] = value
-    return found
+        arrays[name] = value
+    return arrays
+
+
+def given_keys(init: Any) -> set[str]:
+    """Keys of an `init` mapping without trailing underscore; none where it names a strategy."""
+    return {str(key).rstrip("_") for key in init} if isinstance(init, Mapping) else set()
+
+
+# -- distributions
+
+
+def row_shares(values: Any) -> Any:
+    """Rows at least the floor, divided by their sums."""
+    values = values.clip(min=ROW_FLOOR)
+    return values / values.sum(axis=1, keepdims=True)
+
+
+def column_shares(parts: Tree, *, joint: bool) -> Tree:
+    """Columns at least the floor, divided by their sums: of each view, or (`joint`) over all views."""
+    parts = {name: part.clip(min=FEATURE_FLOOR) for name, part in parts.items()}
+    sums = _column_sums(parts, joint=joint)
+    return {name: part / sums[name] for name, part in parts.items()}
+
+
+def with_masses(parts: Tree, like: Tree, *, joint: bool) -> Tree:
+    """Distributions as counts with the column sums of others."""
+    masses = _column_sums(like, joint=joint)
+    return {name: part * masses[name] for name, part in parts.items()}
+
+
+def update_columns(old: Tree, pulls: Tree, ops: Engine, *, joint: bool) -> Tree:
+    """Columns of old * pull as distributions: of each view, or (`joint`) over all views."""
+    if joint:
+        return ops.column_shares(old, pulls, FEATURE_FLOOR)
+    return {
+        name: ops.column_shares({name: old[name]}, {name: pull}, FEATURE_FLOOR)[name] for name, pull in pulls.items()
+    }
+
+
+def _column_sums(parts: Tree, *, joint: bool) -> Tree:
+    sums = {name: part.sum(axis=0) for name, part in parts.items()}
+    return dict.fromkeys(sums, sum(sums.values())) if joint else sums

@@ -8,25 +8,21 @@ the topics, and a view that an object lacks says nothing about its topics.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from coview.engines.state import Tree
-from coview.exceptions import ViewsError
-from coview.plsa.consensus_start import consensus_start, softened
-from coview.plsa.factors import FEATURE_FLOOR, random_topics
-from coview.plsa.mixture import WeightedModel
+from coview.plsa.consensus_start import consensus_arrays
+from coview.plsa.mixture import FitContext, MixtureModel, MixtureSteps, WeightedModel, random_profiles
 from coview.plsa.plsa import PLSA
-from coview.plsa.steps import LinkSteps
+from coview.utils.docs import shared_parameters
 from coview.validation import check_count
-from coview.views.lazy import LazyViews
-from coview.views.views import Views
 
 __all__ = ["LinkPLSA"]
 
 
+@shared_parameters
 class LinkPLSA(WeightedModel, PLSA):
     """Topics of several views with one topic mixture per object.
 
@@ -34,15 +30,14 @@ class LinkPLSA(WeightedModel, PLSA):
     ----------
     n_components : int, default=10
         Number of topics.
-    view_weights : None, float or {view: float}, default=None
-        How much each view counts in an object's mixture; 1 by default.
+    <shared: view_weights, max_iter, tol, n_init>
     init : {"random", "nndsvd", "consensus"} or dict, default="random"
-        Where to start. "consensus" takes the best of several consensus clusterings of the views as first memberships.
-        A dict holds any of ``memberships`` and ``topic_feature`` in the shapes of the fitted attributes.
-    max_iter, tol, n_init, schedule, acceleration, engine, n_jobs, learning_decay, learning_offset
-        As in `PLSA`.
-    time_budget, random_state, verbose, callbacks, checkpoint
-        As in `PLSA`.
+        Where to start; "consensus" takes the likeliest, after a few sweeps, of several consensus clusterings of the
+        views as first memberships. A dict holds any of ``memberships`` and ``topic_feature`` (an array where there is
+        one view, else ``{view: array}``) in the shapes of the fitted attributes; the rest is random.
+    <shared: schedule, acceleration, engine, n_jobs>
+    <shared: learning_decay, learning_offset>
+    <shared: time_budget, random_state, verbose, callbacks, checkpoint>
 
     Attributes
     ----------
@@ -50,6 +45,8 @@ class LinkPLSA(WeightedModel, PLSA):
         ``p(feature | topic, view)`` by view; rows sum to one.
     memberships_ : ndarray (n_objects, n_components)
         ``p(topic | object)`` of the training objects, shared by all views.
+    view_weights_ : dict of float
+        Weight of each view.
     history_ : dict of lists
         "objective" (weighted log-likelihood) and "seconds" after each sweep; entry 0 is the start.
 
@@ -109,45 +106,28 @@ class LinkPLSA(WeightedModel, PLSA):
 
         Returns a matrix where the model was fitted on one view, else Views; rows sum to one in every view.
         """
-        mixtures = self._checked_mixtures(X)
-        parts = {name: mixtures @ topics for name, topics in self.topic_feature_.items()}
-        return next(iter(parts.values())) if len(parts) == 1 else Views(parts)
+        check_is_fitted(self, "topic_feature_")
+        return self._expected(X, dict.fromkeys(self.view_names_, 1.0))
 
     _start_names = ("memberships", "topic_feature")
+    _start_options = ("random", "nndsvd", "consensus")
+    _profiles = MixtureModel._profiles
+    _shared_attributes = MixtureModel._shared_attributes
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.memberships_.shape[1])
+    def _steps(self) -> MixtureSteps:
+        n_topics = check_count("n_components", self.n_components)
+        return MixtureSteps(n_topics, self.schedule == "alternating", self.view_weights_)
 
-    def _steps(self) -> LinkSteps:
-        return LinkSteps(
-            check_count("n_components", self.n_components), self.schedule == "alternating", self.view_weights_
-        )
-
-    def _begin(self, views: Any, seed: int, labels: np.ndarray | None) -> tuple[Any, dict[str, Any]]:
+    def _initial_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
         if not isinstance(self.init, str) or self.init != "consensus":
-            return super()._begin(views, seed, labels)
-        if isinstance(views, LazyViews):
-            raise ViewsError("init='consensus' needs the rows in memory, got rows that are read when needed.")
-        start = softened(consensus_start(views, self.n_components, seed, self._steps().weights, self.n_jobs))
-        profiles = {name: np.maximum(np.asarray(part.T @ start), FEATURE_FLOOR) for name, part in views.items()}
-        return lambda here: {"profiles": self._as_start(profiles)}, {"start": start}
+            return super()._initial_arrays(views, context)
+        return consensus_arrays(views, self.n_components, context.seed, self.view_weights_, self.n_jobs)
 
-    def _fixed_start(self) -> bool:
-        return (isinstance(self.init, str) and self.init == "consensus") or super()._fixed_start()
-
-    def _start_profiles(self, arrays: Mapping[str, Any], views: Views, seed: int) -> dict[str, np.ndarray]:
-        given = arrays.get("topic_feature", {})
-        return {
-            name: np.maximum(random_topics(given.get(name), self.n_components, width, seed, name).T, FEATURE_FLOOR)
-            for name, width in views.n_features.items()
-        }
+    def _start_profiles(self, arrays: dict[str, Any], views: Any, seed: int) -> dict[str, np.ndarray]:
+        return random_profiles(arrays.get("topic_feature", {}), self.n_components, views, seed)
 
     def _as_start(self, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         return {name: part / part.sum(axis=0) for name, part in columns.items()}
 
-    def _profiles(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
-        return {name: np.maximum(self.topic_feature_[name].T, FEATURE_FLOOR) for name in names}
-
-    def _shared_attributes(self, shared: Tree) -> dict[str, Any]:
-        return {"topic_feature_": {name: part.T for name, part in shared["profiles"].items()}}
+    def _fixed_start(self) -> bool:
+        return self.init == "consensus" or super()._fixed_start()

@@ -2,25 +2,271 @@
 
     p(f | d, v) = sum_z p(z|d) sum_y p(y|z,v) p(f|y,v),     maximize sum_v w_v sum_df x_vdf log p(f | d, v)
 
-Zhuang, Karypis, Ning, He and Shi (2012). See `steps.py` for the updates.
+Zhuang, Karypis, Ning, He and Shi (2012). The profile of a cluster is a mixture of topics, F B^T with F = p(f|y,v)
+(features x topics) and B = p(y|z,v) (clusters x topics). With H = R^T mixture (see `mixture.py`), one sweep is
+
+    F <- columns(F * H B),     B <- rows(B * H^T F)
+
+which is exact EM for the latent pair (y, z): sums over topics are taken before the pass over the data, so that a sweep
+costs non-zeros x clusters, however many topics there are, and p(y, z | f, d, v) is never built.
+
+Dual PLSA (`dual.py`) has one set of topics for all views, as if they were one view side by side.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import ClassifierMixin, ClusterMixin, is_classifier
 
-from coview.classification.naive_bayes_start import label_start
-from coview.plsa.clusters import ClusterModel
+from coview.classification.naive_bayes import label_start
+from coview.engines.protocol import Block, Engine
+from coview.engines.state import Tree
+from coview.inspection import Features, Inspection, Topics
 from coview.plsa.consensus_start import consensus_start
+from coview.plsa.factors import (
+    FEATURE_FLOOR,
+    ROW_FLOOR,
+    as_distributions,
+    column_shares,
+    given_keys,
+    initial_arrays,
+    random_matrix,
+    random_topics,
+    row_shares,
+    softened,
+    stream_of,
+    update_columns,
+    view_shares,
+    with_masses,
+)
+from coview.plsa.mixture import RESTART, FitContext, MixtureSteps, WeightedModel, check_enough
+from coview.plsa.plsa import split_by_view
+from coview.utils.docs import shared_parameters
 from coview.validation import LabeledScoreMixin, check_count, check_option, encode_labels, named
+from coview.views.lazy import LazyViews
+from coview.views.views import Views
 
-__all__ = ["MultiViewPLSA", "MultiViewPLSAClassifier"]
+__all__ = ["ClusterModel", "ClusterSteps", "MultiViewPLSA", "MultiViewPLSAClassifier"]
 
 
-class MultiViewPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, ClusterModel):
+@dataclass(frozen=True)
+class ClusterSteps(MixtureSteps):
+    """Steps of dual and multi-view PLSA: a profile is a mixture of topics.
+
+    shared also holds "feature_topic" {view: features x topics} and "cluster_topic" {view: clusters x topics}. With
+    `joint`, all views share their topics (dual PLSA). Blocks may carry one start for each restart (objects x restarts x
+    clusters).
+    """
+
+    joint: bool = False
+
+    def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree:
+        """Take the start of this restart, where each has its own."""
+        starts = block.extra.get("start")
+        if starts is not None and starts.ndim == 3:
+            block = replace(block, extra={**block.extra, "start": starts[:, restart]})
+        return super().start(block, shared, seed, restart, ops)
+
+    def as_counts(self, shared: Tree, like: Tree) -> Tree:
+        masses = {name: part.sum(axis=1, keepdims=True) for name, part in like["cluster_topic"].items()}
+        return {
+            "feature_topic": with_masses(shared["feature_topic"], like["feature_topic"], joint=self.joint),
+            "cluster_topic": {name: part * masses[name] for name, part in shared["cluster_topic"].items()},
+        }
+
+    def pulls(self, stats: Tree, shared: Tree) -> Tree:
+        features, clusters, ratio = shared["feature_topic"], shared["cluster_topic"], stats["ratio"]
+        if self.joint:  # views meet in the same topics: there their weights matter too
+            ratio = {name: part * self.weights.get(name, 1.0) for name, part in ratio.items()}
+        by_cluster = {name: part.T @ features[name] for name, part in ratio.items()}
+        if self.joint:
+            by_cluster = dict.fromkeys(by_cluster, sum(by_cluster.values()))
+        by_feature = {name: part @ clusters[name] for name, part in ratio.items()}
+        return {"feature_topic": by_feature, "cluster_topic": by_cluster}
+
+    def update(self, shared: Tree, pulls: Tree, ops: Engine) -> Tree:
+        features = update_columns(shared["feature_topic"], pulls["feature_topic"], ops, joint=self.joint)
+        clusters = {
+            name: ops.row_shares(shared["cluster_topic"][name], pull, ROW_FLOOR)
+            for name, pull in pulls["cluster_topic"].items()
+        }
+        return with_profiles(features, clusters)
+
+    def normalize_shared(self, shared: Tree) -> Tree:
+        clusters = {name: row_shares(part) for name, part in shared["cluster_topic"].items()}
+        return with_profiles(column_shares(shared["feature_topic"], joint=self.joint), clusters)
+
+
+def with_profiles(features: Tree, clusters: Tree) -> Tree:
+    """Shared parameters with the profiles that topics and their mixtures make."""
+    profiles = {name: features[name] @ clusters[name].T for name in features}
+    return {"feature_topic": features, "cluster_topic": clusters, "profiles": profiles}
+
+
+class ClusterModel(WeightedModel):
+    """Base of dual and multi-view PLSA, clusterers and classifiers."""
+
+    _joint = False  # all views share their topics (dual PLSA)
+    _own_starts = False  # each restart begins elsewhere, and not only with other topics
+    n_components: Any
+    memberships_: np.ndarray
+    cluster_topic_: dict[str, np.ndarray]
+    topic_view_: np.ndarray
+
+    def _n_columns(self) -> int:
+        """Number of clusters or classes."""
+        raise NotImplementedError
+
+    def _first_memberships(self, views: Any, context: FitContext) -> Any:
+        """Where the objects start by the model's own strategy: objects x clusters, or a function of some rows."""
+        raise NotImplementedError
+
+    def _steps(self) -> ClusterSteps:
+        return ClusterSteps(self._n_columns(), self.schedule == "alternating", self.view_weights_, self._joint)
+
+    def _topic_counts(self) -> dict[str, int]:
+        counts = self.n_components
+        if not isinstance(counts, Mapping):
+            return dict.fromkeys(self.view_names_, check_count("n_components", counts))
+        if self._joint:
+            raise ValueError(
+                f"{type(self).__name__} has one set of topics for all views: n_components must be a number."
+            )
+        listed = ", ".join(map(repr, self.view_names_))
+        for view in counts:
+            if view not in self.view_names_:
+                raise ValueError(f"n_components names view {view!r}, but the views are {listed}.")
+        for view in self.view_names_:
+            if view not in counts:
+                raise ValueError(f"n_components has no value for view {view!r}.")
+        return {view: check_count("n_components", counts[view]) for view in self.view_names_}
+
+    def _begin(self, views: Any, context: FitContext) -> tuple[Callable[[int], Tree], dict[str, Any]]:
+        n_columns, n_topics = self._n_columns(), self._topic_counts()
+        names = ("memberships", "topic_feature", "cluster_topic", "topic_view")
+        arrays = initial_arrays(self.init, names, list(views.names))
+        given = arrays.get("cluster_topic", {})
+        carried: dict[str, Any] = {}
+        if "memberships" in arrays:
+            carried["start"] = as_distributions("memberships", arrays["memberships"], (len(views), n_columns))
+        elif self.init != "random":
+            starts = _Starts(self._each_start(views, context))
+            carried["start"] = starts if isinstance(views, LazyViews) else starts(views)
+
+        def make(here: int) -> Tree:
+            features = random_topics(arrays.get("topic_feature", {}), n_topics, views.n_features, here)
+            clusters = {}
+            for name, number in n_topics.items():
+                stream = here if self._joint else here + stream_of(name)
+                if name in given:
+                    clusters[name] = as_distributions("cluster_topic", given[name], (n_columns, number))
+                else:
+                    clusters[name] = random_matrix(stream, 0, n_columns, number, np.float64)
+            if self._joint:
+                shares = view_shares(views, next(iter(n_topics.values())), arrays.get("topic_view"))
+                features = {name: part * shares[:, v] for v, (name, part) in enumerate(features.items())}
+            return with_profiles({name: np.maximum(part, FEATURE_FLOOR) for name, part in features.items()}, clusters)
+
+        return make, carried
+
+    def _each_start(self, views: Any, context: FitContext) -> list[Any]:
+        """Starts of the objects: one, or one for each restart."""
+        number = self.n_init if self._own_starts and not self._fixed_start() else 1
+        seeds = [context.seed + RESTART * restart for restart in range(number)]
+        return [self._first_memberships(views, replace(context, seed=seed)) for seed in seeds]
+
+    def _fixed_start(self) -> bool:
+        return {"topic_feature", "cluster_topic"} <= given_keys(self.init)
+
+    def _shared_attributes(self, shared: Tree) -> dict[str, Any]:
+        clusters = dict(shared["cluster_topic"])
+        if not self._joint:
+            topics = {name: part.T for name, part in shared["feature_topic"].items()}
+            return {"topic_feature_": topics, "cluster_topic_": clusters}
+        topics, shares = split_by_view(shared["feature_topic"])
+        return {"topic_feature_": topics, "cluster_topic_": clusters, "topic_view_": shares}
+
+    def _feature_topic(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+        """Fitted topics (features x topics) over some of the views."""
+        if not self._joint:
+            return {name: self.topic_feature_[name].T for name in names}
+        weights = self.topic_view_[:, [self.view_names_.index(name) for name in names]]
+        return {name: self.topic_feature_[name].T * weights[:, v] for v, name in enumerate(names)}
+
+    def _profiles(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+        profiles = {n: part @ self.cluster_topic_[n].T for n, part in self._feature_topic(names).items()}
+        if self._joint:  # a subset of views: each cluster's distribution over what is there
+            total = sum(part.sum(axis=0) for part in profiles.values())
+            profiles = {name: part / total for name, part in profiles.items()}
+        return {name: np.maximum(part, FEATURE_FLOOR) for name, part in profiles.items()}
+
+    def _restored(self) -> Tree:
+        names = tuple(self.view_names_)
+        return {
+            "feature_topic": self._feature_topic(names),
+            "cluster_topic": dict(self.cluster_topic_),
+            "profiles": self._profiles(names),
+        }
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(next(iter(self.cluster_topic_.values())))
+
+    def _cluster_features(self) -> dict[str, np.ndarray]:
+        return {view: self.cluster_topic_[view] @ self.topic_feature_[view] for view in self.view_names_}
+
+    def _inspect(self) -> Inspection:
+        """Answer `inspect`: clusters or classes, with topics below them."""
+        profiles = self._cluster_features()
+        labels = self.classes_.tolist() if is_classifier(self) else list(range(self._n_features_out))
+        return replace(
+            super()._inspect(),
+            kind="class" if is_classifier(self) else "cluster",
+            groups=[str(label) for label in labels],
+            labels=labels,
+            topics=Topics(dict(self.topic_feature_), dict(self.cluster_topic_)),
+            _features=lambda view: Features(profiles[view], True, "p(feature)"),
+        )
+
+    def top_features(self, view: str | None = None, n: int = 10, *, of: str = "topic") -> list[list[tuple[str, float]]]:
+        """For each topic, cluster or class the `n` most probable features of a view, with their probabilities.
+
+        Parameters
+        ----------
+        view : str, optional
+            Name of the view; not needed where there is only one.
+        n : int, default=10
+            How many features of each.
+        of : {"topic", "cluster", "class"}, default="topic"
+            What to describe; clusters of a classifier are its classes, in the order of ``classes_``.
+
+        Returns
+        -------
+        list of lists of (feature, probability)
+            Features are named where names are known, else "f0", "f1", ...
+        """
+        if check_option("of", of, ("topic", "cluster", "class")) == "topic":
+            return super().top_features(view, n)
+        return self._ranked(self._cluster_features(), view, n)
+
+
+@dataclass(frozen=True)
+class _Starts:
+    """Softened starts of some rows; each is given, or a function of them."""
+
+    starts: list[Any]
+
+    def __call__(self, views: Views) -> np.ndarray:
+        parts = [softened(start(views) if callable(start) else start) for start in self.starts]
+        return parts[0] if len(parts) == 1 else np.stack(parts, axis=1)
+
+
+@shared_parameters
+class MultiViewPLSA(ClusterMixin, ClusterModel):
     """Cluster objects that have several views: topics per view, one clustering for all.
 
     Parameters
@@ -29,12 +275,10 @@ class MultiViewPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMi
         Number of clusters.
     n_components : int or {view: int}, default=32
         Number of topics of each view. They cost almost nothing: a sweep takes non-zeros x clusters.
-    view_weights : None, float or {view: float}, default=None
-        How much each view counts; 1 by default.
+    <shared: view_weights>
     max_iter : int, default=150
-        Most sweeps over the data.
-    tol : float, default=1e-5
-        Stop when the log-likelihood changes by less than this, relative to itself; 0 runs exactly `max_iter` sweeps.
+        Largest number of sweeps over the data.
+    <shared: tol>
     n_init : int, default=1
         Number of starts, each with a consensus of its own; the one that ends highest is kept.
     init : {"consensus", "random"} or dict, default="consensus"
@@ -42,16 +286,9 @@ class MultiViewPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMi
         consensuses of one k-means per view. A dict holds any of ``memberships``, ``topic_feature``, ``cluster_topic``
         (``{view: array}``, or one array where there is one view) in the shapes of the fitted attributes; what it lacks
         starts by consensus (objects) or at random.
-    schedule : {"alternating", "joint"}, default="alternating"
-        Learn topics from fresh memberships, or all from the same expectations (as in the paper).
-    acceleration : {None, "squarem"}, default=None
-        Extrapolate every second sweep; never lowers the likelihood.
-    learning_decay, learning_offset : float, default=0.7 and 10
-        `partial_fit` gives minibatch t the weight ``(learning_offset + t) ** -learning_decay``.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the start.
-    engine, n_jobs, time_budget, verbose, callbacks, checkpoint
-        As in `PLSA`.
+    <shared: schedule>
+    <shared: acceleration, engine, n_jobs, learning_decay, learning_offset>
+    <shared: time_budget, random_state, verbose, callbacks, checkpoint>
 
     Attributes
     ----------
@@ -63,6 +300,8 @@ class MultiViewPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMi
         ``p(topic | cluster, view)`` by view.
     topic_feature_ : dict of ndarray (n_components, n_features of the view)
         ``p(feature | topic, view)`` by view.
+    view_weights_ : dict of float
+        Weight of each view.
     history_ : dict of lists
         "objective" (weighted log-likelihood) and "seconds" after each sweep; entry 0 is the start.
 
@@ -79,7 +318,7 @@ class MultiViewPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMi
     (5,)
     """
 
-    _own_start = True
+    _own_starts = True
 
     def __init__(
         self,
@@ -124,85 +363,53 @@ class MultiViewPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMi
 
     def fit(self, X: Any, y: Any = None) -> MultiViewPLSA:
         """Cluster the objects of X; y is ignored."""
-        self._fit(X, self._enough(self._fit_views(X)))
+        self._fit(X, self._fit_views(X))
         self.labels_ = self.memberships_.argmax(axis=1)
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> MultiViewPLSA:
         """Learn from one minibatch (online EM); every batch has the views of the first."""
-        fitted = hasattr(self, "topic_feature_")
-        self._learn_stream(self._new_views(X) if fitted else self._enough(self._fit_views(X)))
+        self._learn_stream(self._known_views(X))
         self.labels_ = self.memberships_.argmax(axis=1)
         return self
-
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Cluster the objects of X and fold them in; see `memberships_` for where the fit itself left them."""
-        return self.fit(X).transform(X)
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Cluster memberships of objects, new or old, from some or all of the fitted views; rows sum to one."""
-        return self._mixtures(X)
 
     def predict(self, X: Any) -> np.ndarray:
         """Likeliest cluster of objects, new or old, from some or all of the fitted views."""
         return self._mixtures(X).argmax(axis=1)
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """Mean log-likelihood per token (unit of mass), memberships folded in."""
-        return self._token_score(X)
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.memberships_.shape[1])
-
     def _n_columns(self) -> int:
         return check_count("n_clusters", self.n_clusters)
 
-    def _enough(self, views: Any) -> Any:
-        if self._n_columns() > len(views):
-            raise ValueError(
-                f"{type(self).__name__} cannot find n_clusters={self.n_clusters} clusters among n_samples={len(views)} "
-                f"objects. Set n_clusters to at most {len(views)}."
-            )
-        return views
+    def _fit_views(self, X: Any) -> Any:
+        return check_enough(self, super()._fit_views(X), self._n_columns())
 
-    def _memberships(self, views: Any, seed: int, labels: Any) -> Any:
+    def _first_memberships(self, views: Any, context: FitContext) -> Any:
         if isinstance(self.init, str):
             check_option("init", self.init, ("consensus", "random"))
-        return consensus_start(views, self.n_clusters, seed, self.view_weights_, self.n_jobs)
+        return consensus_start(views, self.n_clusters, context.seed, self.view_weights_, self.n_jobs)
 
 
-class MultiViewPLSAClassifier(
-    LabeledScoreMixin, ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, ClusterModel
-):
+@shared_parameters
+class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):  # type: ignore[misc]  # scores accuracy
     """Classify objects that have several views from few labels: labeled objects hold their class, the rest moves.
 
     Parameters
     ----------
     n_components : int or {view: int}, default=32
         Number of topics of each view. They cost almost nothing: a sweep takes non-zeros x classes.
-    view_weights : None, float or {view: float}, default=None
-        How much each view counts; 1 by default.
+    <shared: view_weights>
     max_iter : int, default=150
-        Most sweeps over the data.
-    tol : float, default=1e-5
-        Stop when the log-likelihood changes by less than this, relative to itself; 0 runs exactly `max_iter` sweeps.
+        Largest number of sweeps over the data.
+    <shared: tol>
     n_init : int, default=1
         Number of starts; the one that ends highest is kept.
     init : {"naive_bayes", "random"} or dict, default="naive_bayes"
         Where unlabeled objects start: the mean of one naive Bayes posterior per view, after two rounds in which the
         views teach each other (co-EM), or at random. A dict holds any of ``memberships``, ``topic_feature``,
         ``cluster_topic`` in the shapes of the fitted attributes.
-    schedule : {"alternating", "joint"}, default="alternating"
-        Learn topics from fresh memberships, or all from the same expectations (as in the paper).
-    acceleration : {None, "squarem"}, default=None
-        Extrapolate every second sweep; never lowers the likelihood.
-    learning_decay, learning_offset : float, default=0.7 and 10
-        `partial_fit` gives minibatch t the weight ``(learning_offset + t) ** -learning_decay``.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the start.
-    engine, n_jobs, time_budget, verbose, callbacks, checkpoint
-        As in `PLSA`.
+    <shared: schedule>
+    <shared: acceleration, engine, n_jobs, learning_decay, learning_offset>
+    <shared: time_budget, random_state, verbose, callbacks, checkpoint>
 
     Attributes
     ----------
@@ -212,8 +419,14 @@ class MultiViewPLSAClassifier(
         Class of each training object: its own label, or the one found for it.
     memberships_ : ndarray (n_objects, n_classes)
         ``p(class | object)`` of the training objects.
-    cluster_topic_, topic_feature_, history_
-        As in `MultiViewPLSA`.
+    cluster_topic_ : dict of ndarray (n_classes, n_components)
+        ``p(topic | class, view)`` by view.
+    topic_feature_ : dict of ndarray (n_components, n_features of the view)
+        ``p(feature | topic, view)`` by view.
+    view_weights_ : dict of float
+        Weight of each view.
+    history_ : dict of lists
+        "objective" (weighted log-likelihood) and "seconds" after each sweep; entry 0 is the start.
 
     Examples
     --------
@@ -287,22 +500,15 @@ class MultiViewPLSAClassifier(
         The first batch of a new model must name all classes and should hold labeled objects of each; every batch has
         the views of the first.
         """
-        first = not hasattr(self, "topic_feature_")
-        if first:
-            if classes is None:
-                raise ValueError("The first call of partial_fit needs classes: all that will ever be seen.")
-            views = self._fit_views(X)
-            codes, self.classes_ = encode_labels(y, len(views), classes)
-        else:
-            views = self._new_views(X)
-            codes, _ = encode_labels(y, len(views), self.classes_)
+        if self._has_learned():
+            classes = self.classes_
+        elif classes is None:
+            raise ValueError("The first call of partial_fit needs classes: all that will ever be seen.")
+        views = self._known_views(X)
+        codes, self.classes_ = encode_labels(y, len(views), classes)
         self._learn_stream(views, {"labels": codes})
         self.transduction_ = named(self.classes_, self.memberships_.argmax(axis=1))
         return self
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Class memberships of objects; the same as `predict_proba`."""
-        return self._mixtures(X)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class memberships of objects, new or old, from some or all of the fitted views; rows sum to one."""
@@ -313,14 +519,11 @@ class MultiViewPLSAClassifier(
         memberships = self._mixtures(X)
         return named(self.classes_, memberships.argmax(axis=1))
 
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.classes_)
-
     def _n_columns(self) -> int:
         return len(self.classes_)
 
-    def _memberships(self, views: Any, seed: int, labels: Any) -> Any:
+    def _first_memberships(self, views: Any, context: FitContext) -> Any:
         if isinstance(self.init, str):
             check_option("init", self.init, ("naive_bayes", "random"))
-        return label_start(views, labels, len(self.classes_))
+        assert context.labels is not None
+        return label_start(views, context.labels, len(self.classes_))

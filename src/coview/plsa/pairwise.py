@@ -1,48 +1,195 @@
 """Pairwise co-regularized PLSA: topics per view, and pairs of objects that are as similar in one view as in another.
 
-    maximize  sum_v t_v sum_df x_vdf log sum_y p(y|d,v) p(f|y,v)  -  sum_(v<w) coupling_vw sum_ij (S^v_ij - S^w_ij)^2
+    maximize  sum_v t_v L_v  -  sum_(v<w) coupling_vw sum_ij (S^v_ij - S^w_ij)^2,   S^v_ij = exp(-|P_i - P_j|^2 / sigma)
 
-S^v_ij = exp(-|p(.|i,v) - p(.|j,v)|^2 / sigma), ij over a sample of the pairs. Jiang, Liu, Li, Li and Lu (2012). Views
-need not share their topics: only who is near whom counts. See `pairwise_steps.py`.
+L_v is the log-likelihood of PLSA in view v, P = p(y|d,v) by rows, and ij runs over sampled pairs (`pairs.py`). Jiang,
+Liu, Li, Li and Lu (2012). Views need not share their topics: only who is near whom counts. With the row statistic
+n = P * R F and g = t n / P - coupling dR/dP, the published step (eq. 13 and 17) is
+
+    P <- rows(P * g)  =  P + s P * (g - m),     m_i = sum_k P_ik g_ik,  s_i = 1 / m_i
+
+which leaves the simplex where g is negative, and may lower the objective. The safeguarded one takes that s_i where
+g >= 0 and m_i > 0, else 0.9 of the largest feasible s_i, and halves all s until the objective does not fall: the
+direction P * (g - m) points uphill, so that this ends. A trial is judged first by the lower bound sum_k n_k log P_k of
+the likelihood, which costs nothing, and by the likelihood itself where the bound is not enough; by the bound alone
+where topics are learned from the same expectations (the joint schedule), since only then both moves together are sure
+to climb.
+
+A view that an object lacks takes no part in the objective: its mixture there is even, and stays so. The regularizer
+does not bring together views that have settled on different clusters, and the likelihood has many local maxima that are
+no clusters. So the default start is a consensus clustering, moved by some sweeps of link-PLSA.
 """
 
 from __future__ import annotations
 
-import copy
 import numbers
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from coview.clustering.consensus import consensus, fold_in_consensus
-from coview.engines.loop import fold_in
 from coview.engines.passes import blockwise
-from coview.engines.protocol import Engine, Extra, Holder
+from coview.engines.protocol import Block, Engine, Holder
 from coview.engines.state import State, Tree
-from coview.exceptions import ViewsError
+from coview.engines.threads import team_of
 from coview.inspection import Inspection
 from coview.plsa.alignment import align_topics, topic_overlap
-from coview.plsa.budget import StagedModel
-from coview.plsa.co_plsa import _have
-from coview.plsa.divergence import pair_couplings
-from coview.plsa.factors import FEATURE_FLOOR, initial_arrays, random_topics
-from coview.plsa.mixture import FOLD_IN_SWEEPS, FOLD_IN_TOL
-from coview.plsa.pairwise_start import Masses, start_sigma, start_table, warm_arrays
-from coview.plsa.pairwise_steps import PairSteps, Partners
-from coview.plsa.steps import LinkSteps
+from coview.plsa.by_view import ByViewModel, ByViewSteps, has_data, pair_couplings
+from coview.plsa.consensus_start import consensus_arrays
+from coview.plsa.factors import ROW_FLOOR, random_matrix
+from coview.plsa.link import LinkPLSA
+from coview.plsa.mixture import RESTART, FitContext, MixtureSteps, WeightedModel, fold_rows
+from coview.plsa.pairs import Masses, PairField, Partners, median_distance
+from coview.utils.docs import shared_parameters
 from coview.validation import base_seed, check_count, check_option
-from coview.views.views import Views
 
-__all__ = ["PairwiseCoPLSA"]
+__all__ = ["PairSteps", "PairwiseCoPLSA"]
 
 AUTO = 0.3  # coupling="auto", in units of an object's mass per partner
+HALVINGS = 60
+SHORT = 0.9  # of the largest feasible step
+WARM_SWEEPS = 20  # before pairs count
+_SAMPLE = 2048  # rows whose distances give the median
 
 
-class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, StagedModel):
+# -- the steps
+
+
+@dataclass(frozen=True)
+class PairSteps(ByViewSteps):
+    """Steps of `PairwiseCoPLSA`; shared parameters hold "sigma" too.
+
+    A block also carries "partners" (see `Partners`), and may carry "mass" (what each object's data weigh): with it,
+    couplings are in units of mass per partner.
+    """
+
+    step: str = "safeguarded"
+
+    def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree:
+        """Given rows, or the same random mixture in every view; even where an object lacks the view."""
+        dtype = next(iter(shared["profiles"].values())).dtype
+        have = ops.to_numpy(block.extra["have"])
+        if "start" in block.extra:
+            table = np.array(ops.to_numpy(block.extra["start"]), dtype=np.float64)
+        else:
+            table = np.tile(random_matrix(seed, block.start, block.stop, self.width, np.float64), len(block.views))
+        views = table.reshape(len(block), len(block.views), self.width)
+        views[~have] = 1.0 / self.width
+        return self.normalize_rows({"mixture": ops.asarray(table, dtype)})
+
+    def row_step(
+        self, block: Block, rows: Tree, shared: Tree, ops: Engine, stats: Tree | None
+    ) -> tuple[Tree, Tree | None]:
+        """New mixtures, view by view; with `stats`, the pass over the features as well."""
+        profiles, names = shared["profiles"], list(block.views)
+        old = ops.to_numpy(rows["mixture"])
+        new = np.array(old)
+        pairs = self._field(block, old, shared, ops)
+        objective: Any = -pairs.value()
+        for name in sorted(names):
+            v, X = names.index(name), block.views[name]
+            mixture = ops.asarray(old[:, self._columns(v)])
+            pull, likelihood = ops.ratio_rows(X, mixture, profiles[name])
+            weight = self.weights.get(name, 1.0)
+            objective = objective + weight * likelihood
+            move = _Move(pairs, v, ops.to_numpy(mixture), ops.to_numpy(pull), weight)
+            if self.step == "paper":
+                new[:, self._columns(v)] = move.published()
+                continue
+
+            def exact(trial: np.ndarray, X: Any = X, F: Any = profiles[name], at: float = float(likelihood)) -> float:
+                return float(ops.log_likelihood(X, ops.asarray(trial), F).sum()) - at
+
+            new[:, self._columns(v)] = move.safeguarded(exact if self.alternating else None)
+        if stats is not None:
+            self._add_statistics(block, new if self.alternating else old, objective, shared, ops, stats)
+        return {"mixture": ops.asarray(new)}, stats
+
+    def objective(self, block: Block, rows: Tree, shared: Tree, ops: Engine) -> float:
+        """Weighted log-likelihood of the block less its regularizer."""
+        table = ops.to_numpy(rows["mixture"])
+        return self.likelihood(block, table, shared, ops) - self._field(block, table, shared, ops).value()
+
+    def update(self, shared: Tree, pulls: Tree, ops: Engine) -> Tree:
+        return {**super().update(shared, pulls, ops), "sigma": shared["sigma"]}
+
+    def normalize_shared(self, shared: Tree) -> Tree:
+        return {**super().normalize_shared(shared), "sigma": shared["sigma"]}
+
+    # -- pieces
+
+    def _field(self, block: Block, table: np.ndarray, shared: Tree, ops: Engine) -> PairField:
+        names = list(block.views)
+        couplings = self._couplings(names)
+        partners = ops.to_numpy(block.extra["partners"])
+        if "mass" in block.extra:  # an object has two places in each pair
+            couplings *= float(ops.to_numpy(block.extra["mass"]).sum()) / max(2 * int((partners >= 0).sum()), 1)
+        return PairField(
+            partners,
+            ops.to_numpy(block.extra["have"]),
+            couplings,
+            float(ops.to_numpy(shared["sigma"])[0]),
+            [table[:, self._columns(v)] for v in range(len(names))],
+            team_of(ops),
+        )
+
+
+class _Move:
+    """One step of the mixtures of one view; similarities in the field move with them."""
+
+    def __init__(self, pairs: PairField, v: int, mixture: np.ndarray, pull: np.ndarray, weight: float) -> None:
+        self.pairs, self.v, self.mixture, self.weight = pairs, v, mixture, weight
+        self.have = pairs.have[:, v]
+        self.P = mixture.astype(np.float64)
+        self.counts = weight * self.P * pull
+        self.slope = weight * pull - pairs.gradient(v, mixture)
+
+    def published(self) -> np.ndarray:
+        """Eq. 17; negative entries become 0, and a row that has nothing else stays where it is."""
+        raised = np.maximum(self.P * self.slope, 0.0)
+        total = raised.sum(axis=1, keepdims=True)
+        moved = np.where(total > 0, raised / np.where(total > 0, total, 1.0), self.P)
+        found = self._as_given(moved)
+        self.pairs.similar[self.v] = self.pairs.similarities(self.v, found)
+        return found
+
+    def safeguarded(self, exact: Any) -> np.ndarray:
+        """Shorten the step until the objective does not fall; `exact` gives the gain of likelihood of a trial."""
+        mean = (self.P * self.slope).sum(axis=1)
+        lowest = self.slope.min(axis=1)
+        room = mean - lowest
+        free = (lowest >= 0) & (mean > 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            length = np.where(free, 1.0 / mean, np.where(room > 0, SHORT / room, 0.0))
+        change = self.P * (self.slope - mean[:, None]) * length[:, None]
+        before = self.pairs.part(self.v)
+        for _ in range(HALVINGS):
+            trial = self._as_given(self.P + change)
+            similar = self.pairs.similarities(self.v, trial)
+            cost = self.pairs.part(self.v, similar) - before
+            bound = float(np.vdot(self.counts, np.log(trial / self.P)))
+            if bound >= cost or (exact is not None and self.weight * exact(trial) >= cost):
+                self.pairs.similar[self.v] = similar
+                return trial
+            change *= 0.5
+        return self.mixture
+
+    def _as_given(self, moved: np.ndarray) -> np.ndarray:
+        """Floored rows that sum to one, of the type of the mixtures; objects that lack the view stay."""
+        moved = np.maximum(moved, ROW_FLOOR)
+        moved /= moved.sum(axis=1, keepdims=True)
+        return np.where(self.have[:, None], moved, self.P).astype(self.mixture.dtype)
+
+
+# -- the estimator
+
+
+@shared_parameters
+class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
     """Cluster objects that have two or more views: topics per view, kept in line through pairs of objects.
 
     Two objects that are near each other in the topics of one view should be so in those of another, and two that are
@@ -70,10 +217,7 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
     consensus : {"alignment", "mvc"}, default="alignment"
         How views make one clustering: the mean of their mixtures, or the pattern that explains their labels
         (see `ConsensusClustering`).
-    max_iter : int, default=200
-        Most sweeps over the data.
-    tol : float, default=1e-5
-        Stop when the objective changes by less than this, relative to itself; 0 runs exactly `max_iter` sweeps.
+    <shared: max_iter, tol>
     n_init : int, default=1
         Number of starts; the one that ends highest is kept. Unless ``init="random"``, of the models that `init` names.
     init : {"consensus", "link", "plsa", "random"} or dict, default="consensus"
@@ -82,13 +226,11 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
         per object in all views and random topics. A dict holds any of ``memberships_by_view`` (``{view: array}``, or
         one array for all views) and ``topic_feature`` (``{view: array}``) in the shapes of the fitted attributes; the
         rest is random.
-    schedule : {"alternating", "joint"}, default="alternating"
-        Update topics with fresh mixtures, or both from the same expectations (as in the paper).
-    acceleration : {None, "squarem"}, default=None
-        Extrapolate every second sweep; never lowers the objective.
-    engine, n_jobs, time_budget, random_state, verbose, callbacks, checkpoint
-        As in `PLSA`. `time_budget` counts the start too (its k-means is not cut short), which a checkpoint needs in
-        full.
+    <shared: schedule, acceleration, engine, n_jobs>
+    time_budget : float or None, default=None
+        Seconds after which the fit stops at the end of a sweep. The start counts too (its k-means is not cut short);
+        with a checkpoint it is made in full.
+    <shared: random_state, verbose, callbacks, checkpoint>
 
     Attributes
     ----------
@@ -105,6 +247,8 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
         With ``consensus="mvc"``: share of each view's topics in each cluster.
     sigma_ : float
         Width of the similarity.
+    view_weights_ : dict of float
+        Weight of each view.
     history_ : dict of lists
         "objective" (weighted log-likelihood less the penalty of the pairs) and "seconds" after each sweep; entry 0 is
         the start.
@@ -133,9 +277,6 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
     >>> sorted(model.labels_by_view_), model.predict(data.views[:5].select("view1")).shape
     (['view0', 'view1'], (5,))
     """
-
-    _mixture = "memberships_by_view_"
-    memberships_by_view_: dict[str, np.ndarray]
 
     def __init__(
         self,
@@ -187,131 +328,86 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
     def fit(self, X: Any, y: Any = None) -> PairwiseCoPLSA:
         """Cluster the objects of X, which has at least two views; y is ignored."""
         check_option("consensus", self.consensus, ("alignment", "mvc"))
-        self._fit(X, self._fit_views(X), {"have": _have})
-        self.labels_by_view_ = {name: _opinions(part) for name, part in self.memberships_by_view_.items()}
+        self._fit(X, self._fit_views(X), {"have": has_data})
+        mixtures, weights = self.memberships_by_view_, self.view_weights_
+        self.labels_by_view_ = {name: _likeliest(part) for name, part in mixtures.items()}
         self.__dict__.pop("cluster_mapping_", None)
         if self.consensus == "mvc":
             votes = [np.asarray(labels) for labels in self.labels_by_view_.values()]
-            found = consensus(votes, self.n_clusters, seed=base_seed(self.random_state), weights=self._shares())
-            self.cluster_mapping_ = dict(zip(self.view_names_, _full(found.mappings, self.n_clusters)))
-            self.labels_ = found.memberships.argmax(axis=1)
+            seed, width = base_seed(self.random_state), self.n_clusters
+            pattern = consensus(votes, width, seed=seed, weights=list(weights.values()))
+            # with a column for topics that no training object prefers
+            full = [np.pad(mapping, ((0, 0), (0, width - mapping.shape[1]))) for mapping in pattern.mappings]
+            self.cluster_mapping_ = dict(zip(self.view_names_, full))
+            self.labels_ = pattern.memberships.argmax(axis=1)
         else:
-            self.labels_ = _blend(self.memberships_by_view_, self._shares()).argmax(axis=1)
+            blend: Any = sum(weights[name] * part for name, part in mixtures.items())
+            self.labels_ = blend.argmax(axis=1)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Cluster the objects of X and fold them in; `memberships_by_view_` holds where the fit itself left them."""
-        return self.fit(X).transform(X)
-
-    @blockwise
     def transform(self, X: Any) -> np.ndarray:
-        """Topic mixtures of objects, new or old, from some or all of the fitted views (topics stay fixed).
+        """Topic mixtures of objects, new or old, from some or all of the fitted views, the topics fixed.
 
         The mixture of an object is the weighted mean over the views that it has, each folded in by itself. Rows sum to
         one; an object without any feature gets an even mixture.
         """
-        parts = self.transform_by_view(X)
-        views = self._new_views(X)
-        have = _have(views) * self._shares(views.names)
-        total = have.sum(axis=1, keepdims=True)
-        have = np.where(total > 0, have / np.where(total > 0, total, 1.0), 1.0 / have.shape[1])
-        mixed = sum(have[:, [v]] * part for v, part in enumerate(parts.values()))
-        return np.asarray(mixed, dtype=next(iter(parts.values())).dtype)
+        return self._mixtures(X)
 
     def transform_by_view(self, X: Any) -> dict[str, np.ndarray]:
         """Topic mixtures by view, for each of the views given; even where an object lacks the view."""
-        check_is_fitted(self, "topic_feature_")
-        table, width = self._tables(X), self.n_clusters
-        return {name: table[:, v * width : (v + 1) * width] for v, name in enumerate(self._new_views(X).names)}
+        return super().transform_by_view(X)
 
     @blockwise
     def predict(self, X: Any) -> np.ndarray:
         """Cluster of objects, new or old, from some or all of the fitted views."""
         check_is_fitted(self, "topic_feature_")
         if self.consensus != "mvc":
-            return self.transform(X).argmax(axis=1)
+            return self._mixtures(X).argmax(axis=1)
         parts = self.transform_by_view(X)
         mappings = [self.cluster_mapping_[name] for name in parts]
-        votes = [_opinions(part) for part in parts.values()]
-        return fold_in_consensus(votes, mappings, weights=self._shares(tuple(parts))).argmax(axis=1)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Mean log-likelihood per token (unit of mass) of X, its mixtures folded in; 0 where X holds nothing."""
-        return self._token_score(X)
+        weights = [self.view_weights_[name] for name in parts]
+        votes = [_likeliest(part) for part in parts.values()]
+        return fold_in_consensus(votes, mappings, weights=weights).argmax(axis=1)
 
     # -- pieces
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(next(iter(self.topic_feature_.values())).shape[0])
+    def _n_topics(self) -> int:
+        return check_count("n_clusters", self.n_clusters)
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: topics of the views are clusters, numbered alike in all views."""
-        found = super()._inspect()
-        codes = getattr(self, "labels_", None)
-        training = replace(found.training, codes=None if codes is None else np.asarray(codes))
+        answer = super()._inspect()
         mapped = self.consensus == "mvc"  # then a cluster is a pattern of topics, and not one of them
+        labels = self.__dict__.get("labels_")  # a copy that travels to a cluster has none
         return replace(
-            found,
+            answer,
             kind="cluster",
-            training=training,
+            training=replace(answer.training, codes=None if labels is None else np.asarray(labels)),
             view_weights=self.view_weights_,
-            _memberships_by_view=self.transform_by_view,
             probabilities=not mapped,
             _predict=self.predict if mapped else None,
         )
 
-    def _fit_views(self, X: Any) -> Any:
-        views = super()._fit_views(X)
-        if len(views.names) > 1:
-            return views
-        raise ViewsError(f"PairwiseCoPLSA needs at least 2 views, got 1 ({views.names[0]!r}). For one view use PLSA.")
-
-    def _shares(self, names: Any = None) -> np.ndarray:
-        """Weights of the views, or of some of them."""
-        return np.array([self.view_weights_[name] for name in names or self.view_names_])
-
     def _steps(self) -> PairSteps:
         return PairSteps(
-            check_count("n_clusters", self.n_clusters),
+            self._n_topics(),
             self.schedule == "alternating",
             self.view_weights_,
             pairs=pair_couplings(AUTO if self._relative() else self.coupling, self.view_names_),
             step=check_option("step", self.step, ("safeguarded", "paper")),
         )
 
-    def _begin(self, views: Any, seed: int, labels: np.ndarray | None) -> tuple[Any, dict[str, Any]]:
-        carried: dict[str, Any] = {"partners": self._partners(len(views), seed)}
-        if self._relative():
-            carried["mass"] = Masses(self.view_weights_)
-        arrays: dict[str, Any] = {}
-        if isinstance(self.init, Mapping):
-            arrays = initial_arrays(self.init, ("memberships_by_view", "topic_feature"), list(views.names))
-        elif check_option("init", self.init, ("consensus", "link", "plsa", "random")) != "random":
-            arrays = warm_arrays(views, self.init, self.n_clusters, self.n_init, seed, self._start_options)
-        if "memberships_by_view" in arrays:
-            carried["start"] = start_table(arrays["memberships_by_view"], views, self.n_clusters, seed)
-        sigma = np.array([start_sigma(self.sigma, carried.get("start"), len(views), self.n_clusters, seed)])
-        given = arrays.get("topic_feature", {})
-
-        def make(here: int) -> Tree:
-            topics = {
-                name: random_topics(given.get(name), self.n_clusters, width, here, name)
-                for name, width in views.n_features.items()
-            }
-            return {
-                "profiles": {name: np.maximum(part.T, FEATURE_FLOOR) for name, part in topics.items()},
-                "sigma": sigma,
-            }
-
-        return make, carried
-
-    def _start_options(self) -> dict[str, Any]:
-        """Settings of a fit that makes the start; what is left of the budget when it begins."""
-        return {"engine": self.engine, "n_jobs": self.n_jobs, "time_budget": self._start_budget()}
-
     def _relative(self) -> bool:
         return isinstance(self.coupling, str) and check_option("coupling", self.coupling, ("auto",)) == "auto"
+
+    def _begin(self, views: Any, context: FitContext) -> tuple[Callable[[int], Tree], dict[str, Any]]:
+        partners = self._partners(len(views), context.seed)
+        make, carried = super()._begin(views, context)
+        sigma = np.array([self._start_sigma(carried.get("start"), len(views), context.seed)])
+        carried["partners"] = partners
+        if self._relative():
+            carried["mass"] = Masses(self.view_weights_)
+        return lambda here: {**make(here), "sigma": sigma}, carried
 
     def _partners(self, n_rows: int, seed: int) -> Partners:
         fraction = self.pair_fraction
@@ -320,81 +416,87 @@ class PairwiseCoPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerM
         wanted = None if self.n_pairs is None else check_count("n_pairs", self.n_pairs)
         return Partners(seed, float(fraction), wanted, n_rows)
 
-    def _fixed_start(self) -> bool:
-        if isinstance(self.init, Mapping):
-            return {"memberships_by_view", "topic_feature"} <= {str(key).rstrip("_") for key in self.init}
-        return self.init != "random"
+    def _start_sigma(self, start: np.ndarray | None, n_rows: int, seed: int) -> float:
+        """Sigma as given, or the median squared distance of two rows at the start (None: a random mixture)."""
+        sigma, width = self.sigma, self.n_clusters
+        if sigma != "median":
+            real = isinstance(sigma, numbers.Real) and not isinstance(sigma, bool)
+            if not real or not 0 < sigma < np.inf:
+                raise ValueError(f"sigma must be a number above 0 or 'median', got {sigma!r}.")
+            return float(sigma)
+        if start is None:
+            return median_distance(random_matrix(seed, 0, min(n_rows, _SAMPLE), width, np.float64)[:, None])
+        rows = np.random.default_rng(seed).permutation(n_rows)[:_SAMPLE]
+        return median_distance(start[rows].reshape(len(rows), -1, width))
 
-    def _profiles(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
-        return {name: np.maximum(self.topic_feature_[name].T, FEATURE_FLOOR) for name in names}
+    def _warm_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
+        """Mixtures and topics by view after some sweeps of link-PLSA, of `n_init` starts the one that is highest then.
+
+        Of one view (``init="plsa"``) that is PLSA.
+        """
+        if check_option("init", self.init, ("consensus", "link", "plsa", "random")) == "random":
+            return {}
+        groups = [(name,) for name in views.names] if self.init == "plsa" else [views.names]
+        mixtures: dict[str, np.ndarray] = {}
+        topics: dict[str, np.ndarray] = {}
+        for names in groups:
+            part = views.select(*names)
+            if self.init == "consensus":
+                ordered = part.select(*sorted(names))  # their order in the data does not matter
+                seeds = [context.seed + RESTART * restart for restart in range(self.n_init)]
+                starts = (consensus_arrays(ordered, self.n_clusters, seed, {}, self.n_jobs) for seed in seeds)
+                models = [self._warm_fit(part, start, 1, context) for start in starts]
+                model = max(models, key=lambda one: one.history_["objective"][-1])
+            else:
+                model = self._warm_fit(part, "random", self.n_init, context)
+            mixtures.update(dict.fromkeys(names, model.memberships_))
+            topics.update(model.topic_feature_)
+        return {"memberships_by_view": mixtures, "topic_feature": topics}
+
+    def _warm_fit(self, views: Any, init: Any, n_init: int, context: FitContext) -> LinkPLSA:
+        # a resumed fit must start at the same place: with a checkpoint the start takes the time that it needs
+        seconds = None if self.checkpoint is not None else context.budget.left()
+        return LinkPLSA(
+            self.n_clusters,
+            init=init,
+            n_init=n_init,
+            max_iter=WARM_SWEEPS,
+            tol=0,
+            engine=self.engine,
+            n_jobs=self.n_jobs,
+            time_budget=seconds,
+            random_state=context.seed,
+        ).fit(views)
 
     def _shared_attributes(self, shared: Tree) -> dict[str, Any]:
-        topics = {name: part.T for name, part in shared["profiles"].items()}
-        return {"topic_feature_": topics, "sigma_": float(shared["sigma"][0])}
+        return {**super()._shared_attributes(shared), "sigma_": float(shared["sigma"][0])}
 
     def _attributes(self, state: State, holder: Holder) -> dict[str, Any]:
         """Fitted attributes, the topics of every view in the order of those of the first (by name)."""
-        found, width, names = super()._attributes(state, holder), self.n_clusters, self.view_names_
+        attributes, width, names = super()._attributes(state, holder), self.n_clusters, self.view_names_
         sequence = [names.index(name) for name in sorted(names)]
         parts = np.asarray(holder.total(topic_overlap, state.rows)).reshape(len(names), width, len(names), width)
         overlap = parts[sequence][:, :, sequence].reshape(len(names) * width, -1)
         orders = dict(zip(sorted(names), align_topics(overlap, width)))
-        table = found[self._mixture]
-        found[self._mixture] = {name: table[:, v * width + orders[name]] for v, name in enumerate(names)}
-        found["topic_feature_"] = {name: part[orders[name]] for name, part in found["topic_feature_"].items()}
-        return found
+        table = attributes[self._mixture]
+        attributes[self._mixture] = {name: table[:, v * width + orders[name]] for v, name in enumerate(names)}
+        topics = attributes["topic_feature_"]
+        attributes["topic_feature_"] = {name: part[orders[name]] for name, part in topics.items()}
+        return attributes
 
     @blockwise
     def _tables(self, X: Any) -> np.ndarray:
-        """Mixtures of all views given, each folded in by itself, side by side."""
-        views = self._new_views(X)
-        engine, steps = self._engine(X), LinkSteps(self.n_clusters)
+        views, engine, steps = self._new_views(X), self._engine(X), MixtureSteps(self.n_clusters)
+        parts = []
         with engine.limits():
-            return np.hstack([self._fold_view(views.select(name), steps, engine)[0] for name in views.names])
-
-    def _fold_view(self, view: Views, steps: LinkSteps, engine: Engine) -> tuple[np.ndarray, float, float]:
-        """Mixtures of the rows of one view, their log-likelihood and mass."""
-        shared, (name,) = self._fitted(view, engine), view.names
-        dtype = shared["profiles"][name].dtype
-        found, total, mass = [], 0.0, 0.0
-        for block in self._each_block(view, engine, steps.width):
-            rows = {"mixture": engine.asarray(np.full((len(block), steps.width), 1.0 / steps.width), dtype)}
-            folded = fold_in(steps, block, rows, shared, engine, max_iter=FOLD_IN_SWEEPS, tol=FOLD_IN_TOL)["mixture"]
-            found.append(folded)
-            total += float(steps.objective(block, {"mixture": engine.asarray(folded)}, shared, engine))
-            mass += float(engine.row_sums(block.views[name]).sum())
-        return np.concatenate(found), total, mass
-
-    def _likelihood(self, views: Views, first: int) -> tuple[float, float]:
-        views = self._new_views(views)
-        engine, steps = self._engine(), LinkSteps(self.n_clusters)
-        parts = [self._fold_view(views.select(name), steps, engine)[1:] for name in views.names]
-        total, mass = self._shares(views.names) @ np.array(parts)
-        return float(total), float(mass)
-
-    def _hold(self, views: Any, engine: Engine, width: int, extra: Extra) -> Holder:
-        return super()._hold(views, engine, width * len(views.names), extra)  # a mixture for each view
-
-    def _checkpoint(self, views: Any, holder: Holder, extra: Extra) -> Any:
-        if not isinstance(self.coupling, Mapping):
-            return super()._checkpoint(views, holder, extra)
-        twin = copy.copy(self)  # the checkpoint's fingerprint is JSON, whose keys are text
-        twin.coupling = sorted(
-            (*pair, value) for pair, value in pair_couplings(self.coupling, self.view_names_).items()
-        )
-        return super(PairwiseCoPLSA, twin)._checkpoint(views, holder, extra)
+            for name in views.names:  # each by itself
+                view = views.select(name)
+                shared, blocks = self._fitted(view, engine), self._each_block(view, engine, steps.width)
+                parts.append(np.concatenate([fold_rows(steps, block, None, shared, engine) for block in blocks]))
+        return np.hstack(parts)
 
 
-def _opinions(mixtures: Any) -> Any:
+def _likeliest(mixtures: Any) -> Any:
     """Likeliest topic of each row, -1 for an even one; arrays on a cluster or on disk stay arrays of theirs."""
     known = mixtures.max(axis=1) > mixtures.min(axis=1)
     return (mixtures.argmax(axis=1) + 1) * known - 1
-
-
-def _blend(parts: Mapping[str, Any], shares: np.ndarray) -> Any:
-    return sum(share * part for share, part in zip(shares.tolist(), parts.values()))
-
-
-def _full(mappings: list[np.ndarray], width: int) -> list[np.ndarray]:
-    """Mappings with a column for topics that no training object prefers."""
-    return [np.pad(mapping, ((0, 0), (0, width - mapping.shape[1]))) for mapping in mappings]

@@ -9,57 +9,68 @@ faster; the joint schedule uses one R for both, as in the literature. Several vi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 
+from coview.engines.protocol import Engine
 from coview.engines.state import Tree
 from coview.exceptions import ViewsError
 from coview.plsa.factors import (
     FEATURE_FLOOR,
+    ROW_FLOOR,
     as_distributions,
+    column_shares,
+    given_keys,
     initial_arrays,
-    nonnegative_svd,
+    random_matrix,
     random_topics,
-    view_masses,
+    update_columns,
+    view_shares,
+    with_masses,
 )
-from coview.plsa.mixture import MixtureModel
-from coview.plsa.steps import JointSteps, MixtureSteps
+from coview.plsa.mixture import FitContext, MixtureModel, MixtureSteps
 from coview.utils.docs import shared_parameters
 from coview.validation import check_count, check_option
 from coview.views.lazy import LazyViews
-from coview.views.views import Views
+from coview.views.views import Matrix, Views
 
-__all__ = ["PLSA"]
+__all__ = ["PLSA", "JointSteps", "nonnegative_svd", "split_by_view"]
+
+
+@dataclass(frozen=True)
+class JointSteps(MixtureSteps):
+    """Each profile is one distribution over the features of all views."""
+
+    def as_counts(self, shared: Tree, like: Tree) -> Tree:
+        return {"profiles": with_masses(shared["profiles"], like["profiles"], joint=True)}
+
+    def update(self, shared: Tree, pulls: Tree, ops: Engine) -> Tree:
+        return {"profiles": update_columns(shared["profiles"], pulls["profiles"], ops, joint=True)}
+
+    def normalize_shared(self, shared: Tree) -> Tree:
+        return {"profiles": column_shares(shared["profiles"], joint=True)}
 
 
 @shared_parameters
-class PLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
+class PLSA(MixtureModel):
     """Probabilistic latent semantic analysis of one view; several views are taken side by side.
 
     Parameters
     ----------
     n_components : int, default=10
         Number of topics.
-    max_iter : int, default=200
-        Most sweeps over the data.
-    tol : float, default=1e-5
-        Stop when the log-likelihood changes by less than this, relative to itself; 0 runs exactly `max_iter` sweeps.
-    n_init : int, default=1
-        Number of starts; the one that ends highest is kept.
+    <shared: max_iter, tol, n_init>
     init : {"random", "nndsvd"} or dict, default="random"
         Where to start. A dict holds any of ``memberships``, ``topic_feature`` (an array where there is one view, else
         ``{view: array}``) and ``topic_view`` in the shapes of the fitted attributes; the rest is random.
-    schedule : {"alternating", "joint"}, default="alternating"
-        Update topics with fresh mixtures, or both from the same expectations.
-    acceleration : {None, "squarem"}, default=None
-        Extrapolate every second sweep; never lowers the likelihood.
-    <shared: engine, n_jobs, learning_decay, learning_offset>
-    <shared: time_budget, random_state, verbose, callbacks>
-    <shared: checkpoint>
+    <shared: schedule, acceleration, engine, n_jobs>
+    <shared: learning_decay, learning_offset>
+    <shared: time_budget, random_state, verbose, callbacks, checkpoint>
 
     Attributes
     ----------
@@ -130,106 +141,73 @@ class PLSA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MixtureModel):
         """Learn topics from X; y is ignored."""
         return self._fit(X, self._fit_views(X))
 
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Learn topics from X and fold X in, so that what follows is trained on what it will meet later.
-
-        The mixtures at the end of the fit itself are in `memberships_`.
-        """
-        return self.fit(X).transform(X)
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Topic mixtures of objects, new or old, from some or all of the fitted views (topics stay fixed).
-
-        Rows sum to one; an object without any feature gets an even mixture.
-        """
-        return self._mixtures(X)
-
     def partial_fit(self, X: Any, y: Any = None) -> PLSA:
         """Learn from one minibatch (online EM), going on from what is known; every batch has the views of the first."""
-        fitted = hasattr(self, "topic_feature_")
-        self._learn_stream(self._new_views(X) if fitted else self._fit_views(X))
+        self._learn_stream(self._known_views(X))
         return self
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Mean log-likelihood per token (unit of mass) of X, its mixtures folded in; 0 where X holds nothing."""
-        return self._token_score(X)
 
     def inverse_transform(self, X: Any) -> Any:
         """Expected shares of the features given topic mixtures (objects x topics).
 
         Returns a matrix where the model was fitted on one view, else Views; a whole row sums to one over all views.
         """
-        mixtures = self._checked_mixtures(X)
-        parts = {
-            name: (mixtures * self.topic_view_[:, v]) @ self.topic_feature_[name]
-            for v, name in enumerate(self.view_names_)
-        }
-        return next(iter(parts.values())) if len(parts) == 1 else Views(parts)
+        check_is_fitted(self, "topic_feature_")
+        return self._expected(X, {name: self.topic_view_[:, v] for v, name in enumerate(self.view_names_)})
 
     # -- pieces
 
-    _mixture = "memberships_"
     _start_names: tuple[str, ...] = ("memberships", "topic_feature", "topic_view")
+    _start_options: tuple[str, ...] = ("random", "nndsvd")
 
-    def _checked_mixtures(self, X: Any) -> np.ndarray:
-        check_is_fitted(self, "topic_feature_")
+    def _expected(self, X: Any, shares: dict[str, Any]) -> Any:
+        """Features expected of mixtures, each view times its share in the topics."""
         mixtures, columns = np.asarray(X), self._n_features_out
         if mixtures.ndim != 2 or mixtures.shape[1] != columns:
             raise ValueError(f"X must be (objects, {columns}) topic mixtures, got shape {mixtures.shape}.")
-        return mixtures
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.topic_view_)
+        parts = {name: (mixtures * shares[name]) @ topics for name, topics in self.topic_feature_.items()}
+        return next(iter(parts.values())) if len(parts) == 1 else Views(parts)
 
     def _steps(self) -> MixtureSteps:
         return JointSteps(check_count("n_components", self.n_components), self.schedule == "alternating")
 
-    def _begin(self, views: Any, seed: int, labels: np.ndarray | None) -> tuple[Any, dict[str, Any]]:
+    def _initial_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
+        """Arrays to start from, by the keys of `init`."""
+        return initial_arrays(self.init, self._start_names, list(views.names))
+
+    def _begin(self, views: Any, context: FitContext) -> tuple[Callable[[int], Tree], dict[str, Any]]:
+        if not isinstance(self.init, Mapping):
+            check_option("init", self.init, self._start_options)
+        arrays = self._initial_arrays(views, context)
         carried: dict[str, np.ndarray] = {}
-        if isinstance(self.init, Mapping):
-            arrays = initial_arrays(self.init, self._start_names, list(views.names))
-            if "memberships" in arrays:
-                shape = (len(views), self.n_components)
-                carried["start"] = as_distributions("memberships", arrays["memberships"], shape)
+        if "memberships" in arrays:
+            shape = (len(views), self.n_components)
+            carried["start"] = as_distributions("memberships", arrays["memberships"], shape)
+        if self.init != "nndsvd":
             return lambda here: {"profiles": self._start_profiles(arrays, views, here)}, carried
-        if check_option("init", self.init, ("random", "nndsvd")) == "random":
-            return lambda here: {"profiles": self._start_profiles({}, views, here)}, carried
         if isinstance(views, LazyViews):
             raise ViewsError(
                 "init='nndsvd' needs the rows in memory, got rows that are read when needed. Use 'random'."
             )
-        carried["start"], columns = nonnegative_svd(views, self.n_components, seed)
+        carried["start"], columns = nonnegative_svd(views, self.n_components, context.seed)
         return lambda here: {"profiles": self._as_start(columns)}, carried
 
     def _fixed_start(self) -> bool:
-        if isinstance(self.init, Mapping):
-            return {"memberships", "topic_feature"} <= {str(key).rstrip("_") for key in self.init}
-        return self.init == "nndsvd"
+        return {"memberships", "topic_feature"} <= given_keys(self.init) or self.init == "nndsvd"
 
     def _as_start(self, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Start profiles from columns that sum to one over all views."""
         return columns
 
-    def _start_profiles(self, arrays: Mapping[str, Any], views: Any, seed: int) -> dict[str, np.ndarray]:
+    def _start_profiles(self, arrays: dict[str, Any], views: Any, seed: int) -> dict[str, np.ndarray]:
         """Topics over all views: given or random, each view with its share of the mass."""
-        mass = view_masses(views)
-        mass = mass / mass.sum() if mass.sum() > 0 else np.full(len(mass), 1 / len(mass))
-        shares = np.tile(mass, (self.n_components, 1))
-        if "topic_view" in arrays:
-            shares = as_distributions("topic_view", arrays["topic_view"], shares.shape)
-        given = arrays.get("topic_feature", {})
-        topics = {
-            name: random_topics(given.get(name), self.n_components, width, seed, name)
-            for name, width in views.n_features.items()
-        }
-        return {
-            name: np.maximum((part * shares[:, [v]]).T, FEATURE_FLOOR) for v, (name, part) in enumerate(topics.items())
-        }
+        shares = view_shares(views, self.n_components, arrays.get("topic_view"))
+        topics = random_topics(
+            arrays.get("topic_feature", {}), dict.fromkeys(views.names, self.n_components), views.n_features, seed
+        )
+        return {name: np.maximum(part * shares[:, v], FEATURE_FLOOR) for v, (name, part) in enumerate(topics.items())}
 
     def _profiles(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
-        columns = [self.view_names_.index(name) for name in names]
-        weights = self.topic_view_[:, columns]
+        weights = self.topic_view_[:, [self.view_names_.index(name) for name in names]]
         weights = weights / weights.sum(axis=1, keepdims=True)
         return {
             name: np.maximum(self.topic_feature_[name].T * weights[:, v], FEATURE_FLOOR) for v, name in enumerate(names)
@@ -250,3 +228,32 @@ def split_by_view(parts: Tree) -> tuple[dict[str, np.ndarray], np.ndarray]:
         for v, (name, part) in enumerate(parts.items())
     }
     return topics, shares / shares.sum(axis=1, keepdims=True)
+
+
+def nonnegative_svd(views: Views, n_components: int, seed: int) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Start from the singular vectors (NNDSVD of Boutsidis and Gallopoulos, 2008), zeros lifted so that EM can move.
+
+    Returns row shares (objects x topics) and column shares by view (features x topics). Components beyond the rank
+    are random.
+    """
+    X: Matrix = views.hstack()
+    rank = min(n_components, *X.shape)
+    left, values, right = randomized_svd(X, rank, random_state=seed)
+    rows = random_matrix(seed, 0, X.shape[0], n_components, np.float64) * 1e-2
+    columns = random_matrix(seed + 1, 0, X.shape[1], n_components, np.float64) * 1e-2
+    for k in range(rank):
+        u, v = left[:, k], right[k]
+        signs = [(np.maximum(s * u, 0), np.maximum(s * v, 0)) for s in (1.0, -1.0)]
+        sizes = [np.linalg.norm(a) * np.linalg.norm(b) for a, b in signs]
+        a, b = signs[int(np.argmax(sizes))]
+        scale = np.sqrt(values[k] * max(sizes))
+        if scale > 0:
+            rows[:, k] = scale * a / np.linalg.norm(a)
+            columns[:, k] = scale * b / np.linalg.norm(b)
+    # an exact zero is a fixed point of EM
+    rows += 1e-2 * max(rows.mean(), ROW_FLOOR)
+    columns += 1e-2 * max(columns.mean(), ROW_FLOOR)
+    rows = rows / rows.sum(axis=1, keepdims=True)
+    columns = columns / columns.sum(axis=0)
+    cuts = np.cumsum(list(views.n_features.values()))[:-1]
+    return rows, dict(zip(views.names, np.split(columns, cuts)))

@@ -11,28 +11,28 @@ Kim, Amini, Goutte and Gallinari (2010), in the form for any number of views.
 from __future__ import annotations
 
 import numbers
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.base import ClusterMixin
 
 from coview.engines.state import Tree
-from coview.exceptions import ViewsError
 from coview.inspection import Inspection, one_hot
 from coview.plsa.alignment import align_topics, topic_overlap
-from coview.plsa.budget import StagedModel
-from coview.plsa.co_plsa import _have
-from coview.plsa.consensus_start import softened
-from coview.plsa.factors import FEATURE_FLOOR
+from coview.plsa.by_view import has_data
+from coview.plsa.factors import FEATURE_FLOOR, softened
+from coview.plsa.mixture import FitContext, MixtureSteps, WeightedModel, check_enough
 from coview.plsa.plsa import PLSA
-from coview.plsa.steps import LinkSteps
+from coview.utils.docs import shared_parameters
 from coview.validation import check_count
 
 __all__ = ["VotingPLSA"]
 
 
-class VotingPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, StagedModel):
+@shared_parameters
+class VotingPLSA(ClusterMixin, WeightedModel):
     """Cluster objects that have several views: those on which the views agree teach where the others belong.
 
     Parameters
@@ -42,20 +42,16 @@ class VotingPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
     min_agreement : float, default=1.0
         Share of an object's views that must vote alike to make it a seed; above 0.5. An object with one view only, of
         several, is no seed.
-    view_weights : None, float or {view: float}, default=None
-        How much each view counts in the constrained PLSA; 1 by default.
+    <shared: view_weights>
     max_iter : int, default=200
-        Most sweeps over the data, of each view alone and of all together.
-    tol : float, default=1e-5
-        Stop when the log-likelihood changes by less than this, relative to itself; 0 runs exactly `max_iter` sweeps.
+        Largest number of sweeps over the data, of each view alone and of all together.
+    <shared: tol>
     n_init : int, default=1
         Number of starts of each view's PLSA; the one that ends highest votes.
-    schedule : {"alternating", "joint"}, default="alternating"
-        Update topics with fresh mixtures, or both from the same expectations.
-    acceleration : {None, "squarem"}, default=None
-        Extrapolate every second sweep; never lowers the likelihood.
-    engine, n_jobs, time_budget, random_state, verbose, callbacks, checkpoint
-        As in `PLSA`. `time_budget` is for all fits together; with a checkpoint the views alone are fitted to their end.
+    <shared: schedule, acceleration, engine, n_jobs>
+    time_budget : float or None, default=None
+        Seconds that all fits together may take; with a checkpoint the views alone are fitted to their end.
+    <shared: random_state, verbose, callbacks, checkpoint>
 
     Attributes
     ----------
@@ -69,6 +65,8 @@ class VotingPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
         Objects on which the views agreed.
     topic_feature_ : dict of ndarray (n_clusters, n_features of the view)
         ``p(feature | cluster, view)`` by view; rows sum to one.
+    view_weights_ : dict of float
+        Weight of each view.
     history_ : dict of lists
         "objective" (weighted log-likelihood) and "seconds" of the constrained PLSA; entry 0 is the start.
 
@@ -89,7 +87,6 @@ class VotingPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
     (5,)
     """
 
-    _mixture = "memberships_"
     _takes_lazy = False  # objects vote together
     memberships_: np.ndarray
 
@@ -137,65 +134,30 @@ class VotingPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
         self.labels_ = self.memberships_.argmax(axis=1)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Cluster the objects of X and fold them in; see `memberships_` for where the fit itself left them."""
-        return self.fit(X).transform(X)
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Cluster memberships of objects, new or old, from some or all of the fitted views; rows sum to one."""
-        return self._mixtures(X)
-
     def predict(self, X: Any) -> np.ndarray:
         """Likeliest cluster of objects, new or old, from some or all of the fitted views."""
         return self._mixtures(X).argmax(axis=1)
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """Mean log-likelihood per token (unit of mass) of X, memberships folded in."""
-        return self._token_score(X)
-
     # -- pieces
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.memberships_.shape[1])
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: its topics are clusters."""
-        found = super()._inspect()
-        votes = {view: one_hot(codes, len(found.groups)) for view, codes in self.labels_by_view_.items()}
-        return replace(found, kind="cluster", training=replace(found.training, memberships_by_view=votes))
+        answer = super()._inspect()
+        votes = {view: one_hot(codes, len(answer.groups)) for view, codes in self.labels_by_view_.items()}
+        return replace(answer, kind="cluster", training=replace(answer.training, memberships_by_view=votes))
 
     def _fit_views(self, X: Any) -> Any:
-        views = super()._fit_views(X)
-        if check_count("n_clusters", self.n_clusters) > len(views):
-            raise ViewsError(
-                f"VotingPLSA cannot find n_clusters={self.n_clusters} clusters among n_samples={len(views)} "
-                f"objects. Set n_clusters to at most {len(views)}."
-            )
-        return views
+        return check_enough(self, super()._fit_views(X), check_count("n_clusters", self.n_clusters))
 
-    def _vote(self, views: Any, seed: int) -> dict[str, np.ndarray]:
-        """Mixtures of each view's own PLSA, topics in the order of those of the first view (by name)."""
-        found = {}
-        for name in sorted(views.names):
-            model = PLSA(
-                self.n_clusters, max_iter=self.max_iter, tol=self.tol, n_init=self.n_init, schedule=self.schedule,
-                acceleration=self.acceleration, engine=self.engine, n_jobs=self.n_jobs, random_state=seed,
-                time_budget=self._start_budget(),
-            )  # fmt: skip
-            found[name] = model.fit(views.select(name)).memberships_
-        orders = align_topics(topic_overlap({"mixture": np.hstack(list(found.values()))}), self.n_clusters)
-        return {name: part[:, order] for (name, part), order in zip(found.items(), orders)}
-
-    def _steps(self) -> LinkSteps:
-        return LinkSteps(check_count("n_clusters", self.n_clusters), self.schedule == "alternating", self.view_weights_)
+    def _steps(self) -> MixtureSteps:
+        return MixtureSteps(self.n_clusters, self.schedule == "alternating", self.view_weights_)
 
     def _fixed_start(self) -> bool:
         return True
 
-    def _begin(self, views: Any, seed: int, labels: np.ndarray | None) -> tuple[Any, dict[str, Any]]:
+    def _begin(self, views: Any, context: FitContext) -> tuple[Callable[[int], Tree], dict[str, Any]]:
         """Topics and mixtures that the votes make; the blocks carry the clusters of the seeds."""
-        mixtures, have = self._vote(views, seed), _have(views)
+        mixtures, have = self._vote(views, context), has_data(views)
         self.labels_by_view_ = {
             name: np.where(have[:, v], mixtures[name].argmax(axis=1), -1) for v, name in enumerate(views.names)
         }
@@ -210,11 +172,27 @@ class VotingPLSA(ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
         labels = np.where(self.seeds_, winners, -1)
         return lambda here: {"profiles": profiles}, {"labels": labels, "start": start}
 
-    def _profiles(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
-        return {name: np.maximum(self.topic_feature_[name].T, FEATURE_FLOOR) for name in names}
-
-    def _shared_attributes(self, shared: Tree) -> dict[str, Any]:
-        return {"topic_feature_": {name: part.T for name, part in shared["profiles"].items()}}
+    def _vote(self, views: Any, context: FitContext) -> dict[str, np.ndarray]:
+        """Mixtures of each view's own PLSA, topics in the order of those of the first view (by name)."""
+        votes = {}
+        for name in sorted(views.names):
+            # a resumed fit must start at the same place: with a checkpoint the votes take the time that they need
+            seconds = None if self.checkpoint is not None else context.budget.left()
+            model = PLSA(
+                self.n_clusters,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                n_init=self.n_init,
+                schedule=self.schedule,
+                acceleration=self.acceleration,
+                engine=self.engine,
+                n_jobs=self.n_jobs,
+                time_budget=seconds,
+                random_state=context.seed,
+            )
+            votes[name] = model.fit(views.select(name)).memberships_
+        orders = align_topics(topic_overlap({"mixture": np.hstack(list(votes.values()))}), self.n_clusters)
+        return {name: part[:, order] for (name, part), order in zip(votes.items(), orders)}
 
 
 def _agreed(votes: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
