@@ -29,8 +29,7 @@ from coview.utils.messages import cut
 from coview.validation import check_count, check_option
 from coview.views.arrays import from_tensor, is_tensor
 from coview.views.coerce import PLAIN, as_views, is_plain
-from coview.views.columns import match_columns
-from coview.views.inputs import ViewInput
+from coview.views.inputs import ViewInput, match_columns
 from coview.views.lazy import LazyViews
 from coview.views.views import Matrix, Views
 

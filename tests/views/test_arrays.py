@@ -10,8 +10,18 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
+from coview import Views
 from coview.exceptions import ViewsError
-from coview.views.arrays import check_not_negative, density, is_frame, read_only, scatter_rows, take_rows
+from coview.views.arrays import (
+    check_not_negative,
+    density,
+    for_sklearn,
+    is_frame,
+    read_only,
+    scatter_rows,
+    take_rows,
+    unit_rows,
+)
 
 matrices = hnp.arrays(np.int64, st.tuples(st.integers(1, 6), st.integers(1, 4)), elements=st.integers(-1, 2))
 
@@ -67,3 +77,22 @@ def test_negative_values_are_refused_where_counts_are_needed(make):
         check_not_negative("image", make(np.array([[0.0, -0.31], [2.0, 0.0]])), "PLSA")
     check_not_negative("image", make(np.array([[0.0, 0.31]])), "PLSA")
     check_not_negative("image", make(np.zeros((2, 2))), "PLSA")
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+def test_sparse_matrices_for_scikit_learn_are_short_and_writable(kind):
+    part = Views(x=sparse.random_array((5, 4), density=0.5, rng=0, format="csr"))["x"]
+    given = sparse.csr_array((part.data, part.indices.astype(kind), part.indptr.astype(kind)), shape=part.shape)
+    for array in (given.data, given.indices, given.indptr):
+        array.flags.writeable = False
+    found = for_sklearn(given)
+    assert found.indices.dtype == found.indptr.dtype == np.int32
+    assert all(array.flags.writeable for array in (found.data, found.indices, found.indptr))
+    np.testing.assert_array_equal(found.toarray(), part.toarray())
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_rows_have_length_one_and_empty_ones_stay_empty(form):
+    found = unit_rows(form(np.array([[3, 4], [0, 0]])))
+    dense = found.toarray() if sparse.issparse(found) else found
+    np.testing.assert_allclose(dense, [[0.6, 0.8], [0, 0]])

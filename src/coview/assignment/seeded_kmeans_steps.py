@@ -19,7 +19,7 @@ import numpy as np
 from coview.assignment.decision_rules import DecisionRule
 from coview.engines.protocol import Block, Engine
 from coview.engines.state import Tree
-from coview.views.matrices import unit_rows
+from coview.views.arrays import unit_rows
 from coview.views.views import Views
 
 __all__ = ["AssignmentSteps", "by_class", "new_names", "seed_beside", "seed_centroids", "unit_views"]

@@ -35,8 +35,7 @@ from scipy.special import logsumexp
 
 from coview.clustering.affinity import FEW, Scaling, nearest
 from coview.metrics import normalized_mutual_info
-from coview.views.arrays import take_rows
-from coview.views.matrices import for_sklearn
+from coview.views.arrays import for_sklearn, take_rows
 from coview.views.views import Views
 
 __all__ = [

@@ -17,9 +17,8 @@ from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, describe, near_centers
 from coview.utils.docs import shared_parameters
 from coview.validation import UNLABELED, base_seed
-from coview.views.arrays import take_rows
+from coview.views.arrays import for_sklearn, take_rows
 from coview.views.coerce import PLAIN
-from coview.views.matrices import for_sklearn
 from coview.views.views import Views
 
 __all__ = ["BestView"]

@@ -25,8 +25,7 @@ from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, conventional_weights
 from coview.utils.docs import shared_parameters
 from coview.validation import LabeledScoreMixin, base_seed, check_count, check_option, encode_labels, per_view
-from coview.views.arrays import take_rows
-from coview.views.matrices import for_sklearn
+from coview.views.arrays import for_sklearn, take_rows
 from coview.views.views import Views
 
 __all__ = ["CoTrainingClassifier"]

@@ -14,9 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_has
 from coview.inspection import Features, Inspection, describe, near_centers
 from coview.validation import check_option, labeled, per_view
-from coview.views.arrays import take_rows
+from coview.views.arrays import for_sklearn, take_rows, unit_rows
 from coview.views.coerce import PLAIN
-from coview.views.matrices import for_sklearn, unit_rows
 from coview.views.views import Matrix, Views
 
 __all__ = ["ConcatenatedViews"]

@@ -24,8 +24,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 
-from coview.views.arrays import density, take_rows
-from coview.views.matrices import for_sklearn, unit_rows
+from coview.views.arrays import density, for_sklearn, take_rows, unit_rows
 
 __all__ = [
     "Graph",

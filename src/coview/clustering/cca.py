@@ -22,7 +22,7 @@ from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, near_centers
 from coview.utils.docs import shared_parameters
 from coview.validation import base_seed, check_count, check_option, per_view
-from coview.views.matrices import unit_rows
+from coview.views.arrays import unit_rows
 from coview.views.views import Views
 
 __all__ = ["CCAClustering"]

@@ -28,8 +28,7 @@ from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, Training, conventional_weights, one_hot
 from coview.utils.docs import shared_parameters
 from coview.validation import base_seed, check_count, per_view
-from coview.views.arrays import take_rows
-from coview.views.matrices import for_sklearn, unit_rows
+from coview.views.arrays import for_sklearn, take_rows, unit_rows
 from coview.views.views import Views
 
 __all__ = [

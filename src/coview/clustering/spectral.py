@@ -46,8 +46,7 @@ from coview.clustering.affinity import (
 from coview.inspection import Inspection
 from coview.utils.docs import shared_parameters
 from coview.validation import base_seed, check_count, check_option, per_view
-from coview.views.arrays import take_rows
-from coview.views.matrices import for_sklearn, unit_rows
+from coview.views.arrays import for_sklearn, take_rows, unit_rows
 from coview.views.views import Views
 
 __all__ = ["SpectralClusteringViews", "kmeans_of_parts", "nearest_center"]

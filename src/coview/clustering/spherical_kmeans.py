@@ -28,7 +28,7 @@ from coview.inspection import SHARPNESS, Features, Inspection, softmax
 from coview.kernels import spherical
 from coview.utils.docs import shared_parameters
 from coview.validation import base_seed, check_count, check_option
-from coview.views.matrices import unit_rows
+from coview.views.arrays import unit_rows
 from coview.views.views import Views
 
 __all__ = ["DenseRows", "SparseRows", "SphericalKMeans", "sphere_sweeps", "spread_rows", "unit_side_by_side"]

@@ -25,10 +25,10 @@ from scipy import sparse
 from coview.inspection.memberships import dense, one_hot
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
+from coview.views.arrays import for_sklearn
 from coview.views.coerce import PLAIN, as_views, is_plain
 from coview.views.inputs import ViewInput
 from coview.views.lazy import LazyViews
-from coview.views.matrices import for_sklearn
 from coview.views.views import Views
 
 __all__ = [

@@ -29,8 +29,7 @@ from coview.inspection import inspect
 from coview.metrics import clustering_accuracy, normalized_mutual_info, pairwise_f1
 from coview.model_selection.methods import Method, holds_counts, seeded
 from coview.validation import LabeledScoreMixin, minus_one_is_unlabeled
-from coview.views.arrays import take_rows
-from coview.views.matrices import for_sklearn, unit_rows
+from coview.views.arrays import for_sklearn, take_rows, unit_rows
 from coview.views.views import Views
 
 __all__ = ["CLUSTER_SCORES", "Task", "check_scoring", "cluster_labels", "evaluate", "view_agreement_of"]

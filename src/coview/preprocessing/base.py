@@ -12,7 +12,7 @@ from coview.exceptions import ViewsError
 from coview.utils.messages import listed
 from coview.views.arrays import take_rows
 from coview.views.coerce import as_views, is_plain
-from coview.views.columns import match_columns
+from coview.views.inputs import match_columns
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 

@@ -36,7 +36,7 @@ from coview.exceptions import ViewsError
 from coview.utils.messages import listed
 from coview.validation import check_count, check_option, encode_labels
 from coview.views.coerce import as_views
-from coview.views.columns import match_columns
+from coview.views.inputs import match_columns
 from coview.views.views import Views
 
 __all__ = ["LinkGraph", "NeighborViews", "as_links", "find_rows", "pick_columns", "prune"]

@@ -1,4 +1,4 @@
-"""What `Views` does to one matrix: turn a source into it, take rows, share memory read-only. Sparse stays sparse."""
+"""What is done to the matrix of one view: made of a source, rows taken, memory shared. Sparse stays sparse."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ __all__ = [
     "as_matrix",
     "check_not_negative",
     "density",
+    "for_sklearn",
     "frame_ids",
     "from_tensor",
     "frozen",
@@ -26,6 +27,7 @@ __all__ = [
     "scatter_rows",
     "side_by_side",
     "take_rows",
+    "unit_rows",
 ]
 
 
@@ -289,3 +291,29 @@ def density(matrix: Any) -> float:
     if not size:
         return 0.0
     return (matrix.count_nonzero() if sparse.issparse(matrix) else np.count_nonzero(matrix)) / size
+
+
+# -- as scikit-learn's clusterers and classifiers want them
+
+
+def unit_rows(matrix: Any) -> Any:
+    """Rows of length one, in floating point; empty rows stay empty."""
+    from sklearn.preprocessing import normalize  # who only holds views need not wait for scikit-learn
+
+    if matrix.dtype.kind != "f":
+        matrix = matrix.astype(np.float64)
+    return for_sklearn(normalize(matrix))
+
+
+def for_sklearn(matrix: Any) -> Any:
+    """Sparse matrix as scikit-learn's compiled code wants it: 32-bit indices where they suffice, not read-only.
+
+    A dense matrix is handed over as it is.
+    """
+    if not sparse.issparse(matrix):
+        return matrix
+    short = max(matrix.nnz, *matrix.shape) <= np.iinfo(np.int32).max
+    kind = np.int32 if short else np.int64
+    parts = (matrix.data, matrix.indices.astype(kind, copy=False), matrix.indptr.astype(kind, copy=False))
+    own = tuple(part if part.flags.writeable else part.copy() for part in parts)
+    return type(matrix)(own, shape=matrix.shape)

@@ -1,13 +1,20 @@
-"""What a model takes for one view: its width, the names of its features, and how raw text becomes a row of it."""
+"""What a model takes for each view, and new data matched to it: columns by name, where both have names."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-__all__ = ["ViewInput"]
+from coview.exceptions import ViewsError
+from coview.utils.messages import listed
+from coview.views.arrays import place_columns
+from coview.views.views import Views
+
+__all__ = ["ViewInput", "match_columns"]
 
 
 @dataclass(frozen=True)
@@ -33,3 +40,82 @@ class ViewInput:
     feature_names: np.ndarray | None = None
     vectorizer: Any = None
     hashed: bool = False
+
+
+def match_columns(who: str, views: Any, n_features: Mapping[str, int], feature_names: Mapping[str, np.ndarray]) -> Any:
+    """Return views whose columns are those that a model was fitted with, in the same order.
+
+    Columns are matched by name where both the model and the view have names: fitted columns that the view lacks are
+    zero, and columns that the model does not know are left out, each with a warning. A view without names must have
+    as many columns as the fitted one.
+
+    Parameters
+    ----------
+    who : str
+        The model, as errors and warnings call it.
+    views : Views or LazyViews
+        Some or all of the fitted views. Lazy ones are not changed: other columns are refused.
+    n_features : mapping
+        Number of columns of each fitted view.
+    feature_names : mapping
+        Names of the columns of the fitted views that have them.
+
+    Examples
+    --------
+    >>> from coview import Views
+    >>> X = Views(x=np.array([[1, 2]]), feature_names={"x": ["b", "a"]})
+    >>> match_columns("PLSA", X, {"x": 2}, {"x": np.array(["a", "b"])})["x"]
+    array([[2, 1]])
+    """
+    arrays: dict[str, Any] = {}
+    for name, width in views.n_features.items():
+        if name not in n_features:
+            raise ViewsError(f"{who} knows no view {name!r}; it was fitted on {listed(n_features)}.")
+        fitted, columns = feature_names.get(name), views.feature_names.get(name)
+        if fitted is None or columns is None:
+            if width != n_features[name]:
+                raise ViewsError(
+                    f"View {name!r} has {width} features, but {who} was fitted with {n_features[name]}. Make it with "
+                    "the same vectorizer or columns; where both have names of columns, they are matched by name."
+                )
+        elif not np.array_equal(fitted, columns):
+            if not isinstance(views, Views):
+                raise ViewsError(
+                    f"View {name!r} has other columns than {who} was fitted with, or another order of them, and its "
+                    "rows are read when needed. Give the same columns in the same order, or read X.collect()."
+                )
+            arrays[name] = place_columns(views[name], _match_names(who, name, columns, fitted), len(fitted))
+    if not arrays:
+        return views
+    names = {name: feature_names[name] if name in arrays else found for name, found in views.feature_names.items()}
+    return Views._trusted({**dict(views.items()), **arrays}, views.ids, views.present, names)
+
+
+def _match_names(who: str, view: str, columns: np.ndarray, fitted: np.ndarray) -> np.ndarray:
+    """Position among the fitted columns of each given one, or -1; warns of those that are missing on either side."""
+    where = {name: i for i, name in enumerate(fitted.tolist())}
+    given = columns.tolist()
+    if len(where) < len(fitted) or len(set(given)) < len(given):
+        raise ViewsError(
+            f"View {view!r} has other columns than {who} was fitted with, and some names are there twice, so they "
+            "cannot be matched by name. Give the same columns in the same order."
+        )
+    targets = np.array([where.get(name, -1) for name in given])
+    unknown = int((targets < 0).sum())
+    absent = [name for name in where if name not in set(given)] if len(given) - unknown < len(where) else []
+    if unknown == len(given):
+        raise ViewsError(
+            f"View {view!r} has none of the columns that {who} was fitted with: {listed(given[:3])} are not among "
+            f"{listed(fitted[:3].tolist())}, ..."
+        )
+    if absent:
+        warnings.warn(
+            f"View {view!r} lacks {len(absent)} of the {len(fitted)} columns that {who} was fitted with "
+            f"({listed(absent)}); they count as 0.",
+            stacklevel=4,
+        )
+    if unknown:
+        warnings.warn(
+            f"View {view!r} has {unknown} column(s) that {who} was not fitted with; they are ignored.", stacklevel=4
+        )
+    return targets

@@ -20,6 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,7 @@ class MemorySource(Source):
 
 
 class _Derived(Source):
-    """A source whose `Views` go through one step after they are read."""
+    """A source whose `Views` go through one step after they are read; the step is picklable, as a source is."""
 
     def __init__(self, base: Source, step: Callable[[Views], Views]) -> None:
         self._base, self._step = base, step
@@ -135,7 +136,7 @@ class Selected(_Derived):
     """Some of the views of a source that reads them all."""
 
     def __init__(self, base: Source, names: tuple[str, ...]) -> None:
-        super().__init__(base, _Select(names))
+        super().__init__(base, methodcaller("select", *names))
         self.names = names
         self.n_features = {name: base.n_features[name] for name in names}
         self.feature_names = {name: base.feature_names[name] for name in names if name in base.feature_names}
@@ -151,7 +152,7 @@ class Renamed(_Derived):
     """The same views under other names."""
 
     def __init__(self, base: Source, new: dict[str, str]) -> None:
-        super().__init__(base, _Rename(new))
+        super().__init__(base, methodcaller("rename", new))
         self._old = {new.get(name, name): name for name in base.names}
         self.names = tuple(self._old)
 
@@ -182,7 +183,7 @@ class Mapped(_Derived):
     """Views whose matrices go through a function."""
 
     def __init__(self, base: Source, functions: dict[str, Callable[[Matrix], Any]]) -> None:
-        super().__init__(base, _Map({name: _SameRows(name, f) for name, f in functions.items()}))
+        super().__init__(base, methodcaller("map", {name: _SameRows(name, f) for name, f in functions.items()}))
         self._functions = functions
         self.names = base.names
 
@@ -223,33 +224,6 @@ class Mapped(_Derived):
         """Return a source of these views only, which reads no others if the base can."""
         functions = {name: self._functions[name] for name in names if name in self._functions}
         return Mapped(self._base.select(names), functions)
-
-
-# -- steps from Views to Views: small and picklable, so that they travel to where a part is
-
-
-@dataclass(frozen=True)
-class _Select:
-    names: tuple[str, ...]
-
-    def __call__(self, views: Views) -> Views:
-        return views.select(*self.names)
-
-
-@dataclass(frozen=True)
-class _Rename:
-    new: dict[str, str]
-
-    def __call__(self, views: Views) -> Views:
-        return views.rename(self.new)
-
-
-@dataclass(frozen=True)
-class _Map:
-    functions: dict[str, Callable[[Matrix], Any]]
-
-    def __call__(self, views: Views) -> Views:
-        return views.map(self.functions)
 
 
 @dataclass(frozen=True)

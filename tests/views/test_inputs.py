@@ -15,7 +15,7 @@ from sklearn.preprocessing import MaxAbsScaler
 
 from coview import EachView, MultiViewNaiveBayes, SphericalKMeans, TfidfViews, Views
 from coview.exceptions import ViewsError
-from coview.views.columns import match_columns
+from coview.views.inputs import match_columns
 from coview.views.lazy import LazyViews
 
 NAMES = list("abcde")
