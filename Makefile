@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help demo test units lint docs bench reproduce clean
+.PHONY: help demo test units coverage lint docs bench reproduce clean
 
 help:
 	@echo "make demo   set up and run the demonstration"
 	@echo "make test   set up and pass every check: ruff, mypy, import contracts, pytest"
+	@echo "make coverage   run the tests and say which lines they reach"
 	@echo "make docs   build the site into docs/_build/html, warnings are errors"
 	@echo "make reproduce PAPER=mvplsa_2012   run a paper's experiments again, ours beside theirs"
 	@echo "make bench  measure speed and memory against scikit-learn (results in benchmarks/results)"
@@ -41,8 +42,14 @@ lint: $(VENV)/.dev
 test: $(VENV)/.dev
 	@$(MAKE) --no-print-directory -j2 lint units  # the checks end long before the tests
 
+# two workers, a core each: threads of the numerical libraries would wait for each other
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
 units: $(VENV)/.dev
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report=term  # two workers, a core each
+	$(PYTEST)
+
+coverage: $(VENV)/.dev
+	$(PYTEST) --cov --cov-report=term
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html

@@ -15,11 +15,14 @@ import pytest
 from sklearn.utils import Bunch
 
 import coview
+from coview import datasets
 from coview.datasets import load_python_packages
+from coview.engines.loop import Options
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("plot_*.py"))
 PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if "_build" not in path.parts)
+SWEEPS = 9  # of a fit in an example
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
 
 pytestmark = [
@@ -99,21 +102,28 @@ def test_examples_are_short_and_say_what_they_show(path):
     assert len(line) >= len(title)
 
 
-def few_packages(**options):
-    """Every fourth object of the corpus: the examples run here as they are, and whole when the docs are built."""
-    corpus = load_python_packages(**options)
-    kept = np.arange(0, len(corpus.target), 4)
+@pytest.fixture(scope="module")
+def packages():
+    return load_python_packages()
+
+
+def some_of(corpus):
+    """Every eighth object of a corpus."""
+    kept = np.arange(0, len(corpus.target), 8)
     parts = {key: corpus[key][kept] for key in ("views", "target", "groups", "names") if key in corpus}
     return Bunch(**{**corpus, **parts})
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_examples_run_and_plot(path, monkeypatch):
+def test_examples_run_and_plot(path, packages, monkeypatch):
+    """Run every line, on fewer objects and for fewer sweeps than the documentation, which is built from whole runs."""
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    monkeypatch.setattr(coview.datasets, "load_python_packages", few_packages)
+    monkeypatch.setattr(datasets, "load_python_packages", lambda: some_of(packages))
+    whole = Options.__init__
+    monkeypatch.setattr(Options, "__init__", lambda self, n, *rest, **more: whole(self, min(n, SWEEPS), *rest, **more))
     pyplot.close("all")
     monkeypatch.setattr(pyplot, "show", lambda *args, **kwargs: None)
     try:

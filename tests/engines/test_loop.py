@@ -138,18 +138,18 @@ def test_control_c_returns_the_model_so_far_with_a_warning(n_init):
 
 SCRIPT = """
 import os, signal, sys
-import numpy as np
-from coview import PLSA, Checkpoint
 sys.path.insert(0, {here!r})
-from test_loop import counts
-path, kill, settings = sys.argv[1], int(sys.argv[2]), eval(sys.argv[3])
+from test_loop import checkpointed
+path, settings = sys.argv[1], eval(sys.argv[2])
 def killer(sweep):
-    if (sweep.restart, sweep.number) == (settings.get("n_init", 1) - 1, kill):
+    if (sweep.restart, sweep.number) == (settings.get("n_init", 1) - 1, 22):
         os.kill(os.getpid(), signal.SIGKILL)
-model = PLSA(4, max_iter=40, tol=0, random_state=0, checkpoint=Checkpoint(path, every=4), **settings)
-model.set_params(callbacks=[killer] if kill else None).fit(counts())
-np.savez(sys.argv[4], doc=model.memberships_, topics=model.topic_feature_["x"], history=model.history_["objective"])
+checkpointed(path, callbacks=[killer], **settings)
 """
+
+
+def checkpointed(path, **settings):
+    return PLSA(4, max_iter=40, tol=0, random_state=0, checkpoint=Checkpoint(path, every=4), **settings).fit(counts())
 
 
 @pytest.mark.parametrize(
@@ -157,19 +157,13 @@ np.savez(sys.argv[4], doc=model.memberships_, topics=model.topic_feature_["x"], 
 )
 def test_a_killed_fit_resumes_bit_for_bit(settings, tmp_path):
     script = SCRIPT.format(here=str(Path(__file__).parent))
-
-    def start(kill, name):
-        path, out = str(tmp_path / f"{name}.checkpoint"), str(tmp_path / f"{name}.npz")
-        return subprocess.run([sys.executable, "-c", script, path, str(kill), repr(settings), out], check=False)
-
-    assert start(0, "unbroken").returncode == 0
-    assert start(22, "killed").returncode == -signal.SIGKILL
-    assert (tmp_path / "killed.checkpoint").exists()
-    assert not (tmp_path / "killed.npz").exists()
-    assert start(0, "killed").returncode == 0
-    with np.load(tmp_path / "unbroken.npz") as a, np.load(tmp_path / "killed.npz") as b:
-        for name in ("doc", "topics", "history"):
-            assert_array_equal(a[name], b[name])
+    path = tmp_path / "killed.checkpoint"
+    killed = subprocess.run([sys.executable, "-c", script, str(path), repr(settings)], check=False)
+    assert killed.returncode == -signal.SIGKILL and path.exists()
+    resumed, unbroken = checkpointed(path, **settings), checkpointed(tmp_path / "unbroken.checkpoint", **settings)
+    assert_array_equal(resumed.memberships_, unbroken.memberships_)
+    assert_array_equal(resumed.topic_feature_["x"], unbroken.topic_feature_["x"])
+    assert_array_equal(resumed.history_["objective"], unbroken.history_["objective"])
     # a finished fit leaves no checkpoint behind
     assert not list(tmp_path.glob("*.checkpoint")) and not list(tmp_path.glob(".*.part"))
 

@@ -100,8 +100,11 @@ def test_64_bit_indices_work():
 
 def test_a_notice_is_printed_once_where_nothing_is_cached(tmp_path):
     code = (
-        "import numpy as np; from coview import PLSA; X = np.eye(4) + 1;"
-        "PLSA(2, max_iter=2).fit(X); PLSA(2, max_iter=2).fit(X.astype('f4'))"
+        "import numpy as np; from scipy import sparse; from coview.engines.cpu import CpuEngine\n"
+        "ops = CpuEngine(n_jobs=1)\n"
+        "for kind in ('f8', 'f4'):\n"
+        "    X, A = ops.prepare(sparse.csr_array(np.eye(4, dtype=kind))), np.ones((4, 2), kind)\n"
+        "    ops.log_likelihood(X, A, A)"
     )
     runs = [
         subprocess.run(
