@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 
-from coview import Views, load, save
+from coview import CCAClustering, SphericalKMeans, Views, load, save
 from coview.catalog import ESTIMATORS, estimators
 
 pytestmark = pytest.mark.no_cover
@@ -21,7 +21,10 @@ SETTINGS: dict[str, dict[str, object]] = {
     ),
     "PairwiseCoPLSA": {**SMALL, "pair_fraction": 0.2},
     "VotingPLSA": SMALL,
-    "AutoClustering": {"n_clusters": 3},
+    "AutoClustering": {
+        "n_clusters": 3,
+        "candidates": [("sphere", SphericalKMeans(3, n_init=1)), ("space", CCAClustering(3, n_init=1))],
+    },
     "ConsensusClustering": {"n_clusters": 3, "tol": 0, "n_init": 3},
     "SeededKMeansClassifier": {"max_iter": 20, "tol": 0},
     "SphericalKMeans": {"n_clusters": 3, "max_iter": 20, "tol": 0},

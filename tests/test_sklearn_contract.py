@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from coview import CoPLSA, CrossModalRetriever, PairwiseCoPLSA, Views
+from coview import CoPLSA, CrossModalRetriever, PairwiseCoPLSA, SphericalKMeans, Views
 from coview.catalog import estimators
 from coview.views.coerce import is_plain
 
@@ -25,7 +25,7 @@ SETTINGS: dict[str, dict[str, object]] = {
     "MultiViewPLSAClassifier": {"n_components": 3, "max_iter": 30},
     "PairwiseCoPLSA": {"n_clusters": 2, "max_iter": 30},
     "VotingPLSA": {"n_clusters": 2, "max_iter": 30},
-    "AutoClustering": {"n_clusters": 2},
+    "AutoClustering": {"n_clusters": 2, "candidates": [("sphere", SphericalKMeans(2, n_init=1))]},
     "ConsensusClustering": {"n_clusters": 2, "n_init": 2},
     "SphericalKMeans": {"n_clusters": 2, "n_init": 2},
     "CCAClustering": {"n_clusters": 2},
