@@ -481,7 +481,7 @@ def test_views_do_not_become_one_matrix_by_accident():
             "View 'a' has dtype object, which is not numeric (could not convert string to float: 'x').",
         ),
         ({"a": [["x", "y"]]}, "View 'a' has dtype <U1, which is not numeric."),
-        ({"a": [[1, 2], [3]]}, "View 'a' is no numeric matrix"),
+        ({"a": [[1, 2], [3]]}, "View 'a' is not a numeric matrix"),
         ({"a": np.ones(3)}, "View 'a' must be two-dimensional (objects x features), got 1 dimension(s)."),
         ({"a": np.ones((2, 2, 2))}, "got 3 dimension(s)."),
         ({"a": np.ones((2, 2), dtype=complex)}, "View 'a' has complex values"),

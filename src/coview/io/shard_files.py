@@ -3,7 +3,6 @@
 .npy           a dense matrix, mapped into memory
 .safetensors   a CSR matrix, mapped as well: the tensors data, indices and indptr, with shape and class as metadata
 .parquet       dense: a column per feature. Sparse: the columns row, column and value, a line per stored value
-.zarr          dense: one array. Sparse: a group of the arrays data, indices and indptr, with the attribute shape
 .npz           a matrix that SciPy or NumPy saved; read whole, never written
 """
 
@@ -26,13 +25,11 @@ from coview.utils.mapped import MappedTensors
 from coview.views.arrays import take_rows
 from coview.views.sources import stored_values
 
-__all__ = ["FORMATS", "SUFFIXES", "Facts", "check_columns", "describe", "file_stem", "read_rows", "write_matrix"]
+__all__ = ["SUFFIXES", "Facts", "check_columns", "describe", "file_stem", "read_rows", "write_matrix"]
 
-FORMATS = ("parquet", "zarr")  # besides the mapped files
-SUFFIXES = (".npy", ".safetensors", ".parquet", ".zarr", ".npz")
+SUFFIXES = (".npy", ".safetensors", ".parquet", ".npz")
 _CLASSES = {"csr_array": sparse.csr_array, "csr_matrix": sparse.csr_matrix}
 _TRIPLE = ("row", "column", "value")
-_CHUNK = 1 << 20  # values in a chunk of a Zarr array
 
 
 @dataclass(frozen=True)
@@ -57,9 +54,6 @@ def write_matrix(folder: Path, stem: str, matrix: Any, format: str | None, names
     if format == "parquet":
         file = f"{stem}.parquet"
         _write_parquet(folder / file, matrix, names)
-    elif format == "zarr":
-        file = f"{stem}.zarr"
-        _write_zarr(folder / file, matrix)
     elif sparse.issparse(matrix):
         file = f"{stem}.safetensors"
         _write_csr(folder / file, matrix)
@@ -74,8 +68,6 @@ def read_rows(path: Path, start: int, stop: int, facts: Facts) -> FileView:
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         return _triples(path, start, stop, facts) if facts.kind != "dense" else _table(path, start, stop, facts)
-    if suffix == ".zarr":
-        return FileView(_zarr_rows(path, start, stop, facts))
     if suffix == ".npy":
         return FileView(_dense_rows(path, np.load(path, mmap_mode="r", allow_pickle=False), start, stop, facts))
     if suffix == ".safetensors":
@@ -94,8 +86,6 @@ def describe(path: Path, kind: str | None) -> Facts:
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         return _describe_parquet(path, kind)
-    if suffix == ".zarr":
-        return _describe_zarr(path)
     if suffix == ".npz":
         return _describe_npz(path)
     if suffix == ".safetensors":
@@ -122,7 +112,7 @@ def check_columns(path: Path, matrix: Any) -> None:
 def _write_csr(path: Path, matrix: Any) -> None:
     from safetensors.numpy import save_file
 
-    parts = {name: getattr(matrix, name) for name in ("data", "indices", "indptr")}
+    parts = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr}
     tensors = {name: np.ascontiguousarray(part, part.dtype.newbyteorder("<")) for name, part in parts.items()}
     n, m = matrix.shape
     save_file(tensors, path, metadata={"shape": f"{n} {m}", "class": type(matrix).__name__})
@@ -301,45 +291,3 @@ def _dtype_of(path: Path, types: list[Any]) -> str:
     if not all(kind.is_numeric() or kind == polars.Boolean for kind in types):
         raise DataFileError(f"{path} has a column that is not numeric. Drop it, or turn it into numbers.")
     return np.result_type(*(polars.Series([], dtype=kind).to_numpy().dtype for kind in set(types))).str
-
-
-# -- Zarr
-
-
-def _zarr() -> Any:
-    try:
-        import zarr
-    except ImportError:
-        raise DataFileError("Zarr shards need zarr. Run: pip install zarr.") from None
-    return zarr
-
-
-def _write_zarr(path: Path, matrix: Any) -> None:
-    zarr = _zarr()
-    if not sparse.issparse(matrix):
-        rows = max(1, min(matrix.shape[0], _CHUNK // matrix.shape[1]))
-        zarr.create_array(str(path), data=np.ascontiguousarray(matrix), chunks=(rows, matrix.shape[1]))
-        return
-    group = zarr.open_group(str(path), mode="w")
-    group.attrs["shape"] = list(matrix.shape)
-    group.attrs["class"] = type(matrix).__name__
-    for part in ("data", "indices", "indptr"):
-        values = np.ascontiguousarray(getattr(matrix, part))
-        group.create_array(part, data=values, chunks=(max(1, min(len(values), _CHUNK)),))
-
-
-def _zarr_rows(path: Path, start: int, stop: int, facts: Facts) -> Any:
-    found = _zarr().open(str(path), mode="r")
-    if not hasattr(found, "keys"):
-        return _dense_rows(path, found, start, stop, facts)
-    return _csr_rows(path, found, found.attrs["shape"], start, stop, facts)
-
-
-def _describe_zarr(path: Path) -> Facts:
-    found = _zarr().open(str(path), mode="r")
-    if not hasattr(found, "keys"):
-        n, m = found.shape
-        return Facts(n, m, np.dtype(found.dtype).str, "dense", n * m)
-    n, m = found.attrs["shape"]
-    data = found["data"]
-    return Facts(n, m, np.dtype(data.dtype).str, found.attrs.get("class", "csr_array"), data.shape[0])

@@ -38,7 +38,6 @@ from scipy import sparse
 from coview.exceptions import DataFileError, ViewsError
 from coview.io.formats import EXTENSIONS, FileView, join_files, load_file, one_line
 from coview.io.shard_files import (
-    FORMATS,
     SUFFIXES,
     Facts,
     check_columns,
@@ -136,9 +135,9 @@ def write_views(
     rows_per_shard : int, optional
         Rows of each shard, except the last. By default views in memory are one shard, and each part of lazy views and
         each piece of an iterable becomes one.
-    format : {"parquet", "zarr"}, optional
+    format : {"parquet"}, optional
         By default .npy and .safetensors files, which are mapped into memory when read and so are the fastest.
-        "parquet" needs polars, "zarr" zarr.
+        "parquet" needs polars.
     overwrite : bool, default=False
         Replace a folder of views that is there already; any other folder is never replaced.
 
@@ -160,8 +159,8 @@ def write_views(
     >>> read_views(folder + "/shards").lengths
     (12, 12, 6)
     """
-    if format is not None and format not in FORMATS:
-        raise DataFileError(f"format must be one of {listed(FORMATS)} or None, got {format!r}.")
+    if format not in (None, "parquet"):
+        raise DataFileError(f"format must be 'parquet' or None, got {format!r}.")
     if rows_per_shard is not None and rows_per_shard < 1:
         raise DataFileError(f"rows_per_shard must be at least 1, got {rows_per_shard}.")
     target = Path(path)
@@ -445,11 +444,15 @@ def _check_like(piece: Views, common: list[ViewEntry], ids_kind: str, i: int) ->
         )
     for view in common:
         found = _entry_of(piece, view.name)
-        for what in ("features", "dtype", "kind"):
-            if getattr(found, what) != getattr(view, what):
+        for what, was, now in (
+            ("features", view.features, found.features),
+            ("dtype", view.dtype, found.dtype),
+            ("kind", view.kind, found.kind),
+        ):
+            if was != now:
                 raise DataFileError(
-                    f"All shards must be alike: view {view.name!r} has {what} {getattr(view, what)} in the first, but "
-                    f"{getattr(found, what)} in shard {i}."
+                    f"All shards must be alike: view {view.name!r} has {what} {was} in the first, but {now} in shard "
+                    f"{i}."
                 )
         if not same_optional(found.feature_names, view.feature_names):
             raise DataFileError(
@@ -492,20 +495,11 @@ def _check_replaceable(target: Path, overwrite: bool) -> None:
         ) from None
     if not overwrite:
         raise DataFileError(f"{target} exists. Pass overwrite=True to replace it, or use another name.")
-    named = {name for shard in shards for name in (*shard["files"], shard["ids"], shard["present"]) if name}
-    foreign = _foreign(target, {MANIFEST, *named})
+    own = {MANIFEST, *(name for shard in shards for name in (*shard["files"], shard["ids"], shard["present"]))}
+    files = [path.relative_to(target).as_posix() for path in sorted(target.rglob("*")) if not path.is_dir()]
+    foreign = [file for file in files if file not in own]
     if foreign:
         raise DataFileError(f"{target} holds files that are not of its views ({listed(foreign)}). Move them first.")
-
-
-def _foreign(folder: Path, own: set[str]) -> list[str]:
-    """Names of what is in a folder and not its own; a .zarr folder that is its own is so with all that it holds."""
-    found = []
-    for path in sorted(folder.rglob("*")):
-        name = PurePosixPath(path.relative_to(folder).as_posix())
-        if not path.is_dir() and own.isdisjoint(map(str, (name, *name.parents))):
-            found.append(str(name))
-    return found
 
 
 # -- the manifest: what it says

@@ -142,7 +142,7 @@ def _from_array(name: str, source: Any) -> np.ndarray:
     try:
         matrix = np.asarray(source)
     except (ValueError, TypeError) as error:
-        raise ViewsError(f"View {name!r} is no numeric matrix ({cut(str(error))}).") from None
+        raise ViewsError(f"View {name!r} is not a numeric matrix ({cut(str(error))}).") from None
     if matrix.dtype == object:
         if matrix.ndim == 1 and matrix.size and isinstance(matrix[0], str):
             raise _texts(name, matrix[0])
@@ -217,7 +217,7 @@ def check_not_negative(name: str, matrix: Any, who: str) -> None:
         return
     raise ViewsError(
         f"View {name!r} has negative values (minimum {values.min():.3g}). Negative values in data passed to {who} are "
-        "no counts: turn the view into counts with Codebook(...), or leave it out with views=[...]."
+        "not counts: turn the view into counts with Codebook(...), or leave it out with views=[...]."
     )
 
 

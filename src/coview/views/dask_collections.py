@@ -182,7 +182,7 @@ class _Column:
                 ((blocks, _, _),) = self.parts[i]
                 if self.local:  # sliced here, so that no part carries the rows of the others
                     rows = slice(low, high)
-                    block = blocks[0].iloc[rows] if hasattr(blocks[0], "iloc") else take_rows(blocks[0], rows)
+                    block = blocks[0].iloc[rows] if is_frame(blocks[0]) else take_rows(blocks[0], rows)
                     part.append(([block], 0, high - low))
                 else:
                     part.append((blocks, low, high))
@@ -204,7 +204,7 @@ def _column(name: str, source: Any) -> _Column:
     if "DataFrame" in classes:
         return _frame_column(name, source)
     raise ViewsError(
-        f"View {name!r} is a dask {type(source).__name__}, which is no matrix. Pass a dask array or DataFrame."
+        f"View {name!r} is a dask {type(source).__name__}, which is not a matrix. Pass a dask array or DataFrame."
     )
 
 
