@@ -261,7 +261,7 @@ def test_rows_that_are_read_when_needed(tmp_path):
     from coview import read_views, write_views
 
     X = corpus(n=60)
-    write_views(X, tmp_path / "shards", rows_per_shard=60)
+    write_views(X, tmp_path / "shards", rows_per_shard=30)
     lazy = read_views(tmp_path / "shards")
     assert isinstance(lazy, LazyViews)
     whole, read = (PairwiseCoPLSA(3, max_iter=5, tol=0, random_state=0).fit(part) for part in (X, lazy))
@@ -376,7 +376,7 @@ def test_restarts_keep_the_highest():
     [
         ({"sigma": 0}, "sigma must be a number above 0 or 'median', got 0"),
         ({"sigma": "mean"}, "got 'mean'"),
-        ({"pair_fraction": 1.5}, r"pair_fraction must lie above 0 and be at most 1, got 1\.5"),
+        ({"pair_fraction": 1.5}, r"pair_fraction must be above 0 and at most 1, got 1\.5"),
         ({"n_pairs": 0}, "n_pairs must be a whole number of at least 1, got 0"),
         ({"step": "exact"}, "step must be one of 'safeguarded', 'paper', got 'exact'"),
         ({"consensus": "vote"}, "consensus must be one of 'alignment', 'mvc', got 'vote'"),

@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from coview.base import MultiViewEstimator
 from coview.engines.passes import over_rows
 from coview.inspection import Features, Inspection
+from coview.utils.docs import shared_parameters
 from coview.validation import LabeledScoreMixin, check_sample_weight, encode_labels, per_view
 from coview.views.arrays import take_rows
 from coview.views.views import Views
@@ -91,17 +92,17 @@ def mean_posterior(
 # -- the estimator
 
 
+@shared_parameters
 class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     """Multinomial naive Bayes per view; the posterior of an object is the mean over the views that it has.
 
     Parameters
     ----------
     alpha : float or dict, default=1.0
-        Smoothing: so many more of each feature in each class (1 = Laplace); one number, or ``{view: number}``.
+        Additive smoothing of the feature counts of each class (1 is Laplace's); one number, or ``{view: number}``.
     fit_prior : bool, default=True
         Learn how frequent the classes are; if False, all are taken as equally frequent.
-    view_weights : dict or None, default=None
-        Weight of each view in the mean; 1 for views that are not named.
+    <shared: view_weights>
 
     Attributes
     ----------
@@ -176,7 +177,9 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
         """
         if "feature_count_" not in self.__dict__:
             if classes is None:
-                raise ValueError("classes must be passed on the first call to partial_fit: all classes that will come.")
+                raise ValueError(
+                    "classes must be given in the first call of partial_fit: list every class that may occur."
+                )
             views = self._fit_views(X)
             codes, self.classes_ = encode_labels(y, len(views), classes, semi_supervised=False)
             self._start_counts()
@@ -236,8 +239,9 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
         weights = check_sample_weight(sample_weight, len(views))
         n_classes = len(self.classes_)
         known = codes >= 0
-        heft = None if weights is None else weights[known]
-        self.class_count_ = self.class_count_ + np.bincount(codes[known], weights=heft, minlength=n_classes)
+        self.class_count_ = self.class_count_ + np.bincount(
+            codes[known], weights=None if weights is None else weights[known], minlength=n_classes
+        )
         added = {name: class_feature_counts(matrix, codes, n_classes, weights) for name, matrix in views.items()}
         self.feature_count_ = {
             name: counts + added[name] if name in added else counts for name, counts in self.feature_count_.items()

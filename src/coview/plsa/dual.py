@@ -22,18 +22,18 @@ class DualPLSA(MultiViewPLSA):
     n_clusters : int, default=8
         Number of clusters.
     n_components : int, default=32
-        Number of topics, shared by all views. They cost almost nothing: a sweep takes non-zeros x clusters.
+        Number of topics, shared by all views. Topics are cheap: a sweep costs non-zeros x clusters, however many.
     <shared: view_weights>
     max_iter : int, default=150
         Largest number of sweeps over the data.
     <shared: tol>
     n_init : int, default=1
-        Number of starts, each with a consensus of its own; the one that ends highest is kept.
+        Number of starts, each from its own consensus clustering; the one with the highest objective is kept.
     init : {"consensus", "random"} or dict, default="consensus"
-        Where the objects start: at random, or at the likeliest, after a few sweeps, of several clusterings, mostly
-        consensuses of one k-means per view. A dict holds any of ``memberships``, ``topic_feature``, ``cluster_topic``
-        (``{view: array}``, or one array where there is one view) in the shapes of the fitted attributes; what it lacks
-        starts by consensus (objects) or at random.
+        Initial memberships: random, or the most likely, after a few sweeps, of several clusterings, most of them a
+        consensus of one k-means per view. A dict holds any of ``memberships``, ``topic_feature``, ``cluster_topic``
+        (``{view: array}``, or one array where there is one view) in the shapes of the fitted attributes; memberships
+        that it lacks start from the consensus, everything else at random.
     <shared: schedule>
     <shared: acceleration, engine, n_jobs, learning_decay, learning_offset>
     <shared: time_budget, random_state, verbose, callbacks, checkpoint>
@@ -41,7 +41,7 @@ class DualPLSA(MultiViewPLSA):
     Attributes
     ----------
     labels_ : ndarray (n_objects,)
-        Likeliest cluster of each training object.
+        Most likely cluster of each training object.
     memberships_ : ndarray (n_objects, n_clusters)
         ``p(cluster | object)`` of the training objects.
     cluster_topic_ : dict of ndarray (n_clusters, n_components)
@@ -76,17 +76,17 @@ class DualPLSAClassifier(MultiViewPLSAClassifier):
     Parameters
     ----------
     n_components : int, default=32
-        Number of topics, shared by all views. They cost almost nothing: a sweep takes non-zeros x classes.
+        Number of topics, shared by all views. Topics are cheap: a sweep costs non-zeros x classes, however many.
     <shared: view_weights>
     max_iter : int, default=150
         Largest number of sweeps over the data.
     <shared: tol>
     n_init : int, default=1
-        Number of starts; the one that ends highest is kept.
+        Number of starts; the one with the highest objective is kept.
     init : {"naive_bayes", "random"} or dict, default="naive_bayes"
-        Where unlabeled objects start: the mean of one naive Bayes posterior per view, after two rounds in which the
-        views teach each other (co-EM), or at random. A dict holds any of ``memberships``, ``topic_feature``,
-        ``cluster_topic`` in the shapes of the fitted attributes.
+        Initial memberships of unlabeled objects: the mean of one naive Bayes posterior per view, after two rounds of
+        co-EM, or random. A dict holds any of ``memberships``, ``topic_feature``, ``cluster_topic`` in the shapes of the
+        fitted attributes.
     <shared: schedule>
     <shared: acceleration, engine, n_jobs, learning_decay, learning_offset>
     <shared: time_budget, random_state, verbose, callbacks, checkpoint>
@@ -96,7 +96,7 @@ class DualPLSAClassifier(MultiViewPLSAClassifier):
     classes_ : ndarray
         The classes, sorted.
     transduction_ : ndarray (n_objects,)
-        Class of each training object: its own label, or the one found for it.
+        Class of each training object: its label, or the inferred one.
     memberships_ : ndarray (n_objects, n_classes)
         ``p(class | object)`` of the training objects.
     cluster_topic_ : dict of ndarray (n_classes, n_components)

@@ -114,7 +114,7 @@ def initial_arrays(init: Any, allowed: tuple[str, ...], view_names: list[str]) -
     for key, value in init.items():
         name = str(key).rstrip("_")
         if name not in allowed:
-            raise ValueError(f"init has the key {key!r}; it can hold {', '.join(map(repr, allowed))}.")
+            raise ValueError(f"init has the unknown key {key!r}; known keys are {', '.join(map(repr, allowed))}.")
         if name in ("topic_feature", "cluster_topic") and not isinstance(value, Mapping):
             if len(view_names) > 1:
                 raise ValueError(f"init[{name!r}] must be {{view: array}} where there are several views.")

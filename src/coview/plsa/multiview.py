@@ -267,25 +267,25 @@ class _Starts:
 
 @shared_parameters
 class MultiViewPLSA(ClusterMixin, ClusterModel):
-    """Cluster objects that have several views: topics per view, one clustering for all.
+    """Cluster objects with several views: topics for each view, one clustering for all.
 
     Parameters
     ----------
     n_clusters : int, default=8
         Number of clusters.
     n_components : int or {view: int}, default=32
-        Number of topics of each view. They cost almost nothing: a sweep takes non-zeros x clusters.
+        Number of topics in each view. Topics are cheap: a sweep costs non-zeros x clusters, however many there are.
     <shared: view_weights>
     max_iter : int, default=150
         Largest number of sweeps over the data.
     <shared: tol>
     n_init : int, default=1
-        Number of starts, each with a consensus of its own; the one that ends highest is kept.
+        Number of starts, each from its own consensus clustering; the one with the highest objective is kept.
     init : {"consensus", "random"} or dict, default="consensus"
-        Where the objects start: at random, or at the likeliest, after a few sweeps, of several clusterings, mostly
-        consensuses of one k-means per view. A dict holds any of ``memberships``, ``topic_feature``, ``cluster_topic``
-        (``{view: array}``, or one array where there is one view) in the shapes of the fitted attributes; what it lacks
-        starts by consensus (objects) or at random.
+        Initial memberships: random, or the most likely, after a few sweeps, of several clusterings, most of them a
+        consensus of one k-means per view. A dict holds any of ``memberships``, ``topic_feature``, ``cluster_topic``
+        (``{view: array}``, or one array where there is one view) in the shapes of the fitted attributes; memberships
+        that it lacks start from the consensus, everything else at random.
     <shared: schedule>
     <shared: acceleration, engine, n_jobs, learning_decay, learning_offset>
     <shared: time_budget, random_state, verbose, callbacks, checkpoint>
@@ -293,7 +293,7 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
     Attributes
     ----------
     labels_ : ndarray (n_objects,)
-        Likeliest cluster of each training object.
+        Most likely cluster of each training object.
     memberships_ : ndarray (n_objects, n_clusters)
         ``p(cluster | object)`` of the training objects.
     cluster_topic_ : dict of ndarray (n_clusters, n_components)
@@ -374,7 +374,7 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Likeliest cluster of objects, new or old, from some or all of the fitted views."""
+        """Most likely cluster of objects, new or old, from some or all of the fitted views."""
         return self._mixtures(X).argmax(axis=1)
 
     def _n_columns(self) -> int:
@@ -391,22 +391,22 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
 
 @shared_parameters
 class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):  # type: ignore[misc]  # scores accuracy
-    """Classify objects that have several views from few labels: labeled objects hold their class, the rest moves.
+    """Classify objects with several views from few labels: labeled objects keep their class, the others are inferred.
 
     Parameters
     ----------
     n_components : int or {view: int}, default=32
-        Number of topics of each view. They cost almost nothing: a sweep takes non-zeros x classes.
+        Number of topics in each view. Topics are cheap: a sweep costs non-zeros x classes, however many there are.
     <shared: view_weights>
     max_iter : int, default=150
         Largest number of sweeps over the data.
     <shared: tol>
     n_init : int, default=1
-        Number of starts; the one that ends highest is kept.
+        Number of starts; the one with the highest objective is kept.
     init : {"naive_bayes", "random"} or dict, default="naive_bayes"
-        Where unlabeled objects start: the mean of one naive Bayes posterior per view, after two rounds in which the
-        views teach each other (co-EM), or at random. A dict holds any of ``memberships``, ``topic_feature``,
-        ``cluster_topic`` in the shapes of the fitted attributes.
+        Initial memberships of unlabeled objects: the mean of one naive Bayes posterior per view, after two rounds of
+        co-EM, or random. A dict holds any of ``memberships``, ``topic_feature``, ``cluster_topic`` in the shapes of the
+        fitted attributes.
     <shared: schedule>
     <shared: acceleration, engine, n_jobs, learning_decay, learning_offset>
     <shared: time_budget, random_state, verbose, callbacks, checkpoint>
@@ -416,7 +416,7 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
     classes_ : ndarray
         The classes, sorted.
     transduction_ : ndarray (n_objects,)
-        Class of each training object: its own label, or the one found for it.
+        Class of each training object: its label, or the inferred one.
     memberships_ : ndarray (n_objects, n_classes)
         ``p(class | object)`` of the training objects.
     cluster_topic_ : dict of ndarray (n_classes, n_components)
@@ -503,7 +503,7 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
         if self._has_learned():
             classes = self.classes_
         elif classes is None:
-            raise ValueError("The first call of partial_fit needs classes: all that will ever be seen.")
+            raise ValueError("classes must be given in the first call of partial_fit: list every class that may occur.")
         views = self._known_views(X)
         codes, self.classes_ = encode_labels(y, len(views), classes)
         self._learn_stream(views, {"labels": codes})
@@ -515,7 +515,7 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
         return self._mixtures(X)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Likeliest class of objects, new or old, from some or all of the fitted views."""
+        """Most likely class of objects, new or old, from some or all of the fitted views."""
         memberships = self._mixtures(X)
         return named(self.classes_, memberships.argmax(axis=1))
 

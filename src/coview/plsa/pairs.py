@@ -171,5 +171,5 @@ def median_distance(mixtures: np.ndarray) -> float:
     2.0
     """
     gaps = mixtures - np.roll(mixtures, 1, axis=0)
-    found = float(np.median((gaps * gaps).sum(axis=2)))
-    return found if found > 0 else 1.0
+    median = float(np.median((gaps * gaps).sum(axis=2)))
+    return median if median > 0 else 1.0

@@ -153,9 +153,9 @@ class _Move:
         raised = np.maximum(self.P * self.slope, 0.0)
         total = raised.sum(axis=1, keepdims=True)
         moved = np.where(total > 0, raised / np.where(total > 0, total, 1.0), self.P)
-        found = self._as_given(moved)
-        self.pairs.similar[self.v] = self.pairs.similarities(self.v, found)
-        return found
+        mixture = self._as_mixture(moved)
+        self.pairs.similar[self.v] = self.pairs.similarities(self.v, mixture)
+        return mixture
 
     def safeguarded(self, exact: Any) -> np.ndarray:
         """Shorten the step until the objective does not fall; `exact` gives the gain of likelihood of a trial."""
@@ -168,7 +168,7 @@ class _Move:
         change = self.P * (self.slope - mean[:, None]) * length[:, None]
         before = self.pairs.part(self.v)
         for _ in range(HALVINGS):
-            trial = self._as_given(self.P + change)
+            trial = self._as_mixture(self.P + change)
             similar = self.pairs.similarities(self.v, trial)
             cost = self.pairs.part(self.v, similar) - before
             bound = float(np.vdot(self.counts, np.log(trial / self.P)))
@@ -178,7 +178,7 @@ class _Move:
             change *= 0.5
         return self.mixture
 
-    def _as_given(self, moved: np.ndarray) -> np.ndarray:
+    def _as_mixture(self, moved: np.ndarray) -> np.ndarray:
         """Floored rows that sum to one, of the type of the mixtures; objects that lack the view stay."""
         moved = np.maximum(moved, ROW_FLOOR)
         moved /= moved.sum(axis=1, keepdims=True)
@@ -190,7 +190,7 @@ class _Move:
 
 @shared_parameters
 class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
-    """Cluster objects that have two or more views: topics per view, kept in line through pairs of objects.
+    """Cluster objects with two or more views: topics for each view, aligned through pairs of objects.
 
     Two objects that are near each other in the topics of one view should be so in those of another, and two that are
     far apart likewise. Topics of two views need not be about the same things for that.
@@ -204,11 +204,11 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
         It stands against log-likelihoods: the longer objects are, and the fewer pairs each has, the more it takes.
         "auto" is 0.3 times the mean sum of an object's values, views weighted, over its number of partners.
     view_weights : None, float or {view: float}, default=None
-        How much each view's likelihood counts, and its topics in the consensus; 1 where nothing is said.
+        Weight of each view's likelihood, and of its topics in the consensus; 1 for views that are not named.
     sigma : float or "median", default="median"
         Width of the similarity. "median" takes the median squared distance of mixtures at the start.
     pair_fraction : float, default=0.05
-        Share of the pairs of objects that is held in line. Pairs are drawn once per fit, inside blocks of rows.
+        Share of the pairs of objects in the regularizer. Pairs are drawn once per fit, inside blocks of rows.
     n_pairs : int or None, default=None
         Number of pairs, in place of `pair_fraction`.
     step : {"safeguarded", "paper"}, default="safeguarded"
@@ -219,7 +219,8 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
         (see `ConsensusClustering`).
     <shared: max_iter, tol>
     n_init : int, default=1
-        Number of starts; the one that ends highest is kept. Unless ``init="random"``, of the models that `init` names.
+        Number of starts; the one with the highest objective is kept. Unless ``init="random"``, these are starts of the
+        models that `init` names.
     init : {"consensus", "link", "plsa", "random"} or dict, default="consensus"
         Where to start: some sweeps of `LinkPLSA` on all views that begin at a consensus clustering (k-means of each
         view and of all side by side), the same from a random start, some of PLSA on each view, or one random mixture
@@ -412,7 +413,7 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
     def _partners(self, n_rows: int, seed: int) -> Partners:
         fraction = self.pair_fraction
         if not isinstance(fraction, numbers.Real) or not 0 < fraction <= 1:
-            raise ValueError(f"pair_fraction must lie above 0 and be at most 1, got {fraction!r}.")
+            raise ValueError(f"pair_fraction must be above 0 and at most 1, got {fraction!r}.")
         wanted = None if self.n_pairs is None else check_count("n_pairs", self.n_pairs)
         return Partners(seed, float(fraction), wanted, n_rows)
 

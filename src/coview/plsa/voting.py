@@ -33,7 +33,7 @@ __all__ = ["VotingPLSA"]
 
 @shared_parameters
 class VotingPLSA(ClusterMixin, WeightedModel):
-    """Cluster objects that have several views: those on which the views agree teach where the others belong.
+    """Cluster objects with several views: objects on which the views agree are seeds for the others.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class VotingPLSA(ClusterMixin, WeightedModel):
         Largest number of sweeps over the data, of each view alone and of all together.
     <shared: tol>
     n_init : int, default=1
-        Number of starts of each view's PLSA; the one that ends highest votes.
+        Number of starts of each view's PLSA; the one with the highest objective votes.
     <shared: schedule, acceleration, engine, n_jobs>
     time_budget : float or None, default=None
         Seconds that all fits together may take; with a checkpoint the views alone are fitted to their end.
@@ -129,7 +129,7 @@ class VotingPLSA(ClusterMixin, WeightedModel):
         """Let the views vote, then cluster the objects of X; y is ignored."""
         share = self.min_agreement
         if not isinstance(share, numbers.Real) or not 0.5 < share <= 1:
-            raise ValueError(f"min_agreement must lie above 0.5 and be at most 1, got {share!r}.")
+            raise ValueError(f"min_agreement must be above 0.5 and at most 1, got {share!r}.")
         self._fit(X, self._fit_views(X))
         self.labels_ = self.memberships_.argmax(axis=1)
         return self
