@@ -42,25 +42,25 @@ def inspect(model: Any) -> Inspection:
     >>> from coview import MultiViewPLSA, inspect
     >>> from coview.datasets import make_topic_views
     >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
-    >>> found = inspect(MultiViewPLSA(3, 5, random_state=0).fit(X))
-    >>> found.kind, found.groups, list(found.views)
+    >>> inspection = inspect(MultiViewPLSA(3, 5, random_state=0).fit(X))
+    >>> inspection.kind, inspection.groups, list(inspection.views)
     ('cluster', ['0', '1', '2'], ['view0', 'view1'])
-    >>> found.features("view0").shape, found.memberships(X.select("view1")).shape
+    >>> inspection.features("view0").shape, inspection.memberships(X.select("view1")).shape
     ((3, 500), (60, 3))
     """
     check_is_fitted(model)
     inside = model if answers(model) else getattr(model, "best_estimator_", model)  # of a search
     steps = _steps_of(inside)
-    found = steps[-1]._inspect() if answers(steps[-1]) else describe(steps[-1], {})
+    inspection = steps[-1]._inspect() if answers(steps[-1]) else describe(steps[-1], {})
     before = steps[:-1]
     front = before[0] if before and makes_views(before[0]) else None
     between = tuple(before if front is None else before[1:])
-    inputs = _inputs(front, between, found)
+    inputs = _inputs(front, between, inspection)
     estimator = steps[-1]
     return replace(
-        found,
+        inspection,
         model=model,
-        front=found.front if front is None else front,
+        front=inspection.front if front is None else front,
         steps=between,
         inputs=inputs,
         takes_lazy=getattr(estimator, "_takes_lazy", False),
@@ -100,8 +100,8 @@ def describe(estimator: Any, views: Mapping[str, ViewInput]) -> Inspection:
     Examples
     --------
     >>> from sklearn.cluster import KMeans
-    >>> found = describe(KMeans(2, random_state=0).fit([[0.0], [0.1], [5.0]]), {})
-    >>> found.kind, found.groups, found.features("x").ravel().round(2).tolist()
+    >>> inspection = describe(KMeans(2, random_state=0).fit([[0.0], [0.1], [5.0]]), {})
+    >>> inspection.kind, inspection.groups, inspection.features("x").ravel().round(2).tolist()
     ('cluster', ['0', '1'], [0.05, 5.0])
     """
     inputs = dict(views) or _matrix_input(estimator)
@@ -116,8 +116,8 @@ def describe(estimator: Any, views: Mapping[str, ViewInput]) -> Inspection:
             answer = estimator.predict_proba
         elif has["decision_function"]:
             answer = lambda X: softmax(both_sides(estimator.decision_function(X)))  # noqa: E731
-        found = getattr(estimator, "transduction_", None)
-        training = Training(codes=None if found is None else _codes(found, labels))
+        transduction = getattr(estimator, "transduction_", None)
+        training = Training(codes=None if transduction is None else _codes(transduction, labels))
         names = [str(label) for label in labels]
         return Inspection(
             estimator,
@@ -184,17 +184,17 @@ def conventional_weights(estimator: Any, view: str | None = None) -> Features | 
 
 def _conventional_features(estimator: Any, inputs: Mapping[str, ViewInput]) -> Callable[[str], Features | None]:
     def features(view: str) -> Features | None:
-        found = conventional_weights(estimator, view)
-        if found is None or view not in inputs or found.weights.shape[-1] != inputs[view].n_features:
+        weights = conventional_weights(estimator, view)
+        if weights is None or view not in inputs or weights.weights.shape[-1] != inputs[view].n_features:
             return None
-        return found
+        return weights
 
     return features
 
 
 def _count_sweeps(estimator: Any) -> int | None:
-    found = getattr(estimator, "n_iter_", None)
-    return None if found is None else int(np.max(found))
+    count = getattr(estimator, "n_iter_", None)
+    return None if count is None else int(np.max(count))
 
 
 def _count_labels(estimator: Any) -> int | None:
@@ -208,24 +208,24 @@ def _matrix_input(estimator: Any) -> dict[str, ViewInput]:
 
 
 def _codes(labels: Any, classes: list[Any]) -> np.ndarray:
-    place = {label: i for i, label in enumerate(classes)}
-    return np.array([place.get(label, -1) for label in np.asarray(labels).tolist()], dtype=np.int64)
+    position = {label: i for i, label in enumerate(classes)}
+    return np.array([position.get(label, -1) for label in np.asarray(labels).tolist()], dtype=np.int64)
 
 
-def _inputs(front: Any, steps: tuple[Any, ...], found: Inspection) -> dict[str, ViewInput]:
+def _inputs(front: Any, steps: tuple[Any, ...], inspection: Inspection) -> dict[str, ViewInput]:
     """What the model takes: as the front makes it, as the first step takes it, or as the estimator does."""
     if front is not None and hasattr(front, "view_inputs"):
         return front.view_inputs()
     if front is not None:  # a vectorizer of scikit-learn
         names = front.get_feature_names_out() if hasattr(front, "get_feature_names_out") else None
-        width = len(names) if names is not None else found.views[PLAIN].n_features
+        width = len(names) if names is not None else inspection.views[PLAIN].n_features
         return {PLAIN: ViewInput(PLAIN, width, names, front)}
     first = next((step for step in steps if hasattr(step, "n_features_by_view_")), None)
     if first is None:
-        return found.inputs or found.views
+        return inspection.inputs or inspection.views
     inputs = {}
     for view, width in first.n_features_by_view_.items():
-        known = found.views.get(view)
+        known = inspection.views.get(view)
         same = known is not None and known.feature_names is not None and len(known.feature_names) == width
         inputs[view] = ViewInput(view, width, known.feature_names if same and known is not None else None)
     return inputs

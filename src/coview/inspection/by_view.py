@@ -35,20 +35,20 @@ class ViewReadings:
         return {name: self.views.present[:, v] for v, name in enumerate(self.views.names)}
 
 
-def read_objects(found: Inspection, views: Views) -> Reading:
+def read_objects(inspection: Inspection, views: Views) -> Reading:
     """Read objects; a model without groups of its own gives their positions in its space as memberships.
 
     Parameters
     ----------
-    found : Inspection
+    inspection : Inspection
         The model.
     views : Views
         Objects, as the estimator itself takes them; some or all of the views.
     """
-    reading = found.read(views, prepared=True)
+    reading = inspection.read(views, prepared=True)
     if reading.memberships is not None:
         return reading
-    return Reading(found.embed(views, prepared=True), None)
+    return Reading(inspection.embed(views, prepared=True), None)
 
 
 def try_views(names: tuple[str, ...], ask: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, str]]:
@@ -93,12 +93,12 @@ def try_views(names: tuple[str, ...], ask: Any) -> tuple[dict[str, Any], dict[st
     return alone, without, refused
 
 
-def read_by_view(found: Inspection, views: Views, whole: Reading | None = None) -> ViewReadings:
+def read_by_view(inspection: Inspection, views: Views, whole: Reading | None = None) -> ViewReadings:
     """Read objects from all views, from each view alone, and from all but each.
 
     Parameters
     ----------
-    found : Inspection
+    inspection : Inspection
         The model.
     views : Views
         Objects, as the estimator itself takes them.
@@ -114,8 +114,8 @@ def read_by_view(found: Inspection, views: Views, whole: Reading | None = None) 
     >>> sorted(readings.alone), readings.alone["view0"].codes.shape
     (['view0', 'view1'], (50,))
     """
-    parts = try_views(views.names, lambda names: read_objects(found, views.select(*names)))
-    return ViewReadings(views, read_objects(found, views) if whole is None else whole, *parts)
+    parts = try_views(views.names, lambda names: read_objects(inspection, views.select(*names)))
+    return ViewReadings(views, read_objects(inspection, views) if whole is None else whole, *parts)
 
 
 def agreement_matrix(readings: ViewReadings) -> dict[str, Any] | None:

@@ -269,13 +269,13 @@ class Inspection:
             return for_sklearn(X[X.names[0]] if isinstance(X, Views) else X)
         if is_plain(X) and len(self.views) == 1:
             X = {next(iter(self.views)): X}
-        found = as_views(X)
-        return found.collect() if isinstance(found, LazyViews) else found
+        views = as_views(X)
+        return views.collect() if isinstance(views, LazyViews) else views
 
     def prepare_views(self, X: Any) -> Views:
         """Return the same as views in memory; the one matrix of an estimator of scikit-learn is one view."""
-        found = self.prepare(X)
-        return found if isinstance(found, Views) else Views({PLAIN: found})
+        objects = self.prepare(X)
+        return objects if isinstance(objects, Views) else Views({PLAIN: objects})
 
     def _prepared(self, X: Any, prepared: bool, *, lazy: bool = False) -> Any:
         """Objects as the estimator itself takes them."""
@@ -319,8 +319,8 @@ class Inspection:
         """Return objects x groups by each view alone; rows of objects that lack the view are zero."""
         views = self._prepared(X, prepared)
         if not isinstance(views, Views):
-            found = self.memberships(views, prepared=True)
-            return {} if found is None else {PLAIN: found}
+            whole = self.memberships(views, prepared=True)
+            return {} if whole is None else {PLAIN: whole}
         if self._memberships_by_view is not None:
             return {view: dense(part) for view, part in self._memberships_by_view(views).items()}
         answers_by_view = {}
@@ -334,12 +334,12 @@ class Inspection:
 
     def read(self, X: Any, *, prepared: bool = False) -> Reading:
         """Return memberships and groups of objects in one pass."""
-        given = self._prepared(X, prepared)
-        memberships = self.memberships(given, prepared=True)
+        objects = self._prepared(X, prepared)
+        memberships = self.memberships(objects, prepared=True)
         if self.kind in ("component", "value"):
             return Reading(memberships, None)
         if self._memberships is not None and self._predict is not None:
-            return Reading(memberships, self.codes(self._predict(given)))
+            return Reading(memberships, self.codes(self._predict(objects)))
         return Reading(memberships, None if memberships is None else memberships.argmax(axis=1))
 
     def expected(self, X: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -363,16 +363,16 @@ class Inspection:
 
     def predict(self, X: Any, *, prepared: bool = False) -> Any:
         """Return the label of each object, or the value of a regressor."""
-        given = self._prepared(X, prepared, lazy=True)
+        objects = self._prepared(X, prepared, lazy=True)
         if self._predict is not None:
-            return self._predict(given)
-        reading = self.read(given, prepared=True)
+            return self._predict(objects)
+        reading = self.read(objects, prepared=True)
         return None if reading.codes is None else np.asarray(self.labels)[reading.codes]
 
     def embed(self, X: Any, *, prepared: bool = False) -> np.ndarray | None:
         """Return positions of objects in the model's space; memberships where it has no other."""
-        given = self._prepared(X, prepared)
-        return self.memberships(given, prepared=True) if self._embed is None else dense(self._embed(given))
+        objects = self._prepared(X, prepared)
+        return self.memberships(objects, prepared=True) if self._embed is None else dense(self._embed(objects))
 
     def transform(self, X: Any, *, prepared: bool = False) -> Any:
         """Return what the model's own `transform` does: a matrix, or views; None where it has none."""
@@ -400,8 +400,8 @@ class Inspection:
 
     def codes(self, labels: Any) -> np.ndarray:
         """Return positions of labels among the groups; -1 for those that are none."""
-        place = {label: i for i, label in enumerate(self.labels)}
-        return np.array([place.get(label, -1) for label in np.asarray(labels).tolist()], dtype=np.int64)
+        position = {label: i for i, label in enumerate(self.labels)}
+        return np.array([position.get(label, -1) for label in np.asarray(labels).tolist()], dtype=np.int64)
 
     def known(self, X: Any) -> np.ndarray:
         """Tell which objects have anything that the model knows.
@@ -419,8 +419,8 @@ class Inspection:
 
     def features(self, view: str) -> np.ndarray | None:
         """Return groups x features: what makes a group in a view, or None where the model does not say."""
-        found = self.described_features(view)
-        return None if found is None else found.weights
+        features = self.described_features(view)
+        return None if features is None else features.weights
 
     def described_features(self, view: str) -> Features | None:
         """Return the same with what the weights are."""
@@ -428,10 +428,10 @@ class Inspection:
 
     def feature_names(self, view: str) -> list[str]:
         """Return the names of a view's features, or f0, f1, ..."""
-        given = self.views[view]
-        if given.feature_names is None:
-            return [f"f{j}" for j in range(given.n_features)]
-        return [str(name) for name in given.feature_names]
+        expected = self.views[view]
+        if expected.feature_names is None:
+            return [f"f{j}" for j in range(expected.n_features)]
+        return [str(name) for name in expected.feature_names]
 
 
 def answers(estimator: Any) -> bool:

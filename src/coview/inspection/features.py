@@ -41,11 +41,11 @@ def rank_features(features: Features, n: int = 10, *, by: str = "distinctive", a
     Examples
     --------
     >>> weights = np.array([[0.6, 0.4, 0.0], [0.6, 0.0, 0.4]])
-    >>> [found.tolist() for found in rank_features(Features(weights, True), 2)]
+    >>> [best.tolist() for best in rank_features(Features(weights, True), 2)]
     [[1], [2]]
-    >>> [found.tolist() for found in rank_features(Features(weights), 2, by="weight")]
+    >>> [best.tolist() for best in rank_features(Features(weights), 2, by="weight")]
     [[0, 1], [0, 2]]
-    >>> [found.tolist() for found in rank_features(Features(weights - 0.5), 2, by="signed")]
+    >>> [best.tolist() for best in rank_features(Features(weights - 0.5), 2, by="signed")]
     [[0, 2], [0, 1]]
     """
     if by not in RANKINGS:
@@ -61,8 +61,7 @@ def rank_features(features: Features, n: int = 10, *, by: str = "distinctive", a
         ranks = np.where(weights > 0, weights * np.log(np.maximum(_lift(weights, mean), 1e-300)), 0.0)
     else:
         ranks = weights - mean
-    found = [(row, _largest(row, n)) for row in ranks]
-    return [best[row[best] > above] for row, best in found]
+    return [best[row[best] > above] for row in ranks for best in [_largest(row, n)]]
 
 
 def top_features(
@@ -97,13 +96,13 @@ def top_features(
 
 
 def features_by_view(
-    found: Inspection, views: Views | None = None, codes: np.ndarray | None = None
+    inspection: Inspection, views: Views | None = None, codes: np.ndarray | None = None
 ) -> dict[str, Features]:
     """Return the features of a model's groups: what it says itself, else means of the objects of each group.
 
     Parameters
     ----------
-    found : Inspection
+    inspection : Inspection
         The model.
     views : Views, optional
         Objects, as the estimator itself takes them.
@@ -119,10 +118,10 @@ def features_by_view(
     {'view0': 'p(feature)', 'view1': 'p(feature)'}
     """
     by_view = {}
-    for view in found.views:
-        features = found.described_features(view)
+    for view in inspection.views:
+        features = inspection.described_features(view)
         if features is None and views is not None and codes is not None and view in views:
-            features = mean_features(views[view], codes, len(found.groups))
+            features = mean_features(views[view], codes, len(inspection.groups))
         if features is not None:
             by_view[view] = features
     return by_view
@@ -160,12 +159,12 @@ def mean_features(matrix: Any, codes: np.ndarray, n_groups: int, seed: int = 0) 
     return Features(means, positive, "mean of the group's objects")
 
 
-def feature_names(found: Inspection, view: str, views: Views | None = None) -> list[str]:
+def feature_names(inspection: Inspection, view: str, views: Views | None = None) -> list[str]:
     """Return the names of a view's features: those of the objects where they have any, else those of the model.
 
     Parameters
     ----------
-    found : Inspection
+    inspection : Inspection
         The model.
     view : str
         The view.
@@ -174,7 +173,7 @@ def feature_names(found: Inspection, view: str, views: Views | None = None) -> l
     """
     if views is not None and view in views.feature_names:
         return [str(name) for name in views.feature_names[view]]
-    return found.feature_names(view)
+    return inspection.feature_names(view)
 
 
 def _largest(keys: np.ndarray, n: int) -> np.ndarray:

@@ -12,12 +12,12 @@ from coview.views.views import Views
 __all__ = ["label_tree"]
 
 
-def label_tree(found: Inspection, views: Views | None = None) -> dict[str, Any]:
+def label_tree(inspection: Inspection, views: Views | None = None) -> dict[str, Any]:
     """Return the labels of a model's ontology from top to bottom, with counts of objects.
 
     Parameters
     ----------
-    found : Inspection
+    inspection : Inspection
         A model with an ontology.
     views : Views, optional
         Objects, as the estimator itself takes them; by default those of the fit.
@@ -37,8 +37,8 @@ def label_tree(found: Inspection, views: Views | None = None) -> dict[str, Any]:
     >>> [(line["label"], line["level"], line["count"]) for line in label_tree(inspect(model), X)["lines"]]
     [('animal', 0, 4), ('cat', 1, 2), ('dog', 1, 2)]
     """
-    ontology = found.ontology
-    sets: Any = found.training.label_sets if views is None else found.label_sets(views, prepared=True)
+    ontology = inspection.ontology
+    sets: Any = inspection.training.label_sets if views is None else inspection.label_sets(views, prepared=True)
     counts = dict(zip(map(str, ontology.labels), np.asarray(sets)[:, : len(ontology)].sum(axis=0).tolist()))
     lines: list[dict[str, Any]] = []
 
@@ -54,5 +54,5 @@ def label_tree(found: Inspection, views: Views | None = None) -> dict[str, Any]:
         "lines": lines,
         "n_objects": len(sets),
         "n_exclusive": len(ontology.mutex),
-        "n_broken": found.n_violations,
+        "n_broken": inspection.n_violations,
     }

@@ -33,12 +33,12 @@ _TITLES = {
 }
 
 
-def fit_curves(found: Inspection) -> list[dict[str, Any]]:
+def fit_curves(inspection: Inspection) -> list[dict[str, Any]]:
     """Return the curves that a fit left behind, as lists of numbers.
 
     Parameters
     ----------
-    found : Inspection
+    inspection : Inspection
         The model.
 
     Returns
@@ -55,13 +55,13 @@ def fit_curves(found: Inspection) -> list[dict[str, Any]]:
     >>> curve["title"], len(curve["values"])
     ('Objective', 6)
     """
-    seconds = found.history.get("seconds")
+    seconds = inspection.history.get("seconds")
     curves = []
-    for key, values in found.history.items():
+    for key, values in inspection.history.items():
         numbers = np.asarray(values, dtype=np.float64).reshape(-1) if len(values) else np.zeros(0)
         if key == "seconds" or numbers.size < 2 or not np.isfinite(numbers).any():
             continue
-        unit = "component" if key == "correlations" else "sweep" if found.n_rounds is None else "pass"
+        unit = "component" if key == "correlations" else "sweep" if inspection.n_rounds is None else "pass"
         title = _TITLES.get(key, str(key).replace("_", " ").capitalize())
         curve = {"key": key, "title": title, "x": unit, "values": plain(numbers)}
         if seconds is not None and len(seconds) == len(numbers):
@@ -75,12 +75,14 @@ def measure(name: str, value: Any, about: str) -> dict[str, Any]:
     return {"name": name, "value": plain(float(value)), "about": about}
 
 
-def label_measures(found: Inspection, reading: Reading, y: np.ndarray, classes: np.ndarray) -> list[dict[str, Any]]:
+def label_measures(
+    inspection: Inspection, reading: Reading, y: np.ndarray, classes: np.ndarray
+) -> list[dict[str, Any]]:
     """Return measures of a reading against labels, the main one first.
 
     Parameters
     ----------
-    found : Inspection
+    inspection : Inspection
         The model.
     reading : Reading
         What it says of the objects.
@@ -96,8 +98,8 @@ def label_measures(found: Inspection, reading: Reading, y: np.ndarray, classes: 
         value = neighbor_share(reading.memberships[known], y[known])
         return [measure("same label among neighbors", value, f"share of the {NEIGHBORS} nearest objects")]
     truth, codes = classes[y[known]].astype(str), reading.codes[known]
-    if found.kind == "class":
-        predicted = np.array([*found.groups, "none"])[codes]
+    if inspection.kind == "class":
+        predicted = np.array([*inspection.groups, "none"])[codes]
         f1 = f1_score(truth, predicted, average="macro", zero_division=0)
         return [
             measure("accuracy", np.mean(truth == predicted), "share of objects whose label is predicted"),
@@ -105,17 +107,17 @@ def label_measures(found: Inspection, reading: Reading, y: np.ndarray, classes: 
         ]
     return [
         measure("NMI", normalized_mutual_info(truth, codes), "normalized mutual information with the labels"),
-        measure("accuracy", clustering_accuracy(truth, codes), f"each {found.kind} matched to one label"),
+        measure("accuracy", clustering_accuracy(truth, codes), f"each {inspection.kind} matched to one label"),
         measure("pairwise F1", pairwise_f1(truth, codes), "pairs of objects that belong together"),
     ]
 
 
-def main_measure(found: Inspection, reading: Reading, y: np.ndarray, classes: np.ndarray) -> float | None:
+def main_measure(inspection: Inspection, reading: Reading, y: np.ndarray, classes: np.ndarray) -> float | None:
     """Return the first of `label_measures` alone, to compare views; None where there is no label.
 
     Parameters
     ----------
-    found : Inspection
+    inspection : Inspection
         The model.
     reading : Reading
         What it says of the objects.
@@ -129,8 +131,8 @@ def main_measure(found: Inspection, reading: Reading, y: np.ndarray, classes: np
         return None
     if reading.codes is None:
         return None if reading.memberships is None else neighbor_share(reading.memberships[known], y[known])
-    if found.kind == "class":
-        predicted = np.array([*found.groups, "none"])[reading.codes[known]]
+    if inspection.kind == "class":
+        predicted = np.array([*inspection.groups, "none"])[reading.codes[known]]
         return float(np.mean(classes[y[known]].astype(str) == predicted))
     return float(normalized_mutual_info(y[known], reading.codes[known]))
 
@@ -164,7 +166,7 @@ def neighbor_share(positions: np.ndarray, y: np.ndarray, k: int = NEIGHBORS, see
 
 
 def confusion(
-    found: Inspection,
+    inspection: Inspection,
     codes: np.ndarray,
     y: np.ndarray,
     classes: np.ndarray,
@@ -175,7 +177,7 @@ def confusion(
 
     Parameters
     ----------
-    found : Inspection
+    inspection : Inspection
         The model.
     codes : ndarray of int
         Groups of the objects; -1 for none.
@@ -205,19 +207,19 @@ def confusion(
     (['a', 'b', 'c'], 60)
     """
     used = (y >= 0) & (codes >= 0)
-    counts = np.zeros((len(classes), len(found.groups)), dtype=np.int64)
+    counts = np.zeros((len(classes), len(inspection.groups)), dtype=np.int64)
     np.add.at(counts, (y[used], codes[used]), 1)
     labels = [str(label) for label in classes.tolist()]
     if like is not None:
         rows = np.array([labels.index(name) for name in like["rows"]])
-        columns = np.array([found.groups.index(name) for name in like["columns"]])
+        columns = np.array([inspection.groups.index(name) for name in like["columns"]])
     else:
         rows = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[:most])
-        columns = _column_order(counts, matched=found.kind != "class", most=most)
+        columns = _column_order(counts, matched=inspection.kind != "class", most=most)
     shown = counts[np.ix_(rows, columns)]
     return {
         "rows": [labels[i] for i in rows],
-        "columns": [found.groups[j] for j in columns],
+        "columns": [inspection.groups[j] for j in columns],
         "counts": shown.tolist(),
         "left_out": int(counts.sum() - shown.sum()),
     }

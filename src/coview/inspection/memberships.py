@@ -18,9 +18,9 @@ def dense(values: Any) -> np.ndarray:
     """Return an answer as a dense matrix of floats; of views, side by side."""
     if isinstance(values, Views):
         values = values.hstack()
-    found = np.asarray(values.toarray() if sparse.issparse(values) else values)
-    found = found if found.dtype.kind == "f" else found.astype(np.float64)
-    return found.reshape(-1, 1) if found.ndim == 1 else found
+    array = np.asarray(values.toarray() if sparse.issparse(values) else values)
+    array = array if array.dtype.kind == "f" else array.astype(np.float64)
+    return array.reshape(-1, 1) if array.ndim == 1 else array
 
 
 def one_hot(codes: np.ndarray, n_groups: int) -> np.ndarray:
@@ -43,8 +43,8 @@ def softmax(scores: np.ndarray, sharpness: float = 1.0) -> np.ndarray:
     [[0.5, 0.5]]
     """
     scaled = sharpness * np.asarray(scores, dtype=np.float64)
-    found = np.exp(scaled - scaled.max(axis=1, keepdims=True))
-    return found / found.sum(axis=1, keepdims=True)
+    shares = np.exp(scaled - scaled.max(axis=1, keepdims=True))
+    return shares / shares.sum(axis=1, keepdims=True)
 
 
 def shares_of(scores: Any) -> np.ndarray:
@@ -69,13 +69,13 @@ def near_centers(distances: np.ndarray) -> np.ndarray:
     """
     distances = np.asarray(distances, dtype=np.float64)
     nearest = distances.min(axis=1, keepdims=True)
-    found = np.divide(nearest, distances, out=np.ones_like(distances), where=distances > 0) ** SHARPNESS
-    return found / found.sum(axis=1, keepdims=True)
+    shares = np.divide(nearest, distances, out=np.ones_like(distances), where=distances > 0) ** SHARPNESS
+    return shares / shares.sum(axis=1, keepdims=True)
 
 
 def both_sides(coefficients: Any) -> np.ndarray:
     """Return one row (or column, of scores) for each class: of two classes a linear model keeps only the second."""
-    found = np.asarray(coefficients.toarray() if sparse.issparse(coefficients) else coefficients)
-    if found.ndim == 1:
-        return np.column_stack([-found, found])
-    return np.vstack([-found, found]) if len(found) == 1 else found
+    array = np.asarray(coefficients.toarray() if sparse.issparse(coefficients) else coefficients)
+    if array.ndim == 1:
+        return np.column_stack([-array, array])
+    return np.vstack([-array, array]) if len(array) == 1 else array

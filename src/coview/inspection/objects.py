@@ -28,13 +28,13 @@ METHODS = ("pca", "umap", "auto")
 
 
 def map_objects(
-    found: Inspection, readings: ViewReadings, method: str = "pca", seed: int = 0
+    inspection: Inspection, readings: ViewReadings, method: str = "pca", seed: int = 0
 ) -> tuple[np.ndarray, str] | None:
     """Return a position in the plane for each object, and in words how it was found; None where that cannot be.
 
     Parameters
     ----------
-    found : Inspection
+    inspection : Inspection
         The model.
     readings : ViewReadings
         Readings of the objects.
@@ -46,7 +46,7 @@ def map_objects(
     parts = [readings.whole, *readings.alone.values()]
     if not all(part.graded for part in parts):  # groups alone make no map: the space of the model does
         some = [readings.views, *(readings.views.select(view) for view in readings.alone)]
-        parts = [Reading(found.embed(views, prepared=True), None) for views in some]
+        parts = [Reading(inspection.embed(views, prepared=True), None) for views in some]
     return place([part.memberships for part in parts if part.graded], readings.views, method, seed)
 
 

@@ -72,13 +72,13 @@ class ObjectiveDisplay:
         **style
             For matplotlib's ``plot``.
         """
-        found = inspect(model)
-        curves = {curve["key"]: curve for curve in fit_curves(found)}
+        inspection = inspect(model)
+        curves = {curve["key"]: curve for curve in fit_curves(inspection)}
         if key not in curves:
             listed = ", ".join(map(repr, curves)) or "none"
-            raise ValueError(f"{found.name} has no curve {key!r}; it has {listed}.")
+            raise ValueError(f"{inspection.name} has no curve {key!r}; it has {listed}.")
         curve = curves[key]
-        display = cls(curve["values"], name=name or found.name, x_label=curve["x"], title=curve["title"])
+        display = cls(curve["values"], name=name or inspection.name, x_label=curve["x"], title=curve["title"])
         return display.plot(ax, **style)
 
     def plot(self, ax: Any = None, **style: Any) -> ObjectiveDisplay:

@@ -34,7 +34,7 @@ class ObjectMapDisplay:
     names : list of str
         Names of the groups.
     method : str, default=""
-        How the positions were found.
+        How the positions were inspection.
 
     Attributes
     ----------
@@ -86,27 +86,27 @@ class ObjectMapDisplay:
         ax : matplotlib Axes, optional
             Where to draw.
         """
-        found = inspect(model)
+        inspection = inspect(model)
         if X is None:
-            whole = found.training_reading()
+            whole = inspection.training_reading()
             n = len(whole.memberships) if whole.graded and whole.memberships is not None else 0
             rows = sample_positions(n, n_objects, random_state)
             whole = whole.take(rows)
             placed = place([whole.memberships], None, method, random_state)
         else:
-            views = found.prepare_views(X)
+            views = inspection.prepare_views(X)
             n = len(views)
             rows = sample_positions(n, n_objects, random_state)
-            readings = read_by_view(found, views[rows])
+            readings = read_by_view(inspection, views[rows])
             whole = readings.whole
-            placed = map_objects(found, readings, method, random_state)
+            placed = map_objects(inspection, readings, method, random_state)
         if placed is None:
-            raise ValueError(f"{found.name} keeps nothing to place its objects by. Pass X, the objects to draw.")
+            raise ValueError(f"{inspection.name} keeps nothing to place its objects by. Pass X, the objects to draw.")
         if y is not None:
-            codes, classes = encode_labels(y, n, semi_supervised=minus_one_is_unlabeled(found.estimator))
+            codes, classes = encode_labels(y, n, semi_supervised=minus_one_is_unlabeled(inspection.estimator))
             return cls(placed[0], codes[rows], [str(c) for c in classes.tolist()], method=placed[1]).plot(ax)
         codes = np.zeros(len(rows), dtype=int) if whole.codes is None else whole.codes
-        names = ["objects"] if whole.codes is None else [f"{found.kind} {name}" for name in found.groups]
+        names = ["objects"] if whole.codes is None else [f"{inspection.kind} {name}" for name in inspection.groups]
         return cls(placed[0], codes, names, method=placed[1]).plot(ax)
 
     def plot(self, ax: Any = None) -> ObjectMapDisplay:
@@ -138,7 +138,7 @@ class RetrievalDisplay:
     queries : list of str
         What was searched with.
     hits : list of lists of (id, score)
-        What was found.
+        What was inspection.
     right : list of lists of bool, optional
         Which hits are right; drawn green and red.
     images : {id: array}, optional
@@ -186,7 +186,7 @@ class RetrievalDisplay:
         images: dict[Any, Any] | None = None,
         ax: Any = None,
     ) -> RetrievalDisplay:
-        """Search with each object of X, or each text of a list, and draw what is found.
+        """Search with each object of X, or each text of a list, and draw what is inspection.
 
         Parameters
         ----------
@@ -209,10 +209,10 @@ class RetrievalDisplay:
         ax : matplotlib Axes or array of them, optional
             Where to draw.
         """
-        found = inspect(model)
-        if found.retriever is None:
-            raise ValueError(f"{found.name} does not search; use a fitted CrossModalRetriever.")
-        search = found.retriever.search
+        inspection = inspect(model)
+        if inspection.retriever is None:
+            raise ValueError(f"{inspection.name} does not search; use a fitted CrossModalRetriever.")
+        search = inspection.retriever.search
         texts = [X] if isinstance(X, str) else X if isinstance(X, list) else None
         if texts is not None:
             hits = [search(text, source, target, k)[0] for text in texts]

@@ -56,10 +56,10 @@ class OntologyDisplay:
         ax : matplotlib Axes, optional
             Where to draw.
         """
-        found = inspect(model)
-        if found.ontology is None:
-            raise ValueError(f"{found.name} was fitted without an ontology. Fit it with ontology=Ontology(...).")
-        return cls(label_tree(found, None if X is None else found.prepare_views(X))["lines"]).plot(ax)
+        inspection = inspect(model)
+        if inspection.ontology is None:
+            raise ValueError(f"{inspection.name} was fitted without an ontology. Fit it with ontology=Ontology(...).")
+        return cls(label_tree(inspection, None if X is None else inspection.prepare_views(X))["lines"]).plot(ax)
 
     def plot(self, ax: Any = None) -> OntologyDisplay:
         """Draw the tree and the counts as bars.

@@ -77,25 +77,25 @@ class TopicsDisplay:
         ax : matplotlib Axes or array of them, optional
             Where to draw.
         """
-        found = inspect(model)
-        objects = None if X is None else found.prepare_views(X)
-        codes = None if objects is None else found.read(objects, prepared=True).codes
-        known = features_by_view(found, objects, codes)
-        if not known or found.kind == "value":
+        inspection = inspect(model)
+        objects = None if X is None else inspection.prepare_views(X)
+        codes = None if objects is None else inspection.read(objects, prepared=True).codes
+        known = features_by_view(inspection, objects, codes)
+        if not known or inspection.kind == "value":
             raise ValueError(
-                f"{found.name} says nothing about the features of its groups. If it has groups, pass X to draw the "
-                "means of their objects."
+                f"{inspection.name} says nothing about the features of its groups. If it has groups, pass X to draw "
+                "the means of their objects."
             )
         for view in views or ():
             if view not in known:
                 raise ValueError(f"views names {view!r}; the views with features are {', '.join(map(repr, known))}.")
-        rank = "signed" if found.kind == "component" else rank
-        chosen = list(range(len(found.groups)))[:MOST_DRAWN] if groups is None else list(groups)
+        rank = "signed" if inspection.kind == "component" else rank
+        chosen = list(range(len(inspection.groups)))[:MOST_DRAWN] if groups is None else list(groups)
         features = {}
         for view in views or known:
-            ranked = top_features(known[view], feature_names(found, view, objects), n_features, by=rank)
+            ranked = top_features(known[view], feature_names(inspection, view, objects), n_features, by=rank)
             features[view] = [ranked[g] for g in chosen]
-        return cls(features, [found.groups[g] for g in chosen], noun=found.kind).plot(ax)
+        return cls(features, [inspection.groups[g] for g in chosen], noun=inspection.kind).plot(ax)
 
     def plot(self, ax: Any = None) -> TopicsDisplay:
         """Draw the bars.
@@ -168,16 +168,18 @@ class ClusterTopicsDisplay:
         ax : matplotlib Axes or array of them, optional
             Where to draw.
         """
-        found = inspect(model)
-        if found.topics is None:
-            raise ValueError(f"{found.name} has no topics below its groups. Use DualPLSA or MultiViewPLSA for that.")
+        inspection = inspect(model)
+        if inspection.topics is None:
+            raise ValueError(
+                f"{inspection.name} has no topics below its groups. Use DualPLSA or MultiViewPLSA for that."
+            )
         ordered = {}
-        for view, part in found.topics.shares.items():
+        for view, part in inspection.topics.shares.items():
             array = np.asarray(part)
             # topics of one cluster side by side, the largest first
             order = np.lexsort((-array.max(axis=0), array.argmax(axis=0)))
             ordered[view] = array[:, order]
-        return cls(ordered, found.groups, noun=found.kind).plot(ax)
+        return cls(ordered, inspection.groups, noun=inspection.kind).plot(ax)
 
     def plot(self, ax: Any = None) -> ClusterTopicsDisplay:
         """Draw the heat maps.

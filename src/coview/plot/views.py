@@ -58,10 +58,10 @@ class ViewAgreementDisplay:
         ax : matplotlib Axes, optional
             Where to draw.
         """
-        found = inspect(model)
-        matrix = agreement_matrix(read_by_view(found, found.prepare_views(X)))
+        inspection = inspect(model)
+        matrix = agreement_matrix(read_by_view(inspection, inspection.prepare_views(X)))
         if matrix is None:
-            raise ValueError(f"{found.name} reads these objects from one view only; agreement needs at least two.")
+            raise ValueError(f"{inspection.name} reads these objects from one view only; agreement needs at least two.")
         return cls(matrix["values"], matrix["names"]).plot(ax)
 
     def plot(self, ax: Any = None) -> ViewAgreementDisplay:
@@ -126,20 +126,22 @@ class ViewConfusionDisplay:
         ax : matplotlib Axes or array of them, optional
             Where to draw.
         """
-        found = inspect(model)
-        views = found.prepare_views(X)
-        codes, classes = encode_labels(y, len(views), semi_supervised=minus_one_is_unlabeled(found.estimator))
-        readings = read_by_view(found, views)
+        inspection = inspect(model)
+        views = inspection.prepare_views(X)
+        codes, classes = encode_labels(y, len(views), semi_supervised=minus_one_is_unlabeled(inspection.estimator))
+        readings = read_by_view(inspection, views)
         if readings.whole.codes is None:
-            raise ValueError(f"{found.name} sorts objects into no classes, clusters or topics to compare with labels.")
-        whole = confusion(found, readings.whole.codes, codes, classes, most)
+            raise ValueError(
+                f"{inspection.name} sorts objects into no classes, clusters or topics to compare with labels."
+            )
+        whole = confusion(inspection, readings.whole.codes, codes, classes, most)
         drawn = {}
         for name, reading in readings.alone.items():
             if reading.codes is not None:
                 known = np.where(readings.present[name], reading.codes, -1)
-                drawn[name] = confusion(found, known, codes, classes, most, like=whole)
+                drawn[name] = confusion(inspection, known, codes, classes, most, like=whole)
         drawn["all views"] = whole
-        return cls(drawn, noun=found.kind).plot(ax)
+        return cls(drawn, noun=inspection.kind).plot(ax)
 
     def plot(self, ax: Any = None) -> ViewConfusionDisplay:
         """Draw the matrices side by side.

@@ -22,12 +22,12 @@ __all__ = ["describe_model", "describe_reproduction", "written"]
 _QUIET = ("verbose", "callbacks", "n_jobs")  # they change nothing that was learned
 
 
-def describe_model(found: Inspection, saved_with: Mapping[str, str] | None = None) -> dict[str, Any]:
+def describe_model(inspection: Inspection, saved_with: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Return the section on the model: its name, parameters, steps before it, versions and seed.
 
     Parameters
     ----------
-    found : Inspection
+    inspection : Inspection
         The model.
     saved_with : dict, optional
         Versions that it was saved with.
@@ -41,24 +41,28 @@ def describe_model(found: Inspection, saved_with: Mapping[str, str] | None = Non
     >>> section["name"], section["seed"], section["parameters"][0]
     ('PLSA', 7, {'name': 'n_components', 'value': '4', 'default': '10', 'changed': True})
     """
-    entry = ESTIMATORS.get(found.name)
-    document = (getdoc(type(found.estimator)) or "").strip().splitlines()
-    parameters = found.estimator.get_params(deep=False)
+    entry = ESTIMATORS.get(inspection.name)
+    document = (getdoc(type(inspection.estimator)) or "").strip().splitlines()
+    parameters = inspection.estimator.get_params(deep=False)
     seed = parameters.get("random_state")
-    stages = [found.front, *found.steps, found.estimator] if found.model is not found.estimator else []
+    stages = (
+        [inspection.front, *inspection.steps, inspection.estimator]
+        if inspection.model is not inspection.estimator
+        else []
+    )
     stages = [stage for stage in stages if stage is not None]
     return {
-        "name": found.name,
+        "name": inspection.name,
         "kind": entry.kind if entry else "estimator",
         "summary": entry.summary if entry else "",
         "sentence": document[0] if document else "",
-        "parameters": _parameters(found.estimator),
+        "parameters": _parameters(inspection.estimator),
         "steps": [written(stage) for stage in stages] if len(stages) > 1 else [],
         "seed": int(seed) if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) else None,
         "takes_seed": "random_state" in parameters,
-        "sweeps": found.n_iter,
-        "rounds": found.n_rounds,
-        "candidates": dict(found.candidates),
+        "sweeps": inspection.n_iter,
+        "rounds": inspection.n_rounds,
+        "candidates": dict(inspection.candidates),
         "versions": {
             "coview": __version__,
             "python": platform.python_version(),
@@ -69,7 +73,7 @@ def describe_model(found: Inspection, saved_with: Mapping[str, str] | None = Non
 
 
 def describe_reproduction(
-    found: Inspection,
+    inspection: Inspection,
     *,
     model_path: str | None = None,
     data: dict[str, str] | str | None = None,
@@ -80,7 +84,7 @@ def describe_reproduction(
 
     Parameters
     ----------
-    found : Inspection
+    inspection : Inspection
         The model.
     model_path : str, optional
         Where it is saved.
@@ -106,14 +110,14 @@ def describe_reproduction(
     save(model, "model.coview")
     make_report(model, X).save("report.html")
     """
-    supervised = found.kind in ("class", "value")
+    supervised = inspection.kind in ("class", "value")
     saved = model_path or "model.coview"
     notes = []
-    if found.estimator.get_params(deep=False).get("random_state", 0) is None:
+    if inspection.estimator.get_params(deep=False).get("random_state", 0) is None:
         notes.append("random_state is not set, so another fit may give another result. Set it to repeat a fit exactly.")
     return {
-        "code": _code(found.model, supervised, saved, data, labels, table),
-        "commands": _commands(found, supervised, saved, data, labels, table),
+        "code": _code(inspection.model, supervised, saved, data, labels, table),
+        "commands": _commands(inspection, supervised, saved, data, labels, table),
         "notes": notes,
     }
 
@@ -165,7 +169,7 @@ def _code(model: Any, supervised: bool, saved: str, data: Any, labels: str | Non
     named = set(re.findall(r"\b([A-Z]\w+)\(", call))
     ours = sorted(named & {*ESTIMATORS, *TRANSFORMERS})
     source = table if table is not None else "folder" if data is None else data
-    given = "X, y" if supervised else "X"
+    arguments = "X, y" if supervised else "X"
     return "\n".join(
         [
             f"from coview import {', '.join([*ours, 'make_report', read, 'save'])}",
@@ -174,9 +178,9 @@ def _code(model: Any, supervised: bool, saved: str, data: Any, labels: str | Non
             f"X = {read}({_quoted(source)})",
             *([f"y = ...  # one label per object{'' if labels is None else f', from {labels}'}"] if supervised else []),
             f"model = {call}",
-            f"model.fit({given})",
+            f"model.fit({arguments})",
             f"save(model, {_quoted(saved)})",
-            f'make_report(model, {given}).save("report.html")',
+            f'make_report(model, {arguments}).save("report.html")',
         ]
     )
 
@@ -193,7 +197,7 @@ def _sklearn_imports(model: Any, named: set[str]) -> set[str]:
 
 
 def _commands(
-    found: Inspection, supervised: bool, saved: str, data: Any, labels: str | None, table: str | None
+    inspection: Inspection, supervised: bool, saved: str, data: Any, labels: str | None, table: str | None
 ) -> list[str]:
     if table is not None:
         source = ["--table", table]
@@ -202,17 +206,17 @@ def _commands(
     elif data is not None:
         source = ["--data", str(data)]
     else:
-        source = [part for view in found.views for part in ("--view", f"{view}={view}.npz")]
+        source = [part for view in inspection.views for part in ("--view", f"{view}={view}.npz")]
     truth = ["--labels", labels or "labels.csv"] if supervised or labels else []
     report = shlex.join(["coview", "report", saved, *source, *truth, "--out", "report.html"])
-    if found.estimator is not found.model or found.name not in ESTIMATORS:
+    if inspection.estimator is not inspection.model or inspection.name not in ESTIMATORS:
         return [report]
-    values = found.estimator.get_params(deep=False)
-    changed = {row["name"]: values[row["name"]] for row in _parameters(found.estimator) if row["changed"]}
+    values = inspection.estimator.get_params(deep=False)
+    changed = {row["name"]: values[row["name"]] for row in _parameters(inspection.estimator) if row["changed"]}
     if not all(isinstance(value, (int, float, str)) for value in changed.values()):
         return [report]  # a dict of arrays or an estimator is more than a command line can say
     settings = [part for name, value in changed.items() for part in ("--set", f"{name}={value}")]
-    fit = ["coview", "fit", found.name, *source, *(truth if supervised else []), *settings, "--out", saved]
+    fit = ["coview", "fit", inspection.name, *source, *(truth if supervised else []), *settings, "--out", saved]
     return [shlex.join(fit), report]
 
 

@@ -146,13 +146,13 @@ def make_report(
     ...     path.stat().st_size > 20_000
     True
     """
-    found = inspect(model)
+    inspection = inspect(model)
     summary = {
         "format": FORMAT,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "title": title or f"{found.name} report",
-        "model": describe_model(found, saved_with),
-        "reproduce": describe_reproduction(found, model_path=model_path, data=data, labels=labels, table=table),
-        **summarize(found, X, y, y_fit, held_out, max_objects, map_method),
+        "title": title or f"{inspection.name} report",
+        "model": describe_model(inspection, saved_with),
+        "reproduce": describe_reproduction(inspection, model_path=model_path, data=data, labels=labels, table=table),
+        **summarize(inspection, X, y, y_fit, held_out, max_objects, map_method),
     }
     return Report(plain({key: section for key, section in summary.items() if section is not None or key == "noun"}))

@@ -37,7 +37,7 @@ _ON_REQUEST = "not measured because it needs another fit; request it with held_o
 
 
 def score_labels(
-    found: Inspection,
+    inspection: Inspection,
     reading: Reading,
     labels: Any,
     codes: np.ndarray,
@@ -51,7 +51,7 @@ def score_labels(
 
     Parameters
     ----------
-    found : Inspection
+    inspection : Inspection
         The model.
     reading : Reading
         What it says of the objects.
@@ -68,19 +68,19 @@ def score_labels(
     y_fit : array-like, optional
         Labels that the model was fitted with: it is then scored on the others.
     """
-    measures = label_measures(found, reading, codes, classes) if (codes >= 0).any() else []
+    measures = label_measures(inspection, reading, codes, classes) if (codes >= 0).any() else []
     if not measures:
         return None
     scores: dict[str, Any] = {"n_labeled": int((codes >= 0).sum()), "n_objects": len(codes), "measures": measures}
     if reading.codes is not None:
-        scores["confusion"] = confusion(found, reading.codes, codes, classes)
-    if views is not None and found.kind == "class" and held_out is not False:
-        scores["held_out"] = _labels_held_out(found, views, labels, codes, classes, held_out, y_fit)
+        scores["confusion"] = confusion(inspection, reading.codes, codes, classes)
+    if views is not None and inspection.kind == "class" and held_out is not False:
+        scores["held_out"] = _labels_held_out(inspection, views, labels, codes, classes, held_out, y_fit)
     return scores
 
 
 def _labels_held_out(
-    found: Inspection,
+    inspection: Inspection,
     views: Views,
     labels: Any,
     codes: np.ndarray,
@@ -90,62 +90,62 @@ def _labels_held_out(
 ) -> dict[str, Any]:
     """Scores on labels that a classifier was not fitted with; hidden labels leave their objects in the data."""
     if y_fit is not None:
-        semi_supervised = minus_one_is_unlabeled(found.estimator)
+        semi_supervised = minus_one_is_unlabeled(inspection.estimator)
         fitted, _ = encode_labels(y_fit, len(views), classes, semi_supervised=semi_supervised)
         unused = np.flatnonzero((codes >= 0) & (fitted < 0))
         if not len(unused):
             return {"note": "every label was used in the fit."}
-        reading = found.read(views[unused], prepared=True)
-        measures = label_measures(found, reading, codes[unused], classes)
+        reading = inspection.read(views[unused], prepared=True)
+        measures = label_measures(inspection, reading, codes[unused], classes)
         return {"n_hidden": len(unused), "n_shown": int((fitted >= 0).sum()), "refitted": False, "measures": measures}
     known = np.flatnonzero(codes >= 0)
     hidden = np.random.default_rng(0).permutation(known)[: max(int(HIDDEN_SHARE * len(known)), 1)]
     shown = np.setdiff1d(known, hidden)
     if len(hidden) < 2 or set(codes[hidden]) - set(codes[shown]):
         return {"note": "there are too few labels to hide some of them."}
-    if wanted == "auto" and (reason := _why_not_refit(found, codes, len(views))):
+    if wanted == "auto" and (reason := _why_not_refit(inspection, codes, len(views))):
         return {"note": reason}
     target = np.array(labels, dtype=object)
     target[hidden] = None
-    copy = _refit(found, views, target, shown)
+    copy = _refit(inspection, views, target, shown)
     measures = label_measures(copy, copy.read(views[hidden], prepared=True), codes[hidden], classes)
     return {"n_hidden": len(hidden), "n_shown": len(shown), "refitted": True, "measures": measures}
 
 
-def _why_not_refit(found: Inspection, codes: np.ndarray, n_objects: int) -> str | None:
+def _why_not_refit(inspection: Inspection, codes: np.ndarray, n_objects: int) -> str | None:
     """Why a copy with some labels hidden would say nothing of this model, or take long; None where it is worth it."""
-    training, known = found.training.codes, codes >= 0
+    training, known = inspection.training.codes, codes >= 0
     if training is not None and len(training) == len(codes):
         # models that remember their objects leave labeled ones with their labels
         fewer = bool((training[known] != codes[known]).any())
     else:
-        fewer = found.n_labels is not None and found.n_labels < known.sum()
+        fewer = inspection.n_labels is not None and inspection.n_labels < known.sum()
     if fewer:
         return "the model was fitted with fewer labels than these; pass those as y_fit (--fitted-labels)."
-    seconds = found.history.get("seconds") or [None]
+    seconds = inspection.history.get("seconds") or [None]
     quick = seconds[-1] < QUICK_SECONDS if seconds[-1] is not None else n_objects <= QUICK_OBJECTS
     return None if quick else _ON_REQUEST
 
 
-def _refit(found: Inspection, views: Views, target: np.ndarray, rows: np.ndarray) -> Inspection:
+def _refit(inspection: Inspection, views: Views, target: np.ndarray, rows: np.ndarray) -> Inspection:
     """Fit a copy of the estimator; one of scikit-learn, which knows no hidden labels, on the rows only."""
-    copy = clone(found.estimator)
+    copy = clone(inspection.estimator)
     if "verbose" in copy.get_params(deep=False):
         copy.set_params(verbose=0)
-    if found.takes_matrix:
-        return inspect(copy.fit(found.prepare(views[rows]), np.array(target[rows].tolist())))
+    if inspection.takes_matrix:
+        return inspect(copy.fit(inspection.prepare(views[rows]), np.array(target[rows].tolist())))
     return inspect(copy.fit(views, target))
 
 
 # -- true values of a regressor
 
 
-def check_values(found: Inspection, y: Any) -> np.ndarray | None:
+def check_values(inspection: Inspection, y: Any) -> np.ndarray | None:
     """Return the true values of a regressor's objects, NaN for none; None where there are none.
 
     Parameters
     ----------
-    found : Inspection
+    inspection : Inspection
         The model.
     y : array-like or None
         One number per object, None or NaN for none.
@@ -156,7 +156,7 @@ def check_values(found: Inspection, y: Any) -> np.ndarray | None:
     >>> check_values(inspect(Ridge().fit(np.eye(3), [1.0, 2.0, 4.0])), [1, None, 4])
     array([ 1., nan,  4.])
     """
-    if y is None or found.kind != "value":
+    if y is None or inspection.kind != "value":
         return None
     array = np.asarray(y, dtype=object)
     if array.ndim != 1:
@@ -169,13 +169,13 @@ def check_values(found: Inspection, y: Any) -> np.ndarray | None:
 
 
 def score_values(
-    found: Inspection, views: Views, truth: np.ndarray, ids: Any = None, held_out: bool | str = "auto"
+    inspection: Inspection, views: Views, truth: np.ndarray, ids: Any = None, held_out: bool | str = "auto"
 ) -> dict[str, Any]:
     """Return the sections "scores" and "views" of a report on a regressor.
 
     Parameters
     ----------
-    found : Inspection
+    inspection : Inspection
         The model.
     views : Views
         The objects, as the estimator itself takes them.
@@ -200,7 +200,7 @@ def score_values(
     known = np.flatnonzero(np.isfinite(truth))
     n_objects = len(truth)
     views, truth = views[known], truth[known]
-    predicted = _predict(found, views)
+    predicted = _predict(inspection, views)
     drawn = sample_positions(len(known), MOST_PAIRS)
     named = known if ids is None else np.asarray(ids)[known]
     sections: dict[str, Any] = {
@@ -210,16 +210,16 @@ def score_values(
             "n_objects": n_objects,
             "measures": _value_measures(truth, predicted),
             "pairs": {"true": truth[drawn], "predicted": predicted[drawn], "ids": named[drawn]},
-            "held_out": None if held_out is False else _values_held_out(found, views, truth, held_out),
+            "held_out": None if held_out is False else _values_held_out(inspection, views, truth, held_out),
         }
     }
     if len(views.names) > 1 and len(truth) > 1:
-        sections["views"] = _score_views_by_values(found, views, truth, predicted)
+        sections["views"] = _score_views_by_values(inspection, views, truth, predicted)
     return sections
 
 
-def _predict(found: Inspection, views: Views) -> np.ndarray:
-    return np.asarray(found.predict(views, prepared=True), dtype=np.float64).reshape(-1)
+def _predict(inspection: Inspection, views: Views) -> np.ndarray:
+    return np.asarray(inspection.predict(views, prepared=True), dtype=np.float64).reshape(-1)
 
 
 def _value_measures(truth: np.ndarray, predicted: np.ndarray) -> list[dict[str, Any]]:
@@ -233,7 +233,7 @@ def _value_measures(truth: np.ndarray, predicted: np.ndarray) -> list[dict[str, 
     return measures
 
 
-def _values_held_out(found: Inspection, views: Views, truth: np.ndarray, wanted: bool | str) -> dict[str, Any]:
+def _values_held_out(inspection: Inspection, views: Views, truth: np.ndarray, wanted: bool | str) -> dict[str, Any]:
     if len(truth) < 8:
         return {"note": "there are too few objects to hide some of them."}
     if wanted == "auto" and len(truth) > QUICK_VALUES:
@@ -241,8 +241,8 @@ def _values_held_out(found: Inspection, views: Views, truth: np.ndarray, wanted:
     order = np.random.default_rng(0).permutation(len(truth))
     hidden, shown = np.split(order, [int(HIDDEN_SHARE * len(order))])
     shown = np.sort(shown)
-    part = found.prepare(views[shown]) if found.takes_matrix else views[shown]
-    copy = inspect(clone(found.estimator).fit(part, truth[shown]))
+    part = inspection.prepare(views[shown]) if inspection.takes_matrix else views[shown]
+    copy = inspect(clone(inspection.estimator).fit(part, truth[shown]))
     measures = _value_measures(truth[hidden], _predict(copy, views[hidden]))
     return {"n_hidden": len(hidden), "n_shown": len(shown), "refitted": True, "measures": measures}
 
@@ -251,13 +251,13 @@ def _values_held_out(found: Inspection, views: Views, truth: np.ndarray, wanted:
 
 
 def score_views(
-    found: Inspection, readings: ViewReadings, y: np.ndarray | None = None, classes: np.ndarray | None = None
+    inspection: Inspection, readings: ViewReadings, y: np.ndarray | None = None, classes: np.ndarray | None = None
 ) -> dict[str, Any]:
     """Return the section on views: how well each does alone and how the model does without it, and their agreement.
 
     Parameters
     ----------
-    found : Inspection
+    inspection : Inspection
         The model.
     readings : ViewReadings
         Readings of the objects.
@@ -272,8 +272,8 @@ def score_views(
     >>> from coview.datasets import make_topic_views
     >>> from coview.inspection.by_view import read_by_view
     >>> X = make_topic_views(n_objects=50, random_state=0).views
-    >>> found = inspect(LinkPLSA(3, random_state=0).fit(X))
-    >>> section = score_views(found, read_by_view(found, X))
+    >>> inspection = inspect(LinkPLSA(3, random_state=0).fit(X))
+    >>> section = score_views(inspection, read_by_view(inspection, X))
     >>> [row["name"] for row in section["rows"]], section["measure"]
     (['view0', 'view1'], 'agreement with all views')
     """
@@ -284,7 +284,7 @@ def score_views(
             return None
         if labels is None or classes is None:
             return agreement(reading.take(rows), readings.whole.take(rows))
-        return main_measure(found, reading.take(rows), labels[rows], classes)
+        return main_measure(inspection, reading.take(rows), labels[rows], classes)
 
     everything = np.ones(len(readings.views), dtype=bool)
     rows = []
@@ -297,7 +297,7 @@ def score_views(
                 "alone": score(readings.alone.get(name), have),
                 "without": score(without, everything),
                 "kept": None if without is None else agreement(without, readings.whole),
-                "weight": found.view_weights.get(name),
+                "weight": inspection.view_weights.get(name),
                 "refused": readings.refused.get(name),
             }
         )
@@ -306,16 +306,18 @@ def score_views(
     elif readings.whole.codes is None:
         name = "same label among neighbors"
     else:
-        name = "accuracy" if found.kind == "class" else "NMI"
+        name = "accuracy" if inspection.kind == "class" else "NMI"
     whole = None if labels is None else score(readings.whole, everything)
     return {"measure": name, "whole": whole, "rows": rows, "agreement": agreement_matrix(readings)}
 
 
-def _score_views_by_values(found: Inspection, views: Views, truth: np.ndarray, predicted: np.ndarray) -> dict[str, Any]:
+def _score_views_by_values(
+    inspection: Inspection, views: Views, truth: np.ndarray, predicted: np.ndarray
+) -> dict[str, Any]:
     def score(names: list[str]) -> float | None:
         part = views.select(*names)
         have = part.present.any(axis=1)
-        return r2_score(truth[have], _predict(found, part[have])) if have.sum() > 1 else None
+        return r2_score(truth[have], _predict(inspection, part[have])) if have.sum() > 1 else None
 
     alone, without, refused = try_views(views.names, score)
     rows = [
@@ -325,7 +327,7 @@ def _score_views_by_values(found: Inspection, views: Views, truth: np.ndarray, p
             "alone": alone.get(name),
             "without": without.get(name),
             "kept": None,
-            "weight": found.view_weights.get(name),
+            "weight": inspection.view_weights.get(name),
             "refused": refused.get(name),
         }
         for v, name in enumerate(views.names)

@@ -203,7 +203,7 @@ def _candidates(candidates: dict[str, list[Any]]) -> Markup:
 def section_data(summary: Summary) -> Markup:
     """Return the views: width, density, missing share."""
     data = summary["data"]
-    if not data["given"]:
+    if not data["measured"]:
         widths = [(view["name"], (view["n_features"], count(view["n_features"]))) for view in data["views"]]
         inside = table([("view", "text"), ("features", "num")], widths, "Views")
         return _card("", inside, notes(["Pass the data to see how dense the views are and what each contributes."]))
@@ -311,8 +311,8 @@ def _curve(line: dict[str, Any]) -> Markup:
     return _card(line["title"], _text(text), curve(values, line["x"], line["title"], line.get("seconds")))
 
 
-def _confusion(found: dict[str, Any], noun: str | None) -> Markup:
-    word, rows, columns, counts = noun or "group", found["rows"], found["columns"], found["counts"]
+def _confusion(matrix: dict[str, Any], noun: str | None) -> Markup:
+    word, rows, columns, counts = noun or "group", matrix["rows"], matrix["columns"], matrix["counts"]
     totals = [max(sum(row), 1) for row in counts]
     shares = [[c / total for c in row] for row, total in zip(counts, totals)]
     texts = [[count(c) if c else "·" for c in row] for row in counts]
@@ -330,8 +330,8 @@ def _confusion(found: dict[str, Any], noun: str | None) -> Markup:
         _text(f"Objects by label (rows) and by {by}. The color is the share of the row."),
         heat_map(rows, columns, shares, tips, "Confusion matrix", texts, f"label \\ {predicted}"),
         notes(
-            [f"{count(found['left_out'])} objects are in rows or columns that are not shown."]
-            if found["left_out"]
+            [f"{count(matrix['left_out'])} objects are in rows or columns that are not shown."]
+            if matrix["left_out"]
             else []
         ),
     )
@@ -481,12 +481,12 @@ def section_views(summary: Summary) -> Markup:
     return EMPTY.join([_grid(*cards), _card("", table(head, rows, "Contribution of each view"), notes(remarks))])
 
 
-def _agreement(found: dict[str, Any], noun: str | None) -> Markup:
-    names, values = found["names"], found["values"]
+def _agreement(matrix: dict[str, Any], noun: str | None) -> Markup:
+    names, values = matrix["names"], matrix["values"]
     texts = [["–" if v is None else number(v, 2) for v in row] for row in values]
     tips = [[f"{a} and {b}: {text}" for b, text in zip(names, row)] for a, row in zip(names, texts)]
     about = f"Share of objects that are assigned the same {noun}."
-    if found["cosine"]:
+    if matrix["cosine"]:
         about = "Mean cosine between the positions of the same object."
     return _card("Agreement of the views", _text(about), heat_map(names, names, values, tips, "Agreement", texts))
 
@@ -496,20 +496,20 @@ def _agreement(found: dict[str, Any], noun: str | None) -> Markup:
 
 def section_map(summary: Summary) -> Markup:
     """Return the map of objects with its legend."""
-    found = summary["map"]
-    noun, names, groups = found["noun"], found["names"], found["group"]
-    labels = found["label"] if noun != "label" else None
+    chart = summary["map"]
+    noun, names, groups = chart["noun"], chart["names"], chart["group"]
+    labels = chart["label"] if noun != "label" else None
     tips = []
-    for i, key in enumerate(found["ids"]):
+    for i, key in enumerate(chart["ids"]):
         lines = [f"object {key}"]
         if noun != "object":
             lines.append(f"{noun} {names[groups[i]] if groups[i] >= 0 else 'none'}")
         if labels is not None:
-            lines.append(f"label {found['labels'][labels[i]]}" if labels[i] >= 0 else "no label")
-        if found["margin"] is not None:
-            lines.append(f"margin {found['margin'][i]:.2f}")
+            lines.append(f"label {chart['labels'][labels[i]]}" if labels[i] >= 0 else "no label")
+        if chart["margin"] is not None:
+            lines.append(f"margin {chart['margin'][i]:.2f}")
         tips.append("\n".join(lines))
-    parts = [map_chart(found["x"], found["y"], groups, labels, tips)]
+    parts = [map_chart(chart["x"], chart["y"], groups, labels, tips)]
     if len(names) > 1:
         parts.append(legend(names, "g", _counts(groups, names), "" if noun in ("class", "label") else noun))
     if labels is not None:
@@ -518,11 +518,11 @@ def section_map(summary: Summary) -> Markup:
             '<button type="button" data-by="g" aria-pressed="true">Color by {}</button>'
             '<button type="button" data-by="l" aria-pressed="false">Color by label</button></span></div>'
         ).format(noun)
-        parts = [choice, *parts, legend(found["labels"], "l", _counts(labels, found["labels"]), hidden=True)]
-    n = len(found["x"])
-    remarks = [f"{found['method']}."]
-    if found["n_objects"] is not None and n < found["n_objects"]:
-        remarks.append(f"A random sample of {count(n)} of {count(found['n_objects'])} objects.")
+        parts = [choice, *parts, legend(chart["labels"], "l", _counts(labels, chart["labels"]), hidden=True)]
+    n = len(chart["x"])
+    remarks = [f"{chart['method']}."]
+    if chart["n_objects"] is not None and n < chart["n_objects"]:
+        remarks.append(f"A random sample of {count(n)} of {count(chart['n_objects'])} objects.")
     if len(names) > 1:
         remarks.append("Click a name to hide it; double-click to see it alone.")
     return Markup('<div class="card" data-figure>{}{}</div>').format(EMPTY.join(parts), notes(remarks))
@@ -575,7 +575,7 @@ def _words(words: dict[str, list[str]]) -> Markup:
             chips = EMPTY.join(Markup('<span class="chip plainchip">{}</span>').format(name) for name in names)
             name = Markup('<div class="viewname">{}</div>').format(view) if len(words) > 1 else EMPTY
             lines.append(Markup('{}<div class="chips">{}</div>').format(name, chips))
-    return Markup('<div class="told">{}</div>' if len(words) > 1 else "{}").format(EMPTY.join(lines))
+    return Markup('<div class="words">{}</div>' if len(words) > 1 else "{}").format(EMPTY.join(lines))
 
 
 def section_search(summary: Summary) -> Markup:

@@ -60,32 +60,32 @@ class _Objects:
 
 
 def summarize(
-    found: Inspection, X: Any, y: Any, y_fit: Any, held_out: bool | str, max_objects: int | None, map_method: str
+    inspection: Inspection, X: Any, y: Any, y_fit: Any, held_out: bool | str, max_objects: int | None, map_method: str
 ) -> dict[str, Any]:
     """Return what a report says of a model and of objects; see `coview.make_report`."""
-    kept = found.training.codes
+    kept = inspection.training.codes
     if X is None and y is not None and (kept is None or len(kept) != len(y)):
         raise ValueError("y needs the objects that the labels belong to: pass X (--data, --view or --table) too.")
-    truth = check_values(found, y)
-    objects = _read(found, X, None if found.kind == "value" else y, max_objects)
+    truth = check_values(inspection, y)
+    objects = _read(inspection, X, None if inspection.kind == "value" else y, max_objects)
     if truth is not None and objects.n_objects is not None and len(truth) != objects.n_objects:
         raise ValueError(f"y must hold one number per object: {len(truth)} numbers for {objects.n_objects} objects.")
-    sorts = found.kind in ("class", "cluster", "topic") and found.retriever is None
+    sorts = inspection.kind in ("class", "cluster", "topic") and inspection.retriever is None
     summary: dict[str, Any] = {
-        "noun": found.kind if sorts or found.kind == "value" else None,
-        "data": _describe_data(found, objects),
-        "curves": fit_curves(found),
+        "noun": inspection.kind if sorts or inspection.kind == "value" else None,
+        "data": _describe_data(inspection, objects),
+        "curves": fit_curves(inspection),
         "scores": None,
-        "groups": _describe_groups(found, objects),
-        "topics": _describe_topics(found),
-        "ontology": None if found.ontology is None else label_tree(found, objects.views),
-        "search": _describe_search(found, objects),
-        **_describe_by_view(found, objects, map_method),
+        "groups": _describe_groups(inspection, objects),
+        "topics": _describe_topics(inspection),
+        "ontology": None if inspection.ontology is None else label_tree(inspection, objects.views),
+        "search": _describe_search(inspection, objects),
+        **_describe_by_view(inspection, objects, map_method),
     }
     if objects.codes is not None and objects.classes is not None:
         used = None if y_fit is None else _as_objects(y_fit)[objects.rows]
         summary["scores"] = score_labels(
-            found,
+            inspection,
             objects.reading,
             objects.labels,
             objects.codes,
@@ -95,32 +95,32 @@ def summarize(
             y_fit=used,
         )
     if truth is not None and objects.views is not None:
-        summary.update(score_values(found, objects.views, truth[objects.rows], objects.ids, held_out))
+        summary.update(score_values(inspection, objects.views, truth[objects.rows], objects.ids, held_out))
     return summary
 
 
 # -- objects
 
 
-def _read(found: Inspection, X: Any, y: Any, max_objects: int | None) -> _Objects:
+def _read(inspection: Inspection, X: Any, y: Any, max_objects: int | None) -> _Objects:
     labeled = y is not None and not _all_gaps(y)
     if X is None:
-        reading = found.training_reading()
-        n = next((len(part) for part in (reading.codes, reading.memberships) if part is not None), found.n_objects)
-        codes, classes = _encode(found, y, n) if labeled else (None, None)
+        reading = inspection.training_reading()
+        n = next((len(part) for part in (reading.codes, reading.memberships) if part is not None), inspection.n_objects)
+        codes, classes = _encode(inspection, y, n) if labeled else (None, None)
         return _Objects(reading, np.arange(n or 0), n, labels=y, codes=codes, classes=classes)
     most = MOST_OBJECTS if max_objects is None else check_count("max_objects", max_objects)
     if isinstance(X, LazyViews):  # no more is read from disk than is needed
         n, rows = len(X), sample_positions(len(X), most)
-        views = found.prepare_views(X[rows])
+        views = inspection.prepare_views(X[rows])
     else:
-        views = found.prepare_views(X)
+        views = inspection.prepare_views(X)
         n, rows = len(views), np.arange(len(views))
     chosen = sample_positions(len(views), most if max_objects else min(most, _affordable(views, MOST_NONZEROS)))
     if len(chosen) < len(views):
         views, rows = views[chosen], rows[chosen]
-    codes, classes = _encode(found, y, n) if labeled else (None, None)
-    reading, kept = read_objects(found, views), found.training_reading()
+    codes, classes = _encode(inspection, y, n) if labeled else (None, None)
+    reading, kept = read_objects(inspection, views), inspection.training_reading()
     if reading.codes is None and kept.codes is not None and len(kept.codes) == n:
         reading = kept.take(rows)  # a clusterer that cannot place new objects still knows those of its fit
     return _Objects(
@@ -148,36 +148,36 @@ def _as_objects(y: Any) -> np.ndarray:
     return array
 
 
-def _encode(found: Inspection, y: Any, n: int | None) -> tuple[np.ndarray, np.ndarray]:
-    return encode_labels(y, n, semi_supervised=minus_one_is_unlabeled(found.estimator))
+def _encode(inspection: Inspection, y: Any, n: int | None) -> tuple[np.ndarray, np.ndarray]:
+    return encode_labels(y, n, semi_supervised=minus_one_is_unlabeled(inspection.estimator))
 
 
 def _all_gaps(y: Any) -> bool:
     return all(is_gap(label) or (not isinstance(label, str) and label == -1) for label in _as_objects(y))
 
 
-def _names(found: Inspection, views: Views | None) -> dict[str, list[str]]:
+def _names(inspection: Inspection, views: Views | None) -> dict[str, list[str]]:
     """Names of features, by view."""
-    known = {*found.views, *(() if views is None else views.names)}
-    return {view: feature_names(found, view, views) for view in known if view in found.views}
+    known = {*inspection.views, *(() if views is None else views.names)}
+    return {view: feature_names(inspection, view, views) for view in known if view in inspection.views}
 
 
 # -- sections on data and groups
 
 
-def _describe_data(found: Inspection, objects: _Objects) -> dict[str, Any]:
+def _describe_data(inspection: Inspection, objects: _Objects) -> dict[str, Any]:
     """One row for each view, from the data given or from what the model remembers."""
     views = objects.views
     if views is None:
-        rows = [{"name": name, "n_features": view.n_features} for name, view in found.views.items()]
-        return {"given": False, "n_objects": objects.n_objects, "sampled": None, "views": rows}
+        rows = [{"name": name, "n_features": view.n_features} for name, view in inspection.views.items()]
+        return {"measured": False, "n_objects": objects.n_objects, "sampled": None, "views": rows}
     return {
-        "given": True,
+        "measured": True,
         "n_objects": objects.n_objects,
         "sampled": len(views) if len(views) < (objects.n_objects or 0) else None,
         "views": [_describe_view(name, part, views.present[:, v]) for v, (name, part) in enumerate(views.items())],
         "complete": float(views.present.all(axis=1).mean()) if len(views) else 1.0,
-        "absent": [name for name in found.views if name not in views],
+        "absent": [name for name in inspection.views if name not in views],
     }
 
 
@@ -198,44 +198,46 @@ def _describe_view(name: str, matrix: Any, present: np.ndarray) -> dict[str, Any
     }
 
 
-def _describe_groups(found: Inspection, objects: _Objects) -> dict[str, Any] | None:
+def _describe_groups(inspection: Inspection, objects: _Objects) -> dict[str, Any] | None:
     """Size, most common label and features of each group; of components the features at either end."""
-    if found.kind == "value" or not found.groups:
+    if inspection.kind == "value" or not inspection.groups:
         return None
-    reading, names = objects.reading, _names(found, objects.views)
-    features = features_by_view(found, objects.views, reading.codes)
+    reading, names = objects.reading, _names(inspection, objects.views)
+    features = features_by_view(inspection, objects.views, reading.codes)
     section = {
-        "noun": found.kind,
-        "count": len(found.groups),
+        "noun": inspection.kind,
+        "count": len(inspection.groups),
         "origin": {view: part.origin for view, part in features.items()},
         "probabilities": {view: part.probabilities for view, part in features.items()},
     }
-    if found.kind == "component":
-        return {**section, "items": _component_ends(found, features, names)} if features else None
+    if inspection.kind == "component":
+        return {**section, "items": _component_ends(inspection, features, names)} if features else None
     top = {view: top_features(part, names[view], FEATURES) for view, part in features.items()}
     sizes = (
-        None if reading.codes is None else np.bincount(reading.codes[reading.codes >= 0], minlength=len(found.groups))
+        None
+        if reading.codes is None
+        else np.bincount(reading.codes[reading.codes >= 0], minlength=len(inspection.groups))
     )
-    order = np.arange(len(found.groups)) if sizes is None else np.argsort(-sizes, kind="stable")
+    order = np.arange(len(inspection.groups)) if sizes is None else np.argsort(-sizes, kind="stable")
     items = []
     for g in order[:MOST_GROUPS].tolist():
-        item: dict[str, Any] = {"name": found.groups[g], "index": g}
+        item: dict[str, Any] = {"name": inspection.groups[g], "index": g}
         if sizes is not None:
             item["size"], item["share"] = int(sizes[g]), float(sizes[g] / max(sizes.sum(), 1))
-            item["label"] = _most_common_label(objects, g) if found.kind != "class" else None
+            item["label"] = _most_common_label(objects, g) if inspection.kind != "class" else None
         items.append({**item, "features": {view: lists[g] for view, lists in top.items()}})
     return {**section, "items": items}
 
 
 def _component_ends(
-    found: Inspection, features: dict[str, Features], names: dict[str, list[str]]
+    inspection: Inspection, features: dict[str, Features], names: dict[str, list[str]]
 ) -> list[dict[str, Any]]:
     items = []
-    for c in range(min(MOST_COMPONENTS, len(found.groups))):
+    for c in range(min(MOST_COMPONENTS, len(inspection.groups))):
         for end, sign in (("+", 1.0), ("−", -1.0)):
             parts = {view: Features(sign * part.weights[[c]]) for view, part in features.items()}
             top = {view: top_features(part, names[view], FEATURES, by="weight")[0] for view, part in parts.items()}
-            items.append({"name": f"{found.groups[c]} {end}", "index": c, "features": top})
+            items.append({"name": f"{inspection.groups[c]} {end}", "index": c, "features": top})
     return items
 
 
@@ -249,15 +251,15 @@ def _most_common_label(objects: _Objects, group: int) -> dict[str, Any] | None:
     return {"name": str(objects.classes[counts.argmax()]), "share": float(counts.max() / counts.sum())}
 
 
-def _describe_topics(found: Inspection) -> dict[str, Any] | None:
+def _describe_topics(inspection: Inspection) -> dict[str, Any] | None:
     """Topics below clusters or classes, and how the groups mix them, by view."""
-    if found.topics is None:
+    if inspection.topics is None:
         return None
-    section: dict[str, Any] = {"items": {}, "mixtures": {}, "count": {}, "groups": found.groups}
-    for view, weights in found.topics.features.items():
-        shares = np.asarray(found.topics.shares[view])
+    section: dict[str, Any] = {"items": {}, "mixtures": {}, "count": {}, "groups": inspection.groups}
+    for view, weights in inspection.topics.features.items():
+        shares = np.asarray(inspection.topics.shares[view])
         order = np.argsort(-shares.sum(axis=0), kind="stable")[:MOST_TOPICS]
-        top = top_features(Features(np.asarray(weights), True), found.feature_names(view), FEATURES)
+        top = top_features(Features(np.asarray(weights), True), inspection.feature_names(view), FEATURES)
         section["items"][view] = [
             {"name": str(t), "mass": float(shares[:, t].mean()), "features": top[t]} for t in order.tolist()
         ]
@@ -269,35 +271,35 @@ def _describe_topics(found: Inspection) -> dict[str, Any] | None:
 # -- sections on objects
 
 
-def _describe_by_view(found: Inspection, objects: _Objects, map_method: str) -> dict[str, Any]:
+def _describe_by_view(inspection: Inspection, objects: _Objects, map_method: str) -> dict[str, Any]:
     """Sections that need the objects read from each view: contributions, map, examples."""
     if objects.views is None:
         rows = sample_positions(objects.n_objects or 0, MAP_OBJECTS)
         reading = objects.reading.take(rows)
         placed = place([reading.memberships], None, map_method) if reading.graded else None
-        return {"map": None if placed is None else _describe_map(found, objects, rows, reading, *placed)}
+        return {"map": None if placed is None else _describe_map(inspection, objects, rows, reading, *placed)}
     most = min(VIEW_OBJECTS, MAP_OBJECTS, _affordable(objects.views, VIEW_NONZEROS))
     rows = sample_positions(len(objects.views), most)
-    readings = read_by_view(found, objects.views[rows], objects.reading.take(rows))
-    sections: dict[str, Any] = {"examples": _describe_examples(found, objects, readings, rows)}
+    readings = read_by_view(inspection, objects.views[rows], objects.reading.take(rows))
+    sections: dict[str, Any] = {"examples": _describe_examples(inspection, objects, readings, rows)}
     if any(reading.codes is not None or reading.memberships is not None for reading in readings.alone.values()):
         codes = None if objects.codes is None else objects.codes[rows]
-        sections["views"] = score_views(found, readings, codes, objects.classes)
+        sections["views"] = score_views(inspection, readings, codes, objects.classes)
         sections["views"]["sampled"] = len(rows) if len(rows) < len(objects.views) else None
-    placed = map_objects(found, readings, map_method)
-    sections["map"] = None if placed is None else _describe_map(found, objects, rows, readings.whole, *placed)
+    placed = map_objects(inspection, readings, map_method)
+    sections["map"] = None if placed is None else _describe_map(inspection, objects, rows, readings.whole, *placed)
     return sections
 
 
 def _describe_map(
-    found: Inspection, objects: _Objects, rows: np.ndarray, reading: Reading, positions: np.ndarray, method: str
+    inspection: Inspection, objects: _Objects, rows: np.ndarray, reading: Reading, positions: np.ndarray, method: str
 ) -> dict[str, Any]:
     low, high = positions.min(axis=0), positions.max(axis=0)
     scaled = np.round((positions - low) / np.where(high > low, high - low, 1), 4)
     labels = [] if objects.classes is None else [str(label) for label in objects.classes.tolist()]
     codes = None if objects.codes is None else objects.codes[rows]
     if reading.codes is not None:
-        noun, names, groups = found.kind, found.groups, reading.codes
+        noun, names, groups = inspection.kind, inspection.groups, reading.codes
     elif codes is not None:
         noun, names, groups = "label", labels, codes
     else:
@@ -319,10 +321,10 @@ def _describe_map(
 
 
 def _describe_examples(
-    found: Inspection, objects: _Objects, readings: ViewReadings, rows: np.ndarray
+    inspection: Inspection, objects: _Objects, readings: ViewReadings, rows: np.ndarray
 ) -> dict[str, Any] | None:
     """Most typical objects of each group, of all; most disputed ones, of those that were read by view."""
-    views, reading, n_groups = objects.views, objects.reading, len(found.groups)
+    views, reading, n_groups = objects.views, objects.reading, len(inspection.groups)
     if views is None or reading.codes is None:
         return None
     typical = typical_objects(reading, n_groups, n=3 if n_groups <= 5 else 2 if n_groups <= 12 else 1)
@@ -330,19 +332,19 @@ def _describe_examples(
     chosen = [row for group in typical for row in group] + [int(rows[item["row"]]) for item in disputed]
     if not chosen:
         return None
-    words = dict(zip(chosen, distinctive_features(views, chosen, _names(found, views))))
+    words = dict(zip(chosen, distinctive_features(views, chosen, _names(inspection, views))))
     ids, whole = objects.ids, readings.whole.codes
 
     def about(row: int) -> dict[str, Any]:
         return {"id": row if ids is None else ids[row], "label": objects.label(row), "words": words[row]}
 
     def name(code: int) -> str:
-        return found.groups[code] if 0 <= code < n_groups else "none"
+        return inspection.groups[code] if 0 <= code < n_groups else "none"
 
     share = np.zeros((len(views), n_groups)) if reading.memberships is None else reading.memberships
     return {
         "typical": [
-            {"group": found.groups[g], "objects": [{**about(row), "share": share[row, g]} for row in members]}
+            {"group": inspection.groups[g], "objects": [{**about(row), "share": share[row, g]} for row in members]}
             for g, members in enumerate(typical)
             if members
         ],
@@ -361,9 +363,9 @@ def _describe_examples(
 # -- searches
 
 
-def _describe_search(found: Inspection, objects: _Objects) -> dict[str, Any] | None:
+def _describe_search(inspection: Inspection, objects: _Objects) -> dict[str, Any] | None:
     """How often one view of an object finds another of its views, and a few searches to look at."""
-    retriever, views = found.retriever, objects.views
+    retriever, views = inspection.retriever, objects.views
     if retriever is None:
         return None
     section: dict[str, Any] = {"indexed": len(retriever.indexed_ids()), "pairs": [], "examples": []}
@@ -371,7 +373,7 @@ def _describe_search(found: Inspection, objects: _Objects) -> dict[str, Any] | N
         return section
     ids = np.arange(len(views)) if views.ids is None else np.asarray(views.ids)
     rows_of = {key: row for row, key in enumerate(ids.tolist())}
-    names = [name for name in views.names if name in found.views]
+    names = [name for name in views.names if name in inspection.views]
     for source, target in permutations(names, 2):
         indexed = set(np.asarray(retriever.indexed_ids(target)).tolist())
         have = np.flatnonzero(views.present[:, views.names.index(source)])
@@ -396,14 +398,16 @@ def _describe_search(found: Inspection, objects: _Objects) -> dict[str, Any] | N
             pair["same_label"] = float(same.mean()) if same.size else None
         section["pairs"].append(pair)
         if not section["examples"]:
-            section["examples"] = _example_searches(found, views, queries[:SHOWN_QUERIES], ids, hits, source, target)
+            section["examples"] = _example_searches(
+                inspection, views, queries[:SHOWN_QUERIES], ids, hits, source, target
+            )
     return section
 
 
 def _example_searches(
-    found: Inspection, views: Views, queries: np.ndarray, ids: np.ndarray, hits: Any, source: str, target: str
+    inspection: Inspection, views: Views, queries: np.ndarray, ids: np.ndarray, hits: Any, source: str, target: str
 ) -> list[dict[str, Any]]:
-    names, rows_of = _names(found, views), {key: row for row, key in enumerate(ids.tolist())}
+    names, rows_of = _names(inspection, views), {key: row for row, key in enumerate(ids.tolist())}
     asked = distinctive_features(views.select(source), queries.tolist(), names)
     examples = []
     for position, row in enumerate(queries.tolist()):
