@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
 from coview.datasets import data_home, load_newsgroups_views
-from coview.datasets.newsgroups import GLUED, count_words
+from coview.datasets.newsgroups import GLUED, _word_views
 from coview.datasets.posts import HALVES, read_posts
 
 GROUPS = sorted({group for layout in GLUED.values() for groups in layout.values() for group in groups})
@@ -46,30 +46,13 @@ def single(home, **options):
 # -- words
 
 
-def random_texts(seed=0, n=60):
-    """Texts over every character of latin-1 and a few words that repeat."""
-    random = np.random.RandomState(seed)
-    pool = ["the", "orbit", "Orbit", "x", "C3PO", "_a", "naïve", "ÀB", "µm", "don't", "e-mail", "1993"]
-    noise = ["".join(map(chr, random.randint(0, 256, 8))) for _ in range(n)]
-    return [" ".join([*random.choice(pool, 10), noise[i]]) for i in range(n)] + ["", "the"]
-
-
-@pytest.mark.parametrize("min_df", [1, 2, 5])
-def test_words_are_those_of_scikit_learn(min_df):
-    counts, words, _ = count_words(random_texts(), min_df)
-    oracle = CountVectorizer(stop_words="english", min_df=min_df)
-    expected = oracle.fit_transform(random_texts())
-    assert words.tolist() == oracle.get_feature_names_out().tolist()
-    assert np.array_equal(counts.toarray(), expected.toarray())
-
-
-def test_counts_are_canonical_float64():
-    counts, _, _ = count_words(random_texts(), 1)
+def test_counts_are_canonical_float64_and_texts_of_stop_words_are_present():
+    texts = {"body": ["the", "", " ?!\n", "orbit Orbit"]}
+    views = _word_views(texts, np.arange(4), {"body": 1}, "counts")
+    counts = views["body"]
     assert isinstance(counts, sparse.csr_array) and counts.has_canonical_format and counts.dtype == np.float64
-
-
-def test_a_text_of_stop_words_has_words_and_an_empty_one_has_none():
-    assert count_words(["the", "", " ?!\n", "orbit"], 1)[2].tolist() == [True, False, False, True]
+    assert counts.toarray().tolist() == [[0], [0], [0], [2]]
+    assert views.present[:, 0].tolist() == [True, False, False, True]
 
 
 # -- glued posts
@@ -204,8 +187,8 @@ def test_a_vocabulary_must_not_be_empty(home):
         ({"subset": "valid"}, "subset must be one of 'all', 'train', 'test', got 'valid'"),
         ({"weighting": "l1"}, "weighting must be one of 'counts', 'tfidf', 'l2', got 'l1'"),
         ({"remove": ["signature"]}, "remove must be one of 'headers', 'quotes', 'footers', got 'signature'"),
-        ({"min_df": 0}, "min_df must be a whole number of posts of at least 1, got 0"),
-        ({"min_df": 0.5}, "min_df must be a whole number of posts of at least 1, got 0.5"),
+        ({"min_df": 0}, "min_df must be a whole number of at least 1, got 0"),
+        ({"min_df": 0.5}, "min_df must be a whole number of at least 1, got 0.5"),
         ({"min_df": {"view1": 2}}, r"min_df must name every view, \['view1', 'view2'\], got \['view1'\]"),
     ],
 )

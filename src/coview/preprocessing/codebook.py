@@ -9,18 +9,18 @@ s the median, over the objects, of d2 to the nearest center,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.metrics.pairwise import euclidean_distances
-from sklearn.utils import check_random_state
 
 from coview.exceptions import ViewsError
 from coview.preprocessing.base import PerViewTransformer
 from coview.utils.messages import listed
+from coview.validation import base_seed, check_count
 from coview.views.arrays import take_rows
 from coview.views.views import Views
 
@@ -94,7 +94,7 @@ class Codebook(PerViewTransformer):
     def fit(self, X: Any, y: Any = None) -> Codebook:
         """Find the centers of the chosen views of X."""
         # one seed for all views: the order of the views, or the presence of others, changes no view's centers
-        self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        self._seed = base_seed(self.random_state)
         return super().fit(X, y)
 
     def __sklearn_tags__(self) -> Any:
@@ -105,8 +105,7 @@ class Codebook(PerViewTransformer):
     def _check_parameters(self) -> None:
         counts = self.n_words.values() if isinstance(self.n_words, Mapping) else [self.n_words]
         for name, value in (*(("n_words", count) for count in counts), ("n_nearest", self.n_nearest)):
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
+            check_count(name, value)
         if not isinstance(self.softness, Real) or not 0 <= self.softness < np.inf:
             raise ValueError(f"softness must be a number of at least 0, got {self.softness!r}.")
         if not isinstance(self.total, Real) or not 0 < self.total < np.inf:

@@ -20,6 +20,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import DataFileError, EngineError, ViewsError
+from coview.validation import check_count
 
 __all__ = ["ColorHistogram", "LocalBinaryPatterns", "SiftWords", "read_image"]
 
@@ -65,7 +66,7 @@ class _ImageCounts(TransformerMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         if self.max_side is not None:
-            _check_whole("max_side", self.max_side, 8)
+            check_count("max_side", self.max_side, 8)
 
     def _width(self) -> int:
         raise TypeError(f"{type(self).__name__} does not say how many features it has.")
@@ -103,7 +104,7 @@ class ColorHistogram(_ImageCounts):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        _check_whole("bins", self.bins, 2)
+        check_count("bins", self.bins, 2)
 
     def _width(self) -> int:
         return self.bins**3
@@ -151,8 +152,8 @@ class LocalBinaryPatterns(_ImageCounts):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        _check_whole("points", self.points, 2)
-        _check_whole("grid", self.grid, 1)
+        check_count("points", self.points, 2)
+        check_count("grid", self.grid, 1)
         if not 0 < self.radius < np.inf:
             raise ValueError(f"radius must be a positive number, got {self.radius!r}.")
 
@@ -238,8 +239,8 @@ class SiftWords(_ImageCounts):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        _check_whole("n_words", self.n_words, 2)
-        _check_whole("max_descriptors", self.max_descriptors, self.n_words)
+        check_count("n_words", self.n_words, 2)
+        check_count("max_descriptors", self.max_descriptors, self.n_words)
 
     def _width(self) -> int:
         return self.n_words
@@ -325,8 +326,3 @@ def _skimage(part: str) -> Any:
             "Reading images and their patterns needs scikit-image, which is not installed. Run: pip install "
             '"coview[image]".'
         ) from error
-
-
-def _check_whole(name: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")
