@@ -22,7 +22,7 @@ from coview.engines.protocol import Block, Engine, Extra, Holder, Steps, floatin
 from coview.engines.select import hold, select_engine
 from coview.engines.state import Fit, State, Sweep, tree_leaves
 from coview.engines.watch import CallbackSupportMixin, ProgressBar, check_watchers, sklearn_watcher
-from coview.exceptions import ViewsError
+from coview.exceptions import RAW_TABLE, ViewsError
 from coview.inspection import Inspection, describe
 from coview.utils.front import public
 from coview.utils.messages import cut
@@ -105,8 +105,9 @@ class MultiViewEstimator(BaseEstimator):
     def _let_in(self, views: Any) -> Any:
         if isinstance(views, LazyViews) and not self._takes_lazy:
             raise ViewsError(
-                f"{type(self).__name__} needs its rows in memory, got {len(views)} rows that are read when needed. "
-                "Read them with X.collect(), or fit one of the PLSA family."
+                f"{type(self).__name__} needs its rows in memory, got {len(views)} rows that are read when needed.",
+                python="Read them with X.collect(), or fit one of the PLSA family.",
+                cli="Give one file per view, or fit one of the PLSA family.",
             )
         return views
 
@@ -140,10 +141,7 @@ class MultiViewEstimator(BaseEstimator):
         except ValueError as error:
             if "could not convert string to float" not in str(error):
                 raise
-            raise ViewsError(
-                f"X holds text ({cut(str(error))}). Turn text into counts with TextViews, and categories into "
-                "indicators with ColumnViews."
-            ) from None
+            raise ViewsError(f"X holds text ({cut(str(error))}).", **RAW_TABLE) from None
         names = getattr(self, "feature_names_in_", None)
         return Views(checked, feature_names=None if names is None else {PLAIN: names})
 
@@ -178,7 +176,11 @@ class CountsGate:
             found = f"View {name!r} has negative values (minimum {lowest:.3g}), but {self.model} models counts."
             if self.plain:
                 found = f"Negative values in data passed to {self.model}: {found}"
-            raise ViewsError(f"{found} Turn it into counts with Codebook(...), or shift it to be non-negative.")
+            raise ViewsError(
+                found,
+                python="Turn it into counts with Codebook(...), or shift it to be non-negative.",
+                cli="Turn it into counts with --step Codebook, or shift it to be non-negative.",
+            )
 
 
 class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):

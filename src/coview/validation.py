@@ -18,6 +18,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
+from coview.exceptions import ParameterError
 from coview.utils.messages import listed, short
 from coview.utils.missing import is_gap
 
@@ -49,7 +50,7 @@ def base_seed(random_state: Any) -> int:
 def check_count(name: str, value: Any, least: int = 1) -> int:
     """Return a whole number of at least `least`, or say what was found."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {short(value)}.")
+        raise ParameterError(f"must be a whole number of at least {least}, got {short(value)}.", parameter=name)
     return int(value)
 
 
@@ -57,7 +58,7 @@ def check_option(name: str, value: Any, options: tuple[Any, ...]) -> Any:
     """Return one of some options, or say what they are."""
     if value not in options:
         allowed = ", ".join(map(repr, options))
-        raise ValueError(f"{name} must be one of {allowed}, got {short(value)}.")
+        raise ParameterError(f"must be one of {allowed}, got {short(value)}.", parameter=name)
     return value
 
 
@@ -148,7 +149,9 @@ def encode_labels(
     """
     labels = _as_column(y)
     if n_rows is not None and len(labels) != n_rows:
-        raise ValueError(f"y must hold one label per object: {len(labels)} labels for {n_rows} objects.")
+        raise ParameterError(
+            f"must hold one label per object: {len(labels)} labels for {n_rows} objects.", parameter="y"
+        )
     known = ~_unlabeled(labels, semi_supervised)
     values = _one_kind(labels[known])
     if classes is None:
@@ -157,7 +160,9 @@ def encode_labels(
         names = _sorted(_one_kind(_as_column(classes)))
         unknown = sorted(set(values.tolist()) - set(names.tolist()), key=str)
         if unknown:
-            raise ValueError(f"y holds {short(unknown[0])}, which is not one of the classes {listed(names.tolist())}.")
+            raise ParameterError(
+                f"holds {short(unknown[0])}, which is not one of the classes {listed(names.tolist())}.", parameter="y"
+            )
     codes = np.full(len(labels), UNLABELED, dtype=np.int64)
     if values.size:
         codes[known] = np.searchsorted(names, values.astype(names.dtype, copy=False))
@@ -200,7 +205,9 @@ def labeled(y: Any, *, semi_supervised: bool = True) -> tuple[np.ndarray, np.nda
     labels = _as_column(y)
     known = ~_unlabeled(labels, semi_supervised)
     if not known.any():
-        raise ValueError(f"y has no label to score against: all objects are unlabeled ({_marks(semi_supervised)}).")
+        raise ParameterError(
+            f"has no label to score against: all objects are unlabeled ({_marks(semi_supervised)}).", parameter="y"
+        )
     return known, _one_kind(labels[known])
 
 
@@ -262,9 +269,11 @@ def _as_column(y: Any) -> np.ndarray:
         )
         labels = labels.ravel()
     if labels.ndim != 1:
-        raise ValueError(f"y must hold one label per object: a 1d array, got an array of shape {labels.shape} instead.")
+        raise ParameterError(
+            f"must hold one label per object: a 1d array, got an array of shape {labels.shape} instead.", parameter="y"
+        )
     if not labels.size:
-        raise ValueError("y is empty. Give one label per object.")
+        raise ParameterError("is empty. Give one label per object.", parameter="y")
     return labels
 
 
@@ -294,9 +303,10 @@ def _one_kind(labels: np.ndarray) -> np.ndarray:
     kinds = {_kind(label) for label in labels}
     if len(kinds) > 1 or "other" in kinds:
         names = sorted({type(label).__name__ for label in labels})
-        raise ValueError(
-            f"y mixes labels of different kinds or of an unknown one: Unknown label type ({', '.join(names)}). "
-            "Use numbers only, or strings only."
+        raise ParameterError(
+            f"mixes labels of different kinds or of an unknown one: Unknown label type ({', '.join(names)}). "
+            "Use numbers only, or strings only.",
+            parameter="y",
         )
     return np.array(labels.tolist())
 
@@ -311,23 +321,25 @@ def _kind(label: Any) -> str:
 
 def _classes_of(labels: np.ndarray, values: np.ndarray, semi_supervised: bool) -> np.ndarray:
     if not values.size:
-        raise ValueError(
-            f"y has no label: all {len(labels)} objects are unlabeled ({_marks(semi_supervised)}). Label at least one "
-            "object of each class, or cluster without labels."
+        raise ParameterError(
+            f"has no label: all {len(labels)} objects are unlabeled ({_marks(semi_supervised)}). Label at least one "
+            "object of each class, or cluster without labels.",
+            parameter="y",
         )
     classes = _sorted(values)
     with warnings.catch_warnings():  # few labels are the rule here: one of each class is no regression problem
         warnings.filterwarnings("ignore", message="The number of unique classes", category=UserWarning)
         check_classification_targets(values)
     if semi_supervised and labels.dtype.kind in "iuf" and classes.tolist() == [1] and (labels == UNLABELED).any():
-        raise ValueError(
-            "y holds only -1 and 1, but -1 marks an unlabeled object for semi-supervised estimators, so that one class "
-            "is left. Write the two classes as 0 and 1, or as strings."
+        raise ParameterError(
+            "holds only -1 and 1, but -1 marks an unlabeled object for semi-supervised estimators, so that one class "
+            "is left. Write the two classes as 0 and 1, or as strings.",
+            parameter="y",
         )
     return classes
 
 
 def _sorted(labels: np.ndarray) -> np.ndarray:
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise ValueError("y contains infinity. Give classes as whole numbers or strings.")
+        raise ParameterError("contains infinity. Give classes as whole numbers or strings.", parameter="y")
     return np.unique(labels)

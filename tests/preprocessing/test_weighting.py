@@ -118,7 +118,7 @@ def test_they_work_together_in_a_pipeline():
 def test_negative_counts_are_refused(model):
     sentence = (
         "View 'image' has negative values (minimum -1). Negative values in data passed to "
-        f"{type(model).__name__} are not counts: turn the view into counts with Codebook(...)"
+        f"{type(model).__name__} are not counts. Turn the view into counts with Codebook(...)"
     )
     with pytest.raises(ViewsError, match=re.escape(sentence)):
         clone(model).fit(with_gap())

@@ -239,7 +239,7 @@ def test_a_query_of_unknown_words_is_refused(texts):
 
 
 def test_raw_text_needs_a_source_and_a_view_that_text_can_become(data, linked, texts):
-    with pytest.raises(ValueError, match="source= one of 'title', 'body'"):
+    with pytest.raises(ValueError, match="source must name the view .* 'title', 'body'"):
         texts.search("red fox")
     with pytest.raises(ValueError, match="no vectorizer"):
         linked.search("red fox", source="words")
@@ -371,7 +371,7 @@ def test_semantic_space_needs_labels(data):
 def test_the_view_to_search_in_must_be_known_and_clear(data, linked):
     with pytest.raises(ValueError, match="There is no view 'sound'"):
         linked.search(data.views[:1], "words", "sound")
-    with pytest.raises(ValueError, match="Say which view to search in"):
+    with pytest.raises(ValueError, match="target must name the view to search in"):
         linked.search(data.views[:1])
     with pytest.raises(ValueError, match="k must be a whole number"):
         linked.search(data.views[:1], "words", k=0)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from coview.assignment.ontology import Ontology
+from coview.exceptions import ParameterError
 from coview.validation import encode_labels
 
 __all__ = ["LabelTargets", "agrees", "broken_constraints", "consistent_sets", "read_labels"]
@@ -49,9 +50,13 @@ def read_labels(y: Any, n_rows: int, ontology: Ontology | None) -> LabelTargets:
     else:
         given = ontology.indicators(y)
     if len(given) != n_rows:
-        raise ValueError(f"y must hold one label or set per object: {len(given)} for {n_rows} objects.")
+        raise ParameterError(
+            f"must hold one label or set per object: {len(given)} for {n_rows} objects.", parameter="y"
+        )
     if not given.any():
-        raise ValueError(f"y has no label: all {n_rows} objects are unlabeled. Label some objects of each class.")
+        raise ParameterError(
+            f"has no label: all {n_rows} objects are unlabeled. Label some objects of each class.", parameter="y"
+        )
     specific = ontology.most_specific(given)
     codes = np.where(given.any(axis=1), specific.argmax(axis=1), -1)
     return LabelTargets(label_array(ontology), given, codes)
@@ -132,7 +137,9 @@ def broken_constraints(
 
 def _indicators(y: np.ndarray, ontology: Ontology) -> np.ndarray:
     if y.shape[1] != len(ontology):
-        raise ValueError(f"y has {y.shape[1]} columns, but the ontology has {len(ontology)} labels.")
+        raise ParameterError(f"has {y.shape[1]} columns, but the ontology has {len(ontology)} labels.", parameter="y")
     if not np.isin(y, (0, 1)).all():
-        raise ValueError("y has two dimensions, so it must hold indicators, 0 or 1, one column per label.")
+        raise ParameterError(
+            "has two dimensions, so it must hold indicators, 0 or 1, one column per label.", parameter="y"
+        )
     return ontology.indicators([[ontology.labels[j] for j in np.flatnonzero(row)] for row in y])

@@ -13,6 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from coview.base import MultiViewEstimator
+from coview.exceptions import ParameterError
 from coview.validation import UNLABELED, LabeledScoreMixin, check_option, encode_labels, minus_one_is_unlabeled
 
 __all__ = ["SingleViewWrapper", "in_type_of", "inner_has", "named_or_minus_one", "unlabeled_as_minus_one"]
@@ -106,7 +107,9 @@ class SingleViewWrapper(LabeledScoreMixin, MultiViewEstimator):
         if not is_classifier(inner):
             target = None if y is None else np.asarray(y)
             if target is not None and target.shape[:1] != (n_rows,):
-                raise ValueError(f"y must hold one value per object, {n_rows} of them, got shape {target.shape}.")
+                raise ParameterError(
+                    f"must hold one value per object, {n_rows} of them, got shape {target.shape}.", parameter="y"
+                )
             return None, target
         codes, classes = encode_labels(y, n_rows, semi_supervised=self._semi_supervised)
         if self._passes_unlabeled:

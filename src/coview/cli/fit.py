@@ -64,7 +64,7 @@ def run_fit(
     quiet: bool = False,
 ) -> dict[str, Any]:
     """Fit and save; return what `coview fit --json` prints."""
-    from sklearn.base import is_classifier
+    from sklearn.utils import get_tags
 
     from coview.inspection import inspect
     from coview.io.models import save
@@ -84,7 +84,7 @@ def run_fit(
     estimator = build_model(model, settings, step or [], front, seed)
     X = read_input(view or [], data, table)
     y = read_labels(labels, X, id)
-    if y is None and is_classifier(estimator):
+    if y is None and get_tags(estimator).target_tags.required:
         raise ValueError(f"{model} learns from labels: give --labels FILE, or a column of the table.")
     _show_progress(estimator, settings, quiet)
     begun = time.perf_counter()

@@ -18,7 +18,6 @@ from coview.cli.compare import compare
 from coview.cli.fit import fit
 from coview.cli.info import info
 from coview.cli.options import Json
-from coview.cli.phrases import in_options
 from coview.cli.predict import predict, transform
 from coview.cli.report import report
 from coview.cli.reproduce import reproduce
@@ -78,9 +77,9 @@ def main() -> None:
         _end(f"{error.format_message()} See: {command} --help", 2, debug)
     except UnicodeDecodeError as error:
         _end(not_text("What was given", error), 2, debug)
-    except (CoviewError, ValueError) as error:
-        _end(in_options(str(error), words[0]), 2, debug)
-    except OSError as error:
+    except CoviewError as error:
+        _end(_worded(error, words[0]), 2, debug)
+    except (ValueError, OSError) as error:
         _end(error, 2, debug)
     except (KeyboardInterrupt, typer.Abort) as error:
         _end(str(error) or "stopped; nothing was written.", 1, debug)
@@ -90,6 +89,27 @@ def main() -> None:
         if code == 130:  # stopped by Ctrl-C
             _end("stopped; nothing was written.", 1, debug)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+# what commands call the parameters of Python's functions
+_OPTIONS = {
+    "fit": {"y": "--labels"},
+    "compare": {"y": "--labels", "cv": "--folds", "n_clusters": "--clusters", "label_share": "--share"},
+    "report": {"y": "--labels", "method": "--map"},
+    "search": {"source": "--source", "target": "--target"},
+}
+
+
+def _worded(error: CoviewError, command: str) -> str:
+    """What an error says, with options in place of Python's arguments."""
+    options = _OPTIONS.get(command, {})
+
+    def setting(name: str, value: Any) -> str:
+        if command == "fit":
+            return f"--set {name}={value}"
+        return f"{options.get(name, '--' + name.replace('_', '-'))} {value}"
+
+    return error.worded("cli", lambda name: options.get(name, name), setting)
 
 
 def _end(sentence: Any, code: int, debug: bool) -> None:

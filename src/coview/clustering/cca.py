@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
 from coview.decomposition.cca import CommonSpace, common_space
-from coview.exceptions import ViewsError
+from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import Features, Inspection, near_centers
 from coview.utils.docs import shared_parameters
 from coview.validation import base_seed, check_count, check_option, per_view
@@ -126,13 +126,16 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         check_option("normalize", self.normalize, (None, "rows", "both"))
         views = self._fit_views(X)
         if len(views) < n_clusters:
-            raise ValueError(f"n_samples={len(views)} should be >= n_clusters={n_clusters}.")
+            raise ParameterError(
+                f"n_samples={len(views)} should be >= n_clusters={n_clusters}.", use={"n_clusters": len(views)}
+            )
         for v, name in enumerate(views.names):
             if not views.present[:, v].any():
                 raise ViewsError(f"No object has view {name!r}, so that it correlates with nothing. Drop it.")
         if views.shape[1] == 1 and self.normalize is not None:
             raise ViewsError(
-                "X has 1 feature(s), of which only the sign is left when rows have length 1. Use normalize=None."
+                "X has 1 feature(s), of which only the sign is left when rows have length 1.",
+                use={"normalize": None},
             )
         n_components = n_clusters if self.n_components is None else self.n_components
         seed = base_seed(self.random_state)

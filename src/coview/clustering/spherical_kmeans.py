@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
 from coview.engines.threads import Team, balanced_chunks, thread_count
-from coview.exceptions import ViewsError
+from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import SHARPNESS, Features, Inspection, softmax
 from coview.kernels import spherical
 from coview.utils.docs import shared_parameters
@@ -201,7 +201,9 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def _start(self, rows: Any, views: Views, rng: np.random.Generator) -> np.ndarray:
         """First centers as columns of length 1."""
         if len(views) < self.n_clusters:
-            raise ValueError(f"n_samples={len(views)} should be >= n_clusters={self.n_clusters}.")
+            raise ParameterError(
+                f"n_samples={len(views)} should be >= n_clusters={self.n_clusters}.", use={"n_clusters": len(views)}
+            )
         dtype = rows.matrix.dtype
         if not isinstance(self.init, str):
             return self._given_start(views).astype(dtype)

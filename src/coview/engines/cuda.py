@@ -140,8 +140,10 @@ class CudaEngine:
             raise EngineError(f"precision must be 'single' or 'mixed', got {precision!r}.")
         if str(device).startswith("cuda") and not torch.cuda.is_available():
             raise EngineError(
-                "engine='cuda' needs PyTorch with CUDA and a GPU; torch sees none here. Use engine='cpu', or "
-                "CudaEngine(device='cpu') to try the same code without a GPU."
+                "engine='cuda' needs PyTorch with CUDA and a GPU; torch sees none here.",
+                use={"engine": "cpu"},
+                python="CudaEngine(device='cpu') runs the same code without a GPU.",
+                cli="",
             )
         self.device = torch.device(device)
         self.precision = precision
@@ -183,7 +185,10 @@ class CudaEngine:
             free, whole = torch.cuda.mem_get_info(self.device)
             raise EngineError(
                 f"The GPU is out of memory ({free / 1e9:.1f} of {whole / 1e9:.1f} GB free). Use fewer components, "
-                "stream more of the data with CudaEngine(memory_limit=...), or use engine='cpu'."
+                "or another engine.",
+                use={"engine": "cpu"},
+                python="CudaEngine(memory_limit=...) streams more of the data.",
+                cli="",
             ) from error
         finally:
             with self._moving:

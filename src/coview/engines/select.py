@@ -42,8 +42,8 @@ def select_engine(engine: Any = "auto", *, n_jobs: int | None = None, data: Any 
     if engine == "cuda":
         if util.find_spec("torch") is None:
             raise EngineError(
-                "engine='cuda' needs PyTorch with CUDA; torch is not installed. Run: pip install \"coview[gpu]\", or "
-                "use engine='cpu'."
+                "engine='cuda' needs PyTorch with CUDA; torch is not installed. Run: pip install \"coview[gpu]\".",
+                use={"engine": "cpu"},
             )
         from coview.engines.cuda import CudaEngine
 

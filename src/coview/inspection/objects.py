@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.preprocessing import normalize
 
+from coview.exceptions import ParameterError
 from coview.inspection.by_view import ViewReadings
 from coview.inspection.contract import Inspection, Reading
 from coview.utils.sampling import sample_positions
@@ -75,7 +76,8 @@ def place(
     ((30, 2), 'PCA of memberships')
     """
     if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}.")
+        options = ", ".join(map(repr, METHODS))
+        raise ParameterError(f"must be one of {options}, got {method!r}.", parameter="method")
     if method == "umap" and not _has_umap():
         raise ValueError("method='umap' needs the package umap-learn. Run: pip install umap-learn, or use 'pca'.")
     matrices = [part for part in parts if part is not None]

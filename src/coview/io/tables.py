@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from coview.exceptions import DataFileError
+from coview.exceptions import RAW_TABLE, DataFileError
 from coview.utils.messages import listed, not_text, short
 from coview.utils.text_files import csv_rows, json_rows
 
@@ -216,7 +216,8 @@ def _numbers(path: Path, cells: list[str], names: list[str], start: int) -> tupl
     row, column = divmod(at, len(names))
     raise DataFileError(
         f"{path} has {short(cells[at].strip())} in column {short(names[column])} of row {start + row}, which is not a "
-        "number. Text and categories come in through TextViews and ColumnViews."
+        "number.",
+        **RAW_TABLE,
     )
 
 
@@ -231,7 +232,8 @@ def _is_text(path: Path, name: str, cells: list[str]) -> bool:
     if len(set(cells)) < len(cells):
         raise DataFileError(
             f"{path} has {short(cells[text[0]])} in column {short(name)} of row {text[0]}, which is not a number, nor "
-            "an id, since some rows have the same. Text and categories come in through TextViews and ColumnViews."
+            "an id, since some rows have the same.",
+            **RAW_TABLE,
         )
     return True
 

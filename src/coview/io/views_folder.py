@@ -192,7 +192,11 @@ def _one_view(name: str, path: Any) -> FileView:
         )
     parts = load_file(Path(path))
     if len(parts) != 1:
-        raise DataFileError(f"{path} holds {len(parts)} views ({listed(tuple(parts))}); read it with read_views(path).")
+        raise DataFileError(
+            f"{path} holds {len(parts)} views ({listed(tuple(parts))}).",
+            python="Read it with read_views(path).",
+            cli="Give it alone, by --data.",
+        )
     return next(iter(parts.values()))
 
 

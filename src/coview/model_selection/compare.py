@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from coview.classification.wrapper import unlabeled_as_minus_one
-from coview.exceptions import InterruptedFitWarning, ViewsError
+from coview.exceptions import InterruptedFitWarning, ParameterError, ViewsError
 from coview.model_selection.jobs import JobProgress, Outcome, run_jobs
 from coview.model_selection.methods import Method, applicable_methods, selected_methods
 from coview.model_selection.scores import Task, check_scoring, evaluate
@@ -190,11 +190,17 @@ def _task(
         raise ValueError(f"cv={short(cv)} sets folds of labeled objects, and clusters are found of all; use n_repeats.")
     if y is None:
         if task in ("classification", "few_labels"):
-            raise ValueError(f"task={task!r} needs y, one label per object, with -1, None or NaN for the unlabeled.")
+            raise ParameterError(
+                f"The task {task!r} needs labels.",
+                python="Pass y, with -1, None or NaN for unlabeled objects.",
+                cli="Give --labels.",
+            )
         if n_clusters is None:
-            raise ValueError(
-                "Without labels, compare must know the number of clusters: n_clusters=7, or --clusters 7. "
-                "select_clusters(X) helps to choose it."
+            raise ParameterError(
+                "Without labels, compare must know the number of clusters.",
+                use={"n_clusters": 7},
+                python="select_clusters(X) helps to choose it.",
+                cli="",
             )
         if scoring is not None:
             raise ValueError("Without y there is nothing to score against, so that scoring cannot be chosen.")
@@ -210,7 +216,9 @@ def _task(
                     splits=[(same, same)] * n_repeats, seed=seed)  # fmt: skip
         return plan, number
     if len(classes) < 2:
-        raise ValueError(f"y must hold at least 2 classes to compare classifiers, got 1 class ({classes[0]!r}).")
+        raise ParameterError(
+            f"must hold at least 2 classes to compare classifiers, got 1 class ({classes[0]!r}).", parameter="y"
+        )
     if kind == "classification":
         rows_known = np.flatnonzero(known)
         here = None if groups is None else np.asarray(groups)[rows_known]

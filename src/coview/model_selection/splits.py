@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 
+from coview.exceptions import ParameterError
+
 __all__ = ["few_label_splits", "folds", "subsamples"]
 
 FOLDS = 5  # as scikit-learn's
@@ -41,7 +43,7 @@ def folds(codes: np.ndarray, cv: Any, groups: Any, seed: int) -> list[Split]:
             need = "some class needs 2 labeled objects" if groups is None else "2 groups are needed"
             raise ValueError(f"There is nothing to hold out: {need}, got {most}. Give more.")
         if not 2 <= cv <= most:
-            raise ValueError(f"cv must be a number of folds from 2 to {most} (the {what}), or a splitter, got {cv}.")
+            raise ParameterError(f"must be from 2 to {most} (the {what}), or a splitter, got {cv}.", parameter="cv")
         kind: Any = StratifiedKFold if groups is None else StratifiedGroupKFold
         splitter: Any = kind(int(cv), shuffle=True, random_state=seed)
     else:
@@ -104,8 +106,9 @@ def _at_random(codes: np.ndarray, known: np.ndarray, share: float | None, rng: n
     else:
         asked = np.setdiff1d(known, _of_each_class(codes, known, share, rng))
     if not asked.size:
-        raise ValueError(
-            f"y has {len(known)} labels, one of each class, so that none can be hidden. Label more objects."
+        raise ParameterError(
+            f"has {len(known)} labels, one of each class, so that none can be hidden. Label more objects.",
+            parameter="y",
         )
     return np.setdiff1d(known, asked), np.sort(asked)
 

@@ -23,6 +23,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
+from coview.exceptions import ParameterError
 from coview.inspection import Features, Inspection, both_sides, softmax
 from coview.kernels.passive_aggressive import LOSSES, UPDATES
 from coview.online.calibration import class_probabilities, new_calibration, update_calibration
@@ -187,8 +188,9 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         views = self._fit_views(X)
         codes, self.classes_ = first_classes(y, len(views))
         if len(self.classes_) < 2:
-            raise ValueError(
-                f"y has 1 class ({self.classes_[0]!r}), but a classifier needs at least two classes to tell apart."
+            raise ParameterError(
+                f"has 1 class ({self.classes_[0]!r}), but a classifier needs at least two classes to tell apart.",
+                parameter="y",
             )
         self._begin(views, fixed=False)
         batch = self._batch(views, codes)
@@ -278,8 +280,9 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         self._options()
         if self.update == "paper" and len(self.view_names_) != 2:
             listed = ", ".join(map(repr, self.view_names_))
-            raise ValueError(
-                f"update='paper' is the step of two views, got {len(self.view_names_)} ({listed}). Use update='exact'."
+            raise ParameterError(
+                f"update='paper' is the step of two views, got {len(self.view_names_)} ({listed}).",
+                use={"update": "exact"},
             )
         dtype = next(views.values()).dtype
         memory = new_weights(self.n_features_by_view_, len(self.classes_), dtype, averages=bool(self.average))
@@ -466,7 +469,8 @@ def _checked_options(
         raise ValueError(f"weighting_share must lie between 0 and 1, got {share!r}.")
     adaptive = view_weighting == "adaptive"
     if update == "paper" and (loss != "pa1" or not gate or fit_intercept or adaptive):
-        raise ValueError("update='paper' has loss='pa1', gate=True, no intercept, equal votes. Use update='exact'.")
+        problem = "update='paper' has loss='pa1', gate=True, no intercept, equal votes."
+        raise ParameterError(problem, use={"update": "exact"})
     # a feature of value 1 in the sum that is divided by the number of views
     intercept = 1.0 / n_views**2 if fit_intercept else 0.0
     flags = (LOSSES[loss], UPDATES[update], bool(gate), bool(average), intercept)

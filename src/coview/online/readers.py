@@ -92,7 +92,9 @@ def read_stream(
         if len(widths) > 1 and not isinstance(views, Mapping):
             raise DataFileError(
                 f"The columns of {_called(source)} have numbers, not names: say how many belong to each of the views "
-                f"{', '.join(widths)}, as in views={{{next(iter(widths))!r}: 3000, ...}}."
+                f"{', '.join(widths)}.",
+                python=f"As in views={{{next(iter(widths))!r}: 3000, ...}}.",
+                cli=f"As in --views {next(iter(widths))}=3000,...",
             )
         yield from _svmlight(source, widths or {PLAIN: n_features}, batch_size)
         return
@@ -265,7 +267,9 @@ class _Assembler:
                     known = ", ".join(map(repr, self.widths))
                     column = f" (column {next(iter(row[view]))!r})" if self.table and view == PLAIN else ""
                     raise DataFileError(
-                        f"A row has the view {view!r}{column}, but the views are {known}. Name all with views=."
+                        f"A row has the view {view!r}{column}, but the views are {known}.",
+                        python="Name all with views=.",
+                        cli="Name all with --views.",
                     )
         if not self.widths:
             raise DataFileError(
@@ -282,8 +286,9 @@ class _Assembler:
             return [None] * len(rows)
         if not self.label_found and not any(self.label in row for row in rows):
             raise DataFileError(
-                f"{self.called} has no {self.label!r} in its first {len(rows)} rows; there are {_key_names(rows)}. "
-                "Name what holds the label with label= (--label), or say label=None where there is none."
+                f"{self.called} has no {self.label!r} in its first {len(rows)} rows; there are {_key_names(rows)}.",
+                python="Name what holds the label with label=, or pass label=None where there is none.",
+                cli='Name what holds the label with --label, or give --label "" where there is none.',
             )
         self.label_found = True
         return [_clean_label(row.pop(self.label, None), self.as_text) for row in rows]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
+from coview.exceptions import ParameterError
 from coview.validation import check_count, encode_labels, minus_one_is_unlabeled, unlabeled_rows
 from coview.views.coerce import as_views, is_plain
 from coview.views.lazy import LazyViews
@@ -220,7 +221,9 @@ def _batches(X: Any, y: Any, size: int) -> Iterator[tuple[Any, Any]]:
     rows: Any = X if is_plain(X) and hasattr(X, "shape") else as_views(X)
     labels = y if isinstance(y, (list, tuple)) else np.asarray(y)
     if len(labels) != rows.shape[0]:
-        raise ValueError(f"y must hold one label per object: {len(labels)} labels for {rows.shape[0]} objects.")
+        raise ParameterError(
+            f"must hold one label per object: {len(labels)} labels for {rows.shape[0]} objects.", parameter="y"
+        )
     for start in range(0, len(labels), check_count("batch_size", size)):
         yield rows[start : start + size], labels[start : start + size]
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
+from coview.exceptions import ParameterError
 from coview.validation import UNLABELED
 from coview.validation import encode_labels as encode_any_labels
 
@@ -87,9 +88,10 @@ def known_classes(
     except ValueError:  # a new class; any other mistake is told by the next line
         found = encode_labels(y, n_rows)[1]
     if (found.dtype.kind in "US") != (known.dtype.kind in "US"):
-        raise ValueError(
-            f"y holds labels such as {found[0]!r}, but earlier ones were like {known[0]!r}. Use numbers only, or "
-            "strings only."
+        raise ParameterError(
+            f"holds labels such as {found[0]!r}, but earlier ones were like {known[0]!r}. Use numbers only, or "
+            "strings only.",
+            parameter="y",
         )
     return encode_labels(y, n_rows, np.union1d(known, found))
 

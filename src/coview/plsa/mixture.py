@@ -163,7 +163,8 @@ def check_enough(model: Any, views: Any, n_clusters: int) -> Any:
     if n_clusters > len(views):
         raise ViewsError(
             f"{type(model).__name__} cannot find n_clusters={n_clusters} clusters among n_samples={len(views)} "
-            f"objects. Set n_clusters to at most {len(views)}."
+            "objects.",
+            use={"n_clusters": len(views)},
         )
     return views
 

@@ -128,7 +128,8 @@ class Codebook(PerViewTransformer):
         if array.shape[0] < n_words:
             raise ViewsError(
                 f"Codebook cannot find n_words={n_words} centers in view {name!r}, which only n_samples="
-                f"{array.shape[0]} objects have. Use n_words={max(array.shape[0] // 4, 1)} or so."
+                f"{array.shape[0]} objects have.",
+                use={"n_words": max(array.shape[0] // 4, 1)},
             )
         # scikit-learn wants sparse values that it could write to, though it does not write
         source = array.copy() if sparse.issparse(array) else array

@@ -158,7 +158,7 @@ def _check_kind(column: Column) -> None:
     if column.kind == "other":
         raise ViewsError(
             f"Column {column.name!r} holds {column.type_name}, but ColumnViews takes numbers, text, categories and "
-            "booleans. Turn it into one of these, or leave it out of groups."
+            "booleans. Turn it into one of these, or leave it out."
         )
 
 

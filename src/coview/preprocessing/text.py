@@ -170,7 +170,9 @@ def _text_column(table: Table, name: Any) -> Column:
     if column.kind == "text" or all(isinstance(value, str) for value in column.values[~column.missing]):
         return column
     raise ViewsError(
-        f"TextViews needs text, but column {name!r} holds {column.type_name}. Turn it into text, or use ColumnViews."
+        f"TextViews needs text, but column {name!r} holds {column.type_name}.",
+        python="Turn it into text, or use ColumnViews.",
+        cli="Turn it into text, or use --columns in place of --text.",
     )
 
 

@@ -329,6 +329,7 @@ def _usearch() -> Any:
         from usearch import index
     except ImportError as error:
         raise EngineError(
-            'index="hnsw" needs usearch, which is not installed. Run: pip install "coview[ann]", or use index="exact".'
+            'index="hnsw" needs usearch, which is not installed. Run: pip install "coview[ann]".',
+            use={"index": "exact"},
         ) from error
     return index

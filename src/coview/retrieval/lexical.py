@@ -34,8 +34,8 @@ def learn_words(views: Views) -> dict[str, Any]:
     shared = sorted(word for word, count in counts.items() if count > 1)
     if not shared:
         raise ViewsError(
-            "lexical > 0 needs views with features of the same names, and these views have none. Give feature_names, "
-            "or use lexical=0."
+            "lexical > 0 needs views with features of the same names, and these views have none.",
+            use={"lexical": 0},
         )
     column = {word: j for j, word in enumerate(shared)}
     found: dict[str, Any] = {"names": np.array(shared), "features": {}, "columns": {}, "weights": {}}

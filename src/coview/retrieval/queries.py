@@ -75,7 +75,7 @@ def _needed(source: str | None, names: Sequence[str], what: str) -> str:
     if source is None and len(names) == 1:
         return names[0]
     if source is None:
-        raise ViewsError(f"Say which view {what} belong to: source= one of {listed(tuple(names))}.")
+        raise ViewsError(f"must name the view that {what} belong to: {listed(tuple(names))}.", parameter="source")
     return source
 
 
@@ -88,7 +88,9 @@ def _raw_views(queries: list[Any], view: ViewInput) -> Views:
     else:
         raise ViewsError(
             f"View {source!r} cannot be made of raw queries: its model has no vectorizer and its features have no "
-            f"names. Put TextViews(...) in front of the model, or give a matrix: Views({source}=...)."
+            "names.",
+            python=f"Put TextViews(...) in front of the model, or give a matrix: Views({source}=...).",
+            cli="Fit the retriever on a raw table, by --table and --text.",
         )
     found = Views({source: matrix}, feature_names=None if names is None else {source: names})
     empty = np.flatnonzero(np.asarray(found[source].sum(axis=1)).ravel() == 0)

@@ -630,8 +630,9 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             others = [name for name in names if name not in views]
             if len(others) != 1 and len(names) > 1:
                 raise ViewsError(
-                    f"Say which view to search in: target= one of {listed(tuple(others or names))}; the query has "
-                    f"{listed(views.names)}."
+                    f"must name the view to search in: {listed(tuple(others or names))}; the query has "
+                    f"{listed(views.names)}.",
+                    parameter="target",
                 )
             target = others[0] if others else names[0]
         return views, target

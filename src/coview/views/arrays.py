@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from coview.exceptions import ViewsError
+from coview.exceptions import RAW_TABLE, ViewsError
 from coview.utils.messages import cut, short
 
 __all__ = [
@@ -151,8 +151,7 @@ def _from_array(name: str, source: Any) -> np.ndarray:
         except (TypeError, ValueError) as error:
             kind = _WrongType if isinstance(error, TypeError) else ViewsError
             raise kind(
-                f"View {name!r} has dtype object, which is not numeric ({cut(str(error))}). Turn text into counts with "
-                "TextViews and categories into indicators with ColumnViews."
+                f"View {name!r} has dtype object, which is not numeric ({cut(str(error))}).", **RAW_TABLE
             ) from None
     return matrix
 
@@ -168,9 +167,7 @@ def _check_numeric(name: str, matrix: Any) -> None:
     if matrix.dtype.kind == "c":
         raise ViewsError(f"View {name!r} has complex values (dtype {matrix.dtype}). Complex data not supported.")
     if matrix.dtype.kind not in "biuf":
-        raise ViewsError(
-            f"View {name!r} has dtype {matrix.dtype}, which is not numeric. Turn text into counts with TextViews."
-        )
+        raise ViewsError(f"View {name!r} has dtype {matrix.dtype}, which is not numeric.", **RAW_TABLE)
 
 
 def _check_finite(name: str, matrix: Any) -> None:
@@ -192,8 +189,10 @@ def _check_finite(name: str, matrix: Any) -> None:
         value = values[row, column]
     raise ViewsError(
         f"View {name!r} has NaN or infinity ({int(bad.sum())} values, the first is {value} at row {row}, column "
-        f"{column}). Fill or drop them; mark rows that lack the whole view by present={{{name!r}: mask}}, "
-        "or join with Views.align."
+        f"{column}).",
+        python=f"Fill or drop them; mark rows that lack the whole view by present={{{name!r}: mask}}, or join with "
+        "Views.align.",
+        cli="Fill or drop them, or leave all cells of a row empty where the object lacks the view.",
     )
 
 
@@ -217,7 +216,9 @@ def check_not_negative(name: str, matrix: Any, who: str) -> None:
         return
     raise ViewsError(
         f"View {name!r} has negative values (minimum {values.min():.3g}). Negative values in data passed to {who} are "
-        "not counts: turn the view into counts with Codebook(...), or leave it out with views=[...]."
+        "not counts.",
+        python="Turn the view into counts with Codebook(...), or leave it out with views=[...].",
+        cli="Turn the view into counts with --step Codebook, or leave it out.",
     )
 
 

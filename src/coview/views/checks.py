@@ -91,7 +91,9 @@ def common_length(arrays: Mapping[str, Any]) -> int:
     if len(set(lengths.values())) > 1:
         found = ", ".join(f"{name!r} has {n}" for name, n in lengths.items())
         raise ViewsError(
-            f"Views must have the same rows: {found}. Join rows by id with Views.align({{name: (ids, matrix)}})."
+            f"Views must have the same rows: {found}.",
+            python="Join rows by id with Views.align({name: (ids, matrix)}).",
+            cli="Give the files an id column to join their rows by.",
         )
     return next(iter(lengths.values()))
 

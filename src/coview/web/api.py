@@ -209,11 +209,11 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(CoviewError)
     async def refused(request: Request, error: CoviewError) -> Answers:
-        return refuse(422, sentence(error))
+        return refuse(422, sentence(error.worded("http")))
 
     @app.exception_handler(ValueError)
     async def wrong(request: Request, error: ValueError) -> Answers:
-        return refuse(422, sentence(error))
+        return refuse(422, sentence(str(error)))
 
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> Answers:
@@ -232,14 +232,14 @@ def _first_problem(error: RequestValidationError) -> str:
     return f"The field {where[:80]!r} is wrong: {said}."[:300]
 
 
-def sentence(error: BaseException, most: int = 300) -> str:
+def sentence(text: str, most: int = 300) -> str:
     """Return the first line of what an error says, of bounded length.
 
     Examples
     --------
-    >>> sentence(ValueError("Too wide.\\n\\nA long story follows."))
+    >>> sentence("Too wide.\\n\\nA long story follows.")
     'Too wide.'
     """
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    text = lines[0] if lines else type(error).__name__
-    return text if len(text) <= most else f"{text[: most - 3]}..."
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    line = lines[0] if lines else "This was refused."
+    return line if len(line) <= most else f"{line[: most - 3]}..."

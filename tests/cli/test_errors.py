@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 
 import numpy as np
@@ -9,37 +10,40 @@ import pytest
 
 from coview import Views, write_views
 from coview.cli import main as cli
-from coview.cli.phrases import in_options
 from coview.datasets import make_topic_views
+from coview.exceptions import ParameterError, ViewsError
 
 FIT = ["fit", "PLSA", "--set", "n_components=2", "--out", "m.coview"]
 COMMANDS = {
     "labels that are none": (
-        ["fit", "MultiViewNaiveBayes", "--data", "views", "--labels", "none.txt", "-o", "m.coview"],
+        ["fit", "SeededKMeansClassifier", "--data", "views", "--labels", "none.txt", "-o", "m.coview"],
         "--labels has no label",
     ),
     "too many clusters": (
         ["fit", "CCAClustering", "--data", "views", "--set", "n_clusters=99", "-o", "m.coview"],
-        "use --set n_clusters=20.",
+        "Use --set n_clusters=20.",
     ),
     "most clusters": (
         ["fit", "MultiViewPLSA", "--data", "views", "--set", "n_clusters=99", "-o", "m.coview"],
-        "Use --set n_clusters=20 or fewer",
+        "Use --set n_clusters=20.",
     ),
     "different rows": ([*FIT, "--view", "a=a.npy", "--view", "b=b.npy"], "Give the files an id column"),
     "negative values": ([*FIT, "--view", "a=negative.npy"], "--step Codebook"),
     "no number": ([*FIT, "--view", "a=nan.npy"], "leave all cells of a row empty"),
-    "two views in a file": ([*FIT, "--view", "a=two.npz"], "give it alone, by --data"),
+    "two views in a file": ([*FIT, "--view", "a=two.npz"], "Give it alone, by --data"),
     "text in a matrix": ([*FIT, "--view", "a=text.csv"], "--text NAME=COLUMN"),
-    "no such column": ([*FIT, "--table", "text.csv", "--text", "w=x"], "The table needs the column 'x'"),
-    "numbers for text": ([*FIT, "--table", "text.csv", "--text", "w=year"], "--text needs text"),
+    "no such column": (
+        [*FIT, "--table", "text.csv", "--text", "w=x"],
+        "needs the column 'x'",
+    ),
+    "numbers for text": ([*FIT, "--table", "text.csv", "--text", "w=year"], "use --columns in place of --text"),
     "no shared names": (
         ["fit", "CrossModalRetriever", "--data", "views", "--set", "lexical=0.5", "-o", "m.coview"],
-        "use --set lexical=0.",
+        "Use --set lexical=0.",
     ),
-    "clusters to compare": (["compare", "--data", "views"], "--clusters 7."),
-    "labels to compare": (["compare", "--data", "views", "--task", "few_labels"], "--task few_labels needs --labels"),
-    "label of a stream": (["stream", "rows.jsonl", "--label", "x"], '--label, or say --label ""'),
+    "clusters to compare": (["compare", "--data", "views"], "Use --clusters 7."),
+    "labels to compare": (["compare", "--data", "views", "--task", "few_labels"], "Give --labels."),
+    "label of a stream": (["stream", "rows.jsonl", "--label", "x"], '--label, or give --label ""'),
     "update of a stream": (["stream", "rows.jsonl", "--label", "kind", "--update", "paper"], "Use --update exact"),
 }
 
@@ -68,9 +72,14 @@ def test_a_refusal_names_the_option(words, said, files, monkeypatch, capsys):
     assert end.value.code == 2 and said in error, error
 
 
-def test_what_names_no_argument_stays_as_it_is():
-    for sentence in ("View 'y' has 3 features.", "CoPLSA needs at least 2 views, got 1 ('w'). For one view use PLSA."):
-        assert in_options(sentence, "fit") == sentence
+def test_an_error_is_worded_by_each_front_and_survives_a_process():
+    error = ParameterError("has no label.", parameter="y", use={"n_clusters": 3}, python="See fit.", cli="See --help.")
+    for each in (error, pickle.loads(pickle.dumps(error))):
+        assert str(each) == "y has no label. Use n_clusters=3. See fit."
+        assert cli._worded(each, "fit") == "--labels has no label. Use --set n_clusters=3. See --help."
+        assert cli._worded(each, "compare") == "--labels has no label. Use --clusters 3. See --help."
+        assert isinstance(each, ValueError)
+    assert str(ViewsError("View 'y' has 3 features.")) == cli._worded(ViewsError("View 'y' has 3 features."), "fit")
 
 
 @pytest.mark.parametrize("name", ["latin.csv", "latin.txt"])
