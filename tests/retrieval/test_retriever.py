@@ -239,7 +239,7 @@ def test_a_query_of_unknown_words_is_refused(texts):
 
 
 def test_raw_text_needs_a_source_and_a_view_that_text_can_become(data, linked, texts):
-    with pytest.raises(ValueError, match="source must name the view .* 'title', 'body'"):
+    with pytest.raises(ValueError, match=r"source must name the view .* 'title', 'body'"):
         texts.search("red fox")
     with pytest.raises(ValueError, match="no vectorizer"):
         linked.search("red fox", source="words")

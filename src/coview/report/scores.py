@@ -15,11 +15,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import mean_absolute_error, r2_score
 
+from coview.exceptions import ParameterError
 from coview.inspection import Inspection, Reading, inspect
 from coview.inspection.by_view import ViewReadings, agreement, agreement_matrix, try_views
 from coview.inspection.measures import confusion, label_measures, main_measure, measure
 from coview.utils.sampling import sample_positions
-from coview.validation import encode_labels, minus_one_is_unlabeled
+from coview.validation import LabeledScoreMixin, encode_labels, minus_one_is_unlabeled
 from coview.views.views import Views
 
 __all__ = ["check_values", "score_labels", "score_values", "score_views"]
@@ -128,12 +129,13 @@ def _why_not_refit(inspection: Inspection, codes: np.ndarray, n_objects: int) ->
 
 
 def _refit(inspection: Inspection, views: Views, target: np.ndarray, rows: np.ndarray) -> Inspection:
-    """Fit a copy of the estimator; one of scikit-learn, which knows no hidden labels, on the rows only."""
-    copy = clone(inspection.estimator)
+    """Fit a copy of the estimator; one that knows no objects without a label, on the rows that have one."""
+    copy: Any = clone(inspection.estimator)
     if "verbose" in copy.get_params(deep=False):
         copy.set_params(verbose=0)
-    if inspection.takes_matrix:
-        return inspect(copy.fit(inspection.prepare(views[rows]), np.array(target[rows].tolist())))
+    if not isinstance(inspection.estimator, LabeledScoreMixin):
+        given = inspection.prepare(views[rows]) if inspection.takes_matrix else views[rows]
+        return inspect(copy.fit(given, np.array(target[rows].tolist())))
     return inspect(copy.fit(views, target))
 
 
@@ -160,7 +162,7 @@ def check_values(inspection: Inspection, y: Any) -> np.ndarray | None:
         return None
     array = np.asarray(y, dtype=object)
     if array.ndim != 1:
-        raise ValueError(f"y must hold one number per object, got an array of shape {array.shape}.")
+        raise ParameterError(f"must hold one number per object, got an array of shape {array.shape}.", parameter="y")
     try:
         values = np.array([np.nan if value is None else value for value in array]).astype(np.float64)
     except (TypeError, ValueError):

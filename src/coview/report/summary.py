@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from coview.exceptions import ParameterError
 from coview.inspection import Features, Inspection, Reading
 from coview.inspection.by_view import ViewReadings, read_by_view, read_objects
 from coview.inspection.features import feature_names, features_by_view, top_features
@@ -69,7 +70,8 @@ def summarize(
     truth = check_values(inspection, y)
     objects = _read(inspection, X, None if inspection.kind == "value" else y, max_objects)
     if truth is not None and objects.n_objects is not None and len(truth) != objects.n_objects:
-        raise ValueError(f"y must hold one number per object: {len(truth)} numbers for {objects.n_objects} objects.")
+        problem = f"must hold one number per object: {len(truth)} numbers for {objects.n_objects} objects."
+        raise ParameterError(problem, parameter="y")
     sorts = inspection.kind in ("class", "cluster", "topic") and inspection.retriever is None
     summary: dict[str, Any] = {
         "noun": inspection.kind if sorts or inspection.kind == "value" else None,
