@@ -251,6 +251,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
             self._view_inputs(),
             training,
             history=self.history_,
+            probabilities=True,
             _features=lambda view: Features(self.topic_feature_[view], True, "p(feature)"),
             _memberships=self.transform,
             _profiles=lambda: self._profiles(tuple(self.view_names_)),
