@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 import numpy as np
 
 from coview import MultiViewNaiveBayes, MultiViewPLSA, Ontology, SeededKMeansClassifier, Views, make_report
+from coview.plot.style import PALETTE
 from coview.report.page import render_page
 
 VOID = {"meta", "input", "br", "wbr", "circle", "line", "path", "rect"}
@@ -134,3 +135,8 @@ def test_the_page_of_many_objects_stays_small(data):
     report = make_report(model, X, np.arange(n) % 7)
     assert len(report.html.encode()) < 2_000_000
     assert report.html.count("<circle") == 3000 and "random sample of 3,000 of 6,000" in report.html
+
+
+def test_groups_have_the_colors_of_the_displays(make):
+    text = make_report(make("PLSA")).html
+    assert re.findall(r"--c\d+: (#\w+)", text)[: len(PALETTE)] == list(PALETTE)

@@ -36,6 +36,7 @@ def inspect(model: Any) -> Inspection:
     Returns
     -------
     Inspection
+        The answer.
 
     Examples
     --------

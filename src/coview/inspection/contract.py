@@ -51,7 +51,7 @@ _ROWS_AT_A_TIME = 4096  # of lazy views
 class Features:
     """Weights of a view's features in each group (groups x features).
 
-    Attributes
+    Parameters
     ----------
     weights : ndarray (n_groups, n_features)
         The weights.
@@ -93,7 +93,13 @@ class Reading:
     codes: np.ndarray | None
 
     def take(self, rows: np.ndarray) -> Reading:
-        """Return the reading of some of the objects."""
+        """Return the reading of some of the objects.
+
+        Parameters
+        ----------
+        rows : ndarray
+            Their positions, or a mask.
+        """
         memberships, codes = (None if part is None else part[rows] for part in (self.memberships, self.codes))
         return Reading(memberships, codes)
 
@@ -129,7 +135,7 @@ class Inspection:
 
     Estimators fill in the fields; callers use the fields without an underscore and the methods.
 
-    Attributes
+    Parameters
     ----------
     estimator : object
         The model itself: what is left without pipeline and search.
@@ -141,8 +147,6 @@ class Inspection:
         What `predict` calls each group.
     views : dict of ViewInput
         What the estimator itself takes, by view.
-    inputs : dict of ViewInput
-        What the model takes, by view: the same, but for steps before the estimator.
     training : Training
         What it remembers of the training objects.
     topics : Topics or None
@@ -169,8 +173,38 @@ class Inspection:
         Whether memberships are probabilities, and not a way to rank groups only.
     projections : dict of ndarray (n_features, n_components)
         By view, the components of the space that the model places objects in; empty where there is none.
+    _features : function of a view
+        Returns `Features`, or None.
+    _memberships : function of X or None
+        Returns objects x groups; here and below X is what the estimator itself takes.
+    _memberships_by_view : function of X or None
+        Returns the same by each view alone; by default the model is asked with one view at a time.
+    _predict : function of X or None
+        Returns labels, or values; None where the group is that of the largest membership.
+    _embed : function of X or None
+        Returns positions of objects in a space, where they are not memberships.
+    _profiles : function or None
+        Returns features x groups by view, of a mixture.
+    _log_likelihood : function of X or None
+        Returns the mean over objects, of a density.
+    _label_sets : function of X or None
+        Returns objects x labels, under an ontology.
+    _judge_labels : function of X and labels, or None
+        Returns a `LabelVerdict`.
+    _transform : function of X or None
+        The estimator's `transform`; `inspect` fills in this and what follows.
+    takes_lazy : bool
+        Whether the estimator takes rows that are read when needed.
     n_iter : int or None
         Number of sweeps of the fit.
+    model : object
+        What `inspect` was asked about.
+    inputs : dict of ViewInput
+        What the model takes, by view: as `views`, but for steps before the estimator.
+    front : object or None
+        The step that makes views of raw tables or texts.
+    steps : tuple
+        Steps between the front and the estimator.
 
     Examples
     --------
@@ -198,24 +232,24 @@ class Inspection:
     n_violations: int = 0
     probabilities: bool = False
     projections: dict[str, np.ndarray] = field(default_factory=dict)
-    # what estimators fill in; X is what the estimator itself takes
+
     _features: Callable[[str], Features | None] = lambda view: None
-    _memberships: Answer | None = None  # objects x groups
+    _memberships: Answer | None = None
     _memberships_by_view: Callable[[Any], dict[str, np.ndarray]] | None = None
-    _predict: Answer | None = None  # labels; None where the group is that of the largest membership
-    _embed: Answer | None = None  # positions of objects in a space, where they are not memberships
-    _profiles: Callable[[], dict[str, np.ndarray]] | None = None  # of a mixture, features x groups of each view
-    _log_likelihood: Callable[[Any], float] | None = None  # of a density, the mean over objects
-    _label_sets: Answer | None = None  # objects x labels, under an ontology
+    _predict: Answer | None = None
+    _embed: Answer | None = None
+    _profiles: Callable[[], dict[str, np.ndarray]] | None = None
+    _log_likelihood: Callable[[Any], float] | None = None
+    _label_sets: Answer | None = None
     _judge_labels: Callable[[Any, np.ndarray], LabelVerdict] | None = None
-    # what `inspect` fills in
+
     _transform: Answer | None = None
-    takes_lazy: bool = False  # rows that are read when needed
+    takes_lazy: bool = False
     n_iter: int | None = None
     model: Any = None
     inputs: dict[str, ViewInput] = field(default_factory=dict)
-    front: Any = None  # the step that makes views of raw tables or texts
-    steps: tuple[Any, ...] = ()  # steps between the front and the estimator
+    front: Any = None
+    steps: tuple[Any, ...] = ()
 
     @property
     def name(self) -> str:
@@ -239,7 +273,13 @@ class Inspection:
         return self.front.id if isinstance(self.front, TableViews) else None
 
     def raw_texts(self, table: Any) -> dict[str, list[str]]:
-        """Return the texts in a raw table that become views, by view."""
+        """Return the texts in a raw table that become views, by view.
+
+        Parameters
+        ----------
+        table : DataFrame, or dict of columns
+            The raw table.
+        """
         return self.front.raw_texts(table) if isinstance(self.front, (TableViews, TextViews)) else {}
 
     # -- of objects
@@ -247,7 +287,12 @@ class Inspection:
     def prepare(self, X: Any, *, lazy: bool = False) -> Any:
         """Bring objects to the views that the estimator itself takes: raw tables, views, or one matrix.
 
-        With `lazy`, rows that are read when needed stay so for an estimator that takes them.
+        Parameters
+        ----------
+        X : what the model takes
+            The objects.
+        lazy : bool, default=False
+            Leave rows that are read when needed as they are, for an estimator that takes them.
         """
         if isinstance(X, LazyViews):
             if lazy and self.takes_lazy and not self.steps:
@@ -257,7 +302,13 @@ class Inspection:
         return self._as_taken(X)
 
     def prepare_known(self, X: Any) -> tuple[Any, np.ndarray]:
-        """Return what `prepare` and `known` do, with one pass through the steps before the estimator."""
+        """Return what `prepare` and `known` do, with one pass through the steps before the estimator.
+
+        Parameters
+        ----------
+        X : what the model takes
+            The objects.
+        """
         if isinstance(X, LazyViews):
             return self.prepare(X, lazy=True), self.known(X)
         stages = list(self._stages(X))
@@ -273,7 +324,13 @@ class Inspection:
         return views.collect() if isinstance(views, LazyViews) else views
 
     def prepare_views(self, X: Any) -> Views:
-        """Return the same as views in memory; the one matrix of an estimator of scikit-learn is one view."""
+        """Return the same as views in memory; the one matrix of an estimator of scikit-learn is one view.
+
+        Parameters
+        ----------
+        X : what the model takes
+            The objects.
+        """
         objects = self.prepare(X)
         return objects if isinstance(objects, Views) else Views({PLAIN: objects})
 
@@ -316,7 +373,15 @@ class Inspection:
         return one_hot(codes, len(self.groups))
 
     def memberships_by_view(self, X: Any, *, prepared: bool = False) -> dict[str, np.ndarray]:
-        """Return objects x groups by each view alone; rows of objects that lack the view are zero."""
+        """Return objects x groups by each view alone; rows of objects that lack the view are zero.
+
+        Parameters
+        ----------
+        X : what the model takes
+            The objects.
+        prepared : bool, default=False
+            Whether X has been through `prepare`.
+        """
         views = self._prepared(X, prepared)
         if not isinstance(views, Views):
             whole = self.memberships(views, prepared=True)
@@ -333,7 +398,15 @@ class Inspection:
         return answers_by_view
 
     def read(self, X: Any, *, prepared: bool = False) -> Reading:
-        """Return memberships and groups of objects in one pass."""
+        """Return memberships and groups of objects in one pass.
+
+        Parameters
+        ----------
+        X : what the model takes
+            The objects.
+        prepared : bool, default=False
+            Whether X has been through `prepare`.
+        """
         objects = self._prepared(X, prepared)
         memberships = self.memberships(objects, prepared=True)
         if self.kind in ("component", "value"):
@@ -349,6 +422,11 @@ class Inspection:
         -------
         dict of (mixture, profiles)
             Objects x groups and groups x features; their product is proportional to p(feature | object) in the view.
+
+        Parameters
+        ----------
+        X : what the model takes
+            The objects.
         """
         if self._profiles is None:
             return {}
@@ -358,11 +436,25 @@ class Inspection:
         return {view: (own[view] if shared is None else shared, part.T) for view, part in self._profiles().items()}
 
     def log_likelihood(self, X: Any) -> float | None:
-        """Return the mean log-likelihood of objects under a density, or None where the model is none."""
+        """Return the mean log-likelihood of objects under a density, or None where the model is none.
+
+        Parameters
+        ----------
+        X : what the model takes
+            The objects.
+        """
         return None if self._log_likelihood is None else float(self._log_likelihood(self.prepare(X)))
 
     def predict(self, X: Any, *, prepared: bool = False) -> Any:
-        """Return the label of each object, or the value of a regressor."""
+        """Return the label of each object, or the value of a regressor.
+
+        Parameters
+        ----------
+        X : what the model takes
+            The objects.
+        prepared : bool, default=False
+            Whether X has been through `prepare`.
+        """
         objects = self._prepared(X, prepared, lazy=True)
         if self._predict is not None:
             return self._predict(objects)
@@ -370,28 +462,66 @@ class Inspection:
         return None if reading.codes is None else np.asarray(self.labels)[reading.codes]
 
     def embed(self, X: Any, *, prepared: bool = False) -> np.ndarray | None:
-        """Return positions of objects in the model's space; memberships where it has no other."""
+        """Return positions of objects in the model's space; memberships where it has no other.
+
+        Parameters
+        ----------
+        X : what the model takes
+            The objects.
+        prepared : bool, default=False
+            Whether X has been through `prepare`.
+        """
         objects = self._prepared(X, prepared)
         return self.memberships(objects, prepared=True) if self._embed is None else dense(self._embed(objects))
 
     def transform(self, X: Any, *, prepared: bool = False) -> Any:
-        """Return what the model's own `transform` does: a matrix, or views; None where it has none."""
+        """Return what the model's own `transform` does: a matrix, or views; None where it has none.
+
+        Parameters
+        ----------
+        X : what the model takes
+            The objects.
+        prepared : bool, default=False
+            Whether X has been through `prepare`.
+        """
         if self._transform is None:
             return None
         return self._transform(self._prepared(X, prepared, lazy=True))
 
     def output_names(self, width: int) -> list[str]:
-        """Return the names of the columns that `transform` gives, or t0, t1, ..."""
+        """Return the names of the columns that `transform` gives, or t0, t1, ...
+
+        Parameters
+        ----------
+        width : int
+            Number of columns.
+        """
         asked = getattr(self.estimator, "get_feature_names_out", None)
         names = [] if asked is None else [str(name) for name in asked()]
         return names if len(names) == width else [f"t{j}" for j in range(width)]
 
     def label_sets(self, X: Any, *, prepared: bool = False) -> np.ndarray | None:
-        """Return the set of labels of each object (objects x labels); None for a model without an ontology."""
+        """Return the set of labels of each object (objects x labels); None for a model without an ontology.
+
+        Parameters
+        ----------
+        X : what the model takes
+            The objects.
+        prepared : bool, default=False
+            Whether X has been through `prepare`.
+        """
         return None if self._label_sets is None else self._label_sets(self._prepared(X, prepared))
 
     def judge_labels(self, X: Any, labels: np.ndarray) -> LabelVerdict | None:
-        """Return how well a set of labels (one bool per label) fits one object; None where the model does not say."""
+        """Return how well a set of labels (one bool per label) fits one object; None where the model does not say.
+
+        Parameters
+        ----------
+        X : what the model takes
+            The object.
+        labels : ndarray of bool
+            The set of labels.
+        """
         return None if self._judge_labels is None else self._judge_labels(self.prepare(X), labels)
 
     def training_reading(self) -> Reading:
@@ -399,7 +529,13 @@ class Inspection:
         return Reading(self.training.memberships, self.training.codes)
 
     def codes(self, labels: Any) -> np.ndarray:
-        """Return positions of labels among the groups; -1 for those that are none."""
+        """Return positions of labels among the groups; -1 for those that are none.
+
+        Parameters
+        ----------
+        labels : array-like
+            Labels, as `predict` gives them.
+        """
         position = {label: i for i, label in enumerate(self.labels)}
         return np.array([position.get(label, -1) for label in np.asarray(labels).tolist()], dtype=np.int64)
 
@@ -409,6 +545,11 @@ class Inspection:
         An object is unknown where all values of all its views are 0, as they come in or after a step before the model:
         a vectorizer leaves out words that it has not seen. Only sparse matrices and whole numbers are judged: 0 in a
         column of measurements is a value like others.
+
+        Parameters
+        ----------
+        X : what the model takes
+            The objects.
         """
         if isinstance(X, LazyViews):
             parts = [X[start : start + _ROWS_AT_A_TIME] for start in range(0, len(X), _ROWS_AT_A_TIME)]
@@ -418,16 +559,34 @@ class Inspection:
     # -- of features
 
     def features(self, view: str) -> np.ndarray | None:
-        """Return groups x features: what makes a group in a view, or None where the model does not say."""
+        """Return groups x features: what makes a group in a view, or None where the model does not say.
+
+        Parameters
+        ----------
+        view : str
+            The view.
+        """
         features = self.described_features(view)
         return None if features is None else features.weights
 
     def described_features(self, view: str) -> Features | None:
-        """Return the same with what the weights are."""
+        """Return the same with what the weights are.
+
+        Parameters
+        ----------
+        view : str
+            The view.
+        """
         return self._features(view)
 
     def feature_names(self, view: str) -> list[str]:
-        """Return the names of a view's features, or f0, f1, ..."""
+        """Return the names of a view's features, or f0, f1, ...
+
+        Parameters
+        ----------
+        view : str
+            The view.
+        """
         expected = self.views[view]
         if expected.feature_names is None:
             return [f"f{j}" for j in range(expected.n_features)]

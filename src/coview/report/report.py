@@ -59,7 +59,13 @@ class Report:
         return self._html
 
     def save(self, path: str | Path) -> Path:
-        """Write the page to one file, which appears whole or not at all, and return its path."""
+        """Write the page to one file, which appears whole or not at all, and return its path.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+        """
         with atomic_path(path) as beside:
             beside.write_text(self.html, encoding="utf-8")
         return Path(path)
