@@ -27,6 +27,7 @@ __all__ = [
     "LabeledScoreMixin",
     "base_seed",
     "check_count",
+    "check_number",
     "check_option",
     "check_sample_weight",
     "encode_labels",
@@ -52,6 +53,23 @@ def check_count(name: str, value: Any, least: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
         raise ParameterError(f"must be a whole number of at least {least}, got {short(value)}.", parameter=name)
     return int(value)
+
+
+def check_number(name: str, value: Any, *, least: float = 0.0, below: float = np.inf, positive: bool = False) -> float:
+    """Return a finite number of at least `least` (or above 0) and below `below`, or say what was found.
+
+    Examples
+    --------
+    >>> check_number("tol", 0.5)
+    0.5
+    """
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not real or not least <= value < below or (positive and not value > 0):
+        span = "positive number" if positive else f"number of at least {least:g}"
+        raise ValueError(
+            f"{name} must be a {span}{f' and below {below:g}' if below < np.inf else ''}, got {short(value)}."
+        )
+    return float(value)
 
 
 def check_option(name: str, value: Any, options: tuple[Any, ...]) -> Any:

@@ -156,7 +156,7 @@ def test_it_must_be_fitted_first(points):
             ViewsError,
             "Codebook cannot find n_words=500 centers in view 'image', which only n_samples=120 objects have.",
         ),
-        (Codebook({"b": 3}), ViewsError, "n_words says nothing of view 'image'; it names 'b'."),
+        (Codebook({"b": 3}), ViewsError, "n_words has no entry for view 'image'; it names 'b'."),
         (Codebook(0), ValueError, "n_words must be a whole number of at least 1, got 0."),
         (Codebook(2.5), ValueError, "n_words must be a whole number of at least 1, got 2.5."),
         (Codebook(3, n_nearest=0), ValueError, "n_nearest must be a whole number of at least 1, got 0."),

@@ -97,7 +97,7 @@ def test_unknown_views_and_other_widths_are_refused(model):
         fitted.transform(Views(b=COUNTS))
     with pytest.raises(ViewsError, match=f"View 'a' has 3 features, but {name} was fitted with 4"):
         fitted.transform(Views(a=COUNTS[:, :3]))
-    with pytest.raises(ViewsError, match=f"{name} is to change view 'z', but the views are 'a'"):
+    with pytest.raises(ViewsError, match=f"{name} was told to change view 'z', but the views are 'a'"):
         clone(model).set_params(views=["z"]).fit(Views(a=COUNTS))
 
 

@@ -233,7 +233,7 @@ class BestView(SingleViewWrapper):
     def _chosen_rows(self, views: Views) -> Any:
         best = self.best_view_
         if best not in views or not views.present[:, views.names.index(best)].all():
-            raise ViewsError(f"BestView chose view {best!r} and needs it of every object here.")
+            raise ViewsError(f"BestView chose view {best!r}: every object to be transformed or clustered must have it.")
         return for_sklearn(views[best])
 
     def _apply(self, method: str, X: Any) -> Any:
@@ -244,7 +244,9 @@ class BestView(SingleViewWrapper):
         ranked = sorted(self.estimators_, key=lambda name: (name != self.best_view_, -self.view_scores_[name]))
         given = [name for name in ranked if name in views]
         if not given:
-            raise ViewsError(f"BestView learned nothing from {', '.join(map(repr, views.names))}. Give other views.")
+            raise ViewsError(
+                f"BestView has no fitted estimator for {', '.join(map(repr, views.names))}. Give other views."
+            )
         has = views.present[:, [views.names.index(name) for name in given]]
         first = np.where(has.any(axis=1), has.argmax(axis=1), 0)
         result: Any = None
@@ -265,7 +267,9 @@ class BestView(SingleViewWrapper):
         if len(model.classes_) == len(self.classes_):
             return part
         if method != "predict_proba":
-            raise ViewsError(f"View {name!r} has only seen {len(model.classes_)} of {len(self.classes_)} classes.")
+            raise ViewsError(
+                f"The estimator of view {name!r} knows only {len(model.classes_)} of {len(self.classes_)} classes."
+            )
         whole = np.zeros((len(part), len(self.classes_)), dtype=part.dtype)
         whole[:, np.searchsorted(self.classes_, self._named(model.classes_))] = part
         return whole

@@ -27,7 +27,7 @@ from coview.base import MultiViewEstimator
 from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import Features, Inspection, Training, conventional_weights, one_hot
 from coview.utils.docs import shared_parameters
-from coview.validation import base_seed, check_count, per_view
+from coview.validation import base_seed, check_count, check_number, per_view
 from coview.views.arrays import for_sklearn, take_rows, unit_rows
 from coview.views.views import Views
 
@@ -439,8 +439,7 @@ class ConsensusClustering(BaseConsensus):
             check_count(name, getattr(self, name))
         if not 0 < self.softness < 1:
             raise ValueError(f"softness must lie between 0 and 1, got {self.softness!r}.")
-        if not self.tol >= 0:
-            raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}.")
+        check_number("tol", self.tol)
         views = self._checked_views(X)
         seed = base_seed(self.random_state)
         weights = per_view("view_weights", self.view_weights, self.view_names_)

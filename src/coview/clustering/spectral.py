@@ -46,7 +46,7 @@ from coview.clustering.affinity import (
 from coview.exceptions import ParameterError
 from coview.inspection import Inspection
 from coview.utils.docs import shared_parameters
-from coview.validation import base_seed, check_count, check_option, per_view
+from coview.validation import base_seed, check_count, check_number, check_option, per_view
 from coview.views.arrays import for_sklearn, take_rows, unit_rows
 from coview.views.views import Views
 
@@ -255,8 +255,7 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
             check_count("n_neighbors", self.n_neighbors)
         check_option("method", self.method, METHODS)
         for name in ("coupling", "lift", "tol"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} must be a number of at least 0, got {getattr(self, name)!r}.")
+            check_number(name, getattr(self, name))
 
     def _metric(self, name: str) -> str:
         given = self.metric.get(name, "auto") if isinstance(self.metric, dict) else self.metric

@@ -27,7 +27,7 @@ from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import SHARPNESS, Features, Inspection, softmax
 from coview.kernels import spherical
 from coview.utils.docs import shared_parameters
-from coview.validation import base_seed, check_count, check_option
+from coview.validation import base_seed, check_count, check_number, check_option
 from coview.views.arrays import unit_rows
 from coview.views.views import Views
 
@@ -193,8 +193,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def _check_parameters(self) -> None:
         for name in ("n_clusters", "n_init", "max_iter"):
             check_count(name, getattr(self, name))
-        if not self.tol >= 0:
-            raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}.")
+        check_number("tol", self.tol)
         if isinstance(self.init, str):
             check_option("init", self.init, ("k-means++", "random"))
 

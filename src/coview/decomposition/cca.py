@@ -12,7 +12,6 @@ stays sparse. The covariance of two views is taken over the objects that have bo
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +25,7 @@ from coview.base import MultiViewEstimator
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection
 from coview.utils.docs import shared_parameters
-from coview.validation import base_seed, check_count, per_view
+from coview.validation import base_seed, check_count, check_number, per_view
 from coview.views.views import Matrix, Views
 
 __all__ = ["CommonSpace", "MultiViewCCA", "centered", "common_space", "total_variance", "truncated_svd"]
@@ -194,8 +193,7 @@ def common_space(
     check_count("n_components", n_components)
     check_count("power_iter", power_iter, 0)
     rank = max(RANK_PER_COMPONENT * n_components, LEAST_RANK) if rank is None else check_count("rank", rank)
-    if isinstance(power, bool) or not isinstance(power, numbers.Real) or not 0 <= power < np.inf:
-        raise ValueError(f"power must be a number of at least 0, got {power!r}.")
+    check_number("power", power)
     if len(views) < 2:
         raise ViewsError("X has 1 sample, but correlations need at least 2 objects.")
     parts, means = [], {}

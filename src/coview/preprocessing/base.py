@@ -87,7 +87,7 @@ class PerViewTransformer(TransformerMixin, BaseEstimator):
         for name in chosen:
             if name not in views:
                 who = type(self).__name__
-                raise ViewsError(f"{who} is to change view {name!r}, but the views are {listed(views.names)}.")
+                raise ViewsError(f"{who} was told to change view {name!r}, but the views are {listed(views.names)}.")
         return chosen
 
     def _default_views(self, views: Views) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ s the median, over the objects, of d2 to the nearest center,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from coview.exceptions import ViewsError
 from coview.preprocessing.base import PerViewTransformer
 from coview.utils.messages import listed
-from coview.validation import base_seed, check_count
+from coview.validation import base_seed, check_count, check_number
 from coview.views.arrays import take_rows
 from coview.views.views import Views
 
@@ -106,10 +105,8 @@ class Codebook(PerViewTransformer):
         counts = self.n_words.values() if isinstance(self.n_words, Mapping) else [self.n_words]
         for name, value in (*(("n_words", count) for count in counts), ("n_nearest", self.n_nearest)):
             check_count(name, value)
-        if not isinstance(self.softness, Real) or not 0 <= self.softness < np.inf:
-            raise ValueError(f"softness must be a number of at least 0, got {self.softness!r}.")
-        if not isinstance(self.total, Real) or not 0 < self.total < np.inf:
-            raise ValueError(f"total must be a positive number, got {self.total!r}.")
+        check_number("softness", self.softness)
+        check_number("total", self.total, positive=True)
 
     def _default_views(self, views: Views) -> tuple[str, ...]:
         dense = tuple(name for name, array in views.items() if not sparse.issparse(array))
@@ -123,7 +120,7 @@ class Codebook(PerViewTransformer):
         n_words = self.n_words
         if isinstance(n_words, Mapping):
             if name not in n_words:
-                raise ViewsError(f"n_words says nothing of view {name!r}; it names {listed(tuple(n_words))}.")
+                raise ViewsError(f"n_words has no entry for view {name!r}; it names {listed(tuple(n_words))}.")
             n_words = n_words[name]
         if array.shape[0] < n_words:
             raise ViewsError(

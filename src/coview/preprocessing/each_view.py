@@ -63,7 +63,7 @@ class EachView(PerViewTransformer):
             return super()._chosen(views)
         for name in self.transformers:
             if name not in views:
-                raise ViewsError(f"EachView is to change view {name!r}, but the views are {listed(views.names)}.")
+                raise ViewsError(f"EachView was told to change view {name!r}, but the views are {listed(views.names)}.")
         return tuple(self.transformers)
 
     def _fit_view(self, name: str, array: Any) -> tuple[Any]:

@@ -20,7 +20,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import DataFileError, EngineError, ViewsError
-from coview.validation import check_count
+from coview.validation import check_count, check_number
 
 __all__ = ["ColorHistogram", "LocalBinaryPatterns", "SiftWords", "read_image"]
 
@@ -154,8 +154,7 @@ class LocalBinaryPatterns(_ImageCounts):
         super()._check_parameters()
         check_count("points", self.points, 2)
         check_count("grid", self.grid, 1)
-        if not 0 < self.radius < np.inf:
-            raise ValueError(f"radius must be a positive number, got {self.radius!r}.")
+        check_number("radius", self.radius, positive=True)
 
     def _width(self) -> int:
         return self.grid**2 * (self.points + 2)

@@ -24,7 +24,6 @@ are enough to know P_ii; nothing of objects x objects is built.
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ViewsError
 from coview.utils.messages import listed
-from coview.validation import check_count, check_option, encode_labels
+from coview.validation import check_count, check_number, check_option, encode_labels
 from coview.views.coerce import as_views
 from coview.views.inputs import match_columns
 from coview.views.views import Views
@@ -346,16 +345,13 @@ class NeighborViews(TransformerMixin, BaseEstimator):
     def _check_parameters(self, views: Views) -> None:
         check_count("hops", self.hops)
         for name, share in (("restart", self.restart), ("tol", self.tol)):
-            if isinstance(share, bool) or not isinstance(share, Real) or not 0 <= share < 1:
-                raise ValueError(f"{name} must be a number of at least 0 and below 1, got {share!r}.")
+            check_number(name, share, below=1)
         check_option("normalize", self.normalize, ("symmetric", "rows"))
         if not isinstance(self.suffix, str) or not self.suffix:
             raise ValueError(f"suffix must be a text that is not empty, got {self.suffix!r}.")
         if not isinstance(self.labels, (bool, np.bool_)):
             raise ValueError(f"labels must be True or False, got {self.labels!r}. Give the labels themselves as y.")
-        prior = self.label_prior
-        if isinstance(prior, bool) or not isinstance(prior, Real) or not 0 <= prior < np.inf:
-            raise ValueError(f"label_prior must be a number of at least 0, got {prior!r}.")
+        check_number("label_prior", self.label_prior)
         self._check_links(views)
 
     def _check_links(self, views: Views) -> None:
