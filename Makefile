@@ -1,14 +1,20 @@
 # make demo and make test need nothing but Python >= 3.11 with venv: they build .venv themselves, once.
 PYTHON ?= python3
-VENV := .venv
+VENV ?= .venv
+CONSTRAINTS ?=
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(CONSTRAINTS),--constraint $(CONSTRAINTS))
 
-.PHONY: help demo test units coverage lint docs bench reproduce clean
+# a Python of some version: the newest of pyenv, or the one on the path
+python = $(or $(lastword $(sort $(wildcard $(HOME)/.pyenv/versions/$(1).*/bin/python))),python$(1))
+
+.PHONY: help demo test test-lowest test-3.11 test-3.12 test-3.13 units coverage lint docs bench reproduce clean
 
 help:
 	@echo "make demo   set up and run the demonstration"
 	@echo "make test   set up and pass every check: ruff, mypy, import contracts, pytest"
+	@echo "make test-lowest   run the tests on the lowest versions that pyproject.toml allows (constraints-lowest.txt)"
+	@echo "make test-3.12  run the tests on that Python: 3.11, 3.12 or 3.13"
 	@echo "make coverage   run the tests and say which lines they reach"
 	@echo "make docs   build the site into docs/_build/html, warnings are errors"
 	@echo "make reproduce PAPER=mvplsa_2012   run a paper's experiments again, ours beside theirs"
@@ -51,6 +57,12 @@ units: $(VENV)/.dev
 coverage: $(VENV)/.dev
 	$(PYTEST) --cov --cov-report=term
 
+test-lowest:
+	@$(MAKE) --no-print-directory units VENV=.venv-lowest CONSTRAINTS=constraints-lowest.txt PYTHON=$(call python,3.11)
+
+test-3.11 test-3.12 test-3.13: test-%:
+	@$(MAKE) --no-print-directory units VENV=.venv-$* PYTHON=$(call python,$*)
+
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
@@ -61,4 +73,4 @@ reproduce: $(VENV)/.dev
 	$(BIN)/python reproductions/run.py $(PAPER)
 
 clean:
-	rm -rf $(VENV) docs/_build docs/auto_examples .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-* docs/_build docs/auto_examples .pytest_cache .mypy_cache .ruff_cache

@@ -355,7 +355,7 @@ def _draw_counts(
         rng.shuffle(drawn)
         features[topic_of_token == topic] = drawn
     starts = np.concatenate([[0], np.cumsum(n_tokens)])
-    starts = starts.astype(sparse.get_index_dtype(maxval=max(len(features), n_features)))
+    starts = starts.astype(np.int32 if max(len(features), n_features) <= np.iinfo(np.int32).max else np.int64)
     ones = np.ones(len(features), dtype=dtype)
     matrix = sparse.csr_array((ones, features, starts), shape=(len(n_tokens), n_features))
     matrix.sum_duplicates()
