@@ -231,7 +231,7 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
     def _hold(self, views: Any, engine: Engine, width: int, extra: Extra) -> Holder:
         """Hand the rows to who will hold them during a fit: this process, its disk or a cluster."""
         gate = CountsGate(type(self).__name__, self._models_counts, floating_type(views))
-        return hold(views, engine, width, extra, gate, row_bytes(views))
+        return hold(views, engine, width, extra, gate)
 
     def _each_block(self, views: Views, engine: Engine, width: int, extra: Extra | None = None) -> Iterator[Block]:
         """Blocks one after the other, for what passes over the data once."""

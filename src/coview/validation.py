@@ -21,6 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from coview.exceptions import ParameterError
 from coview.utils.messages import listed, short
 from coview.utils.missing import is_gap
+from coview.views.arrays import from_tensor, is_dask_collection, is_tensor
 
 __all__ = [
     "UNLABELED",
@@ -206,9 +207,9 @@ def named(classes: np.ndarray, codes: Any) -> Any:
     >>> named(np.array(["cat", "dog"]), np.array([1, 0]))
     array(['dog', 'cat'], dtype='<U3')
     """
-    if hasattr(codes, "map_blocks"):
+    if is_dask_collection(codes):
         return codes.map_blocks(classes.__getitem__, dtype=classes.dtype)
-    return classes[codes.cpu().numpy() if hasattr(codes, "cpu") else codes]
+    return classes[from_tensor(codes) if is_tensor(codes) else codes]
 
 
 def labeled(y: Any, *, semi_supervised: bool = True) -> tuple[np.ndarray, np.ndarray]:

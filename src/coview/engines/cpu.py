@@ -107,11 +107,7 @@ class CpuEngine:
     def __init__(self, n_jobs: int | None = None, memory_limit: int | str | None = None) -> None:
         self.team = Team(thread_count(n_jobs))
         self.memory_limit = None if memory_limit is None else bytes_of(memory_limit)
-
-    @property
-    def host_memory_limit(self) -> int | None:
-        """Most bytes that this process may take."""
-        return self.memory_limit
+        self.host_memory_limit = self.memory_limit
 
     def limits(self) -> AbstractContextManager[Any]:
         # one BLAS thread: its products would be added up in another order with more

@@ -128,6 +128,7 @@ class CudaEngine:
 
     name = "cuda"
     team = None
+    host_memory_limit = None
 
     def __init__(
         self,

@@ -21,8 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from coview.engines.cpu import CpuMatrix
 from coview.engines.memory import resident
-from coview.engines.protocol import Block, Engine, Extra, Gate, Steps, make_block
+from coview.engines.protocol import Block, Engine, Extra, Gate, Steps, floating_type, make_block, row_bytes
 from coview.engines.state import Tree, tree_leaves, tree_map
 from coview.exceptions import EngineError
 from coview.views.lazy import LazyViews
@@ -88,15 +89,12 @@ def _unlink(paths: list[Path]) -> None:
 class DiskHolder:
     """Holds a fit whose rows are lazy; a row state is a list of stored trees."""
 
-    def __init__(
-        self, views: LazyViews, engine: Engine, width: int, extra: Extra, gate: Gate, row_bytes: float
-    ) -> None:
+    def __init__(self, views: LazyViews, engine: Engine, width: int, extra: Extra, gate: Gate) -> None:
         self.views, self.ops, self.extra, self.gate = views, engine, extra, gate
-        itemsize = gate.dtype.itemsize if hasattr(gate, "dtype") else 8
-        size = engine.block_rows(width, itemsize, len(views), row_bytes)
-        limit = getattr(engine, "host_memory_limit", None)  # a device's own limit says nothing of this process
-        if limit is not None:
-            size = _rows_within(limit, size, views, width, itemsize, row_bytes)
+        itemsize, per_row = floating_type(views).itemsize, row_bytes(views)
+        size = engine.block_rows(width, itemsize, len(views), per_row)
+        if engine.host_memory_limit is not None:
+            size = _rows_within(engine.host_memory_limit, size, views, width, itemsize, per_row)
         starts = range(0, len(views), min(size, len(views)))
         self.cuts = [(start, min(start + size, len(views))) for start in starts]
         self.store = TreeStore()
@@ -167,7 +165,8 @@ class DiskHolder:
         def read(cut: tuple[int, int]) -> Block:
             block = make_block(self.views, *cut, self.ops, extra, self.gate)
             for handle in block.views.values():
-                getattr(handle, "feature_parts", None)  # by feature as well, here rather than in the step
+                if isinstance(handle, CpuMatrix):
+                    handle.feature_parts  # noqa: B018, by feature as well: here rather than in the step
             return block
 
         with ThreadPoolExecutor(1) as reader:
@@ -182,12 +181,12 @@ class DiskHolder:
                 del block
 
 
-def _rows_within(limit: int, most: int, views: LazyViews, width: int, itemsize: int, row_bytes: float) -> int:
+def _rows_within(limit: int, most: int, views: LazyViews, width: int, itemsize: int, bytes_per_row: float) -> int:
     """Rows per block so that a sweep stays within the limit: the engine's number halved as often as needed."""
     parameters = _PARAMETERS * width * itemsize * sum(views.n_features.values())
     taken = resident()
     left = (limit - taken - parameters) * _SLACK
-    per_row = 2 * 2 * row_bytes + _ROW_STATES * width * itemsize
+    per_row = 2 * 2 * bytes_per_row + _ROW_STATES * width * itemsize
     size = min(most, len(views))
     while size > _LEAST and size * per_row > left:
         size = -(-size // 2)

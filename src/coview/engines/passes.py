@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from coview.views.arrays import is_dask_collection
+from coview.views.arrays import from_tensor, is_dask_collection, is_tensor
 from coview.views.coerce import as_views
 from coview.views.lazy import LazyViews, stack_views
 from coview.views.views import Views
@@ -59,7 +59,7 @@ def _empty_row(views: LazyViews) -> Views:
 
 def _answer(model: Any, name: str, args: Any, kwargs: Any, rows: Views, first: int) -> np.ndarray:
     found = getattr(model, name)(rows, *args, **kwargs)
-    return found.cpu().numpy() if hasattr(found, "cpu") else np.asarray(found)
+    return from_tensor(found) if is_tensor(found) else np.asarray(found)
 
 
 def _has_dask(X: Any) -> bool:

@@ -43,6 +43,7 @@ class Engine(Protocol):
     """The face that a model's steps see."""
 
     name: str
+    host_memory_limit: int | None  # most bytes that this process may take; a device's own limit says nothing of them
 
     @property
     def tensors(self) -> bool:

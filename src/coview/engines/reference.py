@@ -17,6 +17,7 @@ class ReferenceEngine:
     name = "reference"
     tensors = False
     team = None
+    host_memory_limit = None
 
     def limits(self) -> AbstractContextManager[Any]:
         return nullcontext()

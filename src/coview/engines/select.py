@@ -6,8 +6,9 @@ from importlib import util
 from typing import Any
 
 from coview.engines.memory import MemoryHolder
-from coview.engines.protocol import Engine, Extra, Gate, Holder, make_blocks
+from coview.engines.protocol import Extra, Gate, Holder, make_blocks, row_bytes
 from coview.exceptions import EngineError
+from coview.views.arrays import is_tensor
 from coview.views.lazy import LazyViews
 
 __all__ = ["hold", "select_engine"]
@@ -59,16 +60,16 @@ def select_engine(engine: Any = "auto", *, n_jobs: int | None = None, data: Any 
     raise EngineError(f"engine must be {_NAMES}, got {engine!r}.")
 
 
-def hold(views: Any, engine: Engine, width: int, extra: Extra, gate: Gate, row_bytes: float) -> Holder:
-    """Hand the rows of a fit to a holder: the engine's own, this machine's disk for lazy views, or memory."""
-    if hasattr(engine, "hold"):
-        return engine.hold(views, width, extra, gate, row_bytes)
+def hold(views: Any, engine: Any, width: int, extra: Extra, gate: Gate) -> Holder:
+    """Hand the rows of a fit to a holder: a cluster, this machine's disk for lazy views, or memory."""
+    if engine.name == "dask":
+        return engine.hold(views, width, extra, gate)
     if isinstance(views, LazyViews):
         from coview.engines.disk import DiskHolder
 
-        return DiskHolder(views, engine, width, extra, gate, row_bytes)
+        return DiskHolder(views, engine, width, extra, gate)
     itemsize = next(views.values()).dtype.itemsize
-    size = engine.block_rows(width, itemsize, len(views), row_bytes)
+    size = engine.block_rows(width, itemsize, len(views), row_bytes(views))
     return MemoryHolder(list(make_blocks(views, engine, size, extra)), engine)
 
 
@@ -81,6 +82,6 @@ def _engine_of(data: Any) -> tuple[str, str | None]:
         home = type(part).__module__.split(".")[0]
         if home == "dask":
             return "dask", None
-        if home == "torch" and getattr(part, "is_cuda", False):
+        if is_tensor(part) and part.is_cuda:
             return "cuda", str(part.device)
     return "cpu", None

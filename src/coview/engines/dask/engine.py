@@ -4,19 +4,21 @@ Every part of the data (a shard, a chunk) is loaded by one worker, cut into bloc
 worker's own engine. A sweep sends the shared parameters to all workers, adds the parts' statistics up in a tree and
 brings one sum home; row state stays where it is.
 
-A worker that is lost takes its parts' row state along. It is made again, exactly: from the last copy (written every
-`store_every` sweeps to `folder`, which all workers must see), or else from the start, by repeating the row steps with
-the parameters of the sweeps since, which the client keeps on its disk. Parts on other workers are not touched.
+A worker that is lost takes its parts' row state along. Dask makes it again, exactly, from its own graph: each state is
+a future that depends on the one before and on the parameters of its sweep, and the scheduler remembers how released
+results came about as long as something that depends on them is wanted. So everything that goes to the cluster is a
+task, never scattered: scattered data that is lost cannot be made again. The scheduler keeps the parameters of each
+sweep since the start, or, with a `folder` that all workers see, since the last copy of the row states there.
 """
 
 from __future__ import annotations
 
 import itertools
-import time
 import uuid
+import warnings
+import weakref
 from collections.abc import Callable
-from concurrent.futures import CancelledError
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -25,26 +27,21 @@ import numpy as np
 
 from coview.engines.cpu import CpuEngine
 from coview.engines.dask import work
-from coview.engines.dask.recipes import Begin, Combined, Copy, Given, Recipe, Stepped, length
-from coview.engines.disk import TreeStore
-from coview.engines.protocol import Extra, Gate, Steps
+from coview.engines.protocol import Extra, Gate, Steps, floating_type, row_bytes
 from coview.engines.state import Tree
 from coview.exceptions import EngineError
-from coview.views import sources
 from coview.views.lazy import LazyViews
+from coview.views.sources import MemorySource
 
 __all__ = ["DaskEngine", "DaskHolder", "default_client"]
 
 _FAN_IN = 4  # statistics added up by one task
-_PATIENCE = 10  # times that a pass is tried again when workers are lost
-_PAUSE = 0.3  # seconds before the next try, a little longer each time
-_ALONE = 300  # seconds to wait for a worker when the last one is gone
 _PARTS_PER_WORKER = 2  # of views that are in this process's memory
 
 _own: list[Any] = []  # the local cluster that is started where there is no client
 
 
-class DaskEngine:
+class DaskEngine(CpuEngine):
     """Fit on a Dask cluster; the same model and result as on one machine, to rounding.
 
     Parameters
@@ -71,14 +68,8 @@ class DaskEngine:
         if store_every < 1:
             raise EngineError(f"store_every must be at least 1, got {store_every}.")
         _load()
+        super().__init__()  # what is small is done here; only a fit's rows are on the cluster
         self.client, self.worker_engine, self.folder, self.store_every = client, worker_engine, folder, store_every
-        self.local = CpuEngine()
-
-    def __getattr__(self, name: str) -> Any:
-        # what is small is done here; only a fit's rows are on the cluster
-        if name == "local":
-            raise AttributeError(name)
-        return getattr(self.local, name)
 
     def __deepcopy__(self, memo: Any) -> DaskEngine:
         return self  # a client cannot be copied, and `clone` means this cluster
@@ -90,10 +81,10 @@ class DaskEngine:
         # nor can it be pickled: the copy works on the cluster that is there when it is asked
         return type(self), (None, self.worker_engine, self.folder, self.store_every)
 
-    def hold(self, views: Any, width: int, extra: Extra, gate: Gate, row_bytes: float) -> DaskHolder:
-        """SpreadRows the rows over the workers."""
+    def hold(self, views: Any, width: int, extra: Extra, gate: Gate) -> DaskHolder:
+        """Spread the rows over the workers."""
         client = self.client if self.client is not None else default_client()
-        return DaskHolder(client, self, views, width, extra, gate, row_bytes)
+        return DaskHolder(client, self, views, width, extra, gate)
 
 
 def default_client() -> Any:
@@ -119,34 +110,40 @@ def _load() -> Any:
     return distributed
 
 
+class RowFiles:
+    """Files of every part's row state; removed when no state needs them any more."""
+
+    def __init__(self, paths: list[str]) -> None:
+        self.paths = paths
+        self._end = weakref.finalize(self, _unlink, paths)
+
+
 @dataclass
 class SpreadRows:
-    """Row state on the cluster: one future per part, and how it came about."""
+    """Row state on the cluster: one future per part."""
 
     futures: list[Any]
-    recipe: Recipe
+    n_steps: int = 0  # row steps since the start or the last copy
+    files: list[RowFiles] = field(default_factory=list)  # what Dask reads if it has to make the state again
 
 
 class DaskHolder:
     """Holds a fit whose rows are on a cluster."""
 
-    def __init__(
-        self, client: Any, engine: DaskEngine, views: Any, width: int, extra: Extra, gate: Gate, row_bytes: float
-    ) -> None:
-        self.client, self.engine, self.ops = client, engine, engine.local
+    def __init__(self, client: Any, engine: DaskEngine, views: Any, width: int, extra: Extra, gate: Gate) -> None:
+        self.client, self.engine, self.ops = client, engine, engine
+        self.sizes = width, floating_type(views).itemsize, row_bytes(views)
         client.wait_for_workers(1)
+        workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
         if not isinstance(views, LazyViews):
-            rows = -(-len(views) // (_PARTS_PER_WORKER * len(self._workers())))
+            rows = -(-len(views) // (_PARTS_PER_WORKER * len(workers)))
             views = LazyViews.from_views(views, rows)
-        self.views, self.width, self.extra, self.gate, self.row_bytes = views, width, extra, gate, row_bytes
+        self.views, self.extra, self.gate = views, extra, gate
         ends = np.cumsum(views.lengths)
         self.cuts = [(int(end) - rows, int(end)) for end, rows in zip(ends, views.lengths)]
-        self.store = TreeStore()
         self.name, self.copies = uuid.uuid4().hex[:12], itertools.count()
-        self.steps: Any = None  # of the model; known from the first pass on
-        self.homes: list[str] = [""] * len(self.cuts)
-        self.parts: list[Any] = [None] * len(self.cuts)
-        self._load_parts(range(len(self.cuts)))
+        self.homes = [workers[i % len(workers)] for i in range(len(self.cuts))]
+        self.parts = [self._load_part(i) for i in range(len(self.cuts))]
 
     @property
     def stops(self) -> list[int]:
@@ -155,68 +152,42 @@ class DaskHolder:
     # -- what the loop asks
 
     def start(self, steps: Steps, shared: Tree, seed: int, restart: int) -> SpreadRows:
-        self.steps = steps
-        rows = SpreadRows([None] * len(self.parts), Begin(self.store.put(shared), seed, restart))
-        self._insist([rows], lambda: None)
-        return rows
+        sent, engine = self._send(shared), self.engine.worker_engine
+        states = [
+            self._submit(i, work.start, part, sent, steps, seed, restart, engine) for i, part in enumerate(self.parts)
+        ]
+        return SpreadRows(_finished(states))
 
     def step(self, steps: Steps, rows: SpreadRows, shared: Tree) -> tuple[SpreadRows, Tree]:
-        self.steps = steps
-
-        def attempt() -> tuple[list[Any], Tree]:
-            sent = self._send(shared)
-            done = self._each(work.row_step, rows, sent, steps, self.engine.worker_engine)
-            new = [self._submit(i, itemgetter(0), pair) for i, pair in enumerate(done)]
-            stats = self._sum([self._submit(i, itemgetter(1), pair) for i, pair in enumerate(done)])
-            _finish(new)
-            return new, stats
-
-        new, stats = self._insist([rows], attempt)
-        return self._maybe_copied(SpreadRows(new, Stepped(rows.recipe, self.store.put(shared)))), stats
+        done = self._each(work.row_step, rows, self._send(shared), steps, self.engine.worker_engine)
+        states = [self._submit(i, itemgetter(0), pair) for i, pair in enumerate(done)]
+        stats = self._sum([self._submit(i, itemgetter(1), pair) for i, pair in enumerate(done)])
+        return self._copied(SpreadRows(_finished(states), rows.n_steps + 1, rows.files)), stats
 
     def objective(self, steps: Steps, rows: SpreadRows, shared: Tree) -> float:
-        self.steps = steps
-
-        def attempt() -> float:
-            parts = self._each(work.objective, rows, self._send(shared), steps, self.engine.worker_engine)
-            return float(np.sum(self.client.gather(parts)))
-
-        return self._insist([rows], attempt)
+        parts = self._each(work.objective, rows, self._send(shared), steps, self.engine.worker_engine)
+        return float(np.sum(self.client.gather(parts)))
 
     def combine(self, function: Callable[..., Tree], *rows: SpreadRows) -> SpreadRows:
-        def attempt() -> list[Any]:
-            new = [
-                self._submit(i, work.combine, function, *states)
-                for i, states in enumerate(zip(*(part.futures for part in rows)))
-            ]
-            _finish(new)
-            return new
-
-        new = self._insist(list(rows), attempt)
-        return self._maybe_copied(SpreadRows(new, Combined(function, tuple(part.recipe for part in rows))), now=True)
+        states = zip(*(part.futures for part in rows))
+        new = [self._submit(i, work.combine, function, *some) for i, some in enumerate(states)]
+        files = [file for part in rows for file in part.files]
+        return self._copied(SpreadRows(_finished(new), max(part.n_steps for part in rows) + 1, files))
 
     def total(self, function: Callable[..., np.ndarray], *rows: SpreadRows) -> np.ndarray:
-        def attempt() -> np.ndarray:
-            parts = [
-                self._submit(i, work.total, function, *states)
-                for i, states in enumerate(zip(*(part.futures for part in rows)))
-            ]
-            return np.sum(self.client.gather(parts), axis=0)
-
-        return self._insist(list(rows), attempt)
+        states = zip(*(part.futures for part in rows))
+        parts = [self._submit(i, work.total, function, *some) for i, some in enumerate(states)]
+        return np.sum(self.client.gather(parts), axis=0)
 
     def pack(self, rows: SpreadRows, path: Path) -> Any:
-        def attempt() -> Any:
-            names = self.engine.worker_engine
-            return self.client.gather([self._submit(i, work.to_host, f, names) for i, f in enumerate(rows.futures)])
-
-        return self._insist([rows], attempt)
+        engine = self.engine.worker_engine
+        return self.client.gather(
+            [self._submit(i, work.to_host, state, engine) for i, state in enumerate(rows.futures)]
+        )
 
     def unpack(self, tree: Any, path: Path) -> SpreadRows:
-        given = Given(tuple(self.store.put({"blocks": part}) for part in tree))
-        rows = SpreadRows([None] * len(self.parts), given)
-        self._insist([rows], lambda: None)
-        return rows
+        engine = self.engine.worker_engine
+        return SpreadRows(_finished([self._submit(i, work.to_engine, part, engine) for i, part in enumerate(tree)]))
 
     def release(self) -> None:
         """Forget the data on the workers; row states stay until nobody asks for them."""
@@ -236,11 +207,13 @@ class DaskHolder:
         ]
         return da.concatenate(arrays)
 
-    # -- passes
+    # -- tasks
 
     def _submit(self, i: int, function: Callable[..., Any], *args: Any) -> Any:
         """Run something about part i, where that part is."""
-        return self.client.submit(function, *args, pure=False, workers=[self.homes[i]], allow_other_workers=True)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Sending large graph", category=UserWarning)
+            return self.client.submit(function, *args, pure=False, workers=[self.homes[i]], allow_other_workers=True)
 
     def _each(self, function: Callable[..., Any], rows: SpreadRows, *args: Any) -> list[Any]:
         return [
@@ -249,9 +222,8 @@ class DaskHolder:
         ]
 
     def _send(self, shared: Tree) -> Any:
-        # to one worker; the others get it from each other, which survives the loss of one where a broadcast would wait
-        # for it. In a list: of a dict, every value would be sent under its own key, the same in every sweep.
-        return self.client.scatter([shared], hash=False)[0]
+        """Parameters as a task of their own: sent once, the workers get them from each other."""
+        return self._submit(0, work.same, shared)
 
     def _sum(self, parts: list[Any]) -> Tree:
         """Add up in a tree, always in the same order."""
@@ -260,106 +232,32 @@ class DaskHolder:
             parts = [self.client.submit(work.added, *group, pure=False) for group in groups]
         return parts[0].result()
 
-    # -- data, and what is lost
-
-    def _workers(self) -> list[str]:
-        return sorted(self.client.scheduler_info(n_workers=-1)["workers"]) or [""]
-
-    def _load_parts(self, which: Any) -> None:
-        workers = self._workers()
-        for number, i in enumerate(which):
-            self.homes[i] = workers[number % len(workers)]
-            self.parts[i] = self._load_part(i)
-
     def _load_part(self, i: int) -> Any:
         start, stop = self.cuts[i]
         carried = {name: value if callable(value) else value[start:stop] for name, value in self.extra.items()}
         if self.views.is_dask:
             part = self.client.compute(self.views.delayed_parts()[i], workers=[self.homes[i]], allow_other_workers=True)
-        elif isinstance(self.views.source, sources.MemorySource):
-            part = self.client.scatter([self.views.part(i)], workers=[self.homes[i]], hash=False)[0]
+        elif isinstance(self.views.source, MemorySource):
+            part = self.views.part(i)
         else:
             part = self._submit(i, work.read_part, self.views, i)
-        engine = self.engine.worker_engine
-        return self._submit(i, work.prepare, part, start, carried, self.gate, engine, self.width, self.row_bytes)
+        return self._submit(i, work.prepare, part, start, carried, self.gate, self.engine.worker_engine, *self.sizes)
 
-    def _insist(self, states: list[SpreadRows], attempt: Callable[[], Any]) -> Any:
-        """Do a pass; where workers were lost, make again what they held and do it once more."""
-        lost = _lost_errors()
-        for trial in range(_PATIENCE):
-            try:
-                self._mend(states)
-                return attempt()
-            except lost:
-                time.sleep(_PAUSE * (trial + 1))  # the scheduler needs a moment to notice, a new worker to come
-                self.client.wait_for_workers(1, timeout=_ALONE)
-        raise EngineError(f"Workers were lost {_PATIENCE} times in one pass over the rows; the cluster is not stable.")
-
-    def _mend(self, states: list[SpreadRows]) -> None:
-        """Make again what is nowhere on the cluster any more, data first."""
-        futures = [*self.parts, *(future for state in states for future in state.futures if future is not None)]
-        done = [future for future in futures if future.status == "finished"]
-        holders = self.client.who_has(done) if done else {}
-        here = {key for key, workers in holders.items() if workers}
-        for part in self.parts:
-            if part.status == "error" and not isinstance(part.exception(), _lost_errors()):
-                part.result()  # bad data: said in the reader's own words
-        self._load_parts([i for i, part in enumerate(self.parts) if part.status != "pending" and part.key not in here])
-        for state in states:
-            sent: dict[int, Any] = {}
-            again = [i for i, future in enumerate(state.futures) if future is None or future.key not in here]
-            for i in again:
-                state.futures[i] = self._made(state.recipe, i, sent, {})
-            _finish([state.futures[i] for i in again])
-
-    def _made(self, recipe: Recipe, i: int, sent: dict[int, Any], made: dict[int, Any]) -> Any:
-        """Row state of part i by its recipe; what was sent or made on the way is not sent or made again."""
-        chain: list[Stepped] = []
-        while isinstance(recipe, Stepped) and id(recipe) not in made:
-            chain.append(recipe)
-            recipe = recipe.before
-        engine = self.engine.worker_engine
-
-        def parameters(stored: Any) -> Any:
-            if id(stored) not in sent:
-                sent[id(stored)] = self._send(stored.get())
-            return sent[id(stored)]
-
-        if id(recipe) in made:
-            state = made[id(recipe)]
-        elif isinstance(recipe, Begin):
-            shared = parameters(recipe.shared)
-            state = self._submit(i, work.start, self.parts[i], shared, self.steps, recipe.seed, recipe.restart, engine)
-        elif isinstance(recipe, Copy):
-            state = self._submit(i, work.read_copy, recipe.paths[i], engine)
-        elif isinstance(recipe, Given):
-            state = self._submit(i, work.to_engine, recipe.parts[i].get()["blocks"], engine)
-        else:
-            before = [self._made(part, i, sent, made) for part in recipe.before]  # type: ignore[union-attr]
-            state = self._submit(i, work.combine, recipe.function, *before)  # type: ignore[union-attr]
-        made[id(recipe)] = state
-        for step in reversed(chain):
-            shared = parameters(step.shared)
-            state = self._submit(i, work.row_state, self.parts[i], state, shared, self.steps, engine)
-            made[id(step)] = state
-        return state
-
-    def _maybe_copied(self, rows: SpreadRows, *, now: bool = False) -> SpreadRows:
-        """Have the workers write a copy, if there is a folder and it is time."""
-        if self.engine.folder is None or not (now or length(rows.recipe) >= self.engine.store_every):
+    def _copied(self, rows: SpreadRows) -> SpreadRows:
+        """Have the workers write a copy, if there is a folder and it is time; the state is then read from there."""
+        if self.engine.folder is None or rows.n_steps < self.engine.store_every:
             return rows
-        stem = Path(self.engine.folder).resolve() / f"{self.name}-{next(self.copies)}"
-        copy = Copy([f"{stem}-{i}.rows" for i in range(len(self.parts))])
+        stem, engine = (
+            Path(self.engine.folder).resolve() / f"{self.name}-{next(self.copies)}",
+            self.engine.worker_engine,
+        )
+        files = RowFiles([f"{stem}-{i}.rows" for i in range(len(self.cuts))])
+        _finished([self._submit(i, work.write_copy, f, files.paths[i], engine) for i, f in enumerate(rows.futures)])
+        states = [self._submit(i, work.read_copy, path, engine) for i, path in enumerate(files.paths)]
+        return SpreadRows(_finished(states), 0, [files])
 
-        def attempt() -> None:
-            names = self.engine.worker_engine
-            _finish([self._submit(i, work.write_copy, f, copy.paths[i], names) for i, f in enumerate(rows.futures)])
 
-        self._insist([rows], attempt)
-        return SpreadRows(rows.futures, copy)
-
-
-def _finish(futures: list[Any]) -> None:
+def _finished(futures: list[Any]) -> list[Any]:
     """Wait for tasks; what went wrong in one is raised."""
     from distributed import wait
 
@@ -367,10 +265,9 @@ def _finish(futures: list[Any]) -> None:
     for future in futures:
         if future.status != "finished":
             future.result()
+    return futures
 
 
-def _lost_errors() -> tuple[type[BaseException], ...]:
-    from distributed import KilledWorker
-    from distributed.comm import CommClosedError
-
-    return (KilledWorker, CancelledError, CommClosedError)
+def _unlink(paths: list[str]) -> None:
+    for path in paths:
+        Path(path).unlink(missing_ok=True)

@@ -16,8 +16,22 @@ from coview.engines.state import Tree, tree_leaves, tree_map
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["PreparedPart", "added", "combine", "objective", "pick", "prepare", "read_copy", "read_part", "row_state",
-           "row_step", "shape_of", "start", "total", "write_copy"]  # fmt: skip
+__all__ = [
+    "PreparedPart",
+    "added",
+    "combine",
+    "objective",
+    "pick",
+    "prepare",
+    "read_copy",
+    "read_part",
+    "row_step",
+    "same",
+    "shape_of",
+    "start",
+    "total",
+    "write_copy",
+]  # fmt: skip
 
 
 @dataclass
@@ -68,17 +82,22 @@ def read_part(views: LazyViews, i: int) -> Views:
 
 
 def prepare(
-    views: Views, offset: int, extra: Extra, gate: Gate, engine: str, width: int, row_bytes: float
+    views: Views, offset: int, extra: Extra, gate: Gate, engine: str, width: int, itemsize: int, row_bytes: float
 ) -> PreparedPart:
     """Cut a part, whose first row is number `offset` of all, into blocks of the engine's."""
     ops = _engine(engine)
-    size = ops.block_rows(width, gate.dtype.itemsize, len(views), row_bytes)  # type: ignore[attr-defined]
+    size = ops.block_rows(width, itemsize, len(views), row_bytes)
     blocks = []
     for first in range(0, len(views), size):
         block = make_block(views, first, min(first + size, len(views)), ops, extra, gate)
         block.start, block.stop = block.start + offset, block.stop + offset
         blocks.append(block)
     return PreparedPart(blocks, int(2 * row_bytes * len(views)))
+
+
+def same(tree: Tree) -> Tree:
+    """Return what is given: parameters as a task, which Dask can send again."""
+    return tree
 
 
 def start(part: PreparedPart, shared: Tree, steps: Steps, seed: int, restart: int, engine: str) -> list[Tree]:
@@ -99,15 +118,6 @@ def row_step(part: PreparedPart, rows: list[Tree], shared: Tree, steps: Steps, e
             tree, _ = steps.row_step(block, old, shared, ops, stats)
             new.append(tree)
     return new, tree_map(ops.to_numpy, stats)
-
-
-def row_state(part: PreparedPart, rows: list[Tree], shared: Tree, steps: Steps, engine: str) -> list[Tree]:
-    """Return the new row state alone."""
-    ops = _engine(engine)
-    with ops.limits():
-        shared = tree_map(ops.asarray, shared)
-        states = zip(part.blocks, _fitted(part, rows, ops), strict=True)
-        return [steps.row_step(block, old, shared, ops, None)[0] for block, old in states]
 
 
 def objective(part: PreparedPart, rows: list[Tree], shared: Tree, steps: Steps, engine: str) -> float:
