@@ -272,7 +272,7 @@ def test_pickles_come_back():
         (lambda: {"a": da.ones((5, 2), chunks=2), "b": da.ones((6, 2), chunks=2)}, "'a' has 5, 'b' has 6"),
         (lambda: {"a": da.ones((5, 2), chunks=2), "b": np.ones((6, 2))}, "'a' has 5, 'b' has 6"),
         (lambda: {"a": da.ones((5, 2), chunks=2)[:0]}, "View 'a' is empty"),
-        (lambda: {"a": dask.delayed(np.eye)(3)}, "dask Delayed, which is no matrix"),
+        (lambda: {"a": dask.delayed(np.eye)(3)}, "dask Delayed, which is not a matrix"),
         (lambda: {"a": from_pandas(pd.DataFrame({"t": ["x", "y"]}), npartitions=1)}, "column 't' of type"),
         (lambda: {"a": from_pandas(pd.DataFrame({"t": [1, 2]}), npartitions=1)["t"]}, "dask Series"),
         (lambda: {"a": unknown(WORDS, 5), "b": unknown(LINKS[:15], 5)}, "'a' has 20, 'b' has 15"),

@@ -52,7 +52,7 @@ from coview.views.arrays import take_rows
 from coview.views.checks import as_feature_names, check_name, same_optional
 from coview.views.coerce import as_views
 from coview.views.lazy import LazyViews, stack_views
-from coview.views.sources import Source, stored_values
+from coview.views.sources import Source, ViewLayout, stored_values
 from coview.views.views import Views
 
 __all__ = ["FolderSource", "read_manifest", "read_views", "write_views"]
@@ -237,10 +237,13 @@ class FolderSource(Source):
         self._columns = [position[name] for name in self.names]
         self._sound: set[tuple[Any, ...]] = set()
         views = [manifest.views[v] for v in self._columns]
-        self.n_features = {view.name: view.features for view in views}
-        self.feature_names = {view.name: view.feature_names for view in views if view.feature_names is not None}
-        self.dtypes = {view.name: np.dtype(view.dtype) for view in views}
-        self.kinds = {view.name: "dense" if view.kind == "dense" else "sparse" for view in views}
+        self.layout = {
+            view.name: ViewLayout(
+                view.features, np.dtype(view.dtype), "dense" if view.kind == "dense" else "sparse", view.feature_names
+            )
+            for view in views
+        }
+        self._feature_names = {view.name: view.feature_names for view in views if view.feature_names is not None}
         self.lengths = tuple(shard.rows for shard in manifest.shards)
         self.nnz = tuple(sum(shard.nnz[v] for v in self._columns) for shard in manifest.shards)
         self.nbytes = tuple(
@@ -268,7 +271,7 @@ class FolderSource(Source):
         stamps = [self._path(part, column).stat() for column in self._columns]
         key = (part, start, stop, *((stamp.st_mtime_ns, stamp.st_size) for stamp in stamps))
         if key in self._sound:
-            return Views._trusted(arrays, ids, mask, self.feature_names)
+            return Views._trusted(arrays, ids, mask, self._feature_names)
         views = self._checked(part, arrays, ids, mask)
         if all(array.has_canonical_format for array in arrays.values() if sparse.issparse(array)):
             if len(self._sound) >= _KNOWN_RANGES:
@@ -306,10 +309,10 @@ class FolderSource(Source):
 
     def _checked(self, part: int, arrays: dict[str, Any], ids: np.ndarray | None, mask: np.ndarray) -> Views:
         for name, column in zip(self.names, self._columns):
-            if self.kinds[name] == "sparse":
+            if self.layout[name].kind == "sparse":
                 check_columns(self._path(part, column), arrays[name])
         try:
-            return Views(arrays, ids=ids, present=mask, feature_names=self.feature_names)
+            return Views(arrays, ids=ids, present=mask, feature_names=self._feature_names)
         except ViewsError as error:
             raise DataFileError(f"Shard {part} of {self._manifest.folder} cannot be used: {error}") from None
 

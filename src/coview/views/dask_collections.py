@@ -23,7 +23,7 @@ from coview.utils.messages import listed
 from coview.views.arrays import as_matrix, is_dask_collection, is_frame, take_rows
 from coview.views.checks import as_feature_names, as_ids, as_present, check_same_index, common_length
 from coview.views.lazy import LazyViews
-from coview.views.sources import Source, kind_of, load_dask, memory_size
+from coview.views.sources import Source, ViewLayout, kind_of, load_dask, memory_size
 from coview.views.views import Views
 
 __all__ = ["DaskSource", "from_dask"]
@@ -81,21 +81,19 @@ class DaskSource(Source):
     def __init__(self, columns: dict[str, _Column], ids: np.ndarray | None, present: np.ndarray | None) -> None:
         self._columns, self._ids, self._present = columns, ids, present
         self.names = tuple(columns)
-        self.n_features = {name: column.features for name, column in columns.items()}
-        self.feature_names = {n: c.feature_names for n, c in columns.items() if c.feature_names is not None}
-        self.dtypes = {name: column.dtype for name, column in columns.items()}
-        self.kinds = {name: column.kind for name, column in columns.items()}
+        self.layout = {n: ViewLayout(c.features, c.dtype, c.kind, c.feature_names) for n, c in columns.items()}
         self.lengths = next(iter(columns.values())).lengths
-        width = sum(self.n_features.values())
-        self.nnz = None if "sparse" in self.kinds.values() else tuple(n * width for n in self.lengths)
+        width = sum(column.features for column in columns.values())
+        self._sparse = any(column.kind == "sparse" for column in columns.values())
+        self.nnz = None if self._sparse else tuple(n * width for n in self.lengths)
 
     @cached_property
     def nbytes(self) -> tuple[int, ...]:  # type: ignore[override]
         """Bytes of each part; where a view is sparse, as many per row as the first part has, which is computed."""
-        if "sparse" in self.kinds.values():
+        if self._sparse:
             per_row = sum(map(memory_size, self.read(0, 0, self.lengths[0]).values())) / self.lengths[0]
         else:
-            per_row = sum(self.dtypes[name].itemsize * width for name, width in self.n_features.items())
+            per_row = sum(view.dtype.itemsize * view.features for view in self.layout.values())
         return tuple(math.ceil(n * per_row) for n in self.lengths)
 
     @cached_property

@@ -94,22 +94,23 @@ class LazyViews(NamedViews):
     @property
     def n_features(self) -> dict[str, int]:
         """Number of features of each view."""
-        return dict(self._source.n_features)
+        return {name: view.features for name, view in self._source.layout.items()}
 
     @property
     def feature_names(self) -> dict[str, np.ndarray]:
         """Names of the columns, for the views that have them."""
-        return dict(self._source.feature_names)
+        found = {name: view.feature_names for name, view in self._source.layout.items()}
+        return {name: columns for name, columns in found.items() if columns is not None}
 
     @property
     def dtypes(self) -> dict[str, np.dtype]:
         """Type of the values of each view."""
-        return dict(self._source.dtypes)
+        return {name: view.dtype for name, view in self._source.layout.items()}
 
     @property
     def kinds(self) -> dict[str, str]:
         """Say of each view whether it is "sparse" or "dense"."""
-        return dict(self._source.kinds)
+        return {name: view.kind for name, view in self._source.layout.items()}
 
     @property
     def lengths(self) -> tuple[int, ...]:
@@ -233,10 +234,9 @@ class LazyViews(NamedViews):
         raise TypeError(f"LazyViews ({listed(self.names)}) are not one matrix. Read rows first: X[:100].hstack().")
 
     def _summary(self) -> list[tuple[str, str, str]]:
-        source, n = self._source, len(self)
         return [
-            (name, f"{n} x {source.n_features[name]}", f"{source.kinds[name]} {source.dtypes[name]}")
-            for name in self.names
+            (name, f"{len(self)} x {view.features}", f"{view.kind} {view.dtype}")
+            for name, view in self._source.layout.items()
         ]
 
     def _title(self) -> str:

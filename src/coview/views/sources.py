@@ -2,10 +2,10 @@
 
 A source subclasses `Source` and has
 
-    names, n_features, feature_names, dtypes, kinds    of the views, as `Views` has them (kinds: "sparse" or "dense")
-    lengths, nbytes, nnz                                of the parts: rows, bytes in memory, stored values (or None)
-    read(part, start, stop) -> Views                    rows start to stop of one part, and no others if it can
-    ids(part) -> array or None                          identifiers of one part's rows
+    names, layout              of the views; the layout says of each what is known without its rows
+    lengths, nbytes, nnz       of the parts: rows, bytes in memory, stored values (or None)
+    read(part, start, stop)    rows start to stop of one part as `Views`, and no others if it can
+    ids(part)                  identifiers of one part's rows, or None
 
 and may have better ways than these to `take` rows in any order and to `select` views.
 
@@ -29,19 +29,45 @@ from scipy import sparse
 from coview.exceptions import EngineError, ViewsError
 from coview.views.views import Matrix, Views
 
-__all__ = ["Mapped", "MemorySource", "Renamed", "Source", "kind_of", "load_dask", "memory_size", "stored_values"]
+__all__ = [
+    "Mapped",
+    "MemorySource",
+    "Renamed",
+    "Source",
+    "ViewLayout",
+    "kind_of",
+    "layout_of",
+    "load_dask",
+    "memory_size",
+    "stored_values",
+]
 
 _PROBE = 64  # rows that tell the width of a mapped view
+
+
+@dataclass(frozen=True)
+class ViewLayout:
+    """What is known of a view without its rows."""
+
+    features: int
+    dtype: np.dtype
+    kind: str  # "sparse" or "dense"
+    feature_names: np.ndarray | None = None
+
+
+def layout_of(views: Views) -> dict[str, ViewLayout]:
+    """Return the layout of views in memory."""
+    names = views.feature_names
+    return {
+        name: ViewLayout(array.shape[1], array.dtype, kind_of(array), names.get(name)) for name, array in views.items()
+    }
 
 
 class Source(ABC):
     """Where the parts of `LazyViews` come from; the module's first lines say what each attribute is."""
 
     names: tuple[str, ...]
-    n_features: dict[str, int]
-    feature_names: dict[str, np.ndarray]
-    dtypes: dict[str, np.dtype]
-    kinds: dict[str, str]
+    layout: dict[str, ViewLayout]
     lengths: tuple[int, ...]
     nbytes: tuple[int, ...]
     nnz: tuple[int, ...] | None = None
@@ -76,10 +102,7 @@ class MemorySource(Source):
         n = len(views)
         self._views, self._rows = views, rows_per_part
         self.names = views.names
-        self.n_features = views.n_features
-        self.feature_names = views.feature_names
-        self.dtypes = {name: array.dtype for name, array in views.items()}
-        self.kinds = {name: kind_of(array) for name, array in views.items()}
+        self.layout = layout_of(views)
         self.lengths = tuple(min(rows_per_part, n - start) for start in range(0, n, rows_per_part))
         parts = [self.read(i, 0, length) for i, length in enumerate(self.lengths)]
         self.nbytes = tuple(sum(map(memory_size, part.values())) for part in parts)
@@ -135,17 +158,15 @@ class _Derived(Source):
 class Selected(_Derived):
     """Some of the views of a source that reads them all."""
 
+    nnz = None  # the base knows the sum over its own views only
+
     def __init__(self, base: Source, names: tuple[str, ...]) -> None:
         super().__init__(base, methodcaller("select", *names))
         self.names = names
-        self.n_features = {name: base.n_features[name] for name in names}
-        self.feature_names = {name: base.feature_names[name] for name in names if name in base.feature_names}
-        self.dtypes = {name: base.dtypes[name] for name in names}
-        self.kinds = {name: base.kinds[name] for name in names}
 
     @property
-    def nnz(self) -> tuple[int, ...] | None:  # type: ignore[override]
-        return None  # the base knows the sum over its own views only
+    def layout(self) -> dict[str, ViewLayout]:  # type: ignore[override]
+        return {name: self._base.layout[name] for name in self.names}
 
 
 class Renamed(_Derived):
@@ -157,21 +178,8 @@ class Renamed(_Derived):
         self.names = tuple(self._old)
 
     @property
-    def n_features(self) -> dict[str, int]:  # type: ignore[override]
-        return {name: self._base.n_features[old] for name, old in self._old.items()}
-
-    @property
-    def feature_names(self) -> dict[str, np.ndarray]:  # type: ignore[override]
-        known = self._base.feature_names
-        return {name: known[old] for name, old in self._old.items() if old in known}
-
-    @property
-    def dtypes(self) -> dict[str, np.dtype]:  # type: ignore[override]
-        return {name: self._base.dtypes[old] for name, old in self._old.items()}
-
-    @property
-    def kinds(self) -> dict[str, str]:  # type: ignore[override]
-        return {name: self._base.kinds[old] for name, old in self._old.items()}
+    def layout(self) -> dict[str, ViewLayout]:  # type: ignore[override]
+        return {name: self._base.layout[old] for name, old in self._old.items()}
 
     def select(self, names: tuple[str, ...]) -> Source:
         """Return a source of these views only, which reads no others if the base can."""
@@ -180,7 +188,9 @@ class Renamed(_Derived):
 
 
 class Mapped(_Derived):
-    """Views whose matrices go through a function."""
+    """Views whose matrices go through a function; a few rows of the first part tell their layout, when asked for."""
+
+    nnz = None
 
     def __init__(self, base: Source, functions: dict[str, Callable[[Matrix], Any]]) -> None:
         super().__init__(base, methodcaller("map", {name: _SameRows(name, f) for name, f in functions.items()}))
@@ -188,37 +198,19 @@ class Mapped(_Derived):
         self.names = base.names
 
     @cached_property
-    def _probe(self) -> tuple[dict[str, int], dict[str, np.ndarray], dict[str, np.dtype], dict[str, str], float]:
-        """Widths, names of columns, types and kinds of the mapped views, and how many times larger they are."""
+    def _probe(self) -> tuple[Views, Views]:
+        """Some rows before and after."""
         before = self._base.read(0, 0, min(_PROBE, self.lengths[0]))
-        after = self._step(before)
-        growth = sum(map(memory_size, after.values())) / sum(map(memory_size, before.values()))
-        dtypes = {name: array.dtype for name, array in after.items()}
-        return after.n_features, after.feature_names, dtypes, {n: kind_of(a) for n, a in after.items()}, growth
+        return before, self._step(before)
 
-    @property
-    def n_features(self) -> dict[str, int]:  # type: ignore[override]
-        return self._probe[0]
-
-    @property
-    def feature_names(self) -> dict[str, np.ndarray]:  # type: ignore[override]
-        return self._probe[1]
-
-    @property
-    def dtypes(self) -> dict[str, np.dtype]:  # type: ignore[override]
-        return self._probe[2]
-
-    @property
-    def kinds(self) -> dict[str, str]:  # type: ignore[override]
-        return self._probe[3]
+    @cached_property
+    def layout(self) -> dict[str, ViewLayout]:  # type: ignore[override]
+        return layout_of(self._probe[1])
 
     @cached_property
     def nbytes(self) -> tuple[int, ...]:  # type: ignore[override]
-        return tuple(round(size * self._probe[4]) for size in self._base.nbytes)
-
-    @property
-    def nnz(self) -> tuple[int, ...] | None:  # type: ignore[override]
-        return None
+        before, after = (sum(map(memory_size, views.values())) for views in self._probe)
+        return tuple(round(size * after / before) for size in self._base.nbytes)
 
     def select(self, names: tuple[str, ...]) -> Source:
         """Return a source of these views only, which reads no others if the base can."""
