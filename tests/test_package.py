@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
 
 import pytest
 
@@ -57,3 +61,65 @@ def test_the_catalog_resolves_both_ways(name):
 def test_a_class_of_the_same_name_from_elsewhere_is_not_the_catalogs():
     with pytest.raises(KeyError):
         name_of(type("PLSA", (), {}))
+
+
+# -- the house
+
+
+PACKAGE = Path(coview.__file__).parent
+TREES = {
+    ".".join(("coview", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): ast.parse(
+        path.read_text(encoding="utf-8")
+    )
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
+
+
+def parts_that_run(tree: ast.AST) -> Iterator[ast.AST]:
+    """Nodes of a module, without what only type checkers read."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        yield node
+        yield from parts_that_run(node)
+
+
+def imported_modules(module: str, tree: ast.AST) -> set[str]:
+    """Modules of coview that a module imports, also inside functions."""
+    names = []
+    for node in parts_that_run(tree):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module} imports by a relative name"
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("import_module", "__import__")):
+            names += [str(value.value) for value in node.args[:1] if isinstance(value, ast.Constant)]
+    found = set()
+    for name in names:
+        while name and name not in TREES:
+            name = name.rpartition(".")[0]
+        found.add(name)
+    return found - {"", module}
+
+
+def test_imports_have_no_circle():
+    # the front of the package loads every module by its name when it is asked for, and no module asks it
+    inner = {module: imported_modules(module, tree) for module, tree in TREES.items() if module != "coview"}
+    try:
+        TopologicalSorter({module: found - {"coview"} for module, found in inner.items()}).prepare()
+    except CycleError as error:
+        pytest.fail(" <- ".join(error.args[1]))
+
+
+def test_no_two_classes_share_a_name():
+    homes: dict[str, set[str]] = {}
+    for module, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, set()).add(module)
+    assert {name: modules for name, modules in homes.items() if len(modules) > 1} == {}
+
+
+def test_every_file_says_what_it_is_for():
+    assert [module for module, tree in TREES.items() if tree.body and not ast.get_docstring(tree)] == []

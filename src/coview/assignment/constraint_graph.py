@@ -164,13 +164,13 @@ def candidate_sets(
 def _enumerate(
     n: int, subset: Pairs, mutex: Pairs, g: float, h: float, subset_cost: float, mutex_cost: float, most: int
 ) -> np.ndarray | None:
-    search = _Search(n, subset, mutex, g, h, subset_cost, mutex_cost, most)
+    search = _LabelSetSearch(n, subset, mutex, g, h, subset_cost, mutex_cost, most)
     if not search.grow(0, 0, 0):
         return None
     return np.array(sorted([(on >> i) & 1 for i in range(n)] for on in search.kept), dtype=bool)
 
 
-class _Search:
+class _LabelSetSearch:
     """Depth-first over the labels, those below first; a set is the bits of a whole number."""
 
     def __init__(

@@ -309,7 +309,7 @@ class NaiveBayesStart:
         return self._counted(over_rows(views, partial(_shared_tally, codes=codes, start=self)), self.scales, alpha)
 
     @classmethod
-    def _counted(cls, tallies: list[_Tally], scales: dict[str, float], alpha: float) -> NaiveBayesStart:
+    def _counted(cls, tallies: list[_ClassCounts], scales: dict[str, float], alpha: float) -> NaiveBayesStart:
         counts = {name: np.sum([t.counts[name] for t in tallies], axis=0) * scale for name, scale in scales.items()}
         prior = log_shares(np.sum([tally.classes for tally in tallies], axis=0))
         return cls({name: feature_log_prob(part, alpha) for name, part in counts.items()}, prior, scales)
@@ -324,7 +324,7 @@ class NaiveBayesStart:
 
 
 @dataclass(frozen=True)
-class _Tally:
+class _ClassCounts:
     """What some rows add: counts by view (classes x features), objects by class, and the sum and number of entries."""
 
     counts: dict[str, np.ndarray]
@@ -332,25 +332,25 @@ class _Tally:
     entries: dict[str, tuple[float, int]]
 
 
-def _labeled_tally(views: Views, first: int, *, codes: np.ndarray, n_classes: int) -> _Tally:
+def _labeled_tally(views: Views, first: int, *, codes: np.ndarray, n_classes: int) -> _ClassCounts:
     here = codes[first : first + len(views)]
     entries = {}
     for name, matrix in views.items():
         values: Any = matrix.data if sparse.issparse(matrix) else matrix[matrix > 0]
         entries[name] = (float(values.sum(dtype=np.float64)), len(values))
     counts = {name: class_feature_counts(matrix, here, n_classes) for name, matrix in views.items()}
-    return _Tally(counts, np.bincount(here[here >= 0], minlength=n_classes), entries)
+    return _ClassCounts(counts, np.bincount(here[here >= 0], minlength=n_classes), entries)
 
 
-def _shared_tally(views: Views, first: int, *, codes: np.ndarray, start: NaiveBayesStart) -> _Tally:
+def _shared_tally(views: Views, first: int, *, codes: np.ndarray, start: NaiveBayesStart) -> _ClassCounts:
     here = codes[first : first + len(views)]
     shares = start(views).astype(np.float64)
     shares[here >= 0] = np.eye(shares.shape[1])[here[here >= 0]]
     counts = {name: np.asarray(matrix.T @ shares).T for name, matrix in views.items()}
-    return _Tally(counts, shares.sum(axis=0), {})
+    return _ClassCounts(counts, shares.sum(axis=0), {})
 
 
-def _count_scales(tallies: list[_Tally]) -> dict[str, float]:
+def _count_scales(tallies: list[_ClassCounts]) -> dict[str, float]:
     scales = {}
     for name in tallies[0].entries:
         total, number = np.sum([tally.entries[name] for tally in tallies], axis=0)

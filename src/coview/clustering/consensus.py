@@ -149,7 +149,7 @@ def consensus(
     parts = [soft_indicators(column, width, softness) for column, width in zip(groups.T, widths)]
     heft = np.ones(len(parts)) if weights is None else np.asarray(weights, dtype=np.float64)
     own = [part for part, width in zip(parts, widths) if width == n_clusters]
-    search = _Search(parts, sizes.astype(np.float64), heft, tol)
+    search = _PatternUpdates(parts, sizes.astype(np.float64), heft, tol)
     heat = max_iter if len(groups) * n_clusters * n_init <= SMALL else min(HEAT, max_iter)
     best: _Pattern | None = None
     for restart in range(n_init):
@@ -209,7 +209,7 @@ class _Pattern:
     at_rest: bool = False
 
 
-class _Search:
+class _PatternUpdates:
     """The updates of one problem: softened clusters of groups of objects by view, sizes of the groups."""
 
     def __init__(self, parts: list[np.ndarray], sizes: np.ndarray, heft: np.ndarray, tol: float) -> None:

@@ -83,7 +83,7 @@ class StreamedMatrix:
         return CudaMatrix(indptr, indices, values, self.shape)
 
 
-class _Tally:
+class _ResidentBytes:
     """Bytes of the matrices that are on the device now."""
 
     def __init__(self) -> None:
@@ -150,7 +150,7 @@ class CudaEngine:
         self.precision = precision
         self.tensors = tensors
         self._limit = None if memory_limit is None else bytes_of(memory_limit)
-        self._resident = _Tally()
+        self._resident = _ResidentBytes()
         self._at_work: list[tuple[StreamedMatrix, CudaMatrix]] = []
         self._moving = threading.Lock()  # the threads of a Dask worker share one engine
 

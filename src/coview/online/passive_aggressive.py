@@ -29,9 +29,9 @@ from coview.kernels.passive_aggressive import LOSSES, UPDATES
 from coview.online.calibration import class_probabilities, new_calibration, update_calibration
 from coview.online.targets import class_costs, first_classes, known_classes, split_rows
 from coview.online.weights import (
+    CompressedRows,
     Learned,
     Memory,
-    Rows,
     dense_memory,
     grow_classes,
     learn_rows,
@@ -288,7 +288,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         memory = new_weights(self.n_features_by_view_, len(self.classes_), dtype, averages=bool(self.average))
         self._memory = {**memory, "dtype": dtype, "fixed": fixed, "calibration": new_calibration()}
 
-    def _batch(self, views: Views, codes: np.ndarray) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
+    def _batch(self, views: Views, codes: np.ndarray) -> tuple[CompressedRows, np.ndarray, np.ndarray, np.ndarray]:
         """Return what the kernel needs beside the weights: rows, codes, costs by class, options."""
         rows = rows_of(views, self.view_names_, self._memory["dtype"])
         return rows, codes, class_costs(self.class_weight, float(self.C), self.classes_, codes), self._options()

@@ -94,7 +94,7 @@ def evaluate_stream(
     check_count("every", every)
     _check_model(model)
     names, functions = _chosen(metrics, _tells(model))
-    tally = _Tally(names, functions, positive)
+    tally = _RunningScores(names, functions, positive)
     lines: list[dict[str, float]] = []
 
     def add() -> None:
@@ -295,7 +295,7 @@ def _learn(model: Any, views: Any, labels: np.ndarray, classes: Any, fitted: boo
         ) from error
 
 
-class _Tally:
+class _RunningScores:
     """Counts since the start, and since the last line."""
 
     def __init__(self, names: list[str], functions: Mapping[str, Callable[..., float]], positive: Any) -> None:

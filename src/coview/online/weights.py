@@ -21,9 +21,9 @@ from coview.kernels.rounds import ROWS
 from coview.views.views import Views
 
 __all__ = [
+    "CompressedRows",
     "Learned",
     "Memory",
-    "Rows",
     "dense_memory",
     "grow_classes",
     "learn_rows",
@@ -41,7 +41,7 @@ _RUN, _WINDOW = 16, 512  # rows that stay near each other, and rows that are mix
 Memory = dict[str, Any]  # weights, lags, bias, shares, seen, classes: what a model file holds
 
 
-class Rows(NamedTuple):
+class CompressedRows(NamedTuple):
     """CSR parts of all fitted views, in their order, of the same types; the kernels only read them."""
 
     indptrs: tuple[np.ndarray, ...]
@@ -109,7 +109,7 @@ def grow_classes(memory: Memory, places: Sequence[int], n_classes: int) -> Memor
     return grown
 
 
-def rows_of(views: Views, names: Sequence[str], dtype: Any) -> Rows:
+def rows_of(views: Views, names: Sequence[str], dtype: Any) -> CompressedRows:
     """Return the rows of the named views; a view that is not there is empty in every row.
 
     Examples
@@ -121,7 +121,7 @@ def rows_of(views: Views, names: Sequence[str], dtype: Any) -> Rows:
     parts = [_csr(views[name]) if name in views else _blank(len(views), dtype) for name in names]
     wide = any(part.indices.dtype == _WIDE or part.indptr.dtype == _WIDE for part in parts)
     index = _WIDE if wide else _NARROW
-    return Rows(
+    return CompressedRows(
         tuple([_fixed(part.indptr, index) for part in parts]),
         tuple([_fixed(part.indices, index) for part in parts]),
         tuple([_fixed(part.data, dtype) for part in parts]),
@@ -129,7 +129,7 @@ def rows_of(views: Views, names: Sequence[str], dtype: Any) -> Rows:
 
 
 def learn_rows(
-    memory: Memory, rows: Rows, codes: np.ndarray, order: np.ndarray, costs: np.ndarray, options: np.ndarray
+    memory: Memory, rows: CompressedRows, codes: np.ndarray, order: np.ndarray, costs: np.ndarray, options: np.ndarray
 ) -> Learned:
     """Learn from rows in the given order, changing the arrays of the memory; see the kernels for what they take."""
     n, n_classes = len(order), memory["classes"]
