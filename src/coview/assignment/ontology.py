@@ -83,8 +83,14 @@ class Ontology:
     def from_tree(cls, tree: Any, *, exclusive: str | None = "siblings", root: Any = None) -> Ontology:
         """Make one from nested dicts, lists and labels: ``{"Animal": {"Mammal": ["Dog", "Cat"]}, "Plant": ["Oak"]}``.
 
-        An empty value is a leaf. With ``exclusive="siblings"`` labels below the same parent (and those on top) exclude
-        each other. `root` is a label that stands above all others and says nothing: it is left out.
+        Parameters
+        ----------
+        tree : dict, list or label
+            Labels by their parent; an empty value is a leaf.
+        exclusive : {"siblings", None}, default="siblings"
+            Whether labels below the same parent (and those on top) exclude each other.
+        root : label or None, default=None
+            A label that stands above all others and says nothing: it is left out.
 
         Examples
         --------
@@ -106,8 +112,19 @@ class Ontology:
     ) -> Ontology:
         """Make one from pairs (child, parent).
 
-        With ``exclusive="siblings"`` two labels exclude each other if they have a parent in common (or are both on
-        top) and no label is below both.
+        Parameters
+        ----------
+        edges : iterable of pairs (child, parent)
+            The subset constraints.
+        labels : sequence, default=()
+            Labels that come first, in this order; those that only edges name follow.
+        mutex : iterable of pairs, default=()
+            Labels that exclude each other.
+        exclusive : {"siblings", None}, default="siblings"
+            Whether two labels exclude each other if they have a parent in common (or are both on top) and no label is
+            below both.
+        root : label or None, default=None
+            A label that stands above all others and says nothing: it is left out.
 
         Examples
         --------
@@ -129,6 +146,15 @@ class Ontology:
     def from_paths(cls, paths: Iterable[str], *, separator: str = "/", exclusive: str | None = "siblings") -> Ontology:
         """Make one from paths from the top down, ``"Animal/Mammal/Dog"``.
 
+        Parameters
+        ----------
+        paths : iterable of str
+            The paths; every part of one is a label.
+        separator : str, default="/"
+            What stands between the labels of a path.
+        exclusive : {"siblings", None}, default="siblings"
+            Whether labels below the same parent (and those on top) exclude each other.
+
         Examples
         --------
         >>> Ontology.from_paths(["Animal/Mammal/Dog", "Animal/Reptile"]).labels
@@ -141,7 +167,14 @@ class Ontology:
     def from_networkx(cls, graph: Any, *, exclusive: str | None = "siblings", root: Any = None) -> Ontology:
         """Make one from a networkx DiGraph whose edges lead from parent to child.
 
-        An edge with ``relation="mutex"`` is an exclusion. The graph may be of any library with `nodes` and `edges`.
+        Parameters
+        ----------
+        graph : networkx.DiGraph
+            An edge with ``relation="mutex"`` is an exclusion. The graph may be of any library with `nodes` and `edges`.
+        exclusive : {"siblings", None}, default="siblings"
+            Whether labels below the same parent (and those on top) exclude each other.
+        root : label or None, default=None
+            A label that stands above all others and says nothing: it is left out.
         """
         labels, below, apart = _graph_edges(graph)
         return cls.from_edges(below, labels=labels, mutex=apart, exclusive=exclusive, root=root)

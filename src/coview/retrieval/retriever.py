@@ -284,7 +284,17 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         return Hits(self.index_.ids_of(target)[rows], scores)
 
     def similarities(self, query: Any, source: str | None = None, target: str | None = None) -> np.ndarray:
-        """Score of every indexed object for each query (queries x objects), in the order of `indexed_ids(target)`."""
+        """Score of every indexed object for each query (queries x objects), in the order of `indexed_ids(target)`.
+
+        Parameters
+        ----------
+        query : one query or several, as in `search`
+            What to search with.
+        source : str, optional
+            View of the query, where it is a matrix or raw, or where only one of its views is meant.
+        target : str, optional
+            View to search in; the other one where there are two.
+        """
         check_is_fitted(self, "means_")
         vectors, words, target = self._query_vectors(query, source, target)
         return self._scores(vectors, words, target, slice(None))

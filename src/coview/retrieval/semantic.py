@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, conventional_weights, describe
+from coview.utils.docs import shared_parameters
 from coview.validation import LabeledScoreMixin, encode_labels, per_view
 from coview.views.views import Views
 
@@ -28,6 +29,7 @@ __all__ = ["SemanticCorrelationMatching", "class_probabilities", "fit_classifier
 MAX_ITER = 1000  # of the logistic regressions
 
 
+@shared_parameters
 class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewCCA):
     """Classes of objects from any of their views, through a space in which the views correlate.
 
@@ -39,8 +41,13 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
         Ridge of each view, as a share of its total variance.
     C : float or {view: float}, default=1.0
         Inverse strength of the penalty of the logistic regressions.
-    power, rank, power_iter, random_state
-        As in `MultiViewCCA`.
+    power : float, default=1.0
+        Components are multiplied by their correlation to this power: those that the views agree on count more.
+    rank : int or None, default=None
+        Number of singular directions kept of each view; None is three times `n_components`, and at least 100.
+    power_iter : int, default=4
+        Number of power iterations of the randomized singular value decomposition.
+    <shared: random_state>
 
     Attributes
     ----------
@@ -48,8 +55,12 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
         The classes, sorted.
     classifiers_ : dict of estimators
         The logistic regression of each view, in the common space.
-    projections_, offsets_, correlations_
-        As in `MultiViewCCA`.
+    projections_ : dict of ndarray (n_features, n_components)
+        What each feature of a view adds to each component.
+    offsets_ : dict of ndarray (n_components,)
+        What is taken off, by view: the position of the mean object.
+    correlations_ : ndarray (n_components,)
+        Canonical correlations, falling.
 
     See Also
     --------
