@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from coview.web.api import make_app
-from coview.web.limits import Limits
+from coview.web.guard import Limits
 from coview.web.run import bound_socket, running
 from coview.web.service import Service
 
@@ -170,7 +170,7 @@ def test_64_clients_at_once_lose_nothing(retriever):
 
     with running(app) as url:
         answers = asyncio.run(main(url))
-    batcher = app._app.state.batcher
+    batcher = app.app.state.batcher
     assert batcher.questions == 128 and batcher.calls < 128
     for text, found in answers:
         for status, hits in found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -97,14 +98,14 @@ def _run(
     browser: bool,
 ) -> None:
     from coview.web.api import make_app
-    from coview.web.limits import Limits, is_loopback, new_token
+    from coview.web.guard import Limits, is_loopback
     from coview.web.run import bound_socket, serve_app
 
     local = is_loopback(host)
     if token is not None and len(token) < _SHORTEST_TOKEN:
         raise ValueError(f"A token needs at least {_SHORTEST_TOKEN} characters, got {len(token)}.")
     made = token is None and not local
-    token = new_token() if made else token
+    token = secrets.token_urlsafe(24) if made else token
     limits = Limits(int(megabytes * 2**20), timeout)
     app = make_app(service, limits=limits, token=token, local=local, wait=wait / 1000, page=page)
     opened = bound_socket(host, port)

@@ -6,26 +6,31 @@ Needs the extra `web`. Wrong input is 422 with one sentence, ``{"error": "..."}`
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi import Query as Asked
 from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse
+from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from coview._version import __version__
 from coview.exceptions import CoviewError
 from coview.web.batching import Batcher, Busy
-from coview.web.limits import Guard, Limits, json_bytes
+from coview.web.explorer import Explorer
+from coview.web.guard import FAILED, Answers, Guard, Limits
 from coview.web.service import MOST_HITS, Service, group_names, kinds_of
 
 __all__ = ["make_app"]
 
+STATIC = Path(__file__).parent / "static"
 _STEPS = (10, 100, MOST_HITS)  # numbers of hits that the model is asked for, so that different k go together
 _ROWS = (
     "{view: rows} or a list of {view: cell}. A cell is a list of numbers (all features), {feature: value}, raw text, "
@@ -52,13 +57,17 @@ class Query(BaseModel):
     why: bool = Field(False, description="Say what made each hit match.")
 
 
-class Answers(Response):
-    """JSON that any client can read."""
+class Labels(BaseModel):
+    """A set of labels to try, for an object or for none."""
 
-    media_type = "application/json"
+    labels: list[str] = Field(max_length=1000)
+    row: int | None = None
 
-    def render(self, content: Any) -> bytes:
-        return json_bytes(content)
+
+class Keys(BaseModel):
+    """Identifiers of objects."""
+
+    ids: list[str | int] = Field(max_length=1000)
 
 
 def make_app(
@@ -110,12 +119,11 @@ def make_app(
     )
     _add_errors(app)
     _add_questions(app, service, batcher, readers)
-    open_paths = ["/health"]
     if page:
-        from coview.web.page import add_page
-
-        open_paths += add_page(app, service, partial(_in_thread, readers))
+        _add_explorer(app, Explorer(service), partial(_in_thread, readers))
+        _add_page(app)
     app.state.batcher = batcher
+    open_paths = ("/health", "/") if page else ("/health",)
     return Guard(app, limits or Limits(), token=token, local=local, open_paths=open_paths)
 
 
@@ -182,6 +190,55 @@ def _add_questions(app: FastAPI, service: Service, batcher: Batcher, readers: Th
         return await find(Query(query=q, queries=None, source=source, target=target, k=k, why=why))
 
 
+def _add_explorer(app: FastAPI, explorer: Explorer, in_thread: Callable[..., Awaitable[Answers]]) -> None:
+    @app.get("/api/groups", tags=["explorer"])
+    async def groups() -> Answers:
+        return await in_thread(explorer.groups.all)
+
+    @app.get("/api/groups/{kind}/{index}", tags=["explorer"])
+    async def members(kind: str, index: int, start: int = 0, count: int = 30) -> Answers:
+        return await in_thread(explorer.groups.members, kind, index, max(start, 0), min(max(count, 1), 200))
+
+    @app.get("/api/objects", tags=["explorer"])
+    async def objects(q: str = "", start: int = 0) -> Answers:
+        return await in_thread(explorer.objects, q, start)
+
+    @app.get("/api/objects/{row}", tags=["explorer"])
+    async def one(row: int) -> Answers:
+        return await in_thread(explorer.object, row)
+
+    @app.post("/api/known", tags=["explorer"])
+    async def known(ask: Keys) -> Answers:
+        return await in_thread(explorer.known, ask.ids)
+
+    @app.get("/api/why", tags=["explorer"])
+    async def why(q: str, id: str, source: str | None = None, target: str | None = None) -> Answers:
+        return await in_thread(explorer.why, q, source, target, id)
+
+    @app.get("/api/disagreement", tags=["explorer"])
+    async def disagreement(start: int = 0, first: str | None = None, second: str | None = None) -> Answers:
+        pair = None if first is None or second is None else (first, second)
+        return await in_thread(explorer.disagreement, max(start, 0), pair)
+
+    @app.get("/api/ontology", tags=["explorer"])
+    async def ontology() -> Answers:
+        return await in_thread(explorer.ontology)
+
+    @app.post("/api/labels", tags=["explorer"])
+    async def labels(ask: Labels) -> Answers:
+        return await in_thread(explorer.try_labels, ask.labels, ask.row)
+
+
+def _add_page(app: FastAPI) -> None:
+    """Serve the page and its files."""
+
+    @app.get("/", include_in_schema=False)
+    async def index() -> Response:
+        return FileResponse(STATIC / "index.html")
+
+    app.mount("/static", StaticFiles(directory=STATIC))
+
+
 def _classes(service: Service) -> Any:
     kinds = [kind for kind in kinds_of(service.predictor) if kind == service.predictor.kind != "component"]
     return group_names(service.predictor, kinds[0]) if kinds else None
@@ -201,7 +258,7 @@ def _add_errors(app: FastAPI) -> None:
             return refuse(422, "The body of the request is not valid JSON.")
         if error.status_code == 404:
             return refuse(404, "There is no such address here; GET /openapi.json lists them.")
-        return refuse(error.status_code, str(error.detail))
+        return refuse(error.status_code, str(error.detail), **(error.headers or {}))
 
     @app.exception_handler(Busy)
     async def busy(request: Request, error: Busy) -> Answers:
@@ -217,7 +274,7 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> Answers:
-        return refuse(500, "Something went wrong in the server; its log says what.")
+        return refuse(500, FAILED)
 
 
 def _first_problem(error: RequestValidationError) -> str:
