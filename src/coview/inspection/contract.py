@@ -418,15 +418,15 @@ class Inspection:
     def expected(self, X: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Return what a mixture expects of each view of some objects; empty for models that are no mixtures.
 
-        Returns
-        -------
-        dict of (mixture, profiles)
-            Objects x groups and groups x features; their product is proportional to p(feature | object) in the view.
-
         Parameters
         ----------
         X : what the model takes
             The objects.
+
+        Returns
+        -------
+        dict of (mixture, profiles)
+            Objects x groups and groups x features; their product is proportional to p(feature | object) in the view.
         """
         if self._profiles is None:
             return {}
