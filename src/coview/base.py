@@ -86,7 +86,7 @@ class MultiViewEstimator(BaseEstimator):
     def _fit_views(self, X: Any) -> Any:
         """Views to fit on, lazy ones where the model takes them; remembers their names and widths."""
         plain = is_plain(X)
-        views: Any = self._plain_views(X, reset=True) if plain else self._let_in(as_views(X))
+        views: Any = self._plain_views(X, reset=True) if plain else self._check_lazy(as_views(X))
         if not len(views):
             raise ViewsError("X has 0 rows: there is nothing to learn from. Pass at least one object.")
         if len(views.names) < self._min_views:
@@ -102,7 +102,7 @@ class MultiViewEstimator(BaseEstimator):
         self.feature_names_by_view_ = views.feature_names
         return views
 
-    def _let_in(self, views: Any) -> Any:
+    def _check_lazy(self, views: Any) -> Any:
         if isinstance(views, LazyViews) and not self._takes_lazy:
             raise ViewsError(
                 f"{type(self).__name__} needs its rows in memory, got {len(views)} rows that are read when needed.",
@@ -125,7 +125,7 @@ class MultiViewEstimator(BaseEstimator):
             if self.view_names_[0] != PLAIN:
                 views = views.rename({PLAIN: self.view_names_[0]})
         else:
-            views = self._let_in(as_views(X))
+            views = self._check_lazy(as_views(X))
         if not len(views):
             raise ViewsError("X has 0 rows: there is nothing to predict. Pass at least one object.")
         views = match_columns(type(self).__name__, views, self.n_features_by_view_, self.feature_names_by_view_)

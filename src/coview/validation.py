@@ -21,7 +21,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from coview.exceptions import ParameterError
 from coview.utils.messages import listed, short
 from coview.utils.missing import is_gap
-from coview.views.arrays import from_tensor, is_dask_collection, is_tensor
 
 __all__ = [
     "UNLABELED",
@@ -34,7 +33,6 @@ __all__ = [
     "encode_labels",
     "labeled",
     "minus_one_is_unlabeled",
-    "named",
     "per_view",
     "unlabeled_rows",
 ]
@@ -197,19 +195,6 @@ def unlabeled_rows(y: Any, *, semi_supervised: bool = True) -> np.ndarray:
     ([False, True, True], [False, False, True])
     """
     return _unlabeled(_as_column(y), semi_supervised)
-
-
-def named(classes: np.ndarray, codes: Any) -> Any:
-    """Classes of codes (an array or tensor); of a dask array of codes, a dask array that is still lazy.
-
-    Examples
-    --------
-    >>> named(np.array(["cat", "dog"]), np.array([1, 0]))
-    array(['dog', 'cat'], dtype='<U3')
-    """
-    if is_dask_collection(codes):
-        return codes.map_blocks(classes.__getitem__, dtype=classes.dtype)
-    return classes[from_tensor(codes) if is_tensor(codes) else codes]
 
 
 def labeled(y: Any, *, semi_supervised: bool = True) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ from coview.views.coerce import as_views
 from coview.views.lazy import LazyViews, stack_views
 from coview.views.views import Views
 
-__all__ = ["blockwise", "over_rows", "sample_rows"]
+__all__ = ["blockwise", "named", "over_rows", "sample_rows"]
 
 _ROWS = 8192
 _PIECES = 32
@@ -50,6 +50,19 @@ def blockwise(method: Callable[..., Any]) -> Callable[..., Any]:
         return da.concatenate(arrays)
 
     return answer
+
+
+def named(classes: np.ndarray, codes: Any) -> Any:
+    """Classes of codes (an array or tensor); of a dask array of codes, a dask array that is still lazy.
+
+    Examples
+    --------
+    >>> named(np.array(["cat", "dog"]), np.array([1, 0]))
+    array(['dog', 'cat'], dtype='<U3')
+    """
+    if is_dask_collection(codes):
+        return codes.map_blocks(classes.__getitem__, dtype=classes.dtype)
+    return classes[from_tensor(codes) if is_tensor(codes) else codes]
 
 
 def _empty_row(views: LazyViews) -> Views:

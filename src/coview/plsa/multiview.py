@@ -23,6 +23,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, ClusterMixin, is_classifier
 
 from coview.classification.naive_bayes import label_start
+from coview.engines.passes import named
 from coview.engines.protocol import Block, Engine
 from coview.engines.state import Tree
 from coview.inspection import Features, Inspection, Topics
@@ -46,7 +47,7 @@ from coview.plsa.factors import (
 from coview.plsa.mixture import RESTART, FitContext, MixtureSteps, WeightedModel, check_enough
 from coview.plsa.plsa import split_by_view
 from coview.utils.docs import shared_parameters
-from coview.validation import LabeledScoreMixin, check_count, check_option, encode_labels, named
+from coview.validation import LabeledScoreMixin, check_count, check_option, encode_labels
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
