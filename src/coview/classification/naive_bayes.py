@@ -116,8 +116,7 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
         Sum of each feature over the objects of each class, by view.
     feature_log_prob_ : dict of ndarray (n_classes, n_features of the view)
         ``log p(feature | class, view)``, by view.
-    view_weights_ : dict of float
-        Weight of each view in the mean.
+    <shared: view_weights_>
     view_names_ : list of str
         Names of the views.
 

@@ -272,8 +272,7 @@ class CoPLSA(ByViewModel):
     memberships_by_view_ : dict of ndarray (n_objects, n_components)
         ``p(topic | object, view)`` of the training objects, by view; rows sum to one. Where an object lacks the view,
         the mixture nearest to those of its other views.
-    topic_feature_ : dict of ndarray (n_components, n_features of the view)
-        ``p(feature | topic, view)`` by view; rows sum to one.
+    <shared: topic_feature_>
     history_ : dict of lists
         "objective" (log-likelihood less coupling times divergence) and "seconds" after each sweep; entry 0 is the
         start.
@@ -397,10 +396,6 @@ class CoPLSA(ByViewModel):
 
     def _scaled(self, views: Any) -> Any:
         return views.map(_unit_sums) if self.scale_rows else views
-
-    def _checked_steps(self) -> CoSteps:
-        self._check_loop()
-        return self._steps()
 
     def _steps(self) -> CoSteps:
         check_option("divergence", self.divergence, tuple(DIVERGENCES))

@@ -46,14 +46,11 @@ class DualPLSA(MultiViewPLSA):
         ``p(cluster | object)`` of the training objects.
     cluster_topic_ : dict of ndarray (n_clusters, n_components)
         ``p(topic | cluster, view)`` by view, the same for all of them.
-    topic_feature_ : dict of ndarray (n_components, n_features of the view)
-        ``p(feature | topic, view)`` by view.
+    <shared: topic_feature_>
     topic_view_ : ndarray (n_components, n_views)
         ``p(view | topic)``: how much of each topic lies in each view.
-    view_weights_ : dict of float
-        Weight of each view.
-    history_ : dict of lists
-        "objective" (weighted log-likelihood) and "seconds" after each sweep; entry 0 is the start.
+    <shared: view_weights_>
+    <shared: history_>
 
     Examples
     --------
@@ -101,14 +98,11 @@ class DualPLSAClassifier(MultiViewPLSAClassifier):
         ``p(class | object)`` of the training objects.
     cluster_topic_ : dict of ndarray (n_classes, n_components)
         ``p(topic | class, view)`` by view, the same for all of them.
-    topic_feature_ : dict of ndarray (n_components, n_features of the view)
-        ``p(feature | topic, view)`` by view.
+    <shared: topic_feature_>
     topic_view_ : ndarray (n_components, n_views)
         ``p(view | topic)``: how much of each topic lies in each view.
-    view_weights_ : dict of float
-        Weight of each view.
-    history_ : dict of lists
-        "objective" (weighted log-likelihood) and "seconds" after each sweep; entry 0 is the start.
+    <shared: view_weights_>
+    <shared: history_>
 
     Examples
     --------

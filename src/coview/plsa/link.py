@@ -41,14 +41,11 @@ class LinkPLSA(WeightedModel, PLSA):
 
     Attributes
     ----------
-    topic_feature_ : dict of ndarray (n_components, n_features of the view)
-        ``p(feature | topic, view)`` by view; rows sum to one.
+    <shared: topic_feature_>
     memberships_ : ndarray (n_objects, n_components)
         ``p(topic | object)`` of the training objects, shared by all views.
-    view_weights_ : dict of float
-        Weight of each view.
-    history_ : dict of lists
-        "objective" (weighted log-likelihood) and "seconds" after each sweep; entry 0 is the start.
+    <shared: view_weights_>
+    <shared: history_>
 
     Examples
     --------

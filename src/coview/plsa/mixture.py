@@ -204,7 +204,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
 
     _takes_lazy = True
     _mixture = "memberships_"
-    schedule: str
+    schedule: str = "alternating"  # where it is no parameter
     init: Any
     random_state: Any
     learning_decay: float

@@ -299,12 +299,9 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
         ``p(cluster | object)`` of the training objects.
     cluster_topic_ : dict of ndarray (n_clusters, n_components)
         ``p(topic | cluster, view)`` by view.
-    topic_feature_ : dict of ndarray (n_components, n_features of the view)
-        ``p(feature | topic, view)`` by view.
-    view_weights_ : dict of float
-        Weight of each view.
-    history_ : dict of lists
-        "objective" (weighted log-likelihood) and "seconds" after each sweep; entry 0 is the start.
+    <shared: topic_feature_>
+    <shared: view_weights_>
+    <shared: history_>
 
     Examples
     --------
@@ -422,12 +419,9 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
         ``p(class | object)`` of the training objects.
     cluster_topic_ : dict of ndarray (n_classes, n_components)
         ``p(topic | class, view)`` by view.
-    topic_feature_ : dict of ndarray (n_components, n_features of the view)
-        ``p(feature | topic, view)`` by view.
-    view_weights_ : dict of float
-        Weight of each view.
-    history_ : dict of lists
-        "objective" (weighted log-likelihood) and "seconds" after each sweep; entry 0 is the start.
+    <shared: topic_feature_>
+    <shared: view_weights_>
+    <shared: history_>
 
     Examples
     --------

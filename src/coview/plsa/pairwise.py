@@ -242,14 +242,12 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
     memberships_by_view_ : dict of ndarray (n_objects, n_clusters)
         ``p(topic | object, view)`` of the training objects, by view; even where an object lacks the view. Topics are
         numbered so that topic k goes with topic k of the other views.
-    topic_feature_ : dict of ndarray (n_clusters, n_features of the view)
-        ``p(feature | topic, view)`` by view; rows sum to one.
+    <shared: topic_feature_>
     cluster_mapping_ : dict of ndarray (n_clusters, n_clusters)
         With ``consensus="mvc"``: share of each view's topics in each cluster.
     sigma_ : float
         Width of the similarity.
-    view_weights_ : dict of float
-        Weight of each view.
+    <shared: view_weights_>
     history_ : dict of lists
         "objective" (weighted log-likelihood less the penalty of the pairs) and "seconds" after each sweep; entry 0 is
         the start.

@@ -74,14 +74,12 @@ class PLSA(MixtureModel):
 
     Attributes
     ----------
-    topic_feature_ : dict of ndarray (n_components, n_features of the view)
-        ``p(feature | topic, view)`` by view; rows sum to one.
+    <shared: topic_feature_>
     topic_view_ : ndarray (n_components, n_views)
         ``p(view | topic)``: how much of each topic lies in each view.
     memberships_ : ndarray (n_objects, n_components)
         ``p(topic | object)`` of the training objects.
-    history_ : dict of lists
-        "objective" (log-likelihood) and "seconds" after each sweep; entry 0 is the start.
+    <shared: history_>
     n_iter_ : int
         Sweeps of the best start.
     view_names_ : list of str

@@ -48,7 +48,7 @@ class VotingPLSA(ClusterMixin, WeightedModel):
     <shared: tol>
     n_init : int, default=1
         Number of starts of each view's PLSA; the one with the highest objective votes.
-    <shared: schedule, acceleration, engine, n_jobs>
+    <shared: acceleration, engine, n_jobs>
     time_budget : float or None, default=None
         Seconds that all fits together may take; with a checkpoint the views alone are fitted to their end.
     <shared: random_state, verbose, callbacks, checkpoint>
@@ -63,12 +63,9 @@ class VotingPLSA(ClusterMixin, WeightedModel):
         Cluster of each object by each view alone, topics matched; -1 where it lacks the view.
     seeds_ : ndarray of bool (n_objects,)
         Objects on which the views agreed.
-    topic_feature_ : dict of ndarray (n_clusters, n_features of the view)
-        ``p(feature | cluster, view)`` by view; rows sum to one.
-    view_weights_ : dict of float
-        Weight of each view.
-    history_ : dict of lists
-        "objective" (weighted log-likelihood) and "seconds" of the constrained PLSA; entry 0 is the start.
+    <shared: topic_feature_>
+    <shared: view_weights_>
+    <shared: history_>
 
     References
     ----------
@@ -99,7 +96,6 @@ class VotingPLSA(ClusterMixin, WeightedModel):
         max_iter: int = 200,
         tol: float = 1e-5,
         n_init: int = 1,
-        schedule: str = "alternating",
         acceleration: str | None = None,
         engine: Any = "auto",
         n_jobs: int | None = None,
@@ -115,7 +111,6 @@ class VotingPLSA(ClusterMixin, WeightedModel):
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
-        self.schedule = schedule
         self.acceleration = acceleration
         self.engine = engine
         self.n_jobs = n_jobs
@@ -135,7 +130,7 @@ class VotingPLSA(ClusterMixin, WeightedModel):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Likeliest cluster of objects, new or old, from some or all of the fitted views."""
+        """Most likely cluster of objects, new or old, from some or all of the fitted views."""
         return self._mixtures(X).argmax(axis=1)
 
     # -- pieces
@@ -150,7 +145,7 @@ class VotingPLSA(ClusterMixin, WeightedModel):
         return check_enough(self, super()._fit_views(X), check_count("n_clusters", self.n_clusters))
 
     def _steps(self) -> MixtureSteps:
-        return MixtureSteps(self.n_clusters, self.schedule == "alternating", self.view_weights_)
+        return MixtureSteps(self.n_clusters, weights=self.view_weights_)
 
     def _fixed_start(self) -> bool:
         return True
@@ -183,7 +178,6 @@ class VotingPLSA(ClusterMixin, WeightedModel):
                 max_iter=self.max_iter,
                 tol=self.tol,
                 n_init=self.n_init,
-                schedule=self.schedule,
                 acceleration=self.acceleration,
                 engine=self.engine,
                 n_jobs=self.n_jobs,

@@ -1,4 +1,4 @@
-"""Parameters that many estimators share, described once: docstrings name them, and are filled in when a class is made.
+"""Parameters and attributes that many estimators share, described once; docstrings are filled in when a class is made.
 
 A line ``<shared: engine, n_jobs>`` among the parameters of a docstring becomes the full description of each.
 """
@@ -12,6 +12,12 @@ from typing import Any, TypeVar
 __all__ = ["SHARED", "shared_parameters"]
 
 SHARED = {
+    "history_": """history_ : dict of lists
+    "objective" and "seconds" after each sweep; entry 0 is the start.""",
+    "topic_feature_": """topic_feature_ : dict of ndarray (n_topics, n_features of the view)
+    ``p(feature | topic, view)`` by view; rows sum to one.""",
+    "view_weights_": """view_weights_ : dict of float
+    Weight of each view.""",
     "acceleration": """acceleration : {None, "squarem"}, default=None
     Extrapolate every second sweep; never lowers the objective.""",
     "callbacks": """callbacks : list or None, default=None
