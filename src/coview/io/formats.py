@@ -42,7 +42,7 @@ def load_file(path: Path) -> dict[str, FileView]:
     if path.is_file() and not path.stat().st_size:
         raise DataFileError(f"{path} is empty (0 bytes). Write it again.")
     try:
-        found = _READERS[extension](path)
+        content = _READERS[extension](path)
     except (DataFileError, ViewsError, MemoryError):
         raise
     except UnicodeDecodeError as error:
@@ -51,7 +51,7 @@ def load_file(path: Path) -> dict[str, FileView]:
         raise DataFileError(
             f"{path} cannot be read as {extension} ({one_line(error)}). The file is truncated or of another format."
         ) from error
-    return found if isinstance(found, dict) else {path.stem: found}
+    return content if isinstance(content, dict) else {path.stem: content}
 
 
 def load_matrix(path: Path) -> Any:
@@ -73,11 +73,11 @@ def one_line(error: BaseException) -> str:
 def join_files(files: Mapping[str, FileView]) -> Views:
     """One `Views` of all files: by position where ids agree or are absent, else by id."""
     ids = {name: part.ids for name, part in files.items() if part.ids is not None}
-    if len({found.dtype.kind for found in ids.values()}) > 1:  # one format knows 1, another only "1"
-        ids = {name: found.astype(str) for name, found in ids.items()}
+    if len({keys.dtype.kind for keys in ids.values()}) > 1:  # one format knows 1, another only "1"
+        ids = {name: keys.astype(str) for name, keys in ids.items()}
     first: Any = next(iter(ids.values()), None)
     names = {name: part.feature_names for name, part in files.items() if part.feature_names is not None}
-    if all(np.array_equal(found, first) for found in ids.values()):
+    if all(np.array_equal(keys, first) for keys in ids.values()):
         return Views(
             {name: part.matrix for name, part in files.items()},
             ids=first,

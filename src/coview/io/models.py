@@ -151,8 +151,8 @@ def outline(path: str | Path) -> dict[str, Any]:
     >>> from coview.io.models import outline, save
     >>> file = tempfile.mkdtemp() + "/topics.coview"
     >>> save(PLSA(3, max_iter=5).fit(make_topic_views(20, random_state=0).views), file)
-    >>> found = outline(file)
-    >>> found["model"], found["parameters"]["n_components"], found["fitted"]["memberships_"]
+    >>> about = outline(file)
+    >>> about["model"], about["parameters"]["n_components"], about["fitted"]["memberships_"]
     ('PLSA', 3, '20 x 3 float64')
     """
     tree, header = read_archive(path, kind="model", newest=_FORMAT, outline=True)
@@ -168,13 +168,16 @@ def outline(path: str | Path) -> dict[str, Any]:
 def _outlined(node: Packed) -> dict[str, Any]:
     """One packed estimator in plain values; the estimators inside it by their names."""
     params, attributes = node.get("params", {}), node.get("attributes", {})
-    found: dict[str, Any] = {"model": node.get("class"), "parameters": {k: _short_plain(v) for k, v in params.items()}}
+    summary: dict[str, Any] = {
+        "model": node.get("class"),
+        "parameters": {k: _short_plain(v) for k, v in params.items()},
+    }
     steps = params.get("steps")
     if isinstance(steps, list):
         parts = [step[1] for step in steps if isinstance(step, tuple) and isinstance(step[1], Packed)]
-        found["parameters"].pop("steps")
-        return {**found, "steps": [_outlined(part) for part in parts]}
-    return {**found, "fitted": {k: _short_plain(v) for k, v in attributes.items() if not k.startswith("_")}}
+        summary["parameters"].pop("steps")
+        return {**summary, "steps": [_outlined(part) for part in parts]}
+    return {**summary, "fitted": {k: _short_plain(v) for k, v in attributes.items() if not k.startswith("_")}}
 
 
 def _short_plain(value: Any) -> Any:
@@ -356,11 +359,11 @@ class _Unpacker:
                 f"{self._path} holds a {name}, which coview {__version__} does not have; it needs coview >= {version}."
             ) from None
         model = self._built(cls, tree["params"], f"coview {__version__}", f"coview {version}")
-        strange = [key for key in tree["attributes"] if not _is_kept(cls, key)]
-        if strange:
+        unknown = [key for key in tree["attributes"] if not _is_kept(cls, key)]
+        if unknown:
             raise ModelFileError(
                 f"{self._path} holds attributes of {name} that coview {__version__} does not have: "
-                f"{', '.join(map(repr, strange))}. It was written by coview {version}."
+                f"{', '.join(map(repr, unknown))}. It was written by coview {version}."
             )
         vars(model).update(tree["attributes"])
         return model
@@ -386,11 +389,11 @@ class _Unpacker:
 
     def _built(self, cls: type, params: dict[str, Any], here: str, there: str) -> Any:
         known = inspect.signature(cls).parameters
-        strange = [key for key in params if key not in known]
-        if strange:
+        unknown = [key for key in params if key not in known]
+        if unknown:
             raise ModelFileError(
                 f"{self._path} gives {cls.__name__} parameters that it does not have in {here}: "
-                f"{', '.join(map(repr, strange))}. It was written with {there}."
+                f"{', '.join(map(repr, unknown))}. It was written with {there}."
             )
         return cls(**params)
 

@@ -169,10 +169,10 @@ def _plain(array: np.ndarray) -> Any:
 
 def _check_shape(path: Path, shape: Any, facts: Facts) -> None:
     if tuple(int(size) for size in shape) != (facts.rows, facts.features):
-        found = " x ".join(str(size) for size in shape)
+        size_text = " x ".join(str(size) for size in shape)
         raise DataFileError(
-            f"{path} is {found}, but its shard has {facts.rows} rows and its view {facts.features} features. Write it "
-            "again."
+            f"{path} is {size_text}, but its shard has {facts.rows} rows and its view {facts.features} features. Write "
+            "it again."
         )
 
 

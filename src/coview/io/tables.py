@@ -116,9 +116,9 @@ def _typed(cells: list[str]) -> Any:
 def _records(path: Path, records: Any) -> dict[str, list[Any]]:
     if not isinstance(records, list) or not records:
         raise DataFileError(f"{path} must hold objects, one per row; it holds {'none' if not records else 'no list'}.")
-    strange = next((i for i, row in enumerate(records) if not isinstance(row, dict)), None)
-    if strange is not None:
-        raise DataFileError(f"{path} must hold objects, but row {strange} is {type(records[strange]).__name__}.")
+    other = next((i for i, row in enumerate(records) if not isinstance(row, dict)), None)
+    if other is not None:
+        raise DataFileError(f"{path} must hold objects, but row {other} is {type(records[other]).__name__}.")
     names = list(dict.fromkeys(name for row in records for name in row))
     return {name: [row.get(name) for row in records] for name in names}
 

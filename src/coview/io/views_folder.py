@@ -61,7 +61,7 @@ MANIFEST = "views.json"
 _FORMAT = "coview views"
 _VERSION = 1
 _KINDS = {"dense": "dense", "sparse": "csr_array", "csr_array": "csr_array", "csr_matrix": "csr_matrix"}
-_KNOWN_RANGES = 4096  # ranges of rows remembered as sound
+_CHECKED_RANGES = 4096  # ranges of rows remembered as checked
 
 
 def read_views(source: str | Path | Mapping[str, str | Path], *, lazy: bool | None = None) -> Views | LazyViews:
@@ -235,7 +235,7 @@ class FolderSource(Source):
         self.names = tuple(position) if names is None else names
         self._manifest = manifest
         self._columns = [position[name] for name in self.names]
-        self._sound: set[tuple[Any, ...]] = set()
+        self._checked_ranges: set[tuple[Any, ...]] = set()
         views = [manifest.views[v] for v in self._columns]
         self.layout = {
             view.name: ViewLayout(
@@ -270,13 +270,13 @@ class FolderSource(Source):
         arrays, ids, mask = self._unchecked(part, start, stop)
         stamps = [self._path(part, column).stat() for column in self._columns]
         key = (part, start, stop, *((stamp.st_mtime_ns, stamp.st_size) for stamp in stamps))
-        if key in self._sound:
+        if key in self._checked_ranges:
             return Views._trusted(arrays, ids, mask, self._feature_names)
         views = self._checked(part, arrays, ids, mask)
         if all(array.has_canonical_format for array in arrays.values() if sparse.issparse(array)):
-            if len(self._sound) >= _KNOWN_RANGES:
-                self._sound.clear()
-            self._sound.add(key)
+            if len(self._checked_ranges) >= _CHECKED_RANGES:
+                self._checked_ranges.clear()
+            self._checked_ranges.add(key)
         return views
 
     def take(self, part: int, rows: np.ndarray) -> Views:
@@ -297,14 +297,14 @@ class FolderSource(Source):
             mask &= self._small_array(part, shard.present, shape)[start:stop, self._columns].astype(bool)
         arrays: dict[str, Any] = {}
         for v, (name, column) in enumerate(zip(self.names, self._columns)):
-            found = self._file(part, column, start, stop)
-            arrays[name] = found.matrix
-            if found.present is not None:
-                mask[:, v] &= found.present
-            if found.ids is not None:
-                if ids is not None and not np.array_equal(ids, found.ids):
+            rows = self._file(part, column, start, stop)
+            arrays[name] = rows.matrix
+            if rows.present is not None:
+                mask[:, v] &= rows.present
+            if rows.ids is not None:
+                if ids is not None and not np.array_equal(ids, rows.ids):
                     raise DataFileError(f"{self._path(part, column)} has other ids than shard {part} has elsewhere.")
-                ids = found.ids
+                ids = rows.ids
         return arrays, ids, mask
 
     def _checked(self, part: int, arrays: dict[str, Any], ids: np.ndarray | None, mask: np.ndarray) -> Views:
@@ -324,19 +324,19 @@ class FolderSource(Source):
         path, view, shard = self._path(part, column), self._manifest.views[column], self._manifest.shards[part]
         facts = Facts(shard.rows, view.features, view.dtype, view.kind, shard.nnz[column])
         try:
-            found = read_rows(path, start, stop, facts)
+            rows = read_rows(path, start, stop, facts)
         except (DataFileError, MemoryError):
             raise
         except Exception as error:  # each format's library has errors of its own; all mean the same to the reader
             raise _unreadable(path, part, error) from error
-        matrix = found.matrix
+        matrix = rows.matrix
         kind = type(matrix).__name__ if sparse.issparse(matrix) else "dense"
         if matrix.dtype != np.dtype(view.dtype) or (kind == "dense") != (view.kind == "dense"):
             raise DataFileError(
                 f"{path} of shard {part} is {kind} of {matrix.dtype}, but view {view.name!r} is {view.kind} of "
                 f"{np.dtype(view.dtype)}. Write it again."
             )
-        return found
+        return rows
 
     def _small_array(self, part: int, file: str, shape: tuple[int, ...]) -> np.ndarray:
         """Return the ids or the missing rows of a shard."""
@@ -397,18 +397,18 @@ def _pieces(views: Any, rows: int | None) -> Iterator[Views]:
             yield views[start : start + (rows or len(views))]
         return
     stream = views.parts() if isinstance(views, LazyViews) else _checked(views)
-    held: list[Views] = []
+    pending: list[Views] = []
     for piece in stream:
         if rows is None:
             yield piece
             continue
-        held.append(piece)
-        while sum(map(len, held)) >= rows:
-            whole = stack_views(held)
+        pending.append(piece)
+        while sum(map(len, pending)) >= rows:
+            whole = stack_views(pending)
             yield whole[:rows]
-            held = [whole[rows:]] if len(whole) > rows else []
-    if held:
-        yield stack_views(held)
+            pending = [whole[rows:]] if len(whole) > rows else []
+    if pending:
+        yield stack_views(pending)
 
 
 def _is_matrix(views: Any) -> bool:
@@ -421,11 +421,11 @@ def _checked(stream: Any) -> Iterator[Views]:
     for i, piece in enumerate(stream):
         if not isinstance(piece, (Views, Mapping)):
             raise DataFileError(f"write_views needs an iterable of Views; piece {i} is {type(piece).__name__}.")
-        found = as_views(piece)
-        if isinstance(found, LazyViews):
-            yield from found.parts()
-        elif len(found):
-            yield found
+        part = as_views(piece)
+        if isinstance(part, LazyViews):
+            yield from part.parts()
+        elif len(part):
+            yield part
 
 
 def _entry_of(piece: Views, name: str) -> ViewEntry:
@@ -450,18 +450,18 @@ def _check_like(piece: Views, common: list[ViewEntry], ids_kind: str, i: int) ->
             f"All shards must have the same views: the first has {listed(names)}, shard {i} {listed(piece.names)}."
         )
     for view in common:
-        found = _entry_of(piece, view.name)
+        entry = _entry_of(piece, view.name)
         for what, was, now in (
-            ("features", view.features, found.features),
-            ("dtype", view.dtype, found.dtype),
-            ("kind", view.kind, found.kind),
+            ("features", view.features, entry.features),
+            ("dtype", view.dtype, entry.dtype),
+            ("kind", view.kind, entry.kind),
         ):
             if was != now:
                 raise DataFileError(
                     f"All shards must be alike: view {view.name!r} has {what} {was} in the first, but {now} in shard "
                     f"{i}."
                 )
-        if not same_optional(found.feature_names, view.feature_names):
+        if not same_optional(entry.feature_names, view.feature_names):
             raise DataFileError(
                 f"All shards must have the same features: view {view.name!r} has other names in shard {i}."
             )
@@ -573,28 +573,30 @@ def _read_drafts(root: Path) -> tuple[str, list[dict[str, Any]], list[dict[str, 
     path = root / MANIFEST
     try:
         text = path.read_bytes()
-        found = json.loads(text)
+        content = json.loads(text)
     except OSError as error:
         raise DataFileError(f"{path} cannot be read ({error.strerror}). Name a folder that write_views made.") from None
     except (ValueError, RecursionError) as error:
         raise _damaged(path, f"it is not JSON: {error}") from None
-    if not isinstance(found, dict) or found.get("format") != _FORMAT or type(found.get("version")) is not int:
+    if not isinstance(content, dict) or content.get("format") != _FORMAT or type(content.get("version")) is not int:
         raise _damaged(path, f"it has no format {_FORMAT!r} with a version")
-    if found["version"] > _VERSION:
-        raise DataFileError(f"{root} is of format {found['version']}, but this coview reads {_VERSION}. Update coview.")
+    if content["version"] > _VERSION:
+        raise DataFileError(
+            f"{root} is of format {content['version']}, but this coview reads {_VERSION}. Update coview."
+        )
     try:
-        drafts = [_draft_view(entry) for entry in _items(found, "views")]
+        drafts = [_draft_view(entry) for entry in _items(content, "views")]
         names = [draft["name"] for draft in drafts]
         if len(set(names)) != len(names):
             raise ValueError("two views have the same name")
-        shards = [_draft_shard(entry, names) for entry in _items(found, "shards")]
+        shards = [_draft_shard(entry, names) for entry in _items(content, "shards")]
     except (KeyError, TypeError, ValueError, SyntaxError) as error:
         raise _damaged(path, f"{type(error).__name__}: {error}") from None
     return hashlib.sha256(text).hexdigest()[:16], drafts, shards
 
 
-def _items(found: Mapping[str, Any], key: str) -> list[Any]:
-    entries = found[key]
+def _items(content: Mapping[str, Any], key: str) -> list[Any]:
+    entries = content[key]
     if not isinstance(entries, list) or not entries:
         raise TypeError(f"{key} must be a list with at least one entry")
     return entries
@@ -682,8 +684,8 @@ def _complete(
     for v, draft in enumerate(drafts):
         known = dict(draft)
         if None in (draft["kind"], draft["dtype"], draft["features"]):
-            said = vars(about(0, v))
-            known = {key: said[key] if value is None else value for key, value in draft.items() if key != "name"}
+            known_facts = vars(about(0, v))
+            known = {key: known_facts[key] if value is None else value for key, value in draft.items() if key != "name"}
             known["name"] = draft["name"]
         if not known["features"]:
             raise DataFileError(f"{root / MANIFEST} must say how many features view {draft['name']!r} has.")

@@ -168,11 +168,11 @@ def _read_header(path: Path, metadata: dict[str, str] | None, kind: str, newest:
     if not metadata or "coview" not in metadata:
         raise _foreign(path, kind)
     header = json.loads(metadata["coview"])
-    found, version = header["kind"], header["version"]
+    file_kind, version = header["kind"], header["version"]
     if header["format"] != "coview" or type(version) is not int or not isinstance(header["sha256"], str):
         raise _damaged(path, "its header is not one of coview's")
-    if found != kind:
-        raise ModelFileError(f"{path} is a {found} file, but a {kind} file is needed here.")
+    if file_kind != kind:
+        raise ModelFileError(f"{path} is a {file_kind} file, but a {kind} file is needed here.")
     if version > newest:
         raise ModelFileError(
             f"{path} was written by coview {header['coview']} in version {version} of the {kind} format, but coview "

@@ -46,9 +46,9 @@ def listed(names: Iterable[Any]) -> str:
     >>> listed(["words", "links"]), listed(range(1000))[-21:]
     ("'words', 'links'", '18, 19 and 980 others')
     """
-    found = list(names)
-    more = f" and {len(found) - _MOST_NAMES} others" if len(found) > _MOST_NAMES + 1 else ""
-    return ", ".join(short(name) for name in (found[:_MOST_NAMES] if more else found)) + more
+    items = list(names)
+    more = f" and {len(items) - _MOST_NAMES} others" if len(items) > _MOST_NAMES + 1 else ""
+    return ", ".join(short(name) for name in (items[:_MOST_NAMES] if more else items)) + more
 
 
 def not_text(path: str | Path, error: UnicodeDecodeError) -> DataFileError:
@@ -62,5 +62,5 @@ def not_text(path: str | Path, error: UnicodeDecodeError) -> DataFileError:
     ...     print(not_text("menu.csv", error))
     menu.csv is not text in UTF-8 (it has the byte 0xe9). Save the file as UTF-8.
     """
-    found = error.object[error.start]
-    return DataFileError(f"{path} is not text in UTF-8 (it has the byte 0x{found:02x}). Save the file as UTF-8.")
+    byte = error.object[error.start]
+    return DataFileError(f"{path} is not text in UTF-8 (it has the byte 0x{byte:02x}). Save the file as UTF-8.")

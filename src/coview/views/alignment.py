@@ -55,8 +55,8 @@ def _row_of_id(name: str, ids: Any, n_rows: int) -> dict[Any, int]:
         raise ViewsError(f"View {name!r} has {n_rows} rows but {len(keys)} ids.")
     index = {key: i for i, key in enumerate(keys)}
     if len(index) != len(keys):
-        seen: set[Any] = set()
-        twice = next(key for key in keys if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        earlier: set[Any] = set()
+        twice = next(key for key in keys if key in earlier or earlier.add(key))  # type: ignore[func-returns-value]
         raise ViewsError(f"View {name!r} has the id {short(twice)} more than once. Ids must be unique to align by.")
     return index
 

@@ -35,27 +35,27 @@ PLAIN = "x"  # the name of the view that a plain matrix becomes
 
 def named_matrices(views: Any, named: Mapping[str, Any]) -> dict[str, Any]:
     """Sources by view name, from the forms that `Views(...)` accepts."""
-    found: list[tuple[str, Any]]
+    pairs: list[tuple[str, Any]]
     if views is None or (isinstance(views, (list, tuple)) and not views):
-        found = []
+        pairs = []
     elif isinstance(views, Mapping) and not sparse.issparse(views):
-        found = list(views.items())
+        pairs = list(views.items())
     elif is_mudata(views):
         raise ViewsError("Views() takes matrices; turn a MuData into them with as_views(data).")
     elif isinstance(views, (list, tuple)) and is_list_of_views(views):
-        found = [(f"view{i}", view) for i, view in enumerate(views)]
+        pairs = [(f"view{i}", view) for i, view in enumerate(views)]
     elif is_frame(views) and has_two_levels(views):
-        found = [(str(name), views[name]) for name in dict.fromkeys(views.columns.get_level_values(0))]
+        pairs = [(str(name), views[name]) for name in dict.fromkeys(views.columns.get_level_values(0))]
     else:
-        found = [(PLAIN, views)]
-    found += list(named.items())
-    for name, _ in found:
+        pairs = [(PLAIN, views)]
+    pairs += list(named.items())
+    for name, _ in pairs:
         check_name(name)
-    names = [name for name, _ in found]
+    names = [name for name, _ in pairs]
     for name in names:
         if names.count(name) > 1:
             raise ViewsError(f"Views must have different names, got {name!r} more than once.")
-    return dict(found)
+    return dict(pairs)
 
 
 def is_list_of_views(X: list[Any] | tuple[Any, ...]) -> bool:
@@ -89,21 +89,21 @@ def common_length(arrays: Mapping[str, Any]) -> int:
     """Number of rows that all matrices share."""
     lengths = {name: array.shape[0] for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:
-        found = ", ".join(f"{name!r} has {n}" for name, n in lengths.items())
+        counts = ", ".join(f"{name!r} has {n}" for name, n in lengths.items())
         raise ViewsError(
-            f"Views must have the same rows: {found}.",
+            f"Views must have the same rows: {counts}.",
             python="Join rows by id with Views.align({name: (ids, matrix)}).",
             cli="Give the files an id column to join their rows by.",
         )
     return next(iter(lengths.values()))
 
 
-def check_same_index(found: list[tuple[str, np.ndarray]]) -> None:
+def check_same_index(indexes: list[tuple[str, np.ndarray]]) -> None:
     """Refuse frames whose row indexes differ: glueing them by position would mix up objects."""
-    for name, index in found[1:]:
-        if not np.array_equal(index, found[0][1]):
+    for name, index in indexes[1:]:
+        if not np.array_equal(index, indexes[0][1]):
             raise ViewsError(
-                f"Views {found[0][0]!r} and {name!r} have different row indexes. Join them with Views.align, or drop "
+                f"Views {indexes[0][0]!r} and {name!r} have different row indexes. Join them with Views.align, or drop "
                 "the index with reset_index(drop=True) if the rows already match."
             )
 
@@ -113,7 +113,7 @@ def counts_rows(source: Any) -> bool:
     return type(getattr(source, "index", None)).__name__ == "RangeIndex"
 
 
-def check_not_shuffled(found: list[tuple[str, np.ndarray]], counted: Mapping[str, Any]) -> None:
+def check_not_shuffled(indexes: list[tuple[str, np.ndarray]], counted: Mapping[str, Any]) -> None:
     """Refuse frames whose rows are counted from elsewhere, or are 0, 1, 2, ... in another order beside one in order.
 
     `counted` has the index of each view whose rows are merely counted.
@@ -126,7 +126,7 @@ def check_not_shuffled(found: list[tuple[str, np.ndarray]], counted: Mapping[str
                 f"Rows of view {name!r} are counted from {two[0]} to {two[-1]}, those of {names[0]!r} from {one[0]} to "
                 f"{one[-1]}. Take the same rows of both, or drop the index with reset_index(drop=True) if they match."
             )
-    for name, index in found:
+    for name, index in indexes:
         in_order = np.arange(len(index))
         moved = names and index.dtype.kind in "iu" and not np.array_equal(index, in_order)
         if moved and np.array_equal(np.sort(index), in_order):

@@ -64,8 +64,8 @@ def from_dask(
     for name, column in columns.items():
         column = columns[name] = column.cut(target)
         if name in titles:
-            found = as_feature_names(name, titles[name], column.features)
-            columns[name] = replace(column, feature_names=found)
+            renamed = as_feature_names(name, titles[name], column.features)
+            columns[name] = replace(column, feature_names=renamed)
     for what, value in (("ids", ids), ("present", present)):
         if is_dask_collection(value):
             raise ViewsError(f"{what} must be in memory, got a dask collection. Pass {what}.compute().")
@@ -281,15 +281,15 @@ def _assemble(pieces: list[list[Piece]], about: list[Any], ids: Any, present: An
     names: dict[str, Any] = {}
     indexes: list[tuple[str, np.ndarray]] = []
     for part, (name, indexed, dtype, titles) in zip(pieces, about):
-        found = [_rows(name, *piece) for piece in part]
-        matrix = _stack([rows for rows, _ in found], axis=0)
+        blocks = [_rows(name, *piece) for piece in part]
+        matrix = _stack([rows for rows, _ in blocks], axis=0)
         if matrix.dtype != dtype and np.can_cast(matrix.dtype, dtype, "same_kind"):
             matrix = matrix.astype(dtype)  # chunks may be of other types than dask says, one by one
         arrays[name] = matrix
         if titles is not None:
             names[name] = titles
         if indexed:
-            index = np.concatenate([index for _, index in found])
+            index = np.concatenate([index for _, index in blocks])
             indexes.append((name, index.astype(str) if index.dtype == object else index))
     check_same_index(indexes)
     if ids is None and indexes:

@@ -87,25 +87,25 @@ def match_columns(who: str, views: Any, n_features: Mapping[str, int], feature_n
             arrays[name] = place_columns(views[name], _match_names(who, name, columns, fitted), len(fitted))
     if not arrays:
         return views
-    names = {name: feature_names[name] if name in arrays else found for name, found in views.feature_names.items()}
+    names = {name: feature_names[name] if name in arrays else columns for name, columns in views.feature_names.items()}
     return Views._trusted({**dict(views.items()), **arrays}, views.ids, views.present, names)
 
 
 def _match_names(who: str, view: str, columns: np.ndarray, fitted: np.ndarray) -> np.ndarray:
     """Position among the fitted columns of each given one, or -1; warns of those that are missing on either side."""
     where = {name: i for i, name in enumerate(fitted.tolist())}
-    given = columns.tolist()
-    if len(where) < len(fitted) or len(set(given)) < len(given):
+    new = columns.tolist()
+    if len(where) < len(fitted) or len(set(new)) < len(new):
         raise ViewsError(
             f"View {view!r} has other columns than {who} was fitted with, and some names are there twice, so they "
             "cannot be matched by name. Give the same columns in the same order."
         )
-    targets = np.array([where.get(name, -1) for name in given])
+    targets = np.array([where.get(name, -1) for name in new])
     unknown = int((targets < 0).sum())
-    absent = [name for name in where if name not in set(given)] if len(given) - unknown < len(where) else []
-    if unknown == len(given):
+    absent = [name for name in where if name not in set(new)] if len(new) - unknown < len(where) else []
+    if unknown == len(new):
         raise ViewsError(
-            f"View {view!r} has none of the columns that {who} was fitted with: {listed(given[:3])} are not among "
+            f"View {view!r} has none of the columns that {who} was fitted with: {listed(new[:3])} are not among "
             f"{listed(fitted[:3].tolist())}, ..."
         )
     if absent:

@@ -99,8 +99,8 @@ class LazyViews(NamedViews):
     @property
     def feature_names(self) -> dict[str, np.ndarray]:
         """Names of the columns, for the views that have them."""
-        found = {name: view.feature_names for name, view in self._source.layout.items()}
-        return {name: columns for name, columns in found.items() if columns is not None}
+        names = {name: view.feature_names for name, view in self._source.layout.items()}
+        return {name: columns for name, columns in names.items() if columns is not None}
 
     @property
     def dtypes(self) -> dict[str, np.dtype]:
@@ -135,13 +135,13 @@ class LazyViews(NamedViews):
     @property
     def ids(self) -> np.ndarray | None:
         """Identifiers of the objects, read now, or None."""
-        found: list[np.ndarray] = []
+        parts: list[np.ndarray] = []
         for i in range(len(self.lengths)):
             ids = self._source.ids(i)
             if ids is None:
                 return None
-            found.append(ids)
-        return np.concatenate(found)
+            parts.append(ids)
+        return np.concatenate(parts)
 
     def __len__(self) -> int:
         return int(self._ends[-1])
