@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import clone, is_classifier, is_clusterer, is_regressor
 from sklearn.metrics import check_scoring, r2_score, silhouette_score
 from sklearn.model_selection import check_cv, cross_val_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_has
+from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_has, training_labels
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, describe, near_centers
 from coview.utils.docs import shared_parameters
@@ -197,9 +197,9 @@ class BestView(SingleViewWrapper):
             if not hasattr(model, "score"):
                 raise TypeError(f"index='score' needs an estimator with a score method, got {model!r}.")
             return float(model.score(matrix))
-        if not (hasattr(model, "labels_") or hasattr(model, "predict")):
+        if not (is_clusterer(model) or hasattr(model, "predict")):  # mixtures predict too
             raise TypeError(f"index='silhouette' needs a clusterer, got {model!r}. Use index='score' or a function.")
-        labels = model.labels_ if hasattr(model, "labels_") else model.predict(matrix)
+        labels = training_labels(model, matrix)
         if not 1 < len(np.unique(labels)) < len(labels):
             return -1.0  # no clusters at all: as bad as a silhouette gets
         rng = np.random.default_rng(base_seed(self.random_state))
@@ -218,9 +218,10 @@ class BestView(SingleViewWrapper):
             known = np.unique(np.concatenate([model.classes_ for model in self.estimators_.values()]))
             self.classes_ = self._named(known)
         for name in ("labels_", "transduction_"):
-            if not hasattr(best, name):
+            answer = getattr(best, name, None)
+            if answer is None:
                 continue
-            found = np.asarray(self._named(getattr(best, name)) if name == "transduction_" else getattr(best, name))
+            found = np.asarray(self._named(answer) if name == "transduction_" else answer)
             found = found.astype(np.int64) if found.dtype.kind == "u" else found  # -1 must fit in
             gap: Any = -1 if found.dtype.kind in "if" else None
             every = np.full(len(views), gap, dtype=object if gap is None else found.dtype)

@@ -95,8 +95,9 @@ class ConcatenatedViews(SingleViewWrapper):
         self.estimator_ = clone(self._inner()).fit(matrix, target)
         for name in ("classes_", "labels_", "transduction_"):
             self.__dict__.pop(name, None)
-            if hasattr(self.estimator_, name):
-                setattr(self, name, self._named(getattr(self.estimator_, name)))
+            answer = getattr(self.estimator_, name, None)
+            if answer is not None:
+                setattr(self, name, self._named(answer))
         return self
 
     @available_if(inner_has("score"))

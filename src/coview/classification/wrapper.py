@@ -7,8 +7,11 @@ from copy import deepcopy
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import Pipeline
+from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
@@ -91,7 +94,7 @@ class SingleViewWrapper(LabeledScoreMixin, MultiViewEstimator):
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         """Fit, and return the clusters of the training objects."""
         model: Any = self.fit(X, y)
-        return model.labels_ if hasattr(model, "labels_") else model.predict(X)
+        return training_labels(model, X)
 
     @available_if(inner_has("transform"))
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -125,10 +128,16 @@ class SingleViewWrapper(LabeledScoreMixin, MultiViewEstimator):
         return found if self.code_book_ is None else named_or_minus_one(np.asarray(found), self.code_book_)
 
 
+def training_labels(model: Any, X: Any) -> Any:
+    """Clusters of the training objects: kept by the model, or predicted."""
+    labels = getattr(model, "labels_", None)
+    return model.predict(X) if labels is None else labels
+
+
 def in_type_of(views: Any, values: Any) -> Any:
     """Floating values in single precision where all views are."""
     narrow = all(matrix.dtype == np.float32 for matrix in views.values())
-    if narrow and getattr(values, "dtype", None) == np.float64:
+    if narrow and isinstance(values, np.ndarray | sparse.sparray | sparse.spmatrix) and values.dtype == np.float64:
         return values.astype(np.float32)
     return values
 
@@ -136,14 +145,15 @@ def in_type_of(views: Any, values: Any) -> Any:
 def unlabeled_as_minus_one(codes: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Targets in which only -1 means no label, as scikit-learn's semi-supervised estimators want them.
 
-    Their type has room for -1 even where all objects are labeled: it must not depend on what is hidden, and texts,
-    booleans and unsigned numbers would turn a -1 written later into a class.
+        Their type has room for -1 even where all objects are labeled: it must not depend on what is hidden, and texts,
+        booleans and unsigned numbers would turn a -1 written later into a class.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> unlabeled_as_minus_one(np.array([1, -1]), np.array(["a", "b"]))
-    array(['b', -1], dtype=object)
+        Examples
+        --------
+        >>> import numpy as np
+    from scipy import sparse
+        >>> unlabeled_as_minus_one(np.array([1, -1]), np.array(["a", "b"]))
+        array(['b', -1], dtype=object)
     """
     kind = classes.dtype.kind
     targets = classes[codes].astype(classes.dtype if kind in "if" else np.int64 if kind == "u" else object)
@@ -154,11 +164,12 @@ def unlabeled_as_minus_one(codes: np.ndarray, classes: np.ndarray) -> np.ndarray
 def named_or_minus_one(codes: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Classes of codes: in their own type where all are known, else with -1.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> named_or_minus_one(np.array([1, 0]), np.array([False, True]))
-    array([ True, False])
+        Examples
+        --------
+        >>> import numpy as np
+    from scipy import sparse
+        >>> named_or_minus_one(np.array([1, 0]), np.array([False, True]))
+        array([ True, False])
     """
     return classes[codes] if (codes >= 0).all() else unlabeled_as_minus_one(codes, classes)
 
@@ -171,9 +182,10 @@ def _wants_codes(estimator: Any, classes: np.ndarray) -> bool:
     last = _last(estimator)
     if not type(last).__module__.startswith("sklearn.semi_supervised"):
         return False
-    return classes.dtype.kind == "b" or (classes.dtype.kind not in "iuf" and not hasattr(last, "estimator"))
+    return classes.dtype.kind == "b" or (
+        classes.dtype.kind not in "iuf" and not isinstance(last, SelfTrainingClassifier)
+    )
 
 
 def _last(estimator: Any) -> Any:
-    steps = getattr(estimator, "steps", None)
-    return _last(steps[-1][1]) if steps else estimator
+    return _last(estimator.steps[-1][1]) if isinstance(estimator, Pipeline) else estimator

@@ -435,8 +435,9 @@ class ConsensusClustering(BaseConsensus):
 
     def fit(self, X: Any, y: Any = None) -> ConsensusClustering:
         """Cluster each view, then find the consensus; y is ignored."""
-        for name in ("n_clusters", "max_iter", "n_init"):
-            check_count(name, getattr(self, name))
+        check_count("n_clusters", self.n_clusters)
+        check_count("max_iter", self.max_iter)
+        check_count("n_init", self.n_init)
         if not 0 < self.softness < 1:
             raise ValueError(f"softness must lie between 0 and 1, got {self.softness!r}.")
         check_number("tol", self.tol)

@@ -249,13 +249,15 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
     # -- pieces
 
     def _check_parameters(self) -> None:
-        for name in ("n_clusters", "max_iter", "n_init"):
-            check_count(name, getattr(self, name))
+        check_count("n_clusters", self.n_clusters)
+        check_count("max_iter", self.max_iter)
+        check_count("n_init", self.n_init)
         if self.n_neighbors is not None:
             check_count("n_neighbors", self.n_neighbors)
         check_option("method", self.method, METHODS)
-        for name in ("coupling", "lift", "tol"):
-            check_number(name, getattr(self, name))
+        check_number("coupling", self.coupling)
+        check_number("lift", self.lift)
+        check_number("tol", self.tol)
 
     def _metric(self, name: str) -> str:
         given = self.metric.get(name, "auto") if isinstance(self.metric, dict) else self.metric

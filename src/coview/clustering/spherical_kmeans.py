@@ -138,7 +138,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def partial_fit(self, X: Any, y: Any = None) -> SphericalKMeans:
         """Learn from one batch, going on from what is known; the first batch holds at least `n_clusters` objects."""
         self._check_parameters()
-        fresh = not hasattr(self, "cluster_sums_")
+        fresh = "cluster_sums_" not in vars(self)
         views = self._fit_views(X) if fresh else self._new_views(X)
         if not fresh and len(views.names) < len(self.view_names_):
             raise ViewsError(
@@ -158,7 +158,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         rows.move(everyone, np.full(len(views), -1), labels, sums)
         self._remember(sums, centers.dtype, centers)
         self.labels_ = labels
-        self.n_iter_ = getattr(self, "n_iter_", 0) + 1
+        self.n_iter_ = 1 if fresh else self.n_iter_ + 1
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -177,7 +177,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         """Answer `inspect`: memberships follow the cosines."""
         return replace(
             super()._inspect(),
-            history=getattr(self, "history_", {}),
+            history=vars(self).get("history_", {}),
             _features=lambda view: Features(self.cluster_centers_[view], False, "center"),
             _memberships=lambda X: softmax(self._cosines(X), SHARPNESS),
             _predict=None,
@@ -191,8 +191,9 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         return len(next(iter(self.cluster_centers_.values())))
 
     def _check_parameters(self) -> None:
-        for name in ("n_clusters", "n_init", "max_iter"):
-            check_count(name, getattr(self, name))
+        check_count("n_clusters", self.n_clusters)
+        check_count("n_init", self.n_init)
+        check_count("max_iter", self.max_iter)
         check_number("tol", self.tol)
         if isinstance(self.init, str):
             check_option("init", self.init, ("k-means++", "random"))

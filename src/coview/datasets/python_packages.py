@@ -214,8 +214,7 @@ def code_tokens(node: Definition) -> tuple[str, ...]:
         field = _NAME_FIELD.get(type(part))
         if field is not None:
             names.append(getattr(part, field) or "")  # a keyword without a name is **mapping
-        for child in part._fields:
-            value = getattr(part, child, None)
+        for _, value in ast.iter_fields(part):
             if isinstance(value, list):
                 waiting.extend(item for item in value if isinstance(item, ast.AST))
             elif isinstance(value, ast.AST) and value._fields:  # operators and contexts hold nothing

@@ -160,8 +160,9 @@ class TextViews(TransformerMixin, BaseEstimator):
             if missing.any():
                 matrix = scatter_rows(matrix, np.where(missing, -1, np.cumsum(~missing) - 1))
             arrays[view] = matrix
-            if hasattr(self.vectorizers_[view], "get_feature_names_out"):
-                names[view] = self.vectorizers_[view].get_feature_names_out()
+            columns = _feature_names(self.vectorizers_[view])
+            if columns is not None:
+                names[view] = columns
         return Views(arrays, ids=table.ids, present=present, feature_names=names)
 
 
@@ -176,9 +177,13 @@ def _text_column(table: Table, name: Any) -> Column:
     )
 
 
+def _feature_names(vectorizer: Any) -> np.ndarray | None:
+    """Names of the columns; a vectorizer that hashes has none."""
+    return vectorizer.get_feature_names_out() if hasattr(vectorizer, "get_feature_names_out") else None
+
+
 def _input(view: str, vectorizer: Any) -> ViewInput:
-    named = hasattr(vectorizer, "get_feature_names_out")  # one that hashes has no names
-    names = vectorizer.get_feature_names_out() if named else None
+    names = _feature_names(vectorizer)
     reads_text = hasattr(vectorizer, "build_analyzer")  # else it reads images
     width = int(getattr(vectorizer, "n_features", 0)) if names is None else len(names)
     return ViewInput(view, width, names, vectorizer if reads_text else None)
