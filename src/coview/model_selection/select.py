@@ -13,13 +13,11 @@ Each repeat draws two subsamples of the objects. The model is fitted on both:
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,9 +34,7 @@ from coview.model_selection.jobs import JobProgress, Outcome, run_jobs
 from coview.model_selection.methods import seeded
 from coview.model_selection.scores import cluster_labels
 from coview.model_selection.splits import subsamples
-from coview.model_selection.table import as_frame, rich_text
-from coview.utils.atomic import atomic_path
-from coview.utils.jsonable import plain
+from coview.model_selection.table import ResultTable
 from coview.validation import base_seed, check_count
 from coview.views.coerce import as_views
 from coview.views.lazy import LazyViews
@@ -167,7 +163,7 @@ def select_clusters(
 # -- the answer
 
 
-class ClusterChoice:
+class ClusterChoice(ResultTable):
     """What `select_clusters` found.
 
     Attributes
@@ -200,11 +196,6 @@ class ClusterChoice:
     def best_estimator(self) -> Any:
         """Return the estimator with the recommended values, not fitted."""
         return clone(self._estimator)
-
-    @property
-    def frame(self) -> Any:
-        """The rows as a pandas frame, or a polars one where only polars is installed."""
-        return as_frame([{key: row[key] for key in row if not key.endswith("_values")} for row in self.rows])
 
     def plot(self, figure: Any = None) -> Any:
         """Draw each criterion over the number of clusters, a line per coupling, the recommended setting marked.
@@ -242,25 +233,13 @@ class ClusterChoice:
                 panel.legend(frameon=False, fontsize=8)
         return figure
 
-    def to_json(self, path: str | Path | None = None) -> str:
-        """Return everything as JSON, and write it to `path` if there is one: whole or not at all."""
-        found = {"best": self.best_, "reason": self.reason, "criteria": self.criteria, "rows": self.rows}
-        text = json.dumps(plain(found), indent=1)
-        if path is not None:
-            with atomic_path(path) as beside:
-                beside.write_text(text + "\n", encoding="utf-8")
-        return text
-
-    def __len__(self) -> int:
-        return len(self.rows)
+    def _content(self) -> dict[str, Any]:
+        return {"best": self.best_, "reason": self.reason, "criteria": self.criteria, "rows": self.rows}
 
     def __repr__(self) -> str:
         return f"ClusterChoice of {len(self.rows)} settings: {self.reason}"
 
-    def __str__(self) -> str:
-        return rich_text(self.__rich__())
-
-    def __rich__(self) -> Any:
+    def _table(self, whole_names: bool = False) -> Any:
         from rich.box import SIMPLE_HEAD
         from rich.table import Table
         from rich.text import Text

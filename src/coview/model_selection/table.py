@@ -1,4 +1,4 @@
-"""`Comparison`: the table that `compare` makes, to print, to plot, to write down, and to take the best method from."""
+"""`Comparison`, the table of `compare`, and what it shares with that of `select_clusters`: print, plot, write down."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sklearn.base import clone
 from coview.utils.atomic import atomic_path
 from coview.utils.jsonable import plain
 
-__all__ = ["Comparison", "as_frame", "rich_text"]
+__all__ = ["Comparison", "ResultTable"]
 
 NOTES = {
     "classification": "Means over the same folds for all methods, ± standard deviation.",
@@ -30,7 +30,58 @@ NOTES = {
 COLORS = {"method": "#3b6fb6", "baseline": "#9aa0a6", "links": "#3a8f5c", "given": "#d9822b"}
 
 
-class Comparison:
+class ResultTable:
+    """Rows of figures that can be printed, written down, and read as a frame."""
+
+    rows: list[dict[str, Any]]
+
+    @property
+    def frame(self) -> Any:
+        """The rows as a pandas frame, or a polars one where only polars is installed."""
+        rows = [{name: value for name, value in row.items() if not isinstance(value, list)} for row in self.rows]
+        columns = list(dict.fromkeys(name for row in rows for name in row))
+        table = {name: [row.get(name) for row in rows] for name in columns}
+        if find_spec("pandas"):
+            import pandas
+
+            return pandas.DataFrame(table)
+        if not find_spec("polars"):
+            raise ImportError("A frame needs pandas or polars. Install one of them, or use .rows.")
+        import polars
+
+        return polars.DataFrame(table, strict=False)
+
+    def to_json(self, path: str | Path | None = None) -> str:
+        """Return everything as JSON, and write it to `path` if there is one: whole or not at all."""
+        text = json.dumps(plain(self._content()), indent=1)
+        if path is not None:
+            with atomic_path(path) as beside:
+                beside.write_text(text + "\n", encoding="utf-8")
+        return text
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __str__(self) -> str:
+        from rich.console import Console
+
+        stream = io.StringIO()
+        Console(file=stream, width=200, color_system=None, force_terminal=False).print(self._table(whole_names=True))
+        return "\n".join(line.rstrip() for line in stream.getvalue().rstrip().splitlines())
+
+    def __rich__(self) -> Any:
+        return self._table()
+
+    def _content(self) -> dict[str, Any]:
+        """Everything in plain values."""
+        raise NotImplementedError
+
+    def _table(self, whole_names: bool = False) -> Any:
+        """The table that rich draws."""
+        raise NotImplementedError
+
+
+class Comparison(ResultTable):
     """What `compare` found: one row per method, the best first.
 
     Attributes
@@ -115,11 +166,6 @@ class Comparison:
                 found.append(row["method"])
         return found
 
-    @property
-    def frame(self) -> Any:
-        """The rows as a pandas frame, or a polars one where only polars is installed."""
-        return as_frame(self.rows)
-
     def plot(self, metric: str | None = None, axis: Any = None) -> Any:
         """Draw one bar per method with its standard deviation; baselines are gray.
 
@@ -159,28 +205,14 @@ class Comparison:
             axis.legend(handles=[Patch(color=COLORS[group], label=group) for group in shown], frameon=False, fontsize=8)
         return axis.figure
 
-    def to_json(self, path: str | Path | None = None) -> str:
-        """Return everything as JSON, and write it to `path` if there is one: whole or not at all."""
-        found = {"task": self.task, "note": NOTES[self.task], "metrics": self.metrics, "about": self.about}
-        text = json.dumps(plain({**found, "rows": self.rows, "scores": self.scores}), indent=1)
-        if path is not None:
-            with atomic_path(path) as beside:
-                beside.write_text(text + "\n", encoding="utf-8")
-        return text
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __str__(self) -> str:
-        return rich_text(self._table(whole_names=True))
+    def _content(self) -> dict[str, Any]:
+        head = {"task": self.task, "note": NOTES[self.task], "metrics": self.metrics, "about": self.about}
+        return {**head, "rows": self.rows, "scores": self.scores}
 
     def __repr__(self) -> str:
         done = sum(row["status"] == "done" for row in self.rows)
         best = f", best: {self.best_}" if done else ""
         return f"Comparison of {len(self.rows)} methods ({self.task}): {done} done{best}"
-
-    def __rich__(self) -> Any:
-        return self._table()
 
     def _table(self, whole_names: bool = False) -> Any:
         from rich.box import SIMPLE_HEAD
@@ -245,39 +277,3 @@ class Comparison:
         cells.append(f"{seconds:.2f}" if math.isfinite(seconds) else "")
         status = "" if row["status"] == "done" else f"{row['status']}: "
         return [*cells, f"{status}{row['note']}"] if self._notes() else cells
-
-
-def as_frame(rows: list[dict[str, Any]]) -> Any:
-    """Rows as a pandas frame, or a polars one where only polars is installed.
-
-    Examples
-    --------
-    >>> as_frame([{"a": 1}]).shape
-    (1, 1)
-    """
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    table = {name: [row.get(name) for row in rows] for name in columns}
-    if find_spec("pandas"):
-        import pandas
-
-        return pandas.DataFrame(table)
-    if not find_spec("polars"):
-        raise ImportError("A frame needs pandas or polars. Install one of them, or use .rows.")
-    import polars
-
-    return polars.DataFrame(table, strict=False)
-
-
-def rich_text(renderable: Any, width: int = 200) -> str:
-    """Plain text of something that rich can draw.
-
-    Examples
-    --------
-    >>> rich_text("[bold]words[/bold]")
-    'words'
-    """
-    from rich.console import Console
-
-    stream = io.StringIO()
-    Console(file=stream, width=width, color_system=None, force_terminal=False).print(renderable)
-    return "\n".join(line.rstrip() for line in stream.getvalue().rstrip().splitlines())
