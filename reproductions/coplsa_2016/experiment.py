@@ -6,6 +6,7 @@ text in the spaces that it has, and all are measured alike.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -14,12 +15,22 @@ from sklearn.base import BaseEstimator
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils import Bunch
 
-from coview import CoPLSA, CrossModalRetriever, EachView, LinkPLSA, SemanticCorrelationMatching, TfidfViews, UnitRows
+from coview import (
+    CoPLSA,
+    CrossModalRetriever,
+    EachView,
+    LinkPLSA,
+    SemanticCorrelationMatching,
+    TfidfViews,
+    UnitRows,
+    inspect,
+)
 from coview.datasets import load_wikipedia_retrieval
+from coview.inspection import Inspection
 from coview.metrics import mean_average_precision
 
 SWEEPS, TRIAL_SWEEPS, STARTS = 100, 40, 4
@@ -145,35 +156,42 @@ METHODS = {
 
 
 class Remembered(BaseEstimator):
-    """A fitted model that keeps what it said of each view of the same objects."""
+    """A fitted model that keeps its answers for each view of the same objects."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
-        self.last = model[-1] if isinstance(model, Pipeline) else model
-        self.said: dict[Any, np.ndarray] = {}
+        self.inspection = inspect(model)
+        self.answers: dict[Any, np.ndarray] = {}
 
     def __sklearn_clone__(self) -> Remembered:
         return self
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name in ("model", "last", "said"):
+        if name != "transform" or not self.inspection.transforms:
             raise AttributeError(name)
-        found = getattr(self.last, name)
-        if name not in ("transform", "project", "predict_proba"):
-            return found
-        return lambda X: self._once(name, X)
+        return lambda X: self._once("transform", X)
 
     def fit(self, X: Any, y: Any = None) -> Remembered:
         return self
 
-    def _once(self, method: str, X: Any) -> np.ndarray:
-        key = (method, X.names, X.ids.tobytes())
-        if key not in self.said:
-            value = X
-            for step in self.model[:-1] if isinstance(self.model, Pipeline) else ():
-                value = step.transform(value)
-            self.said[key] = getattr(self.last, method)(value)
-        return self.said[key]
+    def _inspect(self) -> Inspection:
+        own = self.inspection
+        return replace(
+            own,
+            front=None,
+            steps=(),
+            _memberships=own._memberships and (lambda X: self._once("memberships", X)),
+            _embed=own._embed and (lambda X: self._once("embed", X)),
+        )
+
+    def _once(self, question: str, X: Any) -> np.ndarray:
+        key = (question, X.names, X.ids.tobytes())
+        if key not in self.answers:
+            self.answers[key] = getattr(self.inspection, question)(X)
+        return self.answers[key]
 
 
 def _weighing(corpus: Bunch) -> list[Any]:
