@@ -1,0 +1,72 @@
+"""Text files row by row: rows as they are written, and one sentence that names the line where a file is broken."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coview.exceptions import DataFileError
+from coview.utils.text_files import csv_rows, json_rows
+
+cells = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=8)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(cells, cells), max_size=5), st.sampled_from([",", "\t"]))
+def test_what_the_csv_module_writes_is_read(rows, delimiter):
+    text = io.StringIO(newline="")
+    csv.writer(text, delimiter=delimiter).writerows([("a", "b"), *rows])
+    text.seek(0)
+    assert [row for _, row in csv_rows(text, "t.csv", delimiter)] == [["a", "b"], *map(list, rows)]
+
+
+def test_rows_come_with_their_lines_and_empty_lines_without_cells():
+    assert list(csv_rows([" a , b\n", '"x\n', 'y",1\n', "\n", "z,2\n"], "t.csv")) == [
+        (1, ["a", "b"]),
+        (3, ["x\ny", "1"]),
+        (4, []),
+        (5, ["z", "2"]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        ([], "t.csv has no header row"),
+        ([" , \n"], "t.csv has no header row"),
+        (["a,b\n", "1\n"], "t.csv has 1 cells in line 2, but 2 in its header"),
+        (["a\n", '"open\n'], "t.csv is broken in line 2"),
+    ],
+)
+def test_a_broken_table_is_told_with_its_line(lines, sentence):
+    with pytest.raises(DataFileError, match=sentence):
+        list(csv_rows(lines, "t.csv"))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.dictionaries(cells, st.integers() | st.text()), max_size=4))
+def test_objects_come_back(rows):
+    assert list(json_rows([json.dumps(row) + "\n" for row in rows], "t.jsonl")) == rows
+
+
+@pytest.mark.parametrize(
+    ("lines", "sentence"),
+    [
+        (["{}\n", "{a}\n"], r"t.jsonl has no JSON object in line 2 \(Expecting"),
+        (["{}\n", "\n", "[1]\n"], "t.jsonl has no JSON object in line 3, but list."),
+    ],
+)
+def test_a_line_that_is_no_object_is_told(lines, sentence):
+    with pytest.raises(DataFileError, match=sentence):
+        list(json_rows(lines, "t.jsonl"))
+
+
+def test_empty_lines_are_refused_where_lines_are_counted():
+    assert list(json_rows(["{}\n", "\n"], "t.jsonl")) == [{}]
+    with pytest.raises(DataFileError, match="line 2"):
+        list(json_rows(["{}\n", "\n"], "t.jsonl", skip_empty=False))
