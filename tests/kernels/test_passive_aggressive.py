@@ -154,7 +154,7 @@ def test_averages_are_means_over_rounds(n_classes):
     *_, history = by_hand(views, codes, n_classes)
     for v, name in enumerate(views.names):
         expected = np.mean([weights[v] for weights in history], axis=0)
-        found = memory["weights"][name] - memory["lags"][name] / memory["seen"]
+        found = memory["weights"][name] - memory["lags"][name] / memory["n_rounds"]
         np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=1e-9, atol=1e-12)
 
 

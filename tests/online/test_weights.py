@@ -17,7 +17,7 @@ def filled(n_classes, averages=True):
         for array in (memory[part] or {}).values():
             array[:] = rng.normal(size=array.shape)
     memory["bias"][:] = rng.normal(size=memory["bias"].shape)
-    return {**memory, "seen": 7}
+    return {**memory, "n_rounds": 7}
 
 
 @pytest.mark.parametrize("averages", [False, True])

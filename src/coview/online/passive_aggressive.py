@@ -30,8 +30,8 @@ from coview.online.calibration import class_probabilities, new_calibration, upda
 from coview.online.targets import class_costs, first_classes, known_classes, split_rows
 from coview.online.weights import (
     CompressedRows,
-    Learned,
     Memory,
+    Outcome,
     dense_memory,
     grow_classes,
     learn_rows,
@@ -249,7 +249,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
             codes=codes,
         )
 
-    def _learn_batch(self, X: Any, y: Any, classes: Any = None) -> tuple[Learned, np.ndarray]:
+    def _learn_batch(self, X: Any, y: Any, classes: Any = None) -> tuple[Outcome, np.ndarray]:
         """Predict and learn object by object; return what was outcome before, and the labels' codes."""
         if self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' needs all of y at once. Use fit, or give a dict of weights.")
@@ -293,7 +293,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         rows = rows_of(views, self.view_names_, self._memory["dtype"])
         return rows, codes, class_costs(self.class_weight, float(self.C), self.classes_, codes), self._options()
 
-    def _pass(self, batch: tuple[Any, ...], order: np.ndarray, *, calibrate: bool) -> Learned:
+    def _pass(self, batch: tuple[Any, ...], order: np.ndarray, *, calibrate: bool) -> Outcome:
         """Learn from the rows in this order; return what they outcome before."""
         rows, codes, costs, options = batch
         outcome = learn_rows(self._memory, rows, codes, order, costs, options)
@@ -302,7 +302,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
             self._memory["calibration"] = update_calibration(known, outcome.scores, codes[order])
         return outcome
 
-    def _remember(self, outcome: Learned) -> None:
+    def _remember(self, outcome: Outcome) -> None:
         self.history_["objective"].append(float(outcome.losses.mean()))
         pairs = outcome.gaps[np.isfinite(outcome.gaps)]
         self.history_["difference"].append(float(pairs.mean()) if len(pairs) else 0.0)
@@ -403,7 +403,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
     def t_(self) -> int:
         """Rounds so far."""
         check_is_fitted(self)
-        return int(self._memory["seen"])
+        return int(self._memory["n_rounds"])
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_memory" in vars(self)
@@ -415,7 +415,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
 
     def _bias(self) -> np.ndarray:
         bias = self._memory["bias"]
-        return bias[0] - bias[1] / max(self._memory["seen"], 1) if self._memory["lags"] is not None else bias[0]
+        return bias[0] - bias[1] / max(self._memory["n_rounds"], 1) if self._memory["lags"] is not None else bias[0]
 
 
 def kernel_options(n_views: int, *given: Any) -> np.ndarray:

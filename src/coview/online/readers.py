@@ -138,9 +138,9 @@ def _svmlight(source: Any, widths: Mapping[str, int], size: int) -> Iterator[Bat
                 raise DataFileError(f"{_called(source)} is not valid svmlight in {where} ({error}).") from None
             number += len(lines)
             if len(target):
-                met, places = np.unique(target, return_inverse=True)
-                names = [texts.setdefault(value, _as_text(value)) for value in met.tolist()]
-                labels = [names[place] for place in places.tolist()]
+                values, codes = np.unique(target, return_inverse=True)
+                names = [texts.setdefault(value, _as_text(value)) for value in values.tolist()]
+                labels = [names[code] for code in codes.tolist()]
                 yield Batch(_cut(matrix, widths, edges, _called(source)), labels)
 
 

@@ -139,7 +139,7 @@ class _OneByOne:
         memory, rows = learner.memory, self._rows(x)
         if memory["lags"] is None:
             return learner.score(rows)[0]
-        rounds = max(memory["seen"], 1)
+        rounds = max(memory["n_rounds"], 1)
         total = memory["bias"][0] - memory["bias"][1] / rounds
         for share, weights, lags, row in zip(memory["shares"], learner.weights, memory["lags"].values(), rows):
             if row is not None:
@@ -238,7 +238,7 @@ class RowLearner:
 
     def learn(self, rows: Sequence[Row], code: int) -> np.ndarray:
         """Learn one object, columns and values by view; return its scores from before (until the next call)."""
-        self.memory["seen"] += 1
+        self.memory["n_rounds"] += 1
         self.code[0] = code
         return self._round(rows)
 
@@ -253,7 +253,7 @@ class RowLearner:
         if rows is not self._written:
             self._write(rows)
         costs, shares, options = self._settings
-        state = (self.memory["bias"], self.code, self._order, costs, shares, options, self.memory["seen"] - 1)
+        state = (self.memory["bias"], self.code, self._order, costs, shares, options, self.memory["n_rounds"] - 1)
         self._learn(self._addresses, *self._types, *self._scratch, *state, *self._outputs)
         return self._outputs[0]
 

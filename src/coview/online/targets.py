@@ -75,7 +75,7 @@ def known_classes(
         named = encode_labels(classes)[1]
         strange = [] if known is None else sorted(set(known.tolist()) - set(named.tolist()), key=str)
         if strange:
-            raise ValueError(f"classes={named.tolist()} lacks {strange[0]!r}, which earlier calls have seen.")
+            raise ValueError(f"classes={named.tolist()} lacks {strange[0]!r}, which earlier batches held.")
         if fixed and known is not None and len(named) != len(known):
             raise ValueError(f"classes={named.tolist()} are not those of the first call, {known.tolist()}.")
         return encode_labels(y, n_rows, named)
@@ -154,8 +154,8 @@ def split_rows(
 def _quick_codes(y: Any, n_rows: int, known: np.ndarray) -> np.ndarray | None:
     """Codes of whole numbers in an array, all known, or of known texts in a list, as streams bring; else None."""
     if isinstance(y, list) and known.dtype.kind == "U" and len(y) == n_rows > 0 and set(map(type, y)) == {str}:
-        places = {label: code for code, label in enumerate(known.tolist())}
-        found = [places.get(label, UNLABELED) for label in y]
+        positions = {label: code for code, label in enumerate(known.tolist())}
+        found = [positions.get(label, UNLABELED) for label in y]
         return None if UNLABELED in found else np.array(found, dtype=np.int64)
     if not isinstance(y, np.ndarray) or y.dtype.kind != "i" or known.dtype.kind != "i" or y.shape != (n_rows,):
         return None

@@ -22,8 +22,8 @@ from coview.views.views import Views
 
 __all__ = [
     "CompressedRows",
-    "Learned",
     "Memory",
+    "Outcome",
     "dense_memory",
     "grow_classes",
     "learn_rows",
@@ -38,7 +38,7 @@ __all__ = [
 _NARROW, _WIDE = np.dtype(np.int32), np.dtype(np.int64)
 _RUN, _WINDOW = 16, 512  # rows that stay near each other, and rows that are mixed, where there are very many
 
-Memory = dict[str, Any]  # weights, lags, bias, shares, seen, classes: what a model file holds
+Memory = dict[str, Any]  # weights, lags, bias, shares, n_rounds, classes: what a model file holds
 
 
 class CompressedRows(NamedTuple):
@@ -49,9 +49,9 @@ class CompressedRows(NamedTuple):
     values: tuple[np.ndarray, ...]
 
 
-class Learned(NamedTuple):
-    """What rows said before they were learned: scores, hinge losses (NaN without label), differences of views
-    (NaN where an object has no two views)."""
+class Outcome(NamedTuple):
+    """What was known of rows before they were learned: scores, hinge losses (NaN without label), differences of views
+    (NaN where an object has no two views); and how many of them moved the weights."""
 
     scores: np.ndarray
     losses: np.ndarray
@@ -74,13 +74,13 @@ def new_weights(n_features: Mapping[str, int], n_classes: int, dtype: Any, *, av
         "lags": {name: np.zeros(shape, dtype=dtype) for name, shape in shapes.items()} if averages else None,
         "bias": np.zeros(2 if n_classes <= 2 else (2, n_classes)),
         "shares": np.full(len(shapes), 1.0 / len(shapes)),
-        "seen": 0,
+        "n_rounds": 0,
         "classes": n_classes,
     }
 
 
-def grow_classes(memory: Memory, places: Sequence[int], n_classes: int) -> Memory:
-    """Return the memory with room for more classes; `places` says where the old classes are among the new ones.
+def grow_classes(memory: Memory, positions: Sequence[int], n_classes: int) -> Memory:
+    """Return the memory with room for more classes; `positions` says where the old classes are among the new ones.
 
     Two classes become weights of +w/2 and -w/2, so that every margin stays what it is.
 
@@ -97,9 +97,9 @@ def grow_classes(memory: Memory, places: Sequence[int], n_classes: int) -> Memor
             return array  # one class: nothing has been learned yet
         wide = np.zeros((len(array), n_classes), dtype=array.dtype)
         if array.ndim == 2:
-            wide[:, list(places)] = array
-        elif len(places) == 2:
-            wide[:, places[0]], wide[:, places[1]] = -0.5 * array, 0.5 * array
+            wide[:, list(positions)] = array
+        elif len(positions) == 2:
+            wide[:, positions[0]], wide[:, positions[1]] = -0.5 * array, 0.5 * array
         return wide
 
     grown = {**memory, "classes": n_classes, "bias": spread(memory["bias"])}
@@ -130,25 +130,25 @@ def rows_of(views: Views, names: Sequence[str], dtype: Any) -> CompressedRows:
 
 def learn_rows(
     memory: Memory, rows: CompressedRows, codes: np.ndarray, order: np.ndarray, costs: np.ndarray, options: np.ndarray
-) -> Learned:
+) -> Outcome:
     """Learn from rows in the given order, changing the arrays of the memory; see the kernels for what they take."""
     n, n_classes = len(order), memory["classes"]
-    seen = memory["seen"]
-    memory["seen"] += n
+    n_rounds = memory["n_rounds"]
+    memory["n_rounds"] += n
     if n_classes < 2:  # no rival yet
-        return Learned(np.zeros(n), np.full(n, np.nan), np.full(n, np.nan), 0)
+        return Outcome(np.zeros(n), np.full(n, np.nan), np.full(n, np.nan), 0)
     scores, losses, gaps = np.empty(n if n_classes == 2 else (n, n_classes)), np.empty(n), np.empty(n)
     weights = tuple(memory["weights"].values())
     lags = () if memory["lags"] is None else tuple(memory["lags"].values())
     # without averages there are no lags to find: the weights stand in for them, unread
-    places = addresses((*rows.indptrs, *rows.indices, *rows.values, *weights, *(lags or weights))).reshape(5, -1)
+    pointers = addresses((*rows.indptrs, *rows.indices, *rows.values, *weights, *(lags or weights))).reshape(5, -1)
     like = np.empty(0, dtype=rows.indices[0].dtype), np.empty(0, dtype=rows.values[0].dtype)
     learn: Any = kernels.learn_binary if n_classes == 2 else kernels.learn_classes
     announce(learn)
-    state = (memory["bias"], codes, order, costs, memory["shares"], options, seen)
+    state = (memory["bias"], codes, order, costs, memory["shares"], options, n_rounds)
     scratch = np.empty((ROWS, len(weights))), np.empty((3, len(weights)), dtype=np.int64)
-    moved = learn(places, *like, *scratch, *state, scores, losses, gaps)
-    return Learned(scores, losses, gaps, moved)
+    moved = learn(pointers, *like, *scratch, *state, scores, losses, gaps)
+    return Outcome(scores, losses, gaps, moved)
 
 
 def shuffled_rows(rows: np.ndarray, before: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -169,12 +169,12 @@ def shuffled_rows(rows: np.ndarray, before: np.ndarray, rng: np.random.Generator
 
 def score_views(memory: Memory, views: Views) -> dict[str, np.ndarray]:
     """Return each view's own scores, without intercept, by the averaged weights where there are any."""
-    seen = max(memory["seen"], 1)
+    n_rounds = max(memory["n_rounds"], 1)
     found = {}
     for name, matrix in views.items():
         found[name] = _product(matrix, memory["weights"][name])
         if memory["lags"] is not None:
-            found[name] = found[name] - _product(matrix, memory["lags"][name]) / seen
+            found[name] = found[name] - _product(matrix, memory["lags"][name]) / n_rounds
     return found
 
 
@@ -184,9 +184,9 @@ def tables(memory: Memory) -> tuple[dict[str, Any], np.ndarray]:
     if lags is None:
         found = {name: array.copy() for name, array in weights.items()}
     else:
-        seen = max(memory["seen"], 1)
-        found = {name: array - lags[name] / seen for name, array in weights.items()}
-        bias = bias - memory["bias"][1] / seen
+        n_rounds = max(memory["n_rounds"], 1)
+        found = {name: array - lags[name] / n_rounds for name, array in weights.items()}
+        bias = bias - memory["bias"][1] / n_rounds
     rows = {name: array.T if array.ndim == 2 else array.reshape(1, -1) for name, array in found.items()}
     return rows, np.atleast_1d(np.array(bias, dtype=np.float64))
 
