@@ -1,4 +1,4 @@
-"""The multi-view contract, for every catalogd estimator: what users may count on whatever model they pick."""
+"""The multi-view contract, for every cataloged estimator: what users may count on whatever model they pick."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks over every catalogd estimator; each expected failure is named with its reason.
+"""scikit-learn's own checks over every cataloged estimator; each expected failure is named with its reason.
 
 Its checks of array-API input skip themselves unless SCIPY_ARRAY_API=1 is set before Python starts.
 """

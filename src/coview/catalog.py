@@ -129,7 +129,7 @@ def _modules() -> dict[str, str]:
 
 
 def resolve(name: str) -> type[Any]:
-    """Return the class of a catalogd estimator or transformer; KeyError for other names.
+    """Return the class of a cataloged estimator or transformer; KeyError for other names.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def name_of(cls: type[Any]) -> str:
 
 
 def estimators() -> dict[str, type[Any]]:
-    """Return every catalogd class by name."""
+    """Return every cataloged class by name."""
     return {name: resolve(name) for name in ESTIMATORS}
 
 

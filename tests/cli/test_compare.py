@@ -82,7 +82,7 @@ def test_a_raw_table_is_taken(tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--plot", "t.gif"), "figures are drawn as"),
+        (("--plot", "t.gif"), "figures can be written as"),
         (("--out", "t.xls"), "tables are written as"),
         (("--links", "cites"), "no view of links 'cites'"),
         (("--methods", "Nothing"), "no method 'Nothing'"),
@@ -97,4 +97,4 @@ def test_nothing_done_is_an_error(files, tmp_path):
     np.save(tmp_path / "words.npy", -DATA.views["words"].toarray())
     found = CliRunner().invoke(APP, ["--view", f"words={tmp_path / 'words.npy'}", "--labels", str(files / "y.csv"),
                 "--methods", "MultiViewNaiveBayes", "--folds", "2", "--budget", "0", "--jobs", "1"])  # fmt: skip
-    assert isinstance(found.exception, ValueError) and "No method was done" in str(found.exception)
+    assert isinstance(found.exception, ValueError) and "No method finished" in str(found.exception)

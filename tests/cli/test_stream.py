@@ -60,7 +60,7 @@ def test_standard_input_as_json_and_going_on(tmp_path, mail):
     ("words", "message"),
     [
         (("none.jsonl",), "There is no file none.jsonl"),
-        (("-",), "say --format"),
+        (("-",), "give --format"),
         (("-", "--format", "xml"), "no known format"),
         (("-", "--format", "svmlight", "--views", "a=3,b"), "'b' has none"),
         (("-", "--format", "svmlight", "--views", "a=3,b=x"), "'b' has 'x'"),

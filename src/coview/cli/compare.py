@@ -26,29 +26,34 @@ def compare(
     columns: Columns = None,
     id: Id = None,
     labels: Labels = None,
-    task: Annotated[str | None, typer.Option(help="classification, few_labels or clustering; by the labels.")] = None,
+    task: Annotated[
+        str | None,
+        typer.Option(help="classification, few_labels or clustering; by default it follows from the labels."),
+    ] = None,
     clusters: Annotated[int | None, typer.Option(min=2, help="Number of clusters; needed without labels.")] = None,
     share: Annotated[
-        float | None, typer.Option(help="Keep only this share of the labels, as if they were few.")
+        float | None, typer.Option(help="Keep only this share of the labels, to see how methods do with few.")
     ] = None,
     methods: Annotated[
-        str | None, typer.Option(help="Names or patterns, by commas: 'MultiView*,baselines'. By default all.")
+        str | None, typer.Option(help="Names or patterns, separated by commas: 'MultiView*,baselines'; all by default.")
     ] = None,
     links: Annotated[
-        str | None, typer.Option(help="A view of links: try each method on views smoothed over it, too.")
+        str | None, typer.Option(help="A view of links: also try each method on views smoothed over it.")
     ] = None,
     folds: Annotated[int | None, typer.Option(min=2, help="Folds of the labeled objects; by default 5.")] = None,
     repeats: Annotated[
         int, typer.Option(min=1, help="Splits of few labels, seeds of clusterings, or subsamples of the objects.")
     ] = 5,
     budget: Annotated[float, typer.Option(min=0, help="Seconds for each method; 0 sets no limit.")] = 60.0,
-    jobs: Annotated[int | None, typer.Option(help="Methods at a time; by default one per core.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Methods to run at a time; one per core by default.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the splits and of the methods.")] = 0,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the table here: .csv, .json, ...")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw it here: .png, .svg or .pdf.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write the table to this file: .csv, .json, ...")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Plot the scores to this file: .png, .svg or .pdf.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Compare every method and every baseline on your own data: failures and overruns are listed, and stop nothing."""
+    """Compare every method and baseline on your data; methods that fail or run out of time are listed as such."""
     from coview.model_selection.compare import compare as run
     from coview.views.lazy import LazyViews
 
@@ -58,7 +63,7 @@ def compare(
     y = read_labels(labels, X, id)
     if table is not None:
         X = table_front(text or [], columns or [], id).fit_transform(X)
-    result = _whole(
+    result = _uninterrupted(
         run,
         X.collect() if isinstance(X, LazyViews) else X,
         y,
@@ -89,7 +94,7 @@ def compare(
     else:
         print(result)
     if not any(row["status"] == "done" for row in result.rows):
-        raise ValueError(f"No method was done; the first said: {result.rows[0]['note']}")
+        raise ValueError(f"No method finished; the first one reported: {result.rows[0]['note']}")
 
 
 def _columns_of(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
@@ -97,7 +102,7 @@ def _columns_of(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
     return {name: [row.get(name) for row in rows] for name in names}
 
 
-def _whole(run: Any, *args: Any, **options: Any) -> Any:
+def _uninterrupted(run: Any, *args: Any, **options: Any) -> Any:
     """Run to the end; Ctrl-C ends the command and writes nothing, where in Python it gives what was done."""
     with warnings.catch_warnings():
         warnings.simplefilter("error", InterruptedFitWarning)
@@ -114,7 +119,9 @@ def _check_figure(path: Path | None) -> None:
     if path is None:
         return
     if path.suffix.lower() not in _FIGURES:
-        raise DataFileError(f"{path} has the extension {path.suffix!r}; figures are drawn as {', '.join(_FIGURES)}.")
+        raise DataFileError(
+            f"{path} has the extension {path.suffix!r}; figures can be written as {', '.join(_FIGURES)}."
+        )
     if find_spec("matplotlib") is None:
         raise DataFileError(f'{path} needs matplotlib to be drawn. Run: pip install "coview[plot]".')
 
@@ -124,4 +131,4 @@ def _draw(result: Any, path: Path) -> None:
 
     with atomic_path(path) as beside:
         result.plot().savefig(beside, format=path.suffix.lower().removeprefix("."), dpi=150)
-    print(f"Drawn: {path}", file=sys.stderr)
+    print(f"Written: {path}", file=sys.stderr)

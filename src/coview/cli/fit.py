@@ -29,9 +29,13 @@ def fit(
     columns: Columns = None,
     id: Id = None,
     labels: Labels = None,
-    set: Annotated[list[str] | None, typer.Option("--set", help="A setting of the model: n_clusters=7.")] = None,
-    step: Annotated[list[str] | None, typer.Option("--step", help="A step before the model: TfidfViews.")] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
+    set: Annotated[
+        list[str] | None, typer.Option("--set", help="A parameter of the model: n_clusters=7; can be repeated.")
+    ] = None,
+    step: Annotated[
+        list[str] | None, typer.Option("--step", help="A transformer before the model: TfidfViews; can be repeated.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed.")] = 0,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="The model file to write.")] = None,
     config: Config = None,
     as_json: Json = False,
@@ -72,7 +76,7 @@ def run_fit(
     if model is None:
         raise ValueError("Name a model. Example: coview fit MultiViewPLSA --data folder --set n_clusters=7 -o m.coview")
     if out is None:
-        raise ValueError("Say where the model goes: --out model.coview")
+        raise ValueError("Say where to write the model: --out model.coview")
     if out.is_dir():
         raise ValueError(f"{out} is a folder; give the name of a file, such as {out / 'model.coview'}.")
     if table is None and (text or columns or id):

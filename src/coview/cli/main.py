@@ -56,8 +56,8 @@ EXAMPLES: dict[Any, str] = {
 
 @app.callback()
 def _common(
-    version: Annotated[bool, typer.Option("--version", help="Show the version and stop.", is_eager=True)] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of what failed.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", is_eager=True)] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")] = False,
 ) -> None:
     if version:
         from coview._version import __version__
@@ -123,7 +123,7 @@ def _end(sentence: Any, code: int, debug: bool) -> None:
 @app.command(epilog="Example: coview demo --out coview-demo")
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("coview-demo"),
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Cluster, classify and search the Python packages on this machine by two views (offline, under a minute)."""

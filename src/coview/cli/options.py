@@ -17,22 +17,27 @@ __all__ = ["Columns", "Config", "Data", "Id", "Json", "Labels", "Table", "Text",
 
 _NEVER = ("config", "as_json")  # how a run is shown is not part of it
 
-View = Annotated[list[str] | None, typer.Option("--view", help="A view and its file, words=words.npz; one per view.")]
-Data = Annotated[Path | None, typer.Option("--data", help="A folder of views, or one file of several.")]
+View = Annotated[
+    list[str] | None, typer.Option("--view", help="A view and its file: words=words.npz; repeat for each view.")
+]
+Data = Annotated[Path | None, typer.Option("--data", help="A folder of views, or one file that holds several.")]
 Table = Annotated[Path | None, typer.Option("--table", help="A raw table: .csv .tsv .jsonl .json .parquet.")]
-Text = Annotated[list[str] | None, typer.Option("--text", help="A view of words of a column of the table: words=body.")]
+Text = Annotated[
+    list[str] | None, typer.Option("--text", help="A view of the words in a column of the table: words=body.")
+]
 Columns = Annotated[
-    list[str] | None, typer.Option("--columns", help="A view of columns of the table: meta=year,venue.")
+    list[str] | None, typer.Option("--columns", help="A view of some columns of the table: meta=year,venue.")
 ]
 Id = Annotated[str | None, typer.Option("--id", help="Column of the table that names the objects.")]
 Labels = Annotated[
     str | None,
-    typer.Option("--labels", help="A file of labels (one a line, or id and label), or a column of the table."),
+    typer.Option("--labels", help="A file of labels (one per line, or id and label), or a column of the table."),
 ]
 Config = Annotated[
-    Path | None, typer.Option("--config", help="Repeat the run that this TOML file records; if absent, record it.")
+    Path | None,
+    typer.Option("--config", help="TOML file that records a run: written if absent, else its run is repeated."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for a machine to read.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def merge_config(ctx: Any, config: Path | None, paths: tuple[str, ...]) -> dict[str, Any]:

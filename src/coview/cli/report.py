@@ -20,22 +20,28 @@ def report(
     data: Data = None,
     table: Table = None,
     labels: Labels = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where to write the page.")] = Path("report.html"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to write the page to.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
     held_out: Annotated[
         bool | None,
-        typer.Option("--held-out/--no-held-out", help="Fit a classifier again with some labels hidden; if quick."),
+        typer.Option(
+            "--held-out/--no-held-out",
+            help="Refit a classifier with some labels hidden, to score it on them; by default if that is quick.",
+        ),
     ] = None,
     fitted_labels: Annotated[
-        str | None, typer.Option("--fitted-labels", help="Labels of the fit, where fewer: scores are of the others.")
+        str | None,
+        typer.Option(
+            "--fitted-labels", help="The labels used in the fit, if fewer than --labels: scores then use the others."
+        ),
     ] = None,
-    objects: Annotated[int | None, typer.Option("--objects", min=1, help="Most objects that are read.")] = None,
-    map_method: Annotated[str, typer.Option("--map", help="How objects are placed: pca, umap or auto.")] = "pca",
+    objects: Annotated[int | None, typer.Option("--objects", min=1, help="Read at most this many objects.")] = None,
+    map_method: Annotated[str, typer.Option("--map", help="How the map places objects: pca, umap or auto.")] = "pca",
     as_json: Annotated[bool, typer.Option("--json", help="Print what the page says as JSON; write no page.")] = False,
 ) -> None:
-    """Write one self-contained page: what a model is, what it saw, how well it did, what each view contributed."""
+    """Write a self-contained HTML page: what the model is, how well it did, what each view contributed."""
     chosen: bool | str = "auto" if held_out is None else held_out
-    made = run_report(
+    page = run_report(
         model,
         view or [],
         data,
@@ -48,10 +54,10 @@ def report(
         map_method=map_method,
     )
     if as_json:
-        print(json.dumps(made.summary))
+        print(json.dumps(page.summary))
         return
-    path = made.save(out)
-    typer.echo(f"{path} ({path.stat().st_size / 1e6:.1f} MB): {made!r}")
+    path = page.save(out)
+    typer.echo(f"{path} ({path.stat().st_size / 1e6:.1f} MB): {page!r}")
 
 
 def run_report(

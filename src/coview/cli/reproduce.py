@@ -13,14 +13,16 @@ __all__ = ["reproduce"]
 
 
 def reproduce(
-    paper: Annotated[str | None, typer.Argument(help="Folder of the paper; without it the papers are listed.")] = None,
+    paper: Annotated[str | None, typer.Argument(help="Name of the paper; without it, the papers are listed.")] = None,
     runs: Annotated[int | None, typer.Option(min=1, help="Number of runs; by default as many as the paper's.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Two runs of each, into a folder of their own.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Only two runs of each experiment, in a separate folder.")
+    ] = False,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Forget results that are stored, and compute all again.")
+        bool, typer.Option("--fresh", help="Discard stored results and compute everything again.")
     ] = False,
 ) -> None:
-    """Run the experiments of a paper and write its table, ours beside the published figures."""
+    """Run the experiments of a paper and write its table beside the published figures."""
     folder = _folder()
     known = sorted(each.parent.name for each in folder.glob("*/paper.toml"))
     if paper is None:

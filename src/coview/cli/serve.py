@@ -16,18 +16,14 @@ __all__ = ["explore", "serve"]
 TOKEN = "COVIEW_TOKEN"  # environment variable that may hold the token
 _SHORTEST_TOKEN = 8
 
-Data = Annotated[
-    Path | None, typer.Argument(help="Objects to show and search: anything that read_views or a raw table gives.")
-]
-Also = Annotated[
-    list[Path] | None, typer.Option("--also", help="A further model of the same views; may be given several times.")
-]
+Data = Annotated[Path | None, typer.Argument(help="Objects to show and search: views, or a raw table.")]
+Also = Annotated[list[Path] | None, typer.Option("--also", help="Another model of the same views; can be repeated.")]
 Host = Annotated[str, typer.Option(help="Address to listen on; other than 127.0.0.1 needs a token.")]
 Token = Annotated[
-    str | None, typer.Option(envvar=TOKEN, show_envvar=True, help="Secret that clients send as a bearer token.")
+    str | None, typer.Option(envvar=TOKEN, show_envvar=True, help="Secret that clients must send as a bearer token.")
 ]
-MostMegabytes = Annotated[float, typer.Option("--max-megabytes", min=0.001, help="Largest request.")]
-Seconds = Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds until a request is given up.")]
+MostMegabytes = Annotated[float, typer.Option("--max-megabytes", min=0.001, help="Largest request, in megabytes.")]
+Seconds = Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds after which a request is abandoned.")]
 
 
 def serve(
@@ -35,11 +31,13 @@ def serve(
     data: Data = None,
     also: Also = None,
     host: Host = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 chooses a free one.")] = 8000,
     token: Token = None,
     megabytes: MostMegabytes = 8.0,
     timeout: Seconds = 30.0,
-    wait: Annotated[float, typer.Option(min=0, help="Milliseconds that requests wait for each other.")] = 2.0,
+    wait: Annotated[
+        float, typer.Option(min=0, help="Milliseconds to wait for requests that can be answered together.")
+    ] = 2.0,
 ) -> None:
     """Answer /predict, /transform, /search and /info over HTTP from a model file, which is only read.
 
@@ -58,12 +56,12 @@ def explore(
     also: Also = None,
     demo: Annotated[bool, typer.Option("--demo", help="Explore the Python packages on this machine.")] = False,
     host: Host = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 chooses a free one.")] = 0,
     token: Token = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
     timeout: Seconds = 120.0,
 ) -> None:
-    """Open a page on which a model's topics, clusters, objects and searches can be looked at."""
+    """Open a page to browse a model: topics, clusters, objects, search."""
     _check_web()
     if demo == (model is not None):
         raise ValueError("Give either a model file or --demo. Example: coview explore --demo.")
@@ -104,14 +102,14 @@ def _run(
     local = is_loopback(host)
     if token is not None and len(token) < _SHORTEST_TOKEN:
         raise ValueError(f"A token needs at least {_SHORTEST_TOKEN} characters, got {len(token)}.")
-    made = token is None and not local
-    token = secrets.token_urlsafe(24) if made else token
+    new_token = token is None and not local
+    token = secrets.token_urlsafe(24) if new_token else token
     limits = Limits(int(megabytes * 2**20), timeout)
     app = make_app(service, limits=limits, token=token, local=local, wait=wait / 1000, page=page)
     opened = bound_socket(host, port)
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{opened.getsockname()[1]}/"
-    if made:
+    if new_token:
         print(f"Token (send it as 'Authorization: Bearer ...'): {token}", file=sys.stderr)
     if page:
         link = address if token is None else f"{address}#token={token}"

@@ -14,7 +14,7 @@ _WORDS = {"true": True, "false": False, "none": None}
 
 
 def find_class(name: str) -> type[Any]:
-    """Return the class of a catalogd estimator or transformer; capitals do not matter.
+    """Return the class of a cataloged estimator or transformer; capitals do not matter.
 
     Examples
     --------
@@ -55,11 +55,12 @@ def build_model(name: str, settings: dict[str, Any], steps: Sequence[str], front
 
     A retriever holds such a pipeline inside instead, so that it can be asked with raw text.
     """
+    from sklearn.base import BaseEstimator
     from sklearn.pipeline import make_pipeline
 
     cls = find_class(name)
     for value in settings.values():
-        if hasattr(value, "get_params") and value.get_params(deep=False).get("random_state", seed) is None:
+        if isinstance(value, BaseEstimator) and value.get_params(deep=False).get("random_state", seed) is None:
             value.set_params(random_state=seed)
     before = [*([front] if front is not None else []), *(_step(step) for step in steps)]
     if "random_state" in inspect.signature(cls).parameters:
@@ -69,8 +70,8 @@ def build_model(name: str, settings: dict[str, Any], steps: Sequence[str], front
         settings = {**settings, "model": make_pipeline(*before, *inner) if isinstance(inner, list) else inner}
         if before and not isinstance(inner, list):
             settings["model"] = make_pipeline(*before, inner)
-        return _made(cls, settings)
-    model = _made(cls, settings)
+        return _construct(cls, settings)
+    model = _construct(cls, settings)
     return make_pipeline(*before, model) if before else model
 
 
@@ -81,13 +82,13 @@ def _default_inner(seed: int | None, weighted: bool) -> list[Any]:
     return [*([] if weighted else [TfidfViews(sublinear_tf=True)]), MultiViewCCA(random_state=seed)]
 
 
-def _made(cls: type[Any], settings: dict[str, Any]) -> Any:
+def _construct(cls: type[Any], settings: dict[str, Any]) -> Any:
     known = {name: each for name, each in inspect.signature(cls).parameters.items() if each.kind != each.VAR_KEYWORD}
     for name in settings:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise ValueError(f"{cls.__name__} has no setting {name!r}; it has {', '.join(known)}.{hint}")
+            raise ValueError(f"{cls.__name__} has no parameter {name!r}; it has {', '.join(known)}.{hint}")
     for name, each in known.items():
         if each.default is inspect.Parameter.empty and name not in settings:
             raise ValueError(
@@ -97,12 +98,12 @@ def _made(cls: type[Any], settings: dict[str, Any]) -> Any:
 
 
 def _step(text: str) -> Any:
-    made = _value(text)
-    if isinstance(made, str):
-        made = _made(find_class(made), {})
-    if not hasattr(made, "transform"):
+    step = _value(text)
+    if isinstance(step, str):
+        step = _construct(find_class(step), {})
+    if not hasattr(step, "transform"):
         raise ValueError(f"--step needs a transformer, got {text!r}. Example: --step TfidfViews")
-    return made
+    return step
 
 
 def _value(text: str) -> Any:
@@ -121,7 +122,7 @@ def _value(text: str) -> Any:
 
 
 def _call(node: ast.Call, text: str) -> Any:
-    """Make an estimator of ``Name(10, option="x")``: a catalogd name and plain values, nothing else."""
+    """Make an estimator of ``Name(10, option="x")``: a cataloged name and plain values, nothing else."""
     if not isinstance(node.func, ast.Name):
         raise ValueError(f"{text!r} is neither a value nor an estimator with its settings.")
     cls = find_class(node.func.id)
@@ -135,4 +136,4 @@ def _call(node: ast.Call, text: str) -> Any:
         }
     except ValueError:
         raise ValueError(f"{text!r} may hold plain values only.") from None
-    return _made(cls, settings)
+    return _construct(cls, settings)

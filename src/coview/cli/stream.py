@@ -28,38 +28,41 @@ def stream(
     ] = None,
     n_features: Annotated[int, typer.Option("--features", min=1, help="Columns that names are hashed to.")] = 2**18,
     C: Annotated[float, typer.Option("--aggressiveness", "-C", help="How far one row may move the weights.")] = 0.1,
-    coupling: Annotated[float, typer.Option(help="Price of a difference between the views.")] = 0.5,
-    update: Annotated[str, typer.Option(help="exact, or paper (two views).")] = "exact",
-    adaptive: Annotated[bool, typer.Option("--adaptive", help="Give the better views more of the vote.")] = False,
-    every: Annotated[int, typer.Option(min=1, help="A line of the table for so many rows.")] = 1000,
-    batch: Annotated[int, typer.Option(min=1, help="Rows read at a time.")] = 1000,
-    model: Annotated[Path | None, typer.Option(help="Go on learning with this model file.")] = None,
-    save_to: Annotated[Path | None, typer.Option("--save", help="Write the model here at the end.")] = None,
-    predictions: Annotated[Path | None, typer.Option(help="Write what was predicted, one line per row, here.")] = None,
+    coupling: Annotated[float, typer.Option(help="Penalty on a difference between the views.")] = 0.5,
+    update: Annotated[str, typer.Option(help="Update rule: exact, or paper (two views only).")] = "exact",
+    adaptive: Annotated[
+        bool, typer.Option("--adaptive", help="Give better views a larger weight in the vote.")
+    ] = False,
+    every: Annotated[int, typer.Option(min=1, help="Rows per line of the table.")] = 1000,
+    batch: Annotated[int, typer.Option(min=1, help="Rows to read at a time.")] = 1000,
+    model: Annotated[Path | None, typer.Option(help="Continue learning with this model file.")] = None,
+    save_to: Annotated[Path | None, typer.Option("--save", help="Write the model to this file at the end.")] = None,
+    predictions: Annotated[Path | None, typer.Option(help="Write the predictions to this file, one per line.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON per line of the table.")] = False,
 ) -> None:
-    """Predict each row before learning from it, and show how well that goes."""
+    """Predict each row before learning from it, and show how accurate that is."""
     from coview.online.readers import read_stream
     from coview.online.stream import evaluate_stream
 
     learner = _learner(model, C, coupling, update, adaptive)
     given: Any = sys.stdin if source == "-" else source
     if source == "-" and format is None:
-        raise ValueError("Standard input has no extension: say --format svmlight, jsonl or csv.")
+        raise ValueError("Standard input has no extension: give --format svmlight, jsonl or csv.")
     batches = read_stream(
         given, format=format, views=_views(views), label=label or None, batch_size=batch, n_features=n_features
     )
     with ExitStack() as stack:
+        watched: Any = learner
         if predictions is not None:
-            learner = _Scribe(learner, stack.enter_context(open(predictions, "w", encoding="utf-8")))
-        show = _json_lines() if as_json else stack.enter_context(_Progress())
-        result = evaluate_stream(learner, _watched(batches, show, source), every=every, watch=show.line)
+            watched = _PredictionWriter(learner, stack.enter_context(open(predictions, "w", encoding="utf-8")))
+        show = _JsonLines() if as_json else stack.enter_context(_Progress())
+        result = evaluate_stream(watched, _count_rows(batches, show, source), every=every, watch=show.line)
     if save_to is not None:
         from coview.io.models import save
 
-        save(getattr(learner, "inner", learner), save_to)
+        save(learner, save_to)
     if not as_json:
-        _show(result, getattr(learner, "inner", learner))
+        _show(result, learner)
 
 
 def _learner(path: Path | None, C: float, coupling: float, update: str, adaptive: bool) -> Any:
@@ -71,7 +74,7 @@ def _learner(path: Path | None, C: float, coupling: float, update: str, adaptive
     from coview.io.models import load
 
     learner = load(path)
-    if not hasattr(learner, "predict_then_learn"):
+    if not isinstance(learner, MultiViewPassiveAggressiveClassifier):
         raise ValueError(f"{path} holds a {type(learner).__name__}, which does not learn from a stream.")
     return learner
 
@@ -95,7 +98,7 @@ def _views(text: str | None) -> Any:
     return [name for name, _, _ in parts]
 
 
-def _watched(batches: Iterator[Any], show: Any, source: str) -> Iterator[Any]:
+def _count_rows(batches: Iterator[Any], show: Any, source: str) -> Iterator[Any]:
     try:
         for batch in batches:
             yield batch
@@ -104,25 +107,27 @@ def _watched(batches: Iterator[Any], show: Any, source: str) -> Iterator[Any]:
         raise not_text("Standard input" if source == "-" else source, error) from None
 
 
-class _Scribe:
-    """A classifier that also writes down what it predicts."""
+class _PredictionWriter:
+    """A classifier that also writes what it predicts to a file."""
 
-    def __init__(self, inner: Any, file: Any) -> None:
-        self.inner, self.file = inner, file
+    def __init__(self, learner: Any, file: Any) -> None:
+        self.learner, self.file = learner, file
 
     @property
     def classes_(self) -> Any:
-        return self.inner.classes_
+        return self.learner.classes_
 
     def predict_then_learn(self, *data: Any, **options: Any) -> Any:
-        said = self.inner.predict_then_learn(*data, **options)
-        self.file.writelines(f"{label}\n" for label in said.predictions.tolist())
-        return said
+        outcome = self.learner.predict_then_learn(*data, **options)
+        self.file.writelines(f"{label}\n" for label in outcome.predictions.tolist())
+        return outcome
 
 
-class _json_lines:
+class _JsonLines:
+    """Each line of the table as JSON on standard output."""
+
     def rows(self, count: int) -> None:
-        """Rows are not told one by one to a machine."""
+        """Do nothing: a machine needs no progress."""
 
     def line(self, found: dict[str, float]) -> None:
         clean = {name: None if value != value else value for name, value in found.items()}
