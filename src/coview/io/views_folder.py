@@ -682,22 +682,18 @@ def _complete(
         full.append(ShardEntry(rows, shard["files"], nnz, shard["ids"], shard["present"]))
     views: list[ViewEntry] = []
     for v, draft in enumerate(drafts):
-        known = dict(draft)
-        if None in (draft["kind"], draft["dtype"], draft["features"]):
-            known_facts = vars(about(0, v))
-            known = {key: known_facts[key] if value is None else value for key, value in draft.items() if key != "name"}
-            known["name"] = draft["name"]
-        if not known["features"]:
-            raise DataFileError(f"{root / MANIFEST} must say how many features view {draft['name']!r} has.")
-        known["dtype"] = np.dtype(known["dtype"]).newbyteorder("=").str  # read as native, whatever the files hold
-        names = known["feature_names"]
+        known = {key: value for key, value in draft.items() if value is not None}
+        if not {"kind", "dtype", "features"} <= known.keys():
+            known = {**vars(about(0, v)), **known}
+        name, features, names = known["name"], known["features"], known.get("feature_names")
+        if not features:
+            raise DataFileError(f"{root / MANIFEST} must say how many features view {name!r} has.")
+        dtype = np.dtype(known["dtype"]).newbyteorder("=").str  # read as native, whatever the files hold
         try:
-            known["feature_names"] = (
-                None if names is None else as_feature_names(known["name"], names, known["features"])
-            )
+            columns = None if names is None else as_feature_names(name, names, features)
         except ViewsError as error:
             raise _damaged(root / MANIFEST, str(error)) from None
-        views.append(ViewEntry(**known))
+        views.append(ViewEntry(name, known["kind"], dtype, features, columns))
     return tuple(views), tuple(full)
 
 
