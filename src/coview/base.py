@@ -142,7 +142,7 @@ class MultiViewEstimator(BaseEstimator):
             if "could not convert string to float" not in str(error):
                 raise
             raise ViewsError(f"X holds text ({cut(str(error))}).", **RAW_TABLE) from None
-        names = getattr(self, "feature_names_in_", None)
+        names = vars(self).get("feature_names_in_")  # of a frame
         return Views(checked, feature_names=None if names is None else {PLAIN: names})
 
     def _numbers(self, views: Any, plain: bool) -> Any:

@@ -135,8 +135,7 @@ def _columns(table: Any) -> list[str]:
 
 
 def _values(table: Any, name: str) -> list[Any]:
-    column = table[name]
-    return column.tolist() if hasattr(column, "tolist") else list(column)
+    return plain({name: table[name]})[name]
 
 
 def _labels_of_file(path: Path, n_rows: int) -> tuple[list[Any] | None, list[Any]]:

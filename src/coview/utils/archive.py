@@ -242,8 +242,9 @@ class Encoder:
         if kind is np.ndarray or isinstance(value, np.memmap):
             return self._array(value, where)
         if kind in _SPARSE.values():
-            parts = {part: self._array(getattr(value, part), where) for part in ("data", "indices", "indptr")}
-            return {"sparse": {"class": kind.__name__, "shape": list(value.shape), **parts}}
+            parts = {"data": value.data, "indices": value.indices, "indptr": value.indptr}
+            arrays = {name: self._array(part, where) for name, part in parts.items()}
+            return {"sparse": {"class": kind.__name__, "shape": list(value.shape), **arrays}}
         known, node = _encode_scalar(value)
         if known:
             return node
