@@ -290,7 +290,7 @@ def test_top_features_asks_for_a_view_where_there_are_several():
         ({"memberships": np.ones((3, 2))}, "must have shape"),
         ({"topic_feature": -np.ones((2, 20))}, "at least 0"),
         ({"topic_feature": np.zeros((2, 20))}, "sums to 0"),
-        ({"topics": np.ones((2, 20))}, "can hold"),
+        ({"topics": np.ones((2, 20))}, "known keys are"),
     ],
 )
 def test_a_bad_start_is_refused(init, sentence):
