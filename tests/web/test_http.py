@@ -23,7 +23,7 @@ def test_the_addresses_answer(client):
     assert {"/predict", "/transform", "/search", "/info", "/health"} <= set(paths)
     rows = {"rows": {"words": {"wordaa": 1}}}
     assert len(client.post("/predict", json=rows).json()["labels"]) == 1
-    assert len(client.post("/transform", json=rows).json()["places"][0]) == 3
+    assert len(client.post("/transform", json=rows).json()["coordinates"][0]) == 3
 
 
 def test_search_by_text_names_and_numbers_is_the_same(client):

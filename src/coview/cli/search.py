@@ -21,7 +21,7 @@ def search(
     source: Annotated[str | None, typer.Option(help="View of the query.")] = None,
     target: Annotated[str | None, typer.Option(help="View to search in.")] = None,
     k: Annotated[int, typer.Option("-k", "--k", min=1, help="Number of hits.")] = 10,
-    why: Annotated[bool, typer.Option("--why", help="Say what made each hit match.")] = False,
+    why: Annotated[bool, typer.Option("--why", help="Explain each hit.")] = False,
     as_json: Json = False,
 ) -> None:
     """Search one view of objects with another: code with words, texts with an image."""

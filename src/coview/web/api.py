@@ -42,7 +42,7 @@ class Rows(BaseModel):
     """Objects, in some or all of the views of the model."""
 
     rows: Any = Field(description=_ROWS, examples=[{"words": ["two foxes at sea"]}])
-    by_view: bool = Field(False, description="Also say what each view predicts alone.")
+    by_view: bool = Field(False, description="Also return what each view predicts alone.")
     unknown: str = Field("refuse", description='What to do with unknown feature names: "refuse" or "ignore".')
 
 
@@ -54,7 +54,7 @@ class Query(BaseModel):
     source: str | None = Field(None, description="View of the query.")
     target: str | None = Field(None, description="View to search in; the other one where there are two.")
     k: int = Field(10, ge=1, le=MOST_HITS, description="Number of hits.")
-    why: bool = Field(False, description="Say what made each hit match.")
+    why: bool = Field(False, description="Explain each hit.")
 
 
 class Labels(BaseModel):
@@ -111,7 +111,7 @@ def make_app(
     app = FastAPI(
         title=f"coview: {service.title}",
         version=__version__,
-        description="Predictions, places and hits of one fitted multi-view model.",
+        description="Predictions, coordinates and hits of a fitted multi-view model.",
         docs_url=None,  # their pages load scripts from elsewhere
         redoc_url=None,
         lifespan=life,
@@ -150,7 +150,7 @@ def _add_questions(app: FastAPI, service: Service, batcher: Batcher, readers: Th
         found = await batcher.ask(("predict", views.names, ask.by_view), views, len(views))
         return Answers({"model": service.predictor.name, "classes": _classes(service), **found})
 
-    @app.post("/transform", summary="Places of objects in the model's space", tags=["model"])
+    @app.post("/transform", summary="Coordinates of objects in the model's space", tags=["model"])
     async def transform(ask: Rows) -> Answers:
         views = await read(service.read, ask.rows, ask.unknown)
         found = await batcher.ask(("transform", views.names), views, len(views))
@@ -169,8 +169,8 @@ def _add_questions(app: FastAPI, service: Service, batcher: Batcher, readers: Th
         if ask.why:
             for i, row in enumerate(hits):
                 keys = [hit["id"] for hit in row[:50]]
-                said = await read(service.why, views[[i]], target, keys)
-                for hit, why in zip(row, said):
+                reasons = await read(service.why, views[[i]], target, keys)
+                for hit, why in zip(row, reasons):
                     hit["why"] = why
         answer = {"source": views.names[0], "target": target}
         return Answers({**answer, "hits": hits if many else hits[0]})
@@ -283,10 +283,10 @@ def _first_problem(error: RequestValidationError) -> str:
     if problem.get("type") == "json_invalid":
         return "The body of the request is not valid JSON."
     where = ".".join(str(part) for part in problem.get("loc", ()) if part not in ("body", "query"))
-    said = str(problem.get("msg", "it is not as it should be")).rstrip(".")
+    reason = str(problem.get("msg", "invalid value")).rstrip(".")
     if not where:
-        return f"The request must be a JSON object with Content-Type application/json: {said}."[:300]
-    return f"The field {where[:80]!r} is wrong: {said}."[:300]
+        return f"The request must be a JSON object with Content-Type application/json: {reason}."[:300]
+    return f"The field {where[:80]!r} is wrong: {reason}."[:300]
 
 
 def sentence(text: str, most: int = 300) -> str:

@@ -205,7 +205,7 @@ class Service:
             raise ViewsError(f"{self.model.name} has no transform. Ask /predict.")
         if isinstance(found, Views):
             found = found.hstack()
-        return {"places": plain(found.toarray() if sparse.issparse(found) else np.asarray(found))}
+        return {"coordinates": plain(found.toarray() if sparse.issparse(found) else np.asarray(found))}
 
     def read_query(self, query: Any, source: str | None, target: str | None) -> tuple[Views, str]:
         """A query as views, and the view to search in."""

@@ -14,13 +14,13 @@ export function attempt(place, { model, page }) {
       fields.set(view.name, field);
       return h("div.card", { class: viewClass(view.name) }, h("h2", null, viewName(view.name), h("span.soft", null, ` ${view.features} features`)), field);
     })),
-    h("div.row", null, h("button.primary", null, "Ask the model"), h("span.soft", null, "Views that are left empty are missing.")));
+    h("div.row", null, h("button.primary", null, "Ask the model"), h("span.soft", null, "Views left empty count as missing.")));
   const run = () => fill(result, async () => {
     const rows = {};
     for (const [name, field] of fields) if (field.value.trim()) rows[name] = read(name, field.value.trim());
     if (!Object.keys(rows).length) return empty("Nothing to ask", "Fill in at least one view.");
     if (model.can.includes("predict")) return prediction(await post("/predict", { rows, by_view: true, unknown: "ignore" }), model);
-    return places(await post("/transform", { rows, unknown: "ignore" }));
+    return coordinates(await post("/transform", { rows, unknown: "ignore" }));
   }, "Asking the model ...");
   replace(place, heading("Try it", h("p.lead", null, "Give the model something new, in one view or in several.")), form, result);
 }
@@ -35,7 +35,7 @@ function read(name, text) {
     try {
       return JSON.parse(text);
     } catch {
-      throw new Error(`The view ${name} starts like JSON but is not.`);
+      throw new Error(`The view ${name} looks like JSON but is not valid.`);
     }
   }
   if (/^[-+\d.eE,\s]+$/.test(text) && text.includes(",")) return text.split(",").map(Number);
@@ -49,16 +49,16 @@ function best(names, probabilities) {
 function prediction(found, model) {
   const kind = ["class", "cluster", "topic"].find((name) => model.kinds.includes(name));
   const one = (name, part, view) => h("div.card", { class: view ? viewClass(view) : "" }, h("h3", null, name),
-    part.labels[0] === null ? h("p.soft", null, "Nothing fits.") : h("p.large", null, String(part.labels[0])),
-    part.known && part.known[0] === false && h("p.soft", null, "Nothing in it is known to the model, which says this of anything unknown."),
+    part.labels[0] === null ? h("p.soft", null, "No prediction.") : h("p.large", null, String(part.labels[0])),
+    part.known && part.known[0] === false && h("p.soft", null, "Nothing in it is known to the model, which predicts this for anything unknown."),
     part.label_sets && part.label_sets[0] && h("p", null, part.label_sets[0].join(" › ")),
     part.probabilities && part.probabilities[0] && shares(best(found.classes, part.probabilities[0]), kind, view));
-  return h("section", null, h("h2", null, `${found.model} says`), h("div.cards.three", null, one("Together", found),
+  return h("section", null, h("h2", null, `${found.model} predicts`), h("div.cards.three", null, one("Together", found),
     Object.entries(found.by_view || {}).filter(([, part]) => part.labels).map(([view, part]) => one(h("span", null, viewName(view), " alone"), part, view))));
 }
 
-function places(found) {
-  const list = found.places[0].map((value, k) => [k, value]).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1])).slice(0, 12);
-  return h("section", null, h("h2", null, `${found.model} places it here`),
+function coordinates(found) {
+  const list = found.coordinates[0].map((value, k) => [k, value]).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1])).slice(0, 12);
+  return h("section", null, h("h2", null, `${found.model} places it at`),
     h("div.card", null, h("table.plain", null, list.map(([k, value]) => h("tr", null, h("td", null, `dimension ${k}`), h("td.number", null, value.toFixed(4)))))));
 }

@@ -10,19 +10,19 @@ export function disagreement(place, { params, page }) {
   page.up = first ? "#/views" : "#/";
   const query = new URLSearchParams({ start, ...(first ? { first, second } : {}) });
   const body = h("div");
-  replace(place, heading("Disagreement", h("p.lead", null, "Objects of which one view says one thing and another view something else.")), body);
+  replace(place, heading("Disagreement", h("p.lead", null, "Objects that the views assign to different groups.")), body);
   fill(body, async () => {
     const found = await get(`/api/disagreement?${query}`);
-    if (found.views.length < 2) return empty("Nothing to compare", "Only one view has an opinion.");
+    if (found.views.length < 2) return empty("Nothing to compare", "Only one view makes predictions.");
     return h("div", null,
       h("section.cards.lopsided", null, h("div.card.figure", null, found.agreement.map(([a, b, share]) => h("div", null,
         h("p.large", null, percent(share)), h("p", null, viewName(a), " and ", viewName(b), ` agree, of ${plural(found.compared, "object")}`)))),
-      found.pairs.length > 0 && h("div.card", null, h("h2", null, "Mixed up most often"),
+      found.pairs.length > 0 && h("div.card", null, h("h2", null, "Confused most often"),
         h("table.plain.pairs", null, h("thead", null, h("tr", null, h("th", null, viewName(found.views[0]), " says"), h("th", null, viewName(found.views[1]), " says"), h("th.number", null, "objects"))),
           h("tbody", null, found.pairs.slice(0, 8).map(([a, b, n]) => h("tr", { class: a === first && b === second ? "on" : "" },
             h("td", null, breakable(a)), h("td", null, breakable(b)), h("td.number", null, h("a", { href: hash("views", { a, b }) }, count(n))))))))),
       first && h("p.row", null, h("span.badge", null, `${found.views[0]}: ${first}`), h("span.badge", null, `${found.views[1]}: ${second}`), h("a", { href: "#/views" }, "Show all")),
-      found.total ? table(found, first, second) : empty("They agree", "No object is said to be different things."));
+      found.total ? table(found, first, second) : empty("No disagreement", "The views agree on every object."));
   }, "Asking each view ...");
 }
 

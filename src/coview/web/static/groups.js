@@ -35,7 +35,7 @@ function cards(part, query, order) {
     || Object.values(group.views).some((list) => list.some(([name]) => name.toLowerCase().includes(query)));
   const shown = part.groups.filter(fits);
   if (order === "size") shown.sort((a, b) => (b.size || 0) - (a.size || 0));
-  if (!shown.length) return empty("Nothing fits", `No ${part.kind} has a word like that among its strongest.`);
+  if (!shown.length) return empty("No matches", `No ${part.kind} has such a word among its strongest features.`);
   return h("div.grid", null, shown.map((group) => {
     const to = part.apart ? (group.used_by.length ? `#/groups/${group.of}/${group.used_by[0][1]}` : null) : `#/groups/${part.kind}/${group.index}`;
     return h(to ? "a.card.group" : "div.card.group", { href: to, "data-entry": true, tabIndex: 0 },
@@ -59,7 +59,7 @@ export function group(place, { model, page }, kind, index) {
         h("p.lead", null, found.size !== null ? `${plural(found.size, "object")} of ${count(model.objects)}` : `of ${part.model}`),
         steps(page)),
       names.length ? h("section.cards", null, names.map((view) => h("div.card", null, h("h2", null, viewName(view)),
-        features(found.views[view], view)))) : empty("No features to show", "This model keeps no features of its groups. Start with data to see them."),
+        features(found.views[view], view)))) : empty("No features to show", "This model says nothing of features. Start the explorer with data to see them."),
       h("section", null, h("h2", null, kind === "component" ? "At one end" : "Most typical objects"), members(kind, index)));
   }, "Sorting the objects ...");
 }
@@ -75,7 +75,7 @@ function members(kind, index) {
   let start = 0;
   const load = async () => {
     const found = await get(`/api/groups/${kind}/${index}?start=${start}&count=30`);
-    if (!found.total) return empty("No objects", "The file carries no objects of this group. Start the explorer with data to see them.");
+    if (!found.total) return empty("No objects", "The model file holds no objects of this group. Start the explorer with data to see them.");
     list.append(...found.members.map((member) => h("li", null, h("a.entry", { href: `#/object/${member.row}`, "data-entry": true },
       objectName(member.id), h("span.value", null, kind === "component" ? member.share.toFixed(2) : percent(member.share))))));
     start += found.members.length;

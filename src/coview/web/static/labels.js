@@ -8,7 +8,7 @@ export function labels(place, { model, params, page }) {
   const row = params.has("row") ? Number(params.get("row")) : null;
   const chosen = new Set((params.get("set") || "").split("|").filter(Boolean));
   const body = h("div");
-  replace(place, heading("Label sets", h("p.lead", null, "Choose labels: what stands above them follows, what excludes them is refused.")), body);
+  replace(place, heading("Label sets", h("p.lead", null, "Choose labels: the labels above them are implied; labels that exclude each other are reported.")), body);
   fill(body, async () => {
     const ontology = await get("/api/ontology");
     const verdict = h("div.card.verdict", { "aria-live": "polite" });
@@ -51,10 +51,10 @@ function said(found, ontology, tree, model) {
   for (const box of tree.querySelectorAll("[data-label]")) {
     box.parentElement.classList.toggle("implied", found.added.includes(box.dataset.label));
   }
-  const state = !found.labels.length ? "Nothing is chosen" : found.broken.length ? "This cannot be" : "This is consistent";
+  const state = !found.labels.length ? "Nothing is chosen" : found.broken.length ? "This is inconsistent" : "This is consistent";
   return h("div", null,
     h("h2", null, state, found.labels.length > 0 && h("span.badge", { class: found.broken.length ? "warn" : "good" }, found.broken.length ? "broken" : "allowed")),
-    found.closed.length > 0 && h("p", null, h("span.soft", null, "The set with all that is above: "), found.closed.join(", ")),
+    found.closed.length > 0 && h("p", null, h("span.soft", null, "With all implied labels: "), found.closed.join(", ")),
     found.broken.length > 0 && h("ul", null, found.broken.map((sentence) => h("li", null, sentence))),
     found.added.length > 0 && h("p.soft", null, `Added: ${found.added.join(", ")}.`),
     found.object && fit(found, ontology, model));

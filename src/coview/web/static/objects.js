@@ -53,7 +53,7 @@ export function objectPage(place, { model, page }, row) {
       said && (said.together || Object.keys(said.by_view).length > 0) && opinions(said, model, row),
       found.views.length
         ? h("section.cards", null, found.views.map(viewCard))
-        : empty("Only what the model says", "The file carries no features of its objects. Start the explorer with the data to see them."),
+        : empty("Only predictions", "The model file holds no features of its objects. Start the explorer with the data to see them."),
       found.near.length > 0 && near(found.near));
   }, "Looking at it from all views ...");
 }
@@ -63,7 +63,7 @@ function viewCard(view) {
   return h("div.card", { class: viewClass(view.name) },
     h("h2", null, viewName(view.name), h("span.soft", null, ` ${plural(view.total, "feature")}`)),
     view.text && h("pre.text", null, view.text),
-    view.text ? h("details", null, h("summary", null, "As the model sees it"), chips(view.features, view.name, 60)) : chips(view.features, view.name, 60));
+    view.text ? h("details", null, h("summary", null, "Features"), chips(view.features, view.name, 60)) : chips(view.features, view.name, 60));
 }
 
 function opinions(said, model, row) {

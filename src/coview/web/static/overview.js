@@ -28,7 +28,7 @@ export function overview(place, { model }) {
         curve(model.history))),
     kind && h("section", null, h("h2", null, h("a", { href: `#/groups/${kind}` },
       { class: "Classes", cluster: "Clusters", topic: "Topics" }[kind])), teaser),
-    !model.objects && h("p.soft", null, "The file carries no objects. Start the explorer with data to see them: ",
+    !model.objects && h("p.soft", null, "The model file holds no objects. Start the explorer with data to see them: ",
       h("code", null, "coview explore model.coview data/")));
   if (kind) fill(teaser, async () => largest((await groups()).find((part) => part.kind === kind), kind), "Sorting the objects ...");
 }
