@@ -10,7 +10,7 @@ import numpy as np
 
 from coview.classification.wrapper import unlabeled_as_minus_one
 from coview.exceptions import InterruptedFitWarning, ParameterError, ViewsError
-from coview.model_selection.jobs import JobProgress, Outcome, run_jobs
+from coview.model_selection.jobs import JobOutcome, JobProgress, run_jobs
 from coview.model_selection.methods import Method, applicable_methods, selected_methods
 from coview.model_selection.scores import Task, check_scoring, evaluate
 from coview.model_selection.splits import few_label_splits, folds, subsamples
@@ -241,7 +241,7 @@ def _identified(views: Views, links: Any) -> Views:
     return Views(dict(views.items()), ids=ids.astype(str), present=views.present, feature_names=names)
 
 
-def _row(method: Method, outcome: Outcome, plan: Task) -> dict[str, Any]:
+def _row(method: Method, outcome: JobOutcome, plan: Task) -> dict[str, Any]:
     parts = outcome.parts
     row: dict[str, Any] = {"method": method.name, "group": method.group, "status": outcome.status}
     singles = [name for name in (parts[0] if parts else ()) if name.endswith("]")]

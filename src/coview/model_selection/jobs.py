@@ -23,17 +23,17 @@ from typing import Any
 
 from coview.exceptions import CoviewError
 
-__all__ = ["JobProgress", "Outcome", "one_sentence", "run_jobs", "worker_count"]
+__all__ = ["JobOutcome", "JobProgress", "one_sentence", "run_jobs", "worker_count"]
 
 Call = Callable[..., Any]  # call(function, *args) returns function(shared, *args), from a worker
 Work = Callable[[Call, Any], Iterator[Any]]  # (call, job) -> the job's parts
-Watch = Callable[[int, "Outcome"], None]
+Watch = Callable[[int, "JobOutcome"], None]
 LONGEST = 300  # characters of an error that are kept
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 @dataclass
-class Outcome:
+class JobOutcome:
     """What became of a job."""
 
     status: str = "waiting"  # waiting, running, done, failed, over budget, stopped
@@ -65,7 +65,7 @@ def run_jobs(
     n_jobs: int | None = None,
     budget: float | None = None,
     watch: Watch | None = None,
-) -> list[Outcome]:
+) -> list[JobOutcome]:
     """Do the jobs, and return what became of each, in their order; no job can end the others.
 
     With n_jobs=1 and no budget they are done in this process. Ctrl-C ends all workers; what is not done by then has
@@ -81,7 +81,7 @@ def run_jobs(
     >>> [(outcome.status, outcome.parts) for outcome in run_jobs(powers, 2, [3, 4], n_jobs=1)]
     [('done', [1, 2, 4]), ('done', [1, 2, 4, 8])]
     """
-    outcomes = [Outcome() for _ in jobs]
+    outcomes = [JobOutcome() for _ in jobs]
     tell: Watch = watch or (lambda position, outcome: None)
     workers = worker_count(n_jobs, len(jobs))
     try:
@@ -168,7 +168,7 @@ class _JobError(Exception):
     """How a job ended before its time: status and note."""
 
 
-def _do(work: Work, call: _Here | _InWorker, job: Any, position: int, outcome: Outcome, tell: Watch) -> None:
+def _do(work: Work, call: _Here | _InWorker, job: Any, position: int, outcome: JobOutcome, tell: Watch) -> None:
     outcome.status = "running"
     tell(position, outcome)
     try:
@@ -201,7 +201,7 @@ def _run_in_workers(
     work: Work,
     shared: Any,
     jobs: Sequence[Any],
-    outcomes: list[Outcome],
+    outcomes: list[JobOutcome],
     tell: Watch,
     budget: float | None,
     n_workers: int,
@@ -306,7 +306,7 @@ class JobProgress:
         self._progress.start()
         return self
 
-    def __call__(self, position: int, outcome: Outcome) -> None:
+    def __call__(self, position: int, outcome: JobOutcome) -> None:
         task = self._tasks[position]
         if outcome.status == "running" and not outcome.parts:
             self._progress.start_task(task)
@@ -322,7 +322,7 @@ class JobProgress:
     ) -> None:
         self._progress.stop()
 
-    def _figure(self, outcome: Outcome) -> str:
+    def _figure(self, outcome: JobOutcome) -> str:
         if outcome.note:
             from rich.markup import escape
 

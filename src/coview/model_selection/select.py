@@ -30,7 +30,7 @@ from coview.catalog import resolve
 from coview.clustering.spectral import SpectralClusteringViews
 from coview.exceptions import ViewsError
 from coview.inspection import inspect
-from coview.model_selection.jobs import JobProgress, Outcome, run_jobs
+from coview.model_selection.jobs import JobOutcome, JobProgress, run_jobs
 from coview.model_selection.methods import seeded
 from coview.model_selection.scores import cluster_labels
 from coview.model_selection.splits import subsamples
@@ -465,7 +465,7 @@ def _short(key: str) -> str:
     return "n_clusters" if name == "n_components" else name
 
 
-def _row(setting: Mapping[str, Any], outcome: Outcome, criteria: list[str]) -> dict[str, Any]:
+def _row(setting: Mapping[str, Any], outcome: JobOutcome, criteria: list[str]) -> dict[str, Any]:
     row: dict[str, Any] = {_short(key): value for key, value in setting.items()}
     for name in criteria:
         values = [part[name] for part in outcome.parts] if outcome.status == "done" else []
