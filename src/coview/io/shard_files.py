@@ -3,6 +3,7 @@
 .npy           a dense matrix, mapped into memory
 .safetensors   a CSR matrix, mapped as well: the tensors data, indices and indptr, with shape and class as metadata
 .parquet       dense: a column per feature. Sparse: the columns row, column and value, a line per stored value
+.zarr          dense: one array. Sparse: a group of the same three arrays, with shape and class as attributes
 .npz           a matrix that SciPy or NumPy saved; read whole, never written
 """
 
@@ -25,11 +26,13 @@ from coview.utils.mapped import MappedTensors
 from coview.views.arrays import take_rows
 from coview.views.sources import stored_values
 
-__all__ = ["SUFFIXES", "Facts", "check_columns", "describe", "file_stem", "read_rows", "write_matrix"]
+__all__ = ["FORMATS", "SUFFIXES", "Facts", "check_columns", "describe", "file_stem", "read_rows", "write_matrix"]
 
-SUFFIXES = (".npy", ".safetensors", ".parquet", ".npz")
+FORMATS = ("parquet", "zarr")  # besides the mapped files
+SUFFIXES = (".npy", ".safetensors", ".parquet", ".zarr", ".npz")
 _CLASSES = {"csr_array": sparse.csr_array, "csr_matrix": sparse.csr_matrix}
 _TRIPLE = ("row", "column", "value")
+_CHUNK = 1 << 20  # values in a chunk of a Zarr array
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,9 @@ def write_matrix(folder: Path, stem: str, matrix: Any, format: str | None, names
     if format == "parquet":
         file = f"{stem}.parquet"
         _write_parquet(folder / file, matrix, names)
+    elif format == "zarr":
+        file = f"{stem}.zarr"
+        _write_zarr(folder / file, matrix)
     elif sparse.issparse(matrix):
         file = f"{stem}.safetensors"
         _write_csr(folder / file, matrix)
@@ -68,6 +74,8 @@ def read_rows(path: Path, start: int, stop: int, facts: Facts) -> FileView:
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         return _triples(path, start, stop, facts) if facts.kind != "dense" else _table(path, start, stop, facts)
+    if suffix == ".zarr":
+        return FileView(_zarr_rows(path, start, stop, facts))
     if suffix == ".npy":
         return FileView(_dense_rows(path, np.load(path, mmap_mode="r", allow_pickle=False), start, stop, facts))
     if suffix == ".safetensors":
@@ -86,6 +94,8 @@ def describe(path: Path, kind: str | None) -> Facts:
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         return _describe_parquet(path, kind)
+    if suffix == ".zarr":
+        return _describe_zarr(path)
     if suffix == ".npz":
         return _describe_npz(path)
     if suffix == ".safetensors":
@@ -121,8 +131,12 @@ def _write_csr(path: Path, matrix: Any) -> None:
 def _csr_about(tensors: MappedTensors) -> tuple[tuple[int, int], str]:
     """Shape and class of the CSR matrix of a safetensors file."""
     n, m = tensors.metadata["shape"].split()
-    kind = tensors.metadata.get("class", "csr_array")
-    return (int(n), int(m)), kind if kind in _CLASSES else "csr_array"
+    return (int(n), int(m)), _csr_class(tensors.metadata)
+
+
+def _csr_class(metadata: Any) -> str:
+    kind = metadata.get("class", "csr_array")
+    return kind if kind in _CLASSES else "csr_array"
 
 
 @functools.lru_cache(maxsize=2)
@@ -291,3 +305,42 @@ def _dtype_of(path: Path, types: list[Any]) -> str:
     if not all(kind.is_numeric() or kind == polars.Boolean for kind in types):
         raise DataFileError(f"{path} has a column that is not numeric. Drop it, or turn it into numbers.")
     return np.result_type(*(polars.Series([], dtype=kind).to_numpy().dtype for kind in set(types))).str
+
+
+# -- Zarr
+
+
+def _zarr() -> Any:
+    try:
+        import zarr
+    except ImportError:
+        zarr = None
+    if zarr is None or int(zarr.__version__.split(".")[0]) < 3:
+        raise DataFileError('Zarr shards need zarr 3 or later. Run: pip install "zarr>=3".')
+    return zarr
+
+
+def _write_zarr(path: Path, matrix: Any) -> None:
+    zarr = _zarr()
+    if not sparse.issparse(matrix):
+        rows = max(1, min(matrix.shape[0], _CHUNK // matrix.shape[1]))
+        zarr.create_array(str(path), data=np.ascontiguousarray(matrix), chunks=(rows, matrix.shape[1]))
+        return
+    group = zarr.open_group(str(path), mode="w", attributes={"shape": matrix.shape, "class": type(matrix).__name__})
+    for name, part in (("data", matrix.data), ("indices", matrix.indices), ("indptr", matrix.indptr)):
+        group.create_array(name, data=np.ascontiguousarray(part), chunks=(max(1, min(len(part), _CHUNK)),))
+
+
+def _zarr_rows(path: Path, start: int, stop: int, facts: Facts) -> Any:
+    node = _zarr().open(str(path), mode="r")
+    if isinstance(node, _zarr().Group):
+        return _csr_rows(path, node, node.attrs["shape"], start, stop, facts)
+    return _dense_rows(path, node, start, stop, facts)
+
+
+def _describe_zarr(path: Path) -> Facts:
+    node = _zarr().open(str(path), mode="r")
+    if not isinstance(node, _zarr().Group):
+        return _dense_facts(path, node.shape, node.dtype)
+    (n, m), data = node.attrs["shape"], node["data"]
+    return Facts(n, m, data.dtype.str, _csr_class(node.attrs), len(data))

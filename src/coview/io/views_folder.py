@@ -38,6 +38,7 @@ from scipy import sparse
 from coview.exceptions import DataFileError, ViewsError
 from coview.io.formats import EXTENSIONS, FileView, join_files, load_file, one_line
 from coview.io.shard_files import (
+    FORMATS,
     SUFFIXES,
     Facts,
     check_columns,
@@ -135,9 +136,9 @@ def write_views(
     rows_per_shard : int, optional
         Rows of each shard, except the last. By default views in memory are one shard, and each part of lazy views and
         each piece of an iterable becomes one.
-    format : {"parquet"}, optional
+    format : {"parquet", "zarr"}, optional
         By default .npy and .safetensors files, which are mapped into memory when read and so are the fastest.
-        "parquet" needs polars.
+        "parquet" needs polars, "zarr" zarr.
     overwrite : bool, default=False
         Replace a folder of views that is there already; any other folder is never replaced.
 
@@ -159,8 +160,8 @@ def write_views(
     >>> read_views(folder + "/shards").lengths
     (12, 12, 6)
     """
-    if format not in (None, "parquet"):
-        raise DataFileError(f"format must be 'parquet' or None, got {format!r}.")
+    if format is not None and format not in FORMATS:
+        raise DataFileError(f"format must be one of {listed(FORMATS)} or None, got {format!r}.")
     if rows_per_shard is not None and rows_per_shard < 1:
         raise DataFileError(f"rows_per_shard must be at least 1, got {rows_per_shard}.")
     target = Path(path)
@@ -268,8 +269,9 @@ class FolderSource(Source):
     def read(self, part: int, start: int, stop: int) -> Views:
         """Read rows start to stop of one shard; their values are checked once, as engines read them in every sweep."""
         arrays, ids, mask = self._unchecked(part, start, stop)
-        stamps = [self._path(part, column).stat() for column in self._columns]
-        key = (part, start, stop, *((stamp.st_mtime_ns, stamp.st_size) for stamp in stamps))
+        paths = [self._path(part, column) for column in self._columns]
+        files = [file for path in paths for file in (sorted(path.rglob("*")) if path.is_dir() else [path])]
+        key = (part, start, stop, *((stamp.st_mtime_ns, stamp.st_size) for stamp in map(Path.stat, files)))
         if key in self._checked_ranges:
             return Views._trusted(arrays, ids, mask, self._feature_names)
         views = self._checked(part, arrays, ids, mask)
@@ -503,8 +505,11 @@ def _check_replaceable(target: Path, overwrite: bool) -> None:
     if not overwrite:
         raise DataFileError(f"{target} exists. Pass overwrite=True to replace it, or use another name.")
     own = {MANIFEST, *(name for shard in shards for name in (*shard["files"], shard["ids"], shard["present"]))}
-    files = [path.relative_to(target).as_posix() for path in sorted(target.rglob("*")) if not path.is_dir()]
-    foreign = [file for file in files if file not in own]
+    files = [
+        PurePosixPath(path.relative_to(target).as_posix()) for path in sorted(target.rglob("*")) if not path.is_dir()
+    ]
+    # a .zarr folder of the views is theirs with all that it holds
+    foreign = [str(file) for file in files if own.isdisjoint(map(str, (file, *file.parents)))]
     if foreign:
         raise DataFileError(f"{target} holds files that are not of its views ({listed(foreign)}). Move them first.")
 
