@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 __all__ = [
-    "RAW_TABLE",
     "CoviewError",
     "DataFileError",
     "EngineError",
