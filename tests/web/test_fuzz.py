@@ -1,6 +1,6 @@
 """Malformed requests and mutated model files: refused with a sentence, nothing crashes, nothing is executed.
 
-More of them: COVIEW_FUZZ=10000 pytest tests/apps/web/test_fuzz.py -k requests
+More of them: COVIEW_FUZZ=10000 pytest tests/web/test_fuzz.py -k requests
 """
 
 from __future__ import annotations

@@ -146,22 +146,24 @@ def _searches(k: int = 3) -> dict[str, list[str]]:
 
 def _described(corpus: Any, model: Any, n: int = 8) -> list[dict[str, Any]]:
     """The largest clusters: which package they mostly are, and what marks them in each view."""
-    sizes = np.bincount(model.labels_, minlength=model.memberships_.shape[1])
+    from coview import inspect
+    from coview.inspection.features import features_by_view, top_features
+
+    inspection = inspect(model)
+    marks = {
+        view: top_features(features, inspection.feature_names(view), 5)
+        for view, features in features_by_view(inspection).items()
+    }
+    sizes = np.bincount(model.labels_, minlength=len(inspection.groups))
     rows = []
     for cluster in np.argsort(-sizes, kind="stable")[:n]:
         counts = np.bincount(corpus.target[model.labels_ == cluster], minlength=len(corpus.target_names))
-        marks = {}
-        for view in corpus.views.names:
-            profile = model.cluster_topic_[view] @ model.topic_feature_[view]
-            lift = profile[cluster] * np.log((profile[cluster] + 1e-9) / (profile.mean(axis=0) + 1e-9))
-            names = corpus.views.feature_names[view]
-            marks[view] = [str(names[j]) for j in np.argsort(-lift)[:5]]
         rows.append(
             {
                 "objects": int(sizes[cluster]),
                 "package": str(corpus.target_names[counts.argmax()]),
                 "share": float(counts.max() / max(1, counts.sum())),
-                **marks,
+                **{view: [name for name, *_ in best[cluster]] for view, best in marks.items()},
             }
         )
     return rows
