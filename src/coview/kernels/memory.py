@@ -1,8 +1,8 @@
-"""Arrays of any number, named by their addresses: one compiled kernel serves any number of views.
+"""Memory as kernels see it: arrays of any number, named by their addresses, and hints of what will be read soon.
 
-A tuple of arrays would be another type for each length, compiled anew, and would count references at every access;
-so does every call with an array, atomically, which takes longer than a small computation. Whoever passes addresses or
-arrays keeps them alive until the kernel returns.
+One compiled kernel serves any number of views. A tuple of arrays would be another type for each length, compiled anew,
+and would count references at every access; so does every call with an array, atomically, which takes longer than a
+small computation. Whoever passes addresses or arrays keeps them alive until the kernel returns.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numba import carray, njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-__all__ = ["addresses", "array_at", "ask_for", "borrowed"]
+__all__ = ["addresses", "array_at", "ask_for", "borrowed", "prefetch_row"]
 
 _LINE = 64  # bytes that one hint brings
 
@@ -63,23 +63,43 @@ def borrowed(array):
     return carray(_pointer(array.ctypes.data, array), array.shape)  # type: ignore[call-arg]
 
 
-@intrinsic
-def _hint(typing, address):
-    """Ask for the cache line at an address, into the second cache, since the first has room for few rows to come.
+def _ask(builder, pointer, cache):
+    """Write a hint that the line at a pointer will be read soon, into the caches from 3 (all) down to 1 (the last).
 
     A hint, never a change of any value.
     """
+    i32 = ir.IntType(32)
+    hint = cgutils.get_or_insert_function(
+        builder.module,
+        ir.FunctionType(ir.VoidType(), [pointer.type, i32, i32, i32]),
+        "llvm.prefetch.p0" if str(pointer.type) == "ptr" else "llvm.prefetch.p0i8",
+    )
+    builder.call(hint, [pointer, i32(0), i32(cache), i32(1)])
+
+
+@intrinsic
+def _hint(typing, address):
+    """Ask for the cache line at an address, into the second cache, since the first has room for few rows to come."""
     signature = types.void(address)
 
     def code(context, builder, signature, arguments):
-        pointer = builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
-        i32 = ir.IntType(32)
-        hint = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(ir.VoidType(), [pointer.type, i32, i32, i32]),
-            "llvm.prefetch.p0" if str(pointer.type) == "ptr" else "llvm.prefetch.p0i8",
-        )
-        builder.call(hint, [pointer, i32(0), i32(2), i32(1)])
+        _ask(builder, builder.inttoptr(arguments[0], ir.IntType(8).as_pointer()), 2)
+        return context.get_dummy_value()
+
+    return signature, code
+
+
+@intrinsic
+def prefetch_row(typing, matrix, row, column):
+    """Ask for the cache line of matrix[row, column] (2-D, C order), which will be read soon."""
+    signature = types.void(matrix, row, column)
+
+    def code(context, builder, signature, arguments):
+        array_type = signature.args[0]
+        array = context.make_array(array_type)(context, builder, arguments[0])
+        indices = [context.cast(builder, arguments[i], signature.args[i], types.intp) for i in (1, 2)]
+        pointer = cgutils.get_item_pointer(context, builder, array_type, array, indices, wraparound=False)
+        _ask(builder, builder.bitcast(pointer, ir.IntType(8).as_pointer()), 3)
         return context.get_dummy_value()
 
     return signature, code

@@ -17,7 +17,7 @@ import math
 import numpy as np
 from numba import njit
 
-from coview.kernels.prefetch import prefetch_row
+from coview.kernels.memory import prefetch_row
 
 __all__ = ["accumulate", "fast_log", "log_likelihood", "project", "ratio", "tile_cuts"]
 

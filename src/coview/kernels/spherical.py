@@ -18,7 +18,7 @@ import math
 import numpy as np
 from numba import njit
 
-from coview.kernels.prefetch import prefetch_row
+from coview.kernels.memory import prefetch_row
 
 __all__ = ["assign_rows", "column_squares", "move_rows", "project_rows", "turn_columns"]
 
