@@ -66,8 +66,7 @@ def cpu_sweep(X: Any, k: int) -> float:
 
 def whole_fits(X: Any, k: int) -> list[str]:
     """50 sweeps on both engines from one start; a multi-view sweep beside a PLSA sweep; data that do not fit."""
-    from coview import PLSA, MultiViewPLSA, Views
-    from coview.engines.cuda import CudaEngine
+    from coview import PLSA, CudaEngine, MultiViewPLSA, Views
 
     doc, topics = start(X, k)
     init = {"memberships": doc, "topic_feature": topics}
@@ -105,7 +104,7 @@ def main(quick: bool) -> None:
     if not torch.cuda.is_available():
         print("no GPU here: nothing measured")
         return
-    from coview.engines.cuda import CudaEngine
+    from coview import CudaEngine
 
     X = text_like("newsgroups" if quick else "gpu")
     rows = []

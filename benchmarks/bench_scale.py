@@ -38,8 +38,7 @@ def dask(size: str, k: int, folder: str) -> dict[str, Any]:
     """Seconds per sweep with one and with two workers of one thread, in turn."""
     from distributed import Client, LocalCluster
 
-    from coview import PLSA
-    from coview.engines.dask.engine import DaskEngine
+    from coview import PLSA, DaskEngine
 
     X = shards(size, folder)
     found: dict[str, Any] = {"nnz": int(sum(X.nnz or (0,))), "1": [], "2": []}
@@ -59,8 +58,7 @@ def dask(size: str, k: int, folder: str) -> dict[str, Any]:
 
 def disk(size: str, k: int, folder: str) -> dict[str, Any]:
     """A fit from disk, under a limit of a third of the data where that is more than the process itself takes."""
-    from coview import PLSA
-    from coview.engines.cpu import CpuEngine
+    from coview import PLSA, CpuEngine
     from coview.engines.memory import resident
 
     X = shards(size, folder)

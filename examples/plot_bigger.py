@@ -11,9 +11,8 @@ import tempfile
 import matplotlib.pyplot as plt
 from distributed import Client, LocalCluster
 
-from coview import PLSA, read_views, write_views
+from coview import PLSA, DaskEngine, read_views, write_views
 from coview.datasets import make_topic_views
-from coview.engines.dask.engine import DaskEngine
 
 # %%
 # Some pages arrive in batches. Each is written as it comes; nothing is ever held whole.

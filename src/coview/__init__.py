@@ -37,6 +37,8 @@ _MODULES = {
     "coview.online.river": ("to_river",),
     "coview.online.stream": ("StreamResult", "evaluate_stream"),
     "coview.engines.checkpoint": ("Checkpoint",),
+    "coview.engines.cpu": ("CpuEngine",),
+    "coview.engines.dask.engine": ("DaskEngine",),
     "coview.inspection": ("Inspection", "inspect"),
     "coview.io.models": ("load", "save"),
     "coview.report.report": ("Report", "make_report"),
@@ -49,6 +51,8 @@ _PUBLIC = {name: module for module, names in _MODULES.items() for name in names}
 _PUBLIC.update((entry.name, entry.module) for entry in ESTIMATORS.values())
 
 __all__ = ["__version__", *sorted(_PUBLIC)]
+
+_PUBLIC["CudaEngine"] = "coview.engines.cuda"  # not for import *: it needs torch
 
 
 def __getattr__(name: str) -> Any:
@@ -65,7 +69,7 @@ hand_down(__getattr__)
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_SUBMODULES])
+    return sorted([*__all__, "CudaEngine", *_SUBMODULES])
 
 
 if TYPE_CHECKING:  # what type checkers and editors see
@@ -83,6 +87,9 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.clustering.spherical_kmeans import SphericalKMeans as SphericalKMeans
     from coview.decomposition.cca import MultiViewCCA as MultiViewCCA
     from coview.engines.checkpoint import Checkpoint as Checkpoint
+    from coview.engines.cpu import CpuEngine as CpuEngine
+    from coview.engines.cuda import CudaEngine as CudaEngine
+    from coview.engines.dask.engine import DaskEngine as DaskEngine
     from coview.inspection import Inspection as Inspection
     from coview.inspection import inspect as inspect
     from coview.io.models import load as load

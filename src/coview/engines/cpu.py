@@ -89,9 +89,9 @@ class CpuEngine:
 
     Parameters
     ----------
-    n_jobs : int or None
-        Threads; None takes all cores that threadpoolctl allows.
-    memory_limit : int, str or None
+    n_jobs : int or None, default=None
+        Number of threads; None takes all cores that threadpoolctl allows.
+    memory_limit : int, str or None, default=None
         Most memory that the process may take while it fits rows that are read when needed (a sharded folder): bytes,
         or text such as "2 GB". None reads blocks of a fixed number of rows.
 

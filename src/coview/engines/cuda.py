@@ -18,11 +18,18 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import torch
 from scipy import sparse
 
 from coview.engines.memory import bytes_of
 from coview.exceptions import EngineError
+
+try:
+    import torch
+except ImportError:
+    raise EngineError(
+        "engine='cuda' needs PyTorch with CUDA; torch is not installed. Run: pip install \"coview[gpu]\".",
+        use={"engine": "cpu"},
+    ) from None
 
 __all__ = ["CudaEngine", "CudaMatrix", "StreamedMatrix"]
 
@@ -124,6 +131,11 @@ class CudaEngine:
         from the host. None takes 70 % of what is free.
     tensors : bool, default=False
         Whether `transform`, `predict_proba` and their like return torch tensors on the device.
+
+    Examples
+    --------
+    >>> CudaEngine(device="cpu").name
+    'cuda'
     """
 
     name = "cuda"

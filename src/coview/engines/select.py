@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import util
 from typing import Any
 
 from coview.engines.memory import MemoryHolder
@@ -41,11 +40,6 @@ def select_engine(engine: Any = "auto", *, n_jobs: int | None = None, data: Any 
 
         return CpuEngine(n_jobs)
     if engine == "cuda":
-        if util.find_spec("torch") is None:
-            raise EngineError(
-                "engine='cuda' needs PyTorch with CUDA; torch is not installed. Run: pip install \"coview[gpu]\".",
-                use={"engine": "cpu"},
-            )
         from coview.engines.cuda import CudaEngine
 
         return CudaEngine()

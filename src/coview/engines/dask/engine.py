@@ -46,16 +46,21 @@ class DaskEngine(CpuEngine):
 
     Parameters
     ----------
-    client : distributed.Client or None
+    client : distributed.Client or None, default=None
         The cluster; None takes the current client, or starts a local cluster that lives as long as this process.
         Pickles leave it out.
     worker_engine : {"cpu", "cuda", "reference"}, default="cpu"
         What each worker computes its rows with.
-    folder : path or None
+    folder : path or None, default=None
         Folder that all workers see, for copies of the row state every `store_every` sweeps. Without one, lost rows are
         made again from the start of the fit.
     store_every : int, default=5
         Sweeps between two copies.
+
+    Examples
+    --------
+    >>> from coview import DaskEngine, PLSA
+    >>> model = PLSA(8, engine=DaskEngine(store_every=10))
     """
 
     name = "dask"
