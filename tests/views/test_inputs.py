@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
-from coview import EachView, MultiViewNaiveBayes, SphericalKMeans, TfidfViews, Views
+from coview import EachView, MultiViewNaiveBayes, PairwiseCoPLSA, SphericalKMeans, TfidfViews, Views
 from coview.exceptions import ViewsError
 from coview.views.inputs import match_columns
 from coview.views.lazy import LazyViews
@@ -35,6 +35,7 @@ def models():
         MultiViewNaiveBayes(),
         make_pipeline(TfidfViews(), MultiViewNaiveBayes()),
         make_pipeline(EachView(MaxAbsScaler()), MultiViewNaiveBayes()),
+        PairwiseCoPLSA(2, max_iter=5, random_state=0),
     ]
 
 
@@ -67,18 +68,33 @@ def test_columns_are_matched_as_pandas_does_it(form, data):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("which", range(4))
-def test_reordered_columns_change_nothing(which, form):
-    model = models()[which].fit(named(form(COUNTS), NAMES), Y)
-    order = [3, 0, 4, 1, 2]
+@pytest.mark.parametrize("which", range(5))
+def test_reordered_columns_change_nothing_and_are_told_of_once(which, form):
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        found = model.predict(named(form(COUNTS[:, order]), [NAMES[j] for j in order]))
-    np.testing.assert_array_equal(found, model.predict(named(form(COUNTS), NAMES)))
+        warnings.simplefilter("error")  # the fitted columns: nothing is told
+        model = models()[which].fit(named(form(COUNTS), NAMES), Y)
+        expected = model.predict(named(form(COUNTS), NAMES))
+    order = [3, 0, 4, 1, 2]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        labels = model.predict(named(form(COUNTS[:, order]), [NAMES[j] for j in order]))
+    np.testing.assert_array_equal(labels, expected)
+    (message,) = [str(warning.message) for warning in told]
+    assert message.startswith("View 'words' has its columns in another order than ")
+    assert message.endswith(" was fitted with; they were put into the fitted order.")
+
+
+def test_columns_that_are_absent_or_unknown_but_in_order_are_not_told_of_as_reordered():
+    X = named(np.hstack([np.ones((12, 1)), COUNTS[:, [0, 2, 3]]]), ["p", "a", "c", "d"])
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        match_columns("PLSA", X, {"words": 5, "links": 2}, {"words": np.array(NAMES)})
+    assert [str(warning.message).split()[2] for warning in told] == ["lacks", "has"]
+    assert not any("order" in str(warning.message) for warning in told)
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("which", range(4))
+@pytest.mark.parametrize("which", range(5))
 def test_absent_columns_are_zero_and_unknown_ones_ignored_with_a_warning(which, form):
     model = models()[which].fit(named(form(COUNTS), NAMES), Y)
     zeroed = COUNTS * [1, 0, 1, 1, 0]
@@ -127,4 +143,6 @@ def test_a_plain_frame_follows_scikit_learns_rule():
     with pytest.raises(ValueError, match="order"):
         model.predict(frame[NAMES[::-1]])
     turned = {"x": frame[NAMES[::-1]]}
-    np.testing.assert_array_equal(model.predict(turned), model.predict(frame))
+    with pytest.warns(UserWarning, match="View 'x' has its columns in another order"):
+        labels = model.predict(turned)
+    np.testing.assert_array_equal(labels, model.predict(frame))

@@ -43,8 +43,8 @@ def started(name: str, *words: str, **env: str):
 
 
 def ask(url: str, **given):
-    """GET, patiently: the address is printed just before the service listens."""
-    with httpx.Client(transport=httpx.HTTPTransport(retries=8)) as client:
+    """GET, patiently: the address is printed just before the service listens, and the machine may be busy."""
+    with httpx.Client(transport=httpx.HTTPTransport(retries=8), timeout=60) as client:
         return client.get(url, **given)
 
 

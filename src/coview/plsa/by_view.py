@@ -22,6 +22,7 @@ from coview.exceptions import ViewsError
 from coview.inspection import Inspection
 from coview.plsa.factors import as_distributions, given_keys, initial_arrays, random_matrix, row_shares
 from coview.plsa.mixture import FitContext, MixtureModel, MixtureSteps, random_profiles
+from coview.views.coerce import as_views
 from coview.views.views import Views
 
 __all__ = ["ByViewModel", "ByViewSteps", "has_data", "pair_couplings", "split_views"]
@@ -116,7 +117,8 @@ class ByViewModel(MixtureModel):
     def transform_by_view(self, X: Any) -> dict[str, np.ndarray]:
         """Mixtures by view, for each of the views given, the topics fixed."""
         check_is_fitted(self, "topic_feature_")
-        return split_views(self._tables(X), self._new_views(X).names)
+        table, names = self._tables(X), as_views(X).names
+        return split_views(table, [name for name in self.view_names_ if name in names])
 
     # -- what a model says of itself
 
@@ -126,8 +128,8 @@ class ByViewModel(MixtureModel):
     def _steps(self) -> ByViewSteps:
         raise NotImplementedError
 
-    def _tables(self, X: Any) -> np.ndarray:
-        """Mixtures of all views given, folded in, side by side."""
+    def _tables(self, X: Any, engine: Engine | None = None) -> np.ndarray:
+        """Mixtures of all views given, folded in, side by side; by the engine that X calls for, if none is given."""
         raise NotImplementedError
 
     def _warm_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
@@ -185,13 +187,13 @@ class ByViewModel(MixtureModel):
     def _mixtures(self, X: Any) -> np.ndarray:
         """Weighted mean of an object's mixtures over the views that it has; even where it has none."""
         check_is_fitted(self, "topic_feature_")
-        views, table, weights = self._new_views(X), self._tables(X), self._steps().weights
+        views, engine, weights = self._new_views(X), self._engine(X), self._steps().weights
+        table = self._tables(views, engine)
         parts = table.reshape(len(table), len(views.names), -1)
         shares = has_data(views) * np.array([weights.get(name, 1.0) for name in views.names])
         total = shares.sum(axis=1, keepdims=True)
         mean = np.einsum("iv,ivk->ik", shares / np.where(total > 0, total, 1.0), parts)
         mixtures = np.where(total > 0, mean, 1.0 / parts.shape[2]).astype(table.dtype)
-        engine = self._engine(X)
         return engine.asarray(mixtures) if engine.tensors else mixtures
 
     def _likelihood(self, views: Views, first: int) -> tuple[float, float]:

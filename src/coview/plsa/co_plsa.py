@@ -428,9 +428,9 @@ class CoPLSA(ByViewModel):
         return fold_rows(steps, block, np.tile(linked, len(block.views)), shared, engine)
 
     @blockwise
-    def _tables(self, X: Any) -> np.ndarray:
-        views = self._new_views(X)
-        engine, steps, data = self._engine(X), self._steps(), self._scaled(views)
+    def _tables(self, X: Any, engine: Engine | None = None) -> np.ndarray:
+        engine = engine or self._engine(X)
+        steps, data = self._steps(), self._scaled(self._new_views(X))
         shared = self._fitted(data, engine)
         blocks = self._each_block(data, engine, steps.width, _CARRIED)
         return np.concatenate([self._fold_in(block, steps, shared, engine) for block in blocks])

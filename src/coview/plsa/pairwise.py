@@ -484,8 +484,9 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
         return attributes
 
     @blockwise
-    def _tables(self, X: Any) -> np.ndarray:
-        views, engine, steps = self._new_views(X), self._engine(X), MixtureSteps(self.n_clusters)
+    def _tables(self, X: Any, engine: Engine | None = None) -> np.ndarray:
+        engine = engine or self._engine(X)
+        views, steps = self._new_views(X), MixtureSteps(self.n_clusters)
         parts = []
         with engine.limits():
             for name in views.names:  # each by itself

@@ -45,9 +45,9 @@ class ViewInput:
 def match_columns(who: str, views: Any, n_features: Mapping[str, int], feature_names: Mapping[str, np.ndarray]) -> Any:
     """Return views whose columns are those that a model was fitted with, in the same order.
 
-    Columns are matched by name where both the model and the view have names: fitted columns that the view lacks are
-    zero, and columns that the model does not know are left out, each with a warning. A view without names must have
-    as many columns as the fitted one.
+    Columns are matched by name where both the model and the view have names: those in another order are put into the
+    fitted one, fitted columns that the view lacks are zero, and columns that the model does not know are left out,
+    each with a warning. A view without names must have as many columns as the fitted one.
 
     Parameters
     ----------
@@ -64,8 +64,11 @@ def match_columns(who: str, views: Any, n_features: Mapping[str, int], feature_n
     --------
     >>> from coview import Views
     >>> X = Views(x=np.array([[1, 2]]), feature_names={"x": ["b", "a"]})
-    >>> match_columns("PLSA", X, {"x": 2}, {"x": np.array(["a", "b"])})["x"]
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     match_columns("PLSA", X, {"x": 2}, {"x": np.array(["a", "b"])})["x"]
     array([[2, 1]])
+    >>> print(told[0].message)
+    View 'x' has its columns in another order than PLSA was fitted with; they were put into the fitted order.
     """
     arrays: dict[str, Any] = {}
     for name, width in views.n_features.items():
@@ -92,7 +95,7 @@ def match_columns(who: str, views: Any, n_features: Mapping[str, int], feature_n
 
 
 def _match_names(who: str, view: str, columns: np.ndarray, fitted: np.ndarray) -> np.ndarray:
-    """Position among the fitted columns of each given one, or -1; warns of those that are missing on either side."""
+    """Position among the fitted columns of each given one, or -1; warns of another order and of missing ones."""
     where = {name: i for i, name in enumerate(fitted.tolist())}
     new = columns.tolist()
     if len(where) < len(fitted) or len(set(new)) < len(new):
@@ -107,6 +110,12 @@ def _match_names(who: str, view: str, columns: np.ndarray, fitted: np.ndarray) -
         raise ViewsError(
             f"View {view!r} has none of the columns that {who} was fitted with: {listed(new[:3])} are not among "
             f"{listed(fitted[:3].tolist())}, ..."
+        )
+    if np.any(np.diff(targets[targets >= 0]) < 0):
+        warnings.warn(
+            f"View {view!r} has its columns in another order than {who} was fitted with; they were put into the fitted "
+            "order.",
+            stacklevel=4,
         )
     if absent:
         warnings.warn(
