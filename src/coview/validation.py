@@ -80,13 +80,7 @@ def check_option(name: str, value: Any, options: tuple[Any, ...]) -> Any:
 
 
 def per_view(parameter: str, value: Any, names: Sequence[str], *, default: float = 1.0) -> np.ndarray:
-    """Return one non-negative number per view from a scalar, a ``{view: number}`` dict, or None.
-
-    Examples
-    --------
-    >>> per_view("view_weights", {"links": 2}, ["words", "links"])
-    array([1., 2.])
-    """
+    """Return one non-negative number per view from a scalar, a ``{view: number}`` dict, or None."""
     given = value if isinstance(value, Mapping) else dict.fromkeys(names, default if value is None else value)
     for name, number in given.items():
         if name not in names:
@@ -102,13 +96,7 @@ def per_view(parameter: str, value: Any, names: Sequence[str], *, default: float
 
 
 def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray | None:
-    """Return one finite, non-negative weight per object, or None.
-
-    Examples
-    --------
-    >>> check_sample_weight([1, 2], 2)
-    array([1., 2.])
-    """
+    """Return one finite, non-negative weight per object, or None."""
     if sample_weight is None:
         return None
     weights = np.asarray(sample_weight, dtype=np.float64)
@@ -151,18 +139,6 @@ def encode_labels(
         Position of each label in `classes`; -1 without label.
     classes : ndarray
         The classes, sorted.
-
-    Examples
-    --------
-    >>> codes, classes = encode_labels(["cat", None, "dog", "cat"])
-    >>> codes.tolist(), classes.tolist()
-    ([0, -1, 1, 0], ['cat', 'dog'])
-    >>> codes, classes = encode_labels([7, -1, 3])
-    >>> codes.tolist(), classes.tolist()
-    ([1, -1, 0], [3, 7])
-    >>> codes, classes = encode_labels([1, -1, None, 1], semi_supervised=False)
-    >>> codes.tolist(), classes.tolist()
-    ([1, 0, -1, 1], [-1, 1])
     """
     labels = _as_column(y)
     if n_rows is not None and len(labels) != n_rows:

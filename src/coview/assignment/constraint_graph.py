@@ -58,13 +58,7 @@ class Component:
 
 @lru_cache(maxsize=32)
 def components(ontology: Ontology) -> tuple[Component, ...]:
-    """Return the connected components of an ontology's constraints.
-
-    Examples
-    --------
-    >>> [part.codes.tolist() for part in components(Ontology("abc", subset=[("a", "b")]))]
-    [[0, 1], [2]]
-    """
+    """Return the connected components of an ontology's constraints."""
     n = len(ontology)
     pairs = np.concatenate([ontology.subset_codes, ontology.mutex_codes])
     graph = sparse.coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n))

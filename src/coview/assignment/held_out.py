@@ -155,18 +155,7 @@ def weigh_views(
 
 
 def best_weights(rule: DecisionRule, scores: np.ndarray, present: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Weights of the views by the scores (n_objects, n_views, n_labels) of objects whose label is known.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> truth = rng.integers(0, 3, 200)
-    >>> good, poor = 0.2 * np.eye(3)[truth] + 0.1 * rng.random((200, 3)), rng.random((200, 3))
-    >>> present = np.ones((200, 2), dtype=bool)
-    >>> best_weights(DecisionRule("sum"), np.stack([good, poor], 1), present, truth).round(2).tolist()
-    [1.78, 0.22]
-    """
+    """Weights of the views by the scores (n_objects, n_views, n_labels) of objects whose label is known."""
 
     def right(weights: np.ndarray) -> np.ndarray:
         weighed = scores * weights[:, None].astype(scores.dtype)

@@ -168,14 +168,7 @@ def solve_with(
 def label_objective(
     scores: np.ndarray, labels: np.ndarray, costs: Costs = DEFAULT_COSTS, ontology: Ontology | None = None
 ) -> np.ndarray:
-    """Return the objective of given labels, by the formula.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> label_objective(np.array([[[0.9, 0.1], [0.2, 0.3]]]), np.array([[[1, 0], [0, 1]]], dtype=bool)).round(2)
-    array([0.8])
-    """
+    """Return the objective of given labels, by the formula."""
     pairs = None if ontology is None else (ontology.subset_codes, ontology.mutex_codes)
     return _objective(scores, np.asarray(labels, dtype=bool), costs, pairs)
 

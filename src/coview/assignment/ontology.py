@@ -448,13 +448,7 @@ class Ontology:
 
 
 def _tree_edges(tree: Any) -> tuple[list[Any], list[Pair]]:
-    """Labels and (child, parent) pairs of nested dicts, lists and labels.
-
-    Examples
-    --------
-    >>> _tree_edges({"Animal": ["Dog", "Cat"]})
-    (['Animal', 'Dog', 'Cat'], [('Dog', 'Animal'), ('Cat', 'Animal')])
-    """
+    """Labels and (child, parent) pairs of nested dicts, lists and labels."""
     order: dict[Any, None] = {}
     edges: list[Pair] = []
 
@@ -472,13 +466,7 @@ def _tree_edges(tree: Any) -> tuple[list[Any], list[Pair]]:
 
 
 def _path_edges(paths: Iterable[str], separator: str) -> tuple[list[Any], list[Pair]]:
-    """Labels and (child, parent) pairs of paths from the top down.
-
-    Examples
-    --------
-    >>> _path_edges(["Animal/Dog", "Animal/Cat"], "/")[1]
-    [('Dog', 'Animal'), ('Cat', 'Animal')]
-    """
+    """Labels and (child, parent) pairs of paths from the top down."""
     order: dict[Any, None] = {}
     edges: dict[Pair, None] = {}
     for path in paths:

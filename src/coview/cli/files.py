@@ -221,15 +221,7 @@ def check_writable(path: Path | None) -> None:
 
 
 def write_table(columns: dict[str, Any], path: Path | None = None) -> None:
-    """Write columns of equal length to a file by its extension, or as CSV to standard output.
-
-    Examples
-    --------
-    >>> write_table({"id": ["a", "b"], "label": [0, 1]})
-    id,label
-    a,0
-    b,1
-    """
+    """Write columns of equal length to a file by its extension, or as CSV to standard output."""
     lists = plain(columns)
     if path is None:
         _delimited(lists, sys.stdout, ",")

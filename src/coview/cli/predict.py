@@ -123,14 +123,7 @@ def run_transform(
 
 
 def describe_unknown(known: Any, ids: Any, labels: Any, most: int = 5) -> str | None:
-    """Return a sentence about the objects that a model knows nothing of, or None where there are none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> describe_unknown(np.array([True, False, False]), ["p1", "p2", "p3"], ["sky", "animal", "animal"])
-    "2 of 3 objects have nothing that the model knows ('p2', 'p3'): it predicts 'animal' for them, whatever they are."
-    """
+    """Return a sentence about the objects that a model knows nothing of, or None where there are none."""
     rows = [row for row, there in enumerate(known) if not there]
     if not rows:
         return None

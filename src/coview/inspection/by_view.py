@@ -104,15 +104,6 @@ def read_by_view(inspection: Inspection, views: Views, whole: Reading | None = N
         Objects, as the estimator itself takes them.
     whole : Reading, optional
         The reading from all views, where it is there already.
-
-    Examples
-    --------
-    >>> from coview import LinkPLSA, inspect
-    >>> from coview.datasets import make_topic_views
-    >>> X = make_topic_views(n_objects=50, random_state=0).views
-    >>> readings = read_by_view(inspect(LinkPLSA(3, random_state=0).fit(X)), X)
-    >>> sorted(readings.alone), readings.alone["view0"].codes.shape
-    (['view0', 'view1'], (50,))
     """
     parts = try_views(views.names, lambda names: read_objects(inspection, views.select(*names)))
     return ViewReadings(views, read_objects(inspection, views) if whole is None else whole, *parts)

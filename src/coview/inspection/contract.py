@@ -604,15 +604,7 @@ def n_rows(X: Any) -> int:
 
 
 def rows_with_values(X: Any) -> np.ndarray | None:
-    """Tell which rows of views, or of a matrix, have a value that is not 0; None for tables and measurements.
-
-    Examples
-    --------
-    >>> rows_with_values(Views(a=sparse.csr_array(np.eye(3)), b=sparse.csr_array((3, 1))))
-    array([ True,  True,  True])
-    >>> rows_with_values(np.array([[0, 2], [0, 0]]))
-    array([ True, False])
-    """
+    """Tell which rows of views, or of a matrix, have a value that is not 0; None for tables and measurements."""
     if isinstance(X, Views):
         known = np.zeros(len(X), dtype=bool)
         for part in X.values():

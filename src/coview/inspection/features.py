@@ -37,16 +37,6 @@ def rank_features(features: Features, n: int = 10, *, by: str = "distinctive", a
         the smallest weights.
     above : float, default=0.0
         Features whose rank is not above this are left out; not of "signed".
-
-    Examples
-    --------
-    >>> weights = np.array([[0.6, 0.4, 0.0], [0.6, 0.0, 0.4]])
-    >>> [best.tolist() for best in rank_features(Features(weights, True), 2)]
-    [[1], [2]]
-    >>> [best.tolist() for best in rank_features(Features(weights), 2, by="weight")]
-    [[0, 1], [0, 2]]
-    >>> [best.tolist() for best in rank_features(Features(weights - 0.5), 2, by="signed")]
-    [[0, 2], [0, 1]]
     """
     if by not in RANKINGS:
         raise ValueError(f"by must be one of {', '.join(map(repr, RANKINGS))}, got {by!r}.")
@@ -79,12 +69,6 @@ def top_features(
         Features of each group.
     by : {"distinctive", "weight", "signed"}, default="distinctive"
         How they are ranked; see `rank_features`.
-
-    Examples
-    --------
-    >>> weights = np.array([[0.6, 0.4, 0.0], [0.6, 0.0, 0.4]])
-    >>> top_features(Features(weights, True), ["the", "cat", "dog"], 1)
-    [[('cat', 0.4, 2.0)], [('dog', 0.4, 2.0)]]
     """
     weights = np.asarray(features.weights)
     lift = _lift(weights, weights.mean(axis=0, keepdims=True))
@@ -108,14 +92,6 @@ def features_by_view(
         Objects, as the estimator itself takes them.
     codes : ndarray of int, optional
         Their groups; -1 for none.
-
-    Examples
-    --------
-    >>> from coview import LinkPLSA, inspect
-    >>> from coview.datasets import make_topic_views
-    >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
-    >>> {view: part.origin for view, part in features_by_view(inspect(LinkPLSA(3, random_state=0).fit(X))).items()}
-    {'view0': 'p(feature)', 'view1': 'p(feature)'}
     """
     by_view = {}
     for view in inspection.views:
@@ -140,11 +116,6 @@ def mean_features(matrix: Any, codes: np.ndarray, n_groups: int, seed: int = 0) 
         Number of groups.
     seed : int, default=0
         Seed of the sample that is taken of many objects.
-
-    Examples
-    --------
-    >>> mean_features(np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([0, 0]), 1).weights.tolist()
-    [[0.75, 0.25]]
     """
     rows = sample_positions(matrix.shape[0], SAMPLED_OBJECTS, seed)
     part, codes = matrix[rows], np.asarray(codes)[rows]

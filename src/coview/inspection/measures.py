@@ -45,15 +45,6 @@ def fit_curves(inspection: Inspection) -> list[dict[str, Any]]:
     -------
     list of dict
         With "key", "title", "x" (what is counted), "values" and, where it is known, "seconds".
-
-    Examples
-    --------
-    >>> from coview import PLSA, inspect
-    >>> from coview.datasets import make_topic_views
-    >>> X = make_topic_views(n_objects=50, random_state=0).views
-    >>> curve, = fit_curves(inspect(PLSA(4, max_iter=5, tol=0, random_state=0).fit(X)))
-    >>> curve["title"], len(curve["values"])
-    ('Objective', 6)
     """
     seconds = inspection.history.get("seconds")
     curves = []
@@ -150,11 +141,6 @@ def neighbor_share(positions: np.ndarray, y: np.ndarray, k: int = NEIGHBORS, see
         Number of neighbors.
     seed : int, default=0
         Seed of the sample.
-
-    Examples
-    --------
-    >>> neighbor_share(np.array([[1, 0], [1, 0.1], [0, 1], [0.1, 1]]), np.array([0, 0, 1, 1]), k=1)
-    1.0
     """
     rows = sample_positions(len(positions), NEIGHBOR_OBJECTS, seed)
     k = min(k, len(rows) - 1)
@@ -195,16 +181,6 @@ def confusion(
     -------
     dict
         With "rows", "columns", "counts" and "left_out".
-
-    Examples
-    --------
-    >>> from coview import MultiViewPLSA, inspect
-    >>> from coview.datasets import make_topic_views
-    >>> data = make_topic_views(n_objects=60, n_clusters=3, random_state=0)
-    >>> model = inspect(MultiViewPLSA(3, 4, random_state=0).fit(data.views))
-    >>> counted = confusion(model, model.training.codes, data.target, np.array(["a", "b", "c"]))
-    >>> counted["rows"], sum(map(sum, counted["counts"]))
-    (['a', 'b', 'c'], 60)
     """
     used = (y >= 0) & (codes >= 0)
     counts = np.zeros((len(classes), len(inspection.groups)), dtype=np.int64)

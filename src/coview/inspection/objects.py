@@ -67,13 +67,6 @@ def place(
         than 5 objects are placed by principal components.
     seed : int, default=0
         Seed of UMAP.
-
-    Examples
-    --------
-    >>> shares = np.random.default_rng(0).dirichlet(np.ones(4), size=30)
-    >>> positions, method = place([shares])
-    >>> positions.shape, method
-    ((30, 2), 'PCA of memberships')
     """
     if method not in METHODS:
         options = ", ".join(map(repr, METHODS))
@@ -105,12 +98,6 @@ def typical_objects(reading: Reading, n_groups: int, n: int = 3) -> list[list[in
         Number of groups.
     n : int, default=3
         Objects of each group.
-
-    Examples
-    --------
-    >>> shares = np.array([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]])
-    >>> typical_objects(Reading(shares, shares.argmax(axis=1)), 2, n=1)
-    [[0], [2]]
     """
     if reading.codes is None or reading.memberships is None or not reading.graded:
         return [[] for _ in range(n_groups)]

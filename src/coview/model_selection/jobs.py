@@ -43,13 +43,7 @@ class JobOutcome:
 
 
 def worker_count(n_jobs: int | None, n_tasks: int) -> int:
-    """Return the number of workers: `n_jobs` as joblib counts it (None = all cores), never more than there are tasks.
-
-    Examples
-    --------
-    >>> worker_count(3, 2)
-    2
-    """
+    """Return the number of workers: `n_jobs` as joblib counts it (None = all cores), never more than tasks."""
     from joblib import effective_n_jobs
 
     if n_jobs == 0:
@@ -70,16 +64,6 @@ def run_jobs(
 
     With n_jobs=1 and no budget they are done in this process. Ctrl-C ends all workers; what is not done by then has
     the status "stopped".
-
-    Examples
-    --------
-    >>> def power(base, exponent):
-    ...     return base**exponent
-    >>> def powers(call, job):
-    ...     for exponent in range(job):
-    ...         yield call(power, exponent)
-    >>> [(outcome.status, outcome.parts) for outcome in run_jobs(powers, 2, [3, 4], n_jobs=1)]
-    [('done', [1, 2, 4]), ('done', [1, 2, 4, 8])]
     """
     outcomes = [JobOutcome() for _ in jobs]
     tell: Watch = watch or (lambda position, outcome: None)
@@ -99,13 +83,7 @@ def run_jobs(
 
 
 def one_sentence(error: BaseException) -> str:
-    """Say an error in one line, its first paragraph; its kind comes first where the sentence is not coview's own.
-
-    Examples
-    --------
-    >>> one_sentence(KeyError("words"))
-    "KeyError: 'words'"
-    """
+    """Say an error in one line, its first paragraph; its kind comes first where the sentence is not coview's own."""
     text = " ".join(str(error).strip().split("\n\n")[0].split()) or "no message"
     text = text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
     return text if isinstance(error, CoviewError) else f"{type(error).__name__}: {text}"

@@ -55,16 +55,7 @@ class Method:
 
 
 def applicable_methods(classify: bool, views: Views, n_clusters: int, links: Any = None) -> list[Method]:
-    """Return every applicable method and every baseline, and with `links` the same behind `NeighborViews`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = Views(words=np.eye(3), tags=np.eye(3))
-    >>> found = applicable_methods(True, X, 3)
-    >>> [c.name for c in found if c.group == "baseline"][-2:]
-    ['words LogisticRegression', 'tags LogisticRegression']
-    """
+    """Return every applicable method and every baseline, and with `links` the same behind `NeighborViews`."""
     counts = len(counted_views(views)) == len(views.names)
     methods = list(_from_catalog(classify, n_clusters))
     found = methods + list(_baselines(classify, views, n_clusters, counts))
@@ -74,15 +65,7 @@ def applicable_methods(classify: bool, views: Views, n_clusters: int, links: Any
 
 
 def selected_methods(methods: Any, found: list[Method]) -> list[Method]:
-    """Return the methods that `methods` asks for: names or patterns, estimators, or ``{name: estimator}``.
-
-    Examples
-    --------
-    >>> from coview import MultiViewNaiveBayes
-    >>> found = [Method("a b", None, "method"), Method("c", None, "baseline")]
-    >>> [c.name for c in selected_methods(["a*", MultiViewNaiveBayes(alpha=0.1)], found)]
-    ['a b', 'MultiViewNaiveBayes(alpha=0.1)']
-    """
+    """Return the methods that `methods` asks for: names or patterns, estimators, or ``{name: estimator}``."""
     if methods is None:
         return found
     if isinstance(methods, Mapping):
@@ -104,27 +87,14 @@ def selected_methods(methods: Any, found: list[Method]) -> list[Method]:
 
 
 def seeded(estimator: Any, seed: int) -> Any:
-    """Return a clone, every random_state in it set.
-
-    Examples
-    --------
-    >>> seeded(make_pipeline(KMeans(2)), 7)[0].random_state
-    7
-    """
+    """Return a clone, every random_state in it set."""
     copy = clone(estimator)
     states = [name for name in copy.get_params() if name.rpartition("__")[2] == "random_state"]
     return copy.set_params(**dict.fromkeys(states, seed)) if states else copy
 
 
 def holds_counts(matrix: Any) -> bool:
-    """Tell whether a matrix has no negative value, so that rows can be compared by their shares.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> holds_counts(np.array([[0.0, 2.0]])), holds_counts(np.array([[-1.0, 2.0]]))
-    (True, False)
-    """
+    """Tell whether a matrix has no negative value, so that rows can be compared by their shares."""
     values = matrix.data if sparse.issparse(matrix) else matrix
     return not values.size or bool(values.min() >= 0)
 

@@ -148,14 +148,7 @@ def _class_scores(task: Task, model: Any, X: Views, y: np.ndarray) -> Part:
 
 
 def cluster_labels(estimator: Any, X: Views) -> np.ndarray:
-    """Fit, and return the cluster of each object: of a mixture, the largest part.
-
-    Examples
-    --------
-    >>> from coview import LinkPLSA
-    >>> cluster_labels(LinkPLSA(1), Views(a=np.eye(3))).tolist()
-    [0, 0, 0]
-    """
+    """Fit, and return the cluster of each object: of a mixture, the largest part."""
     fitted = inspect(estimator.fit(X))
     if fitted.training.codes is not None:
         return fitted.training.codes
@@ -221,12 +214,6 @@ def view_agreement_of(views: Views, labels: np.ndarray, seed: int = 0) -> float:
 
     Half of the objects teach one centroid per cluster and view; each view then places the other half. Of each pair of
     views the one that does worse counts: two views agree on clusters that both can see.
-
-    Examples
-    --------
-    >>> y = np.arange(40) % 2
-    >>> view_agreement_of(Views(a=np.eye(2)[y], b=np.eye(2)[y]), y)
-    1.0
     """
     half = np.random.default_rng(seed).random(len(views)) < 0.5
     right = []

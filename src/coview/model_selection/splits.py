@@ -25,14 +25,7 @@ Split = tuple[np.ndarray, np.ndarray]
 
 
 def folds(codes: np.ndarray, cv: Any, groups: Any, seed: int) -> list[Split]:
-    """Return (training rows, test rows) of labeled objects.
-
-    Examples
-    --------
-    >>> y = np.array([0, 1, 0, 1])
-    >>> [sorted(y[test].tolist()) for _, test in folds(y, 2, None, 0)]
-    [[0, 1], [0, 1]]
-    """
+    """Return (training rows, test rows) of labeled objects."""
     rows = np.arange(len(codes))
     groups = _checked_groups(groups, len(codes))
     cv = FOLDS if cv is None else cv
@@ -64,12 +57,6 @@ def few_label_splits(
     A fifth of the known labels of every class is hidden, `n_repeats` times at random; with folds or groups, those of
     each test fold. With `share`, only that share of the labels of each class is kept, one at least, and all others are
     asked for (with folds, those of the test fold).
-
-    Examples
-    --------
-    >>> kept, asked = few_label_splits(np.array([0, 0, 0, 1, 1, -1]), None, 1, None, None, 0)[0]
-    >>> len(kept), len(asked), 5 in kept or 5 in asked
-    (3, 2, False)
     """
     known = np.flatnonzero(codes >= 0)
     if share is not None and not 0 < share < 1:
@@ -88,13 +75,7 @@ def few_label_splits(
 
 
 def subsamples(n_rows: int, number: int, seed: int) -> Iterator[np.ndarray]:
-    """Yield sorted random rows, four fifths of all.
-
-    Examples
-    --------
-    >>> [len(rows) for rows in subsamples(10, 2, 0)]
-    [8, 8]
-    """
+    """Yield sorted random rows, four fifths of all."""
     for r in range(number):
         rng = np.random.default_rng([seed, r])
         yield np.sort(rng.choice(n_rows, max(1, round(KEPT * n_rows)), replace=False))

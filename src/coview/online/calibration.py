@@ -17,26 +17,12 @@ _LEAST = 1e-3  # a slope below would turn the order of the classes around
 
 
 def new_calibration() -> dict[str, float]:
-    """Return the calibration before any row: slope 1, held loosely.
-
-    Examples
-    --------
-    >>> new_calibration()
-    {'slope': 1.0, 'precision': 1.0}
-    """
+    """Return the calibration before any row: slope 1, held loosely."""
     return {"slope": 1.0, "precision": 1.0}
 
 
 def update_calibration(known: dict[str, float], scores: np.ndarray, codes: np.ndarray) -> dict[str, float]:
-    """Return the calibration after one batch of scores (rows,) or (rows, classes) and codes (-1: no label).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> after = update_calibration(new_calibration(), np.array([2.0, -2.0, 1.0]), np.array([1, 0, 1]))
-    >>> after["slope"] > 1.0
-    True
-    """
+    """Return the calibration after one batch of scores (rows,) or (rows, classes) and codes (-1: no label)."""
     labeled = codes >= 0
     if not labeled.any():
         return known
@@ -58,14 +44,7 @@ def update_calibration(known: dict[str, float], scores: np.ndarray, codes: np.nd
 
 
 def class_probabilities(known: dict[str, float], scores: np.ndarray) -> np.ndarray:
-    """Return softmax(slope x scores) (rows, classes); scores of two classes are one column.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> class_probabilities(new_calibration(), np.array([0.0])).tolist()
-    [[0.5, 0.5]]
-    """
+    """Return softmax(slope x scores) (rows, classes); scores of two classes are one column."""
     return _softmax(known["slope"] * _logits(scores)).astype(scores.dtype, copy=False)
 
 

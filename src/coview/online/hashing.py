@@ -44,14 +44,7 @@ def hash_feature(name: str, width: int = WIDTH) -> tuple[int, float]:
 
 
 def hash_row(features: Mapping[str, Any] | Iterable[str] | str, width: int = WIDTH) -> tuple[np.ndarray, np.ndarray]:
-    """Return columns and values of one row, given by name (or as text, or as a list of words).
-
-    Examples
-    --------
-    >>> columns, values = hash_row({"price": 2.0, "color": "red"}, 1024)
-    >>> len(columns), sorted(abs(values).tolist())
-    (2, [1.0, 2.0])
-    """
+    """Return columns and values of one row, given by name (or as text, or as a list of words)."""
     found: dict[int, float] = {}
     for name, value in _named(features).items():
         if isinstance(value, str):
@@ -62,15 +55,7 @@ def hash_row(features: Mapping[str, Any] | Iterable[str] | str, width: int = WID
 
 
 class ColumnCache(dict[str, int]):
-    """Columns of a view's features by name, as sign x (column + 1); a name is hashed when it is first asked for.
-
-    Examples
-    --------
-    >>> cache = ColumnCache(1024)
-    >>> columns, values = cache.row({"price": 2.0, "size": 3.0})
-    >>> columns.tolist() == hash_row({"price": 2.0, "size": 3.0}, 1024)[0].tolist()
-    True
-    """
+    """Columns of a view's features by name, as sign x (column + 1); a name is hashed when it is first asked for."""
 
     def __init__(self, width: int = WIDTH) -> None:
         super().__init__()
@@ -104,13 +89,7 @@ class ColumnCache(dict[str, int]):
 
 
 def hash_rows(rows: Iterable[Any], width: int = WIDTH) -> sparse.csr_array:
-    """Return a matrix of rows given by name; None is an empty row.
-
-    Examples
-    --------
-    >>> hash_rows([{"price": 2.0}, None, "two words"], 1024).shape
-    (3, 1024)
-    """
+    """Return a matrix of rows given by name; None is an empty row."""
     named = [_named(row) if row is not None else {} for row in rows]
     hasher = FeatureHasher(n_features=width, input_type="dict")
     return sparse.csr_array(hasher.transform({str(k): v for k, v in row.items()} for row in named))

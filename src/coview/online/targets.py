@@ -24,15 +24,7 @@ _FEW = 1024  # whole numbers below are counted, not sorted
 
 
 def first_classes(y: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return codes and classes as `encode_labels` does; small whole numbers in an array, the rule, take no sorting.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> codes, classes = first_classes(np.array([5, 0, 5]), 3)
-    >>> codes.tolist(), classes.tolist()
-    ([1, 0, 1], [0, 5])
-    """
+    """Return codes and classes as `encode_labels` does; small whole numbers in an array, the rule, take no sorting."""
     plain = isinstance(y, np.ndarray) and y.dtype.kind == "i" and y.shape == (n_rows,) and n_rows > 0
     if not plain or y.min() < 0 or y.max() >= _FEW:
         return encode_labels(y, n_rows)
@@ -59,13 +51,6 @@ def known_classes(
         All classes that will come, where the user names them.
     fixed : bool
         Whether they were named before: then another class is an error, else it is taken up.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> codes, classes = known_classes(["b", None, "c"], 3, np.array(["a", "b"]), None, False)
-    >>> codes.tolist(), classes.tolist()
-    ([1, -1, 2], ['a', 'b', 'c'])
     """
     if known is not None and (classes is None or _listed(classes) == known.tolist()):
         codes = _quick_codes(y, n_rows, known)
@@ -127,16 +112,7 @@ def class_costs(class_weight: Any, C: float, classes: np.ndarray, codes: np.ndar
 def split_rows(
     codes: np.ndarray, rows: np.ndarray, fraction: float, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows to learn from and rows to hold out, by class; one of each class always stays to learn from.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> learn, held = split_rows(np.arange(20) % 2, np.arange(20), 0.2, rng)
-    >>> len(learn), len(held)
-    (16, 4)
-    """
+    """Return rows to learn from and rows to hold out, by class; one of each class always stays to learn from."""
     if not 0 < fraction < 1:
         raise ValueError(f"validation_fraction must lie between 0 and 1, got {fraction!r}.")
     held = np.zeros(len(codes), dtype=bool)

@@ -60,14 +60,7 @@ class Outcome(NamedTuple):
 
 
 def new_weights(n_features: Mapping[str, int], n_classes: int, dtype: Any, *, averages: bool) -> Memory:
-    """Return zero weights for so many classes, and equal shares of the views.
-
-    Examples
-    --------
-    >>> memory = new_weights({"words": 4, "links": 2}, 3, float, averages=False)
-    >>> memory["weights"]["words"].shape, memory["shares"].tolist()
-    ((4, 3), [0.5, 0.5])
-    """
+    """Return zero weights for so many classes, and equal shares of the views."""
     shapes = {name: (n,) if n_classes <= 2 else (n, n_classes) for name, n in n_features.items()}
     return {
         "weights": {name: np.zeros(shape, dtype=dtype) for name, shape in shapes.items()},
@@ -83,13 +76,6 @@ def grow_classes(memory: Memory, positions: Sequence[int], n_classes: int) -> Me
     """Return the memory with room for more classes; `positions` says where the old classes are among the new ones.
 
     Two classes become weights of +w/2 and -w/2, so that every margin stays what it is.
-
-    Examples
-    --------
-    >>> memory = new_weights({"words": 1}, 2, float, averages=False)
-    >>> memory["weights"]["words"][0] = 3.0
-    >>> grow_classes(memory, [0, 2], 3)["weights"]["words"].tolist()
-    [[-1.5, 0.0, 1.5]]
     """
 
     def spread(array: np.ndarray) -> np.ndarray:
@@ -110,14 +96,7 @@ def grow_classes(memory: Memory, positions: Sequence[int], n_classes: int) -> Me
 
 
 def rows_of(views: Views, names: Sequence[str], dtype: Any) -> CompressedRows:
-    """Return the rows of the named views; a view that is not there is empty in every row.
-
-    Examples
-    --------
-    >>> rows = rows_of(Views(words=np.eye(2)), ["words", "links"], float)
-    >>> [len(values) for values in rows.values]
-    [2, 0]
-    """
+    """Return the rows of the named views; a view that is not there is empty in every row."""
     parts = [_csr(views[name]) if name in views else _blank(len(views), dtype) for name in names]
     wide = any(part.indices.dtype == _WIDE or part.indptr.dtype == _WIDE for part in parts)
     index = _WIDE if wide else _NARROW
@@ -155,12 +134,6 @@ def shuffled_rows(rows: np.ndarray, before: np.ndarray, rng: np.random.Generator
     """Return rows, which ascend, in random order: a permutation of the order `before`, or one that memory can follow.
 
     The latter where there are very many.
-
-    Examples
-    --------
-    >>> rows = np.arange(5)
-    >>> sorted(shuffled_rows(rows, rows, np.random.default_rng(0)).tolist())
-    [0, 1, 2, 3, 4]
     """
     if len(rows) < 32 * _WINDOW:
         return rng.permutation(before)

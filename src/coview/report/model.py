@@ -31,15 +31,6 @@ def describe_model(inspection: Inspection, saved_with: Mapping[str, str] | None 
         The model.
     saved_with : dict, optional
         Versions that it was saved with.
-
-    Examples
-    --------
-    >>> from coview import PLSA, inspect
-    >>> from coview.datasets import make_topic_views
-    >>> X = make_topic_views(n_objects=50, random_state=0).views
-    >>> section = describe_model(inspect(PLSA(4, random_state=7).fit(X)))
-    >>> section["name"], section["seed"], section["parameters"][0]
-    ('PLSA', 7, {'name': 'n_components', 'value': '4', 'default': '10', 'changed': True})
     """
     entry = ESTIMATORS.get(inspection.name)
     document = (getdoc(type(inspection.estimator)) or "").strip().splitlines()

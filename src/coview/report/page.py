@@ -58,15 +58,6 @@ def render_page(summary: dict[str, Any]) -> str:
     Returns
     -------
     str
-
-    Examples
-    --------
-    >>> from coview import PLSA, make_report
-    >>> from coview.datasets import make_topic_views
-    >>> X = make_topic_views(n_objects=50, random_state=0).views
-    >>> text = render_page(make_report(PLSA(3, random_state=0).fit(X)).summary)
-    >>> text.startswith("<!DOCTYPE html>"), "http" in text.replace("http-equiv", "")
-    (True, False)
     """
     css, js, digest = _assets()
     links, parts = [], []

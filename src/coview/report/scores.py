@@ -267,17 +267,6 @@ def score_views(
         Codes of their labels; -1 for none. Without labels a view is compared with the reading from all views.
     classes : ndarray, optional
         The labels that the codes stand for.
-
-    Examples
-    --------
-    >>> from coview import LinkPLSA
-    >>> from coview.datasets import make_topic_views
-    >>> from coview.inspection.by_view import read_by_view
-    >>> X = make_topic_views(n_objects=50, random_state=0).views
-    >>> inspection = inspect(LinkPLSA(3, random_state=0).fit(X))
-    >>> section = score_views(inspection, read_by_view(inspection, X))
-    >>> [row["name"] for row in section["rows"]], section["measure"]
-    (['view0', 'view1'], 'agreement with all views')
     """
     labels = y if y is not None and (y >= 0).any() else None
 

@@ -40,15 +40,6 @@ class ExactIndex:
         Keys of the items, increasing.
     vectors : ndarray of float32 (n_items, width)
         The items.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> index = ExactIndex(2)
-    >>> index.add([7, 8, 9], np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]))
-    >>> keys, scores = index.search(np.array([[1.0, 0.0]]), 2)
-    >>> keys.tolist(), scores.round(1).tolist()
-    ([[7, 9]], [[1.0, 0.6000000238418579]])
     """
 
     kind = "exact"
@@ -240,13 +231,7 @@ def _grow(graph: Any, keys: np.ndarray, vectors: np.ndarray) -> None:
 
 
 def make_index(kind: str, width: int, n_items: int, recall: float = 0.95) -> ExactIndex:
-    """Return an empty index: "exact", "hnsw", or "auto" by the number of items that are to come.
-
-    Examples
-    --------
-    >>> make_index("auto", width=20, n_items=1000).kind
-    'exact'
-    """
+    """Return an empty index: "exact", "hnsw", or "auto" by the number of items that are to come."""
     if kind == "hnsw" or (kind == "auto" and n_items > AUTO_ROWS and _has_usearch()):
         _usearch()
         return GraphIndex(width, recall)
@@ -254,28 +239,14 @@ def make_index(kind: str, width: int, n_items: int, recall: float = 0.95) -> Exa
 
 
 def restore_index(kind: str, state: dict[str, Any]) -> ExactIndex:
-    """Return an index from its kind and its state of plain values.
-
-    Examples
-    --------
-    >>> len(restore_index("exact", ExactIndex(3).__getstate__()))
-    0
-    """
+    """Return an index from its kind and its state of plain values."""
     index = object.__new__(GraphIndex if kind == "hnsw" else ExactIndex)
     index.__setstate__(state)
     return index
 
 
 def best_of_blocks(scores_of: Any, n_queries: int, n_items: int, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and scores of the k best items of each query, given a function that scores (queries, first, last + 1 item).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> scores = np.array([[0.1, 0.9, 0.5, 0.9]])
-    >>> best_of_blocks(lambda q, start, stop: scores[q, start:stop], 1, 4, 2)[0]
-    array([[1, 3]])
-    """
+    """Rows and scores of the k best items of each query, by a function that scores (queries, first, last + 1 item)."""
     k = min(k, n_items)
     rows = np.zeros((n_queries, k), dtype=np.int64)
     best = np.full((n_queries, k), -np.inf, dtype=np.float32)

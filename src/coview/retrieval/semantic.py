@@ -168,15 +168,7 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
 
 
 def fit_classifier(positions: np.ndarray, codes: np.ndarray, C: float) -> Any:
-    """Return a logistic regression from positions (objects x dimensions) to class codes; of one class, a constant.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> classifier = fit_classifier(np.array([[0.0], [1.0], [2.0]]), np.array([0, 0, 2]), C=1.0)
-    >>> class_probabilities(classifier, np.array([[1.5]]), n_classes=3).round(2)
-    array([[0.6, 0. , 0.4]])
-    """
+    """Return a logistic regression from positions (objects x dimensions) to class codes; of one class, a constant."""
     if isinstance(C, bool) or not isinstance(C, numbers.Real) or not 0 < C < np.inf:
         raise ValueError(f"C must be a positive number, got {C!r}.")
     if len(np.unique(codes)) == 1:

@@ -42,18 +42,6 @@ class Batcher:
         Rows of one call.
     most_waiting : int, default=2000
         Questions that may wait; more are refused with `Busy`.
-
-    Examples
-    --------
-    >>> import asyncio
-    >>> async def main():
-    ...     batcher = Batcher(lambda key, numbers: [number * key for number in numbers])
-    ...     try:
-    ...         return await asyncio.gather(*(batcher.ask(10, number) for number in range(3))), batcher.calls
-    ...     finally:
-    ...         batcher.close()
-    >>> asyncio.run(main())
-    ([0, 10, 20], 1)
     """
 
     def __init__(self, answer: Answer, *, wait: float = 0.002, most_rows: int = 4096, most_waiting: int = 2000) -> None:

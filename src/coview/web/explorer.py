@@ -23,17 +23,7 @@ NEAR = 6  # similar objects by each view
 
 
 class Explorer:
-    """Pages of the explorer as plain values.
-
-    Examples
-    --------
-    >>> from coview import LinkPLSA
-    >>> from coview.datasets import make_topic_views
-    >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
-    >>> explorer = Explorer(Service(LinkPLSA(3, random_state=0).fit(X), X))
-    >>> explorer.objects()["total"], [view["name"] for view in explorer.object(7)["views"]]
-    (60, ['view0', 'view1'])
-    """
+    """Pages of the explorer as plain values."""
 
     def __init__(self, service: Service) -> None:
         self.service = service

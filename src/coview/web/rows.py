@@ -40,13 +40,6 @@ class CellReader:
     ----------
     view : ViewInput
         What the model takes for the view.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> reader = CellReader(ViewInput("words", 3, np.array(["fox", "red", "sea"])))
-    >>> reader.kinds, reader.cells({"sea": 2}, strict=True)
-    (['numbers', 'names', 'text'], ([2], [2.0]))
     """
 
     def __init__(self, view: ViewInput) -> None:
@@ -182,17 +175,7 @@ def read_rows(rows: Any, known: Sequence[str]) -> tuple[dict[str, list[Any]], in
 
 
 def rows_to_views(rows: Any, readers: Mapping[str, CellReader], *, unknown: str = "refuse") -> Views:
-    """Return JSON rows as `Views`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> words = ViewInput("words", 3, np.array(["fox", "red", "sea"]))
-    >>> readers = {"words": CellReader(words), "links": CellReader(ViewInput("links", 2))}
-    >>> X = rows_to_views({"words": ["red red fox", {"sea": 2}], "links": [[1, 0], None]}, readers)
-    >>> X["words"].toarray().tolist(), X.present.tolist()
-    ([[1.0, 2.0, 0.0], [0.0, 0.0, 2.0]], [[True, True], [True, False]])
-    """
+    """Return JSON rows as `Views`."""
     if unknown not in ("refuse", "ignore"):
         raise ViewsError(f'unknown must be "refuse" or "ignore", got {_shown(unknown)}.')
     columns, _ = read_rows(rows, tuple(readers))
@@ -208,14 +191,7 @@ def rows_to_views(rows: Any, readers: Mapping[str, CellReader], *, unknown: str 
 
 
 def stack_views(parts: Sequence[Views]) -> Views:
-    """Return the rows of several `Views` of the same names, one below the other.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> len(stack_views([Views(a=np.eye(2)), Views(a=np.ones((1, 2)))]))
-    3
-    """
+    """Return the rows of several `Views` of the same names, one below the other."""
     if len(parts) == 1:
         return parts[0]
     arrays: dict[str, Any] = {}

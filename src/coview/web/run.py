@@ -13,14 +13,7 @@ __all__ = ["bound_socket", "running", "serve_app"]
 
 
 def bound_socket(host: str, port: int) -> socket.socket:
-    """Return a socket that is bound already, so that its port is known (0 takes a free one) and nobody else's.
-
-    Examples
-    --------
-    >>> with bound_socket("127.0.0.1", 0) as found:
-    ...     found.getsockname()[1] > 0
-    True
-    """
+    """Return a socket that is bound already, so that its port is known (0 takes a free one) and nobody else's."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     found = socket.socket(family, socket.SOCK_STREAM)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -51,18 +51,6 @@ class Service:
         What the service calls itself, such as the name of the model file.
     texts : mapping or None, default=None
         The raw text of the objects by view, to be shown.
-
-    Examples
-    --------
-    >>> from coview import LinkPLSA
-    >>> from coview.datasets import make_topic_views
-    >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
-    >>> service = Service(LinkPLSA(3, random_state=0).fit(X))
-    >>> service.info()["model"], service.info()["can"]
-    ('LinkPLSA', ['predict', 'transform', 'topics', 'objects'])
-    >>> views = service.read({"view0": {"f0": 2, "f7": 1}})
-    >>> sorted(service.predict(views))
-    ['known', 'labels', 'probabilities']
     """
 
     def __init__(
@@ -319,13 +307,7 @@ def cut(found: Any, start: int, stop: int) -> Any:
 
 
 def adds(name: str, value: float) -> dict[str, Any]:
-    """Return a part of a score as it is sent.
-
-    Examples
-    --------
-    >>> adds("sea", 0.25)
-    {'name': 'sea', 'adds': 0.25}
-    """
+    """Return a part of a score as it is sent."""
     return {"name": name, "adds": round(float(value), 6)}
 
 
