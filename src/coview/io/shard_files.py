@@ -313,10 +313,9 @@ def _dtype_of(path: Path, types: list[Any]) -> str:
 def _zarr() -> Any:
     try:
         import zarr
+        from zarr import create_array as _  # noqa: F401 - of zarr 3
     except ImportError:
-        zarr = None
-    if zarr is None or int(zarr.__version__.split(".")[0]) < 3:
-        raise DataFileError('Zarr shards need zarr 3 or later. Run: pip install "zarr>=3".')
+        raise DataFileError('Zarr shards need zarr 3 or later. Run: pip install "zarr>=3".') from None
     return zarr
 
 
