@@ -222,8 +222,10 @@ def minus_one_is_unlabeled(estimator: Any) -> bool:
         return minus_one_is_unlabeled(estimator.steps[-1][1])
     if type(estimator).__module__.startswith("sklearn.semi_supervised"):
         return True
-    if isinstance(estimator, MetaEstimatorMixin) and "estimator" in (parts := estimator.get_params(deep=False)):
-        return minus_one_is_unlabeled(parts["estimator"])
+    if isinstance(estimator, MetaEstimatorMixin):  # None inside is a default of scikit-learn's, which is supervised
+        inner = estimator.get_params(deep=False).get("estimator")
+        if inner is not None:
+            return minus_one_is_unlabeled(inner)
     return not is_classifier(estimator)
 
 

@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.base import is_classifier, is_clusterer, is_regressor
 from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.decomposition import TruncatedSVD
+from sklearn.ensemble import BaggingClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import MultinomialNB
@@ -120,6 +121,15 @@ def test_minus_one_is_what_the_estimator_inside_takes_it_for(wrapper):
     assert model.score(X, signs) == np.mean(model.predict(X) == signs)
     with pytest.raises(ValueError, match="only -1 and 1, but -1 marks an unlabeled object"):
         wrapper(SelfTrainingClassifier(MultinomialNB())).fit(X, signs)
+
+
+@pytest.mark.parametrize("wrapper", [ConcatenatedViews, BestView])
+def test_estimators_with_a_default_inside_are_supervised(wrapper):
+    X, y = corpus()
+    signs = np.where(y > 0, 1, -1)
+    model = wrapper(BaggingClassifier(n_estimators=2, random_state=0)).fit(X, signs)
+    assert model.classes_.tolist() == [-1, 1]
+    assert model.score(X, signs) == np.mean(model.predict(X) == signs)
 
 
 def test_parameters_of_the_estimator_can_be_searched():

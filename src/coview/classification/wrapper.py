@@ -145,15 +145,14 @@ def in_type_of(views: Any, values: Any) -> Any:
 def unlabeled_as_minus_one(codes: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Targets in which only -1 means no label, as scikit-learn's semi-supervised estimators want them.
 
-        Their type has room for -1 even where all objects are labeled: it must not depend on what is hidden, and texts,
-        booleans and unsigned numbers would turn a -1 written later into a class.
+    Their type has room for -1 even where all objects are labeled: it must not depend on what is hidden, and texts,
+    booleans and unsigned numbers would turn a -1 written later into a class.
 
-        Examples
-        --------
-        >>> import numpy as np
-    from scipy import sparse
-        >>> unlabeled_as_minus_one(np.array([1, -1]), np.array(["a", "b"]))
-        array(['b', -1], dtype=object)
+    Examples
+    --------
+    >>> import numpy as np
+    >>> unlabeled_as_minus_one(np.array([1, -1]), np.array(["a", "b"]))
+    array(['b', -1], dtype=object)
     """
     kind = classes.dtype.kind
     targets = classes[codes].astype(classes.dtype if kind in "if" else np.int64 if kind == "u" else object)
@@ -164,12 +163,11 @@ def unlabeled_as_minus_one(codes: np.ndarray, classes: np.ndarray) -> np.ndarray
 def named_or_minus_one(codes: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Classes of codes: in their own type where all are known, else with -1.
 
-        Examples
-        --------
-        >>> import numpy as np
-    from scipy import sparse
-        >>> named_or_minus_one(np.array([1, 0]), np.array([False, True]))
-        array([ True, False])
+    Examples
+    --------
+    >>> import numpy as np
+    >>> named_or_minus_one(np.array([1, 0]), np.array([False, True]))
+    array([ True, False])
     """
     return classes[codes] if (codes >= 0).all() else unlabeled_as_minus_one(codes, classes)
 

@@ -217,7 +217,7 @@ def _task(
         return plan, number
     if len(classes) < 2:
         raise ParameterError(
-            f"must hold at least 2 classes to compare classifiers, got 1 class ({classes[0]!r}).", parameter="y"
+            f"must hold at least 2 classes to compare classifiers, got 1 class ({short(classes[0])}).", parameter="y"
         )
     if kind == "classification":
         rows_known = np.flatnonzero(known)

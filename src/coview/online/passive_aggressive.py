@@ -42,6 +42,7 @@ from coview.online.weights import (
     sparse_memory,
     tables,
 )
+from coview.utils.messages import short
 from coview.validation import LabeledScoreMixin, base_seed, check_count, check_option
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
@@ -189,7 +190,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         codes, self.classes_ = first_classes(y, len(views))
         if len(self.classes_) < 2:
             raise ParameterError(
-                f"has 1 class ({self.classes_[0]!r}), but a classifier needs at least two classes to tell apart.",
+                f"has 1 class ({short(self.classes_[0])}), but a classifier needs at least two classes to tell apart.",
                 parameter="y",
             )
         self._begin(views, fixed=False)
@@ -250,7 +251,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         )
 
     def _learn_batch(self, X: Any, y: Any, classes: Any = None) -> tuple[Outcome, np.ndarray]:
-        """Predict and learn object by object; return what was outcome before, and the labels' codes."""
+        """Predict and learn object by object; return what was known before, and the labels' codes."""
         if self.class_weight == "balanced":
             raise ValueError("class_weight='balanced' needs all of y at once. Use fit, or give a dict of weights.")
         first = not self.__sklearn_is_fitted__()
@@ -294,7 +295,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         return rows, codes, class_costs(self.class_weight, float(self.C), self.classes_, codes), self._options()
 
     def _pass(self, batch: tuple[Any, ...], order: np.ndarray, *, calibrate: bool) -> Outcome:
-        """Learn from the rows in this order; return what they outcome before."""
+        """Learn from the rows in this order; return what was known of each before."""
         rows, codes, costs, options = batch
         outcome = learn_rows(self._memory, rows, codes, order, costs, options)
         if calibrate and self.probability:

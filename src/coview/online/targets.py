@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
 from coview.exceptions import ParameterError
+from coview.utils.messages import short
 from coview.validation import UNLABELED
 from coview.validation import encode_labels as encode_any_labels
 
@@ -74,8 +75,8 @@ def known_classes(
         found = encode_labels(y, n_rows)[1]
     if (found.dtype.kind in "US") != (known.dtype.kind in "US"):
         raise ParameterError(
-            f"holds labels such as {found[0]!r}, but earlier ones were like {known[0]!r}. Use numbers only, or "
-            "strings only.",
+            f"holds labels such as {short(found[0])}, but earlier ones were like {short(known[0])}. Use numbers only, "
+            "or strings only.",
             parameter="y",
         )
     return encode_labels(y, n_rows, np.union1d(known, found))

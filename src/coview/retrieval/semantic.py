@@ -21,6 +21,7 @@ from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, conventional_weights, describe
 from coview.utils.docs import shared_parameters
+from coview.utils.messages import short
 from coview.validation import LabeledScoreMixin, encode_labels, per_view
 from coview.views.views import Views
 
@@ -105,7 +106,7 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
         codes, self.classes_ = encode_labels(y, len(views))
         if len(self.classes_) < 2:
             raise ValueError(
-                f"SemanticCorrelationMatching needs at least 2 classes, got 1 class ({self.classes_[0]!r})."
+                f"SemanticCorrelationMatching needs at least 2 classes, got 1 class ({short(self.classes_[0])})."
             )
         self._learn_space(views)
         self.classifiers_ = {}

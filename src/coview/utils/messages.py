@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from coview.exceptions import DataFileError
 
 __all__ = ["cut", "listed", "not_text", "short"]
@@ -20,7 +22,11 @@ def short(value: Any, most: int = 40) -> str:
     --------
     >>> short("fox"), short("A long text about a fox " * 100), short(list(range(100)))
     ("'fox'", "'A long text about a fox A long text abou...'", '[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1...')
+    >>> short(np.int64(3)), short(np.str_("fox"))
+    ('3', "'fox'")
     """
+    if isinstance(value, np.generic):  # 3, not np.int64(3)
+        value = value.item()
     if isinstance(value, str):
         return repr(str(value) if len(value) <= most else f"{value[:most]}...")
     return cut(repr(value), most)
