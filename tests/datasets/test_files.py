@@ -185,7 +185,7 @@ PACK = {"": bytes, ".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compr
 
 
 def find(folder, name="corpus/a.txt", files=None):
-    return locate(name, folder, files or {}, NOWHERE, "https://example.org/a.tgz")
+    return locate(name, folder, "https://example.org/a.tgz", files, NOWHERE)
 
 
 @pytest.fixture

@@ -250,7 +250,7 @@ def test_citeseer_has_its_published_size():
 @needs("cora")
 def test_the_registered_checksums_are_those_of_the_plain_files():
     for name, sha in linqs._FILES.items():
-        path = linqs.locate(name, None, {}, (), "")
+        path = linqs.locate(name, None, "")
         content = path.read_bytes()
         content = {".gz": gzip.decompress, ".xz": lzma.decompress}.get(path.suffix, bytes)(content)
         assert hashlib.sha256(content).hexdigest() == sha

@@ -111,17 +111,7 @@ def prepared(views: Views, by: list[Any]) -> Views:
 
 
 def default_candidates(views: Views, n_clusters: int, seed: int) -> tuple[list[Candidate], dict[str, str]]:
-    """Candidates for these views, and why others do not apply.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> candidates, skipped = default_candidates(Views(a=np.eye(4), b=-np.eye(4)), 2, seed=0)
-    >>> [candidate.name for candidate in candidates]
-    ['graphs', 'sphere', 'correlation']
-    >>> skipped
-    {'topics': "view 'b' has negative values"}
-    """
+    """Candidates for these views, and why others do not apply."""
     skipped = {}
     graphs = SpectralClusteringViews(n_clusters, method="stacked", random_state=seed)
     candidates = [

@@ -83,13 +83,6 @@ def view_evidence(views: Views, n_neighbors: int, n_objects: int = MOST_OBJECTS,
     """Prepare all views; clusters of the same objects are predicted in each.
 
     Of measurements at most 10 neighbors are used, since short distances say more there.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> evidence = view_evidence(Views(a=np.array([[0.0], [1.0], [5.0], [6.1]])), n_neighbors=1)
-    >>> evidence[0].neighbors.ravel()
-    array([1, 0, 3, 2])
     """
     n = len(views)
     chosen = np.arange(n)
@@ -106,17 +99,7 @@ def view_evidence(views: Views, n_neighbors: int, n_objects: int = MOST_OBJECTS,
 
 
 def predictability(evidence: Sequence[ViewEvidence], labels: Sequence[np.ndarray]) -> np.ndarray:
-    """How well each clustering is predicted from all views: by its own weights of the scores, and by common ones.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = Views(a=np.repeat([[0.0], [9.0]], 10, axis=0) + np.arange(20)[:, None] / 99)
-    >>> real, chance = np.repeat([0, 1], 10), np.random.default_rng(0).integers(0, 2, 20)
-    >>> found = predictability(view_evidence(X, 3), [real, chance])
-    >>> round(float(found[0]), 6), bool(found[1] < 0.5)
-    (1.0, True)
-    """
+    """How well each clustering is predicted from all views: by its own weights of the scores, and by common ones."""
     predictions = [_Prediction.of(evidence, part) for part in labels]
     common = _score_weights(predictions)
     own = [part.information(_score_weights([part])) for part in predictions]
@@ -149,14 +132,7 @@ def centroid_scores(rows: Any, labels: np.ndarray, n_clusters: int, chosen: np.n
 
 
 def neighbor_scores(neighbors: np.ndarray, labels: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Logarithm of each cluster's share among the neighbors, mixed with a little of the clusters' sizes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> np.exp(neighbor_scores(np.array([[1, 2]]), np.array([0, 0, 0, 1]), 2)).round(3)
-    array([[0.977, 0.023]])
-    """
+    """Logarithm of each cluster's share among the neighbors, mixed with a little of the clusters' sizes."""
     sizes = np.bincount(labels[labels >= 0], minlength=n_clusters) / max(int((labels >= 0).sum()), 1)
     near = np.where(neighbors >= 0, labels[neighbors], -1)
     of, place = np.nonzero(near >= 0)
@@ -167,15 +143,7 @@ def neighbor_scores(neighbors: np.ndarray, labels: np.ndarray, n_clusters: int) 
 
 
 def agreements(labels: Sequence[np.ndarray]) -> np.ndarray:
-    """Mean mutual information of each clustering with the others, where both know; 1 for one alone.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> a, b = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
-    >>> agreements([a, a, b]).round(2)
-    array([0.5, 0.5, 0. ])
-    """
+    """Mean mutual information of each clustering with the others, where both know; 1 for one alone."""
     n = len(labels)
     if n == 1:
         return np.ones(1)
@@ -188,14 +156,7 @@ def agreements(labels: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def candidate_weights(reliability: np.ndarray, stability: np.ndarray, prior: Any = 1.0) -> np.ndarray:
-    """Weights of candidates: the largest is 1, and those below a share of it are 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> candidate_weights(np.array([0.6, 0.59, 0.4]), np.array([0.9, 0.9, 0.9])).round(2)
-    array([1.  , 0.67, 0.  ])
-    """
+    """Weights of candidates: the largest is 1, and those below a share of it are 0."""
     score = prior * reliability * np.maximum(stability, 0) ** STABILITY_POWER
     if not score.max() > 0:
         return np.ones(len(score))

@@ -262,15 +262,7 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
 
 
 def label_start(views: Any, codes: np.ndarray, n_classes: int) -> NaiveBayesStart:
-    """Start of a model that has labels for some objects, -1 in `codes` for the others; views in memory or lazy.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = Views(words=np.array([[3, 0], [0, 3], [2, 0]]), links=np.array([[1, 0], [0, 1], [1, 1]]))
-    >>> label_start(X, np.array([0, 1, -1]), 2)(X).argmax(axis=1)
-    array([0, 1, 0])
-    """
+    """Start of a model that has labels for some objects, -1 in `codes` for the others; views in memory or lazy."""
     start = NaiveBayesStart.learned(views, codes, n_classes, scaled=True)
     if (codes >= 0).all():
         return start

@@ -62,14 +62,6 @@ class Scaling:
         """Choose and learn a scaling.
 
         "auto" takes the metric of `metric_by_default`.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> Scaling.learned(np.array([[0.0, 2.0], [1.0, 0.0]])).metric
-        'cosine'
-        >>> Scaling.learned(np.array([[-1.0, 2.0], [1.0, 3.0]])).rows(np.array([[0.0, 2.5]]))
-        array([[0., 0.]])
         """
         if metric == "auto":
             metric = metric_by_default(matrix)
@@ -156,11 +148,6 @@ def neighbors_by_default(cosine: bool, n_objects: int, n_clusters: int) -> int:
 
     Short distances between measurements say much. Two texts on one matter share few words by chance, and with few
     neighbors their graph falls into islands of near copies; hence 40 to 90 of them, but no more than a fourth of all.
-
-    Examples
-    --------
-    >>> neighbors_by_default(False, 1000, 5), neighbors_by_default(True, 1000, 8), neighbors_by_default(True, 100, 3)
-    (10, 62, 25)
     """
     if not cosine:
         return FEW
@@ -189,13 +176,6 @@ def neighbor_graph(rows: Any, known: np.ndarray, n_neighbors: int, *, cosine: bo
         Neighbors of each object; fewer where there are fewer objects.
     cosine : bool, default=False
         Rows at right angles have nothing in common, and no edge.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = np.array([[0.0], [1.0], [5.0], [6.0]])
-    >>> neighbor_graph(rows, np.ones(4, dtype=bool), 1).toarray().round(2)[0]
-    array([0.  , 0.37, 0.  , 0.  ])
     """
     n = rows.shape[0]
     have = np.flatnonzero(known)
@@ -240,17 +220,7 @@ def edges_to(rows: Any, known: np.ndarray, among: Any, n_neighbors: int, *, cosi
 
 
 def leading_vectors(graph: Graph, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Largest eigenvalues of a graph, falling, and their eigenvectors (objects x count).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = np.array([[0.0], [1.0], [2.0], [50.0], [51.0], [52.0]])
-    >>> graph = Graph.of(neighbor_graph(rows, np.ones(6, dtype=bool), 2))
-    >>> values, vectors = leading_vectors(graph, 2, seed=0)
-    >>> (np.abs(np.sign(vectors[:, 1]).sum()), np.round(values[0], 3))
-    (np.float64(0.0), np.float64(1.0))
-    """
+    """Largest eigenvalues of a graph, falling, and their eigenvectors (objects x count)."""
     n = graph.lift.size
     count = min(count, n)
     known = np.diff(graph.weights.indptr) > 0

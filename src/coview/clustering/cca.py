@@ -17,10 +17,10 @@ from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
-from coview.decomposition.cca import CommonSpace, common_space
+from coview.decomposition.cca import CommonSpace, MultiViewCCA, common_space
 from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import Features, Inspection, near_centers
-from coview.utils.docs import shared_parameters
+from coview.utils.docs import parameters_of
 from coview.validation import base_seed, check_count, check_option, per_view
 from coview.views.arrays import unit_rows
 from coview.views.views import Views
@@ -28,7 +28,7 @@ from coview.views.views import Views
 __all__ = ["CCAClustering"]
 
 
-@shared_parameters
+@parameters_of(MultiViewCCA)
 class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MultiViewEstimator):
     """k-means in the space of regularized canonical correlation analysis of all views.
 
@@ -45,11 +45,10 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     normalize : {None, "rows", "both"}, default="both"
         Scale objects to length 1: each row of each view at first ("rows"), and its projection into the common space
         too ("both"), so that only directions matter.
-    rank : int or None, default=None
-        Number of singular directions kept of each view; None is three times `n_components`, and at least 100.
+    <same: rank>
     n_init : int, default=10
         Number of starts of k-means.
-    <shared: random_state>
+    <same: random_state>
 
     Attributes
     ----------
@@ -57,12 +56,7 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         Cluster of each training object.
     cluster_centers_ : ndarray (n_clusters, n_components)
         Centers in the common space.
-    projections_ : dict of ndarray (n_features of the view, n_components)
-        Projection of each view: what each feature adds to each component.
-    offsets_ : dict of ndarray (n_components,)
-        What the mean of the training objects adds; it is taken off.
-    correlations_ : ndarray (n_components,)
-        How far the views agree on each component, from 0 to 1, falling.
+    <same: projections_, offsets_, correlations_>
 
     See Also
     --------

@@ -61,14 +61,6 @@ def several_memberships(views: Views, n_clusters: int, seeds: Iterable[int]) -> 
 
     They are rough: k-means has one start, and the consensus starts from the views' own clusterings alone, which is
     quick and makes them different from each other. An object without any view belongs to all clusters alike.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = Views(words=np.array([[3, 0], [2, 0], [0, 3]]), links=np.array([[1, 0], [2, 1], [0, 1]]))
-    >>> found = next(several_memberships(X, 2, [0])).argmax(axis=1)
-    >>> bool(found[0] == found[1]), bool(found[0] == found[2])
-    (True, False)
     """
     rows = {}
     for v, (name, matrix) in enumerate(views.items()):
@@ -103,15 +95,7 @@ def default_clusterer(n_clusters: int, seed: int, n_init: int = 5) -> KMeans:
 
 
 def soft_indicators(labels: np.ndarray, n_clusters: int, softness: float = SOFTNESS) -> np.ndarray:
-    """One-hot rows mixed with the uniform distribution; rows of label -1 are all zero.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> soft_indicators(np.array([1, -1]), 2, softness=0.1)
-    array([[0.05, 0.95],
-           [0.  , 0.  ]])
-    """
+    """One-hot rows mixed with the uniform distribution; rows of label -1 are all zero."""
     known = labels >= 0
     soft = np.zeros((len(labels), n_clusters))
     soft[known] = softness / n_clusters
@@ -135,14 +119,6 @@ def consensus(
     Objects with the same labels in every view have the same row in every A_v, so the work is done once for each such
     group. The first starts are the views' own clusterings where they have `n_clusters` clusters, the others random.
     Where groups and clusters are many, only the start that is ahead after some updates is followed to its end.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> a, b = np.array([0, 0, 0, 1, 1, 1]), np.array([1, 1, 1, 0, 0, -1])
-    >>> found = consensus([a, b], 2, seed=0).memberships.argmax(axis=1)
-    >>> bool((found == found[0])[:3].all()), bool((found != found[0])[3:].all())
-    (True, True)
     """
     groups, sizes = np.unique(np.column_stack(labels), axis=0, return_counts=True)
     widths = [max(int(column.max()) + 1, 1) for column in groups.T]

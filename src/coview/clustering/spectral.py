@@ -462,18 +462,7 @@ class _CoRegularization:
 def kmeans_of_parts(
     rows: np.ndarray, n_parts: int, n_clusters: int, n_init: int, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Centers (clusters x columns) and clusters of rows; the parts have the same number of columns.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = np.repeat([[1.0, 1.0], [5.0, 5.0]], 6, axis=0)
-    >>> rows[0, 0] = rows[7, 1] = 0.0
-    >>> centers, labels = kmeans_of_parts(rows, 2, 2, n_init=1, seed=0)
-    >>> np.sort(centers, axis=0)
-    array([[1., 1.],
-           [5., 5.]])
-    """
+    """Centers (clusters x columns) and clusters of rows; the parts have the same number of columns."""
     parts = np.split(rows, n_parts, axis=1)
     has = np.array([part.any(axis=1) for part in parts])
     complete = has[has.any(axis=1)].all(axis=0)  # what nobody has counts for nothing

@@ -416,15 +416,7 @@ def as_rows(matrix: Any, team: Team) -> SparseRows | DenseRows:
 
 
 def spread_rows(rows: Any, n_clusters: int, rng: np.random.Generator) -> np.ndarray:
-    """Positions of rows to start from, far from each other: k-means++ on the sphere.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = DenseRows(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
-    >>> sorted(spread_rows(rows, 2, np.random.default_rng(0)).tolist())[-1]
-    2
-    """
+    """Positions of rows to start from, far from each other: k-means++ on the sphere."""
     n = rows.matrix.shape[0]
     n_tries = 2 + int(np.log(n_clusters))
     chosen = [int(rng.integers(n))]
@@ -457,14 +449,6 @@ def sphere_sweeps(rows: Any, centers: np.ndarray, max_iter: int, tol: float) -> 
         Where to start, columns of length 1, in the type of the rows.
     max_iter, tol : int, float
         When to stop.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = DenseRows(np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]]))
-    >>> fit = sphere_sweeps(rows, np.eye(2), max_iter=10, tol=1e-9)
-    >>> fit.labels.tolist(), np.round(fit.objective, 3).tolist()
-    ([0, 0, 1], [2.8, 2.897])
     """
     n, n_clusters = rows.matrix.shape[0], centers.shape[1]
     state = _State(np.full(n, -1, dtype=np.int64), np.zeros(n), np.full(n, np.pi))

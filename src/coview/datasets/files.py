@@ -6,6 +6,7 @@ import bz2
 import gzip
 import lzma
 import os
+import tarfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy as np
 
 from coview.exceptions import DataFileError
 
-__all__ = ["DAMAGED", "data_home", "fetch", "locate", "read_lines", "read_numbers", "user_cache"]
+__all__ = ["DAMAGED", "data_home", "fetch", "locate", "read_lines", "read_numbers", "read_tar", "user_cache"]
 
 ENVIRONMENT = "COVIEW_DATA"
 # what the readers of the standard library raise on a file that is cut short or not what its name says
@@ -70,33 +71,8 @@ def fetch(
     A file that is there already is used as it is: a data home may hold the same data packed in another way. A
     download must have the registered checksum before it is moved into place.
 
-    Parameters
-    ----------
-    name : str
-        The file, relative to the data home: ``"cora/cora.content"``.
-    files : mapping
-        The registered files and the SHA-256 of each, in hexadecimal: ``{name: sha256}``.
-    base_urls : str or sequence of str
-        Where the file lies on the web, without the file's own name; several mirrors are tried in this order.
-    data_home : path, optional
-        See `coview.datasets.data_home`.
-    timeout : float, default=30.0
-        Seconds to wait for a server.
-
-    Returns
-    -------
-    Path
-        The file in the data home.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from coview.datasets.files import fetch
-    >>> home = Path(tempfile.mkdtemp())
-    >>> _ = (home / "a.txt").write_text("mine")
-    >>> fetch("a.txt", {"a.txt": "0" * 64}, "https://example.org/corpus", home).read_text()
-    'mine'
+    `name` is relative to the data home (``"cora/cora.content"``), `files` registers SHA-256 checksums as
+    ``{name: sha256}``, and `base_urls` are addresses without the file's own name, tried in this order.
     """
     if name not in files:
         raise DataFileError(f"{name!r} is not a registered file; registered are {', '.join(map(repr, files))}.")
@@ -141,46 +117,20 @@ def _download(url: str, target: Path, sha256: str, timeout: float) -> str | None
 def locate(
     name: str,
     data_home: str | Path | None,
-    files: Mapping[str, str],
-    base_urls: str | Sequence[str],
     source: str,
+    files: Mapping[str, str] | None = None,
+    base_urls: str | Sequence[str] = (),
 ) -> Path:
-    """Return the path of a corpus file: plain, else compressed, else downloaded.
+    """Return the path of a corpus file: plain, else compressed, else downloaded as by `fetch`.
 
-    Parameters
-    ----------
-    name : str
-        The plain file, relative to the data home: ``"cora/cora.content"``.
-    data_home : path, optional
-        See `coview.datasets.data_home`.
-    files : mapping
-        Checksums of the files that can be downloaded, ``{name: sha256}``; see `fetch`.
-    base_urls : str or sequence of str
-        Where they can be downloaded from.
-    source : str
-        Where a person gets the data: it completes the sentence "Get it from ...".
-
-    Returns
-    -------
-    Path
-        The file; its last suffix tells how it is compressed.
-
-    Examples
-    --------
-    >>> import gzip, tempfile
-    >>> from pathlib import Path
-    >>> from coview.datasets.files import locate, read_lines
-    >>> home = Path(tempfile.mkdtemp())
-    >>> _ = (home / "a.txt.gz").write_bytes(gzip.compress(b"one"))
-    >>> locate("a.txt", home, {}, (), "the author").name
-    'a.txt.gz'
+    Where none of this works, the error tells people to get the file from `source`.
     """
     home = _home(data_home)
     for suffix in _OPENERS:
         path = home / f"{name}{suffix}"
         if path.is_file():
             return path
-    if name in files:
+    if files is not None and name in files:
         return fetch(name, files, base_urls, home)
     raise DataFileError(
         f"{name!r} is not in the data home {str(home)!r}. Get it from {source} and put it at {str(home / name)!r} "
@@ -189,18 +139,7 @@ def locate(
 
 
 def read_lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a file, plain or compressed, without the white space around them; empty lines are left out.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from coview.datasets.files import read_lines
-    >>> path = Path(tempfile.mkdtemp()) / "a.txt"
-    >>> _ = path.write_bytes(b"one 1\\r\\n\\ntwo 2")
-    >>> list(read_lines(path))
-    [b'one 1', b'two 2']
-    """
+    """Yield the lines of a file, plain or compressed, without the white space around them; empty lines are left out."""
     opener = _OPENERS.get(path.suffix, _OPENERS[""])
     try:
         with opener(path, "rb") as stream:
@@ -209,23 +148,27 @@ def read_lines(path: Path) -> Iterator[bytes]:
                 if line:
                     yield line
     except DAMAGED as error:
-        raise DataFileError(
-            f"{str(path)!r} cannot be read to its end ({error}). Remove it and get it again."
-        ) from error
+        raise _cut_short(path, error) from error
+
+
+def read_tar(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
+    """Yield names and contents of the wanted files of an archive as they come; nothing is unpacked on disk."""
+    try:
+        with tarfile.open(path, "r|*") as archive:
+            for member in archive:
+                stream = archive.extractfile(member) if wanted(member.name) else None
+                if stream is not None:
+                    yield member.name, stream.read()
+    except (*DAMAGED, tarfile.TarError) as error:
+        raise _cut_short(path, error) from error
+
+
+def _cut_short(path: Path, error: Exception) -> DataFileError:
+    return DataFileError(f"{str(path)!r} cannot be read to its end ({error}). Remove it and get it again.")
 
 
 def read_numbers(path: Path, separator: str | None = None, *, labeled: bool = False) -> tuple[list[str], np.ndarray]:
-    """Return the numbers of a file with a row in each line, and the label before each row where there is one.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "a.txt"
-    >>> _ = path.write_text("fox,1,2\\nsea,3,4")
-    >>> read_numbers(path, ",", labeled=True)
-    (['fox', 'sea'], array([[1., 2.],
-           [3., 4.]]))
-    """
+    """Return the numbers of a file with a row in each line, and the label before each row where there is one."""
     labels: list[str] = []
     rows: list[list[float]] = []
     for number, line in enumerate(read_lines(path), start=1):

@@ -77,7 +77,7 @@ def load_internet_ads(views: str = "paper", data_home: str | Path | None = None)
     ([1, 0], [60.0, 468.0, 7.8, 1.0], [True, False])
     """
     check_option("views", views, ("paper", "all"))
-    path = locate(_ARCHIVE, data_home, {}, (), _SOURCE)
+    path = locate(_ARCHIVE, data_home, _SOURCE)
     columns, lines = _read(path)
     geometry, flags, target = _parse(path, lines, len(columns))
     parts = {name: _columns_of(path, columns, prefix) for name, prefix in PARTS.items()}

@@ -67,7 +67,7 @@ def load_leaves(data_home: str | Path | None = None) -> Bunch:
     """
     aligned = {}
     for view, name in _FILES.items():
-        path = locate(f"leaves100/{name}", data_home, {}, (), _SOURCE)
+        path = locate(f"leaves100/{name}", data_home, _SOURCE)
         aligned[view] = _read(path, view)
     joined = Views.align(aligned)
     assert joined.ids is not None

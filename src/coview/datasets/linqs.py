@@ -7,8 +7,9 @@ matrix L of this module a row is the document that links and a column the one it
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -16,10 +17,20 @@ from sklearn.utils import Bunch
 
 from coview.datasets.files import locate, read_lines
 from coview.exceptions import DataFileError
+from coview.utils.docs import parameters_of
 from coview.validation import check_option
 from coview.views.views import Views
 
-__all__ = ["DIRECTIONS", "LinqsCorpus", "link_views", "load_citeseer", "load_cora", "read_linqs"]
+__all__ = [
+    "DIRECTIONS",
+    "LinqsCorpus",
+    "link_matrix",
+    "link_views",
+    "linked_views",
+    "load_citeseer",
+    "load_cora",
+    "read_linqs",
+]
 
 DIRECTIONS = ("symmetric", "out", "in", "both")
 
@@ -90,6 +101,7 @@ def load_cora(data_home: str | Path | None = None, *, links: str = "symmetric", 
     return _load_papers("cora", "Cora", data_home, links, self_links)
 
 
+@parameters_of(load_cora)
 def load_citeseer(data_home: str | Path | None = None, *, links: str = "symmetric", self_links: bool = True) -> Bunch:
     """Load CiteSeer: 3,312 computer-science papers of 6 classes, by 3,703 words and by citations.
 
@@ -99,9 +111,7 @@ def load_citeseer(data_home: str | Path | None = None, *, links: str = "symmetri
         Folder that holds ``citeseer/citeseer.content`` and ``citeseer/citeseer.cites``, plain or compressed (.gz,
         .xz, .bz2); see `coview.datasets.data_home`. There is no download: where they are absent, the error says
         where to get them.
-    links : {"symmetric", "out", "in", "both"}, default="symmetric"
-        View "links" of a paper: all papers that it cites or that cite it, those it cites, or those that cite it.
-        "both" gives two views, "links_out" and "links_in".
+    <same: links>
     self_links : bool, default=True
         Keep links of a paper to itself. CiteSeer has 124.
 
@@ -131,14 +141,13 @@ def load_citeseer(data_home: str | Path | None = None, *, links: str = "symmetri
 def _load_papers(name: str, title: str, data_home: str | Path | None, links: str, self_links: bool) -> Bunch:
     check_option("links", links, DIRECTIONS)
     paths = [
-        locate(f"{name}/{name}.{part}", data_home, _FILES, _URL, _SOURCE.format(name=name))
+        locate(f"{name}/{name}.{part}", data_home, _SOURCE.format(name=name), _FILES, _URL)
         for part in ("content", "cites")
     ]
     corpus = read_linqs(*paths)
-    found = link_views(corpus.links, links, self_links)
     target_names, target = np.unique(corpus.labels, return_inverse=True)
     return Bunch(
-        views=Views({"words": corpus.words, **found}, ids=corpus.ids, feature_names=dict.fromkeys(found, corpus.ids)),
+        views=linked_views(corpus.words, corpus.links, links, self_links, corpus.ids),
         target=target.astype(np.int64),
         target_names=target_names,
         n_unknown_links=corpus.n_unknown_links,
@@ -162,28 +171,6 @@ def read_linqs(content: Path, cites: Path) -> LinqsCorpus:
 
     Ids are texts, also where they look like numbers. A link that is named twice counts once; a link with an end that
     is not in the content file is left out.
-
-    Parameters
-    ----------
-    content, cites : Path
-        The files, plain or compressed.
-
-    Returns
-    -------
-    LinqsCorpus
-        Ids, words, labels, ``links[citing, cited]``, and how many links were left out.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from coview.datasets.linqs import read_linqs
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> _ = (folder / "c.content").write_text("a\\t0\\t1\\tcourse\\nb\\t1\\t1\\tstaff\\n")
-    >>> _ = (folder / "c.cites").write_text("a b\\n")
-    >>> read_linqs(folder / "c.content", folder / "c.cites").links.toarray()
-    array([[0., 0.],
-           [1., 0.]])
     """
     ids, words, labels = _read_content(content)
     links, n_unknown = _read_cites(cites, {key: row for row, key in enumerate(ids)}, content)
@@ -191,16 +178,7 @@ def read_linqs(content: Path, cites: Path) -> LinqsCorpus:
 
 
 def link_views(links: sparse.csr_array, direction: str, self_links: bool = True) -> dict[str, sparse.csr_array]:
-    """Views of a link matrix L[citing, cited]: "links", or "links_out" and "links_in" for both directions.
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> L = sparse.csr_array([[0.0, 1.0], [0.0, 0.0]])
-    >>> link_views(L, "in")["links"].toarray()
-    array([[0., 0.],
-           [1., 0.]])
-    """
+    """Views of a link matrix L[citing, cited]: "links", or "links_out" and "links_in" for both directions."""
     check_option("links", direction, DIRECTIONS)
     if not self_links:
         off = links.tocoo()
@@ -214,6 +192,36 @@ def link_views(links: sparse.csr_array, direction: str, self_links: bool = True)
     if direction == "both":
         return {"links_out": links, "links_in": backwards}
     return {"links": _sorted(links.maximum(backwards))}
+
+
+def linked_views(
+    words: sparse.csr_array,
+    links: sparse.csr_array,
+    direction: str,
+    self_links: bool,
+    ids: Sequence[str] | np.ndarray,
+    names: np.ndarray | None = None,
+) -> Views:
+    """Views "words" and links of documents, whose ids also name the columns of the links."""
+    found = link_views(links, direction, self_links)
+    named: dict[str, Any] = dict.fromkeys(found, ids)
+    return Views(
+        {"words": words, **found}, ids=ids, feature_names=named if names is None else {"words": names, **named}
+    )
+
+
+def link_matrix(links: Iterable[Sequence[str]], row_of: Mapping[str, int]) -> tuple[sparse.csr_array, int]:
+    """L[citing, cited] of pairs of ids, each counted once, and how many links name an unknown document."""
+    pairs: set[tuple[int, int]] = set()
+    n_unknown = 0
+    for link in links:
+        citing, cited = (row_of.get(end, -1) for end in link)
+        if min(citing, cited) < 0:
+            n_unknown += 1
+        else:
+            pairs.add((citing, cited))
+    rows, cols = np.array(sorted(pairs), dtype=np.int32).reshape(-1, 2).T
+    return _sorted(sparse.csr_array((np.ones(len(rows)), (rows, cols)), shape=(len(row_of), len(row_of)))), n_unknown
 
 
 def _read_content(path: Path) -> tuple[list[str], sparse.csr_array, list[str]]:
@@ -249,24 +257,16 @@ def _read_content(path: Path) -> tuple[list[str], sparse.csr_array, list[str]]:
 
 
 def _read_cites(path: Path, row_of: dict[str, int], content: Path) -> tuple[sparse.csr_array, int]:
-    pairs: set[tuple[int, int]] = set()
-    n_unknown = n_lines = 0
-    for n_lines, line in enumerate(read_lines(path), start=1):
-        ends = line.decode("latin-1").split()
+    links = [line.decode("latin-1").split()[::-1] for line in read_lines(path)]
+    for number, ends in enumerate(links, start=1):
         if len(ends) != 2:
             raise DataFileError(
-                f"Link {n_lines} of {str(path)!r} has {len(ends)} parts, not the two ids of a link. Get the file again."
+                f"Link {number} of {str(path)!r} has {len(ends)} parts, not the two ids of a link. Get the file again."
             )
-        cited, citing = (row_of.get(end, -1) for end in ends)
-        if cited < 0 or citing < 0:
-            n_unknown += 1
-        else:
-            pairs.add((citing, cited))
-    if n_lines and not pairs:
+    matrix, n_unknown = link_matrix(links, row_of)
+    if links and not matrix.nnz:
         raise DataFileError(f"No link of {str(path)!r} is between documents of {str(content)!r}: they do not match.")
-    n_rows = len(row_of)
-    rows, cols = np.array(sorted(pairs), dtype=np.int32).reshape(-1, 2).T
-    return _sorted(sparse.csr_array((np.ones(len(rows)), (rows, cols)), shape=(n_rows, n_rows))), n_unknown
+    return matrix, n_unknown
 
 
 def _sorted(matrix: sparse.csr_array) -> sparse.csr_array:

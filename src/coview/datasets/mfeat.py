@@ -86,7 +86,7 @@ def load_mfeat(data_home: str | Path | None = None) -> Bunch:
     """
     matrices = {}
     for view, name in VIEWS.items():
-        _, matrices[view] = read_numbers(locate(f"mfeat/{name}", data_home, _FILES, _URL, _SOURCE))
+        _, matrices[view] = read_numbers(locate(f"mfeat/{name}", data_home, _SOURCE, _FILES, _URL))
     lengths = {view: len(matrix) for view, matrix in matrices.items()}
     n = lengths["fourier"]
     if len(set(lengths.values())) > 1 or n % _DIGITS:

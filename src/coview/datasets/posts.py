@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import tarfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from coview.datasets.files import DAMAGED, fetch
 from coview.datasets.files import data_home as find_data_home
+from coview.datasets.files import fetch, read_tar
 from coview.exceptions import DataFileError
 from coview.validation import check_option
 
@@ -62,16 +61,6 @@ def read_posts(
         Which half.
     groups : sequence of str, optional
         Only these groups, every one of which must be there; all by default.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> folder = Path(tempfile.mkdtemp(), "newsgroups20", "20news-bydate-test", "sci.space")
-    >>> folder.mkdir(parents=True)
-    >>> _ = (folder / "61").write_bytes(b"Subject: Caf\\xe9\\n\\nOpen.")
-    >>> read_posts(folder.parents[2])
-    [Post(half='test', group='sci.space', number='61', text='Subject: Café\\n\\nOpen.')]
     """
     check_option("subset", subset, ("all", *HALVES.values()))
     halves = tuple(HALVES.values()) if subset == "all" else (subset,)
@@ -110,31 +99,16 @@ def _from_folders(folder: Path, wanted: Wanted) -> Iterator[tuple[str, str, str,
 
 
 def _from_archive(path: Path, wanted: Wanted) -> Iterator[tuple[str, str, str, bytes]]:
-    """Files of the archive as they come; nothing is unpacked on disk."""
-    try:
-        with tarfile.open(path, "r|*") as archive:
-            for member in archive:
-                parts = member.name.split("/")[-3:]
-                if member.isfile() and len(parts) == 3 and wanted(*parts):
-                    stream = archive.extractfile(member)
-                    yield parts[0], parts[1], parts[2], stream.read() if stream else b""
-    except (*DAMAGED, tarfile.TarError) as error:
-        raise DataFileError(
-            f"{str(path)!r} cannot be read to its end ({error}). Remove it and get it again."
-        ) from error
+    for name, text in read_tar(path, lambda name: name.count("/") > 1 and wanted(*name.split("/")[-3:])):
+        half, group, number = name.split("/")[-3:]
+        yield half, group, number, text
 
 
 # -- parts of a post
 
 
 def clean(text: str, remove: Sequence[str]) -> str:
-    """Cut headers, quotes or footers from a post.
-
-    Examples
-    --------
-    >>> clean("Subject: Orbits\\n\\nIn article <1@b> kim@b writes:\\n> Why?\\nBecause.\\n-- \\nAlex", REMOVABLE)
-    'Because.'
-    """
+    """Cut headers, quotes or footers from a post."""
     if "headers" in remove:
         text = split_header(text)[1]
     if "footers" not in remove and "quotes" not in remove:
@@ -148,25 +122,13 @@ def clean(text: str, remove: Sequence[str]) -> str:
 
 
 def split_header(text: str) -> tuple[str, str]:
-    """Part a post at its first empty line; a post without one is all header.
-
-    Examples
-    --------
-    >>> split_header("Subject: Orbits\\n\\nBecause.")
-    ('Subject: Orbits', 'Because.')
-    """
+    """Part a post at its first empty line; a post without one is all header."""
     header, _, body = text.replace("\r\n", "\n").partition("\n\n")
     return header, body
 
 
 def header_lines(text: str, names: Sequence[str]) -> list[str]:
-    """Contents of the named header lines of a post, with the lines that continue them.
-
-    Examples
-    --------
-    >>> header_lines("From: kim@b\\nSUBJECT: Low\\n orbits\\n\\nSubject: no", ["subject"])
-    ['Low orbits']
-    """
+    """Contents of the named header lines of a post, with the lines that continue them."""
     found: list[str] = []
     inside = False
     for line in split_header(text)[0].split("\n"):

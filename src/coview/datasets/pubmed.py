@@ -14,10 +14,9 @@ from scipy import sparse
 from sklearn.utils import Bunch
 
 from coview.datasets.files import locate, read_lines
-from coview.datasets.linqs import DIRECTIONS, link_views
+from coview.datasets.linqs import DIRECTIONS, link_matrix, linked_views
 from coview.exceptions import DataFileError
 from coview.validation import check_option
-from coview.views.views import Views
 
 __all__ = ["load_pubmed"]
 
@@ -74,7 +73,7 @@ def load_pubmed(data_home: str | Path | None = None, *, links: str = "symmetric"
     ([[0.0, 0.0], [1.0, 0.0]], [[0.5], [0.0]])
     """
     check_option("links", links, DIRECTIONS)
-    nodes = locate(f"{_FOLDER}.NODE.paper.tab", data_home, {}, (), _SOURCE)
+    nodes = locate(f"{_FOLDER}.NODE.paper.tab", data_home, _SOURCE)
     cites, directed = _locate_cites(data_home)
     if links != "symmetric" and not directed:
         raise ValueError(
@@ -85,12 +84,9 @@ def load_pubmed(data_home: str | Path | None = None, *, links: str = "symmetric"
     matrix, unknown = _read_links(cites, {key: row for row, key in enumerate(ids)})
     if not directed:
         matrix = sparse.csr_array(matrix.maximum(matrix.T))
-    found = link_views(matrix, links, self_links)
     loops = int(matrix.diagonal().sum())
     return Bunch(
-        views=Views(
-            {"words": words, **found}, ids=np.array(ids), feature_names={"words": names, **dict.fromkeys(found, ids)}
-        ),
+        views=linked_views(words, matrix, links, self_links, np.array(ids), names),
         target=labels - 1,
         target_names=_NAMES,
         n_unknown_links=unknown,
@@ -108,9 +104,9 @@ def load_pubmed(data_home: str | Path | None = None, *, links: str = "symmetric"
 def _locate_cites(data_home: str | Path | None) -> tuple[Path, bool]:
     """File of links, the directed one where it is, and whether it has directions."""
     try:
-        return locate(f"{_FOLDER}.DIRECTED.cites.tab", data_home, {}, (), _SOURCE), True
+        return locate(f"{_FOLDER}.DIRECTED.cites.tab", data_home, _SOURCE), True
     except DataFileError:
-        return locate(f"{_FOLDER}.UNDIRECTED.cites.tab", data_home, {}, (), _SOURCE), False
+        return locate(f"{_FOLDER}.UNDIRECTED.cites.tab", data_home, _SOURCE), False
 
 
 def _read_papers(path: Path) -> tuple[list[str], sparse.csr_array, np.ndarray, np.ndarray]:
@@ -151,20 +147,15 @@ def _read_papers(path: Path) -> tuple[list[str], sparse.csr_array, np.ndarray, n
 
 
 def _read_links(path: Path, row_of: dict[str, int]) -> tuple[sparse.csr_array, int]:
-    pairs: set[tuple[int, int]] = set()
-    unknown = 0
+    links = []
     for line in read_lines(path):
         ends = [part.strip()[6:] for part in line.decode("latin-1").split("\t") if part.strip().startswith("paper:")]
         if not ends:
             continue  # header lines
         if len(ends) != 2:
             raise DataFileError(f"A link of {str(path)!r} has {len(ends)} ends, not two. Get the file again.")
-        citing, cited = (row_of.get(end, -1) for end in ends)
-        if min(citing, cited) < 0:
-            unknown += 1
-        else:
-            pairs.add((citing, cited))
-    if not pairs:
+        links.append(ends)
+    matrix, unknown = link_matrix(links, row_of)
+    if not matrix.nnz:
         raise DataFileError(f"No link of {str(path)!r} is between papers of the corpus: the files do not match.")
-    rows, columns = np.array(sorted(pairs)).T
-    return sparse.csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(row_of), len(row_of))), unknown
+    return matrix, unknown

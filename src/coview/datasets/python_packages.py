@@ -177,13 +177,7 @@ def read_objects(root: Path, folder: str) -> Iterator[SourceObject]:
 
 
 def docstring_words(docstring: str) -> tuple[str, ...]:
-    """Content words of a docstring, up to its See Also, Examples or References, without doctests.
-
-    Examples
-    --------
-    >>> docstring_words("Sort the rows.\\n\\n>>> sort(3)\\n3\\n\\nExamples\\n--------\\nNone yet.")
-    ('sort', 'rows')
-    """
+    """Content words of a docstring, up to its See Also, Examples or References, without doctests."""
     prose = []
     in_doctest = False
     for line in docstring.splitlines():
@@ -199,13 +193,7 @@ def docstring_words(docstring: str) -> tuple[str, ...]:
 
 
 def code_tokens(node: Definition) -> tuple[str, ...]:
-    """Parts of an object's own name and of the names in its arguments and body; the docstring is no code.
-
-    Examples
-    --------
-    >>> sorted(code_tokens(ast.parse("def fit_model(X, y): return LinearSVC(X).score(y_true=y)").body[0]))
-    ['fit', 'linear', 'model', 'score', 'svc', 'true']
-    """
+    """Parts of an object's own name and of the names in its arguments and body; the docstring is no code."""
     names = [node.name]
     # statements of text alone hold no names, so the docstring needs no care here
     waiting: list[Any] = [*node.body] if isinstance(node, ast.ClassDef) else [node.args, *node.body]
@@ -224,13 +212,7 @@ def code_tokens(node: Definition) -> tuple[str, ...]:
 
 @lru_cache(maxsize=65536)
 def split_name(name: str) -> tuple[str, ...]:
-    """Lower-case parts of a name, split on underscores, digits and camel case; single letters are left out.
-
-    Examples
-    --------
-    >>> split_name("HTTPServer_max2_nIter")
-    ('http', 'server', 'max', 'iter')
-    """
+    """Lower-case parts of a name, split on underscores, digits and camel case; single letters are left out."""
     return tuple(part.lower() for part in _NAME_PART.findall(name) if len(part) > 1)
 
 

@@ -95,7 +95,7 @@ def load_reuters_multilingual(
     if sample not in _PATHS or isinstance(sample, bool):
         raise ValueError(f"sample must be 1200 or 600, got {sample!r}.")
     check_option("negative", negative, ("zero", "keep"))
-    path = locate(_PATHS[sample], data_home, _FILES, _URL, _SOURCE)
+    path = locate(_PATHS[sample], data_home, _SOURCE, _FILES, _URL)
     try:
         found: dict[str, Any] = loadmat(path)
         matrices, classes = (_cells if sample == 1200 else _triplets)(found)

@@ -19,6 +19,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch, check_random_state
 
+from coview.utils.docs import parameters_of
 from coview.views.views import Views
 
 __all__ = ["make_blobs_views", "make_topic_views"]
@@ -132,6 +133,7 @@ def make_topic_views(
     )
 
 
+@parameters_of(make_topic_views)
 def make_blobs_views(
     n_objects: int = 200,
     n_views: Any = 2,
@@ -151,12 +153,7 @@ def make_blobs_views(
 
     Parameters
     ----------
-    n_objects : int, default=200
-        Number of rows.
-    n_views : int, mapping or sequence, default=2
-        Number of views (named ``view0``, ``view1``, ...), or ``{view: n_features}``, or a list of numbers of features.
-    n_clusters : int, default=3
-        Number of clusters, of equal size up to one object.
+    <same: n_objects, n_views, n_clusters>
     n_features : int or per view, optional
         Columns of a view, where `n_views` does not say; by default 5.
     std : float or per view, default=1.0

@@ -9,10 +9,9 @@ from scipy import sparse
 from sklearn.utils import Bunch
 
 from coview.datasets.files import locate
-from coview.datasets.linqs import DIRECTIONS, LinqsCorpus, link_views, read_linqs
+from coview.datasets.linqs import DIRECTIONS, LinqsCorpus, linked_views, read_linqs
 from coview.exceptions import DataFileError
 from coview.validation import check_option
-from coview.views.views import Views
 
 __all__ = ["UNIVERSITIES", "load_webkb"]
 
@@ -110,10 +109,9 @@ def load_webkb(
     corpus = _stack(parts)
     class_names, classes = np.unique(corpus.labels, return_inverse=True)
     binary = task == "binary"
-    found = link_views(corpus.links, links, self_links)
     counts = ", ".join(f"{name} {count}" for name, count in zip(class_names, np.bincount(classes)))
     return Bunch(
-        views=Views({"words": corpus.words, **found}, ids=corpus.ids, feature_names=dict.fromkeys(found, corpus.ids)),
+        views=linked_views(corpus.words, corpus.links, links, self_links, corpus.ids),
         target=(corpus.labels == "course").astype(np.int64) if binary else classes.astype(np.int64),
         target_names=np.array(["other", "course"]) if binary else class_names,
         classes=classes.astype(np.int64),
@@ -132,7 +130,7 @@ def load_webkb(
 
 def _read_university(name: str, data_home: str | Path | None) -> LinqsCorpus:
     paths = [
-        locate(f"webkb_linqs/{name}.{part}", data_home, _FILES, f"{_URL}/{name}", _SOURCE)
+        locate(f"webkb_linqs/{name}.{part}", data_home, _SOURCE, _FILES, f"{_URL}/{name}")
         for part in ("content", "cites")
     ]
     corpus = read_linqs(*paths)

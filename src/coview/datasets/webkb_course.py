@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import html
 import re
-import tarfile
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from coview.datasets.files import DAMAGED, locate
+from coview.datasets.files import DAMAGED, locate, read_tar
 from coview.exceptions import DataFileError
 from coview.validation import check_option
 from coview.views.views import Views
@@ -90,7 +89,7 @@ def _read_matrices(data_home: str | Path | None) -> Bunch:
     from scipy.io import loadmat
     from scipy.io.matlab import MatReadError
 
-    path = locate(_MATRICES, data_home, {}, (), _SOURCE)
+    path = locate(_MATRICES, data_home, _SOURCE)
     try:
         found = loadmat(path)
         link, page = (sparse.csr_array(np.asarray(found["X"][v, 0], dtype=np.float64)) for v in (0, 1))
@@ -105,18 +104,13 @@ def _read_matrices(data_home: str | Path | None) -> Bunch:
 def _read_pages(data_home: str | Path | None, min_df: int) -> Bunch:
     from sklearn.feature_extraction.text import CountVectorizer
 
-    path = locate(_PAGES, data_home, {}, (), _SOURCE)
+    path = locate(_PAGES, data_home, _SOURCE)
     texts: dict[str, dict[tuple[str, str], str]] = {view: {} for view in _FOLDERS}
-    try:
-        with tarfile.open(path, "r|*") as archive:
-            for member in archive:
-                folder, label, name = ["", "", *member.name.split("/")][-3:]
-                view = next((view for view, of in _FOLDERS.items() if of == folder), None)
-                stream = archive.extractfile(member) if member.isfile() and view and label in _CLASSES else None
-                if stream is not None and view is not None:
-                    texts[view][label, name] = _text_of(stream.read())
-    except (*DAMAGED, tarfile.TarError) as error:
-        raise DataFileError(f"{str(path)!r} cannot be read to its end ({error}). Get it again.") from error
+    for member, page in read_tar(path, lambda name: name.count("/") > 1):
+        folder, label, name = member.split("/")[-3:]
+        view = next((view for view, of in _FOLDERS.items() if of == folder), None)
+        if view is not None and label in _CLASSES:
+            texts[view][label, name] = _text_of(page)
     keys = sorted(texts["page"])  # course first, as in the matrices
     if not keys or keys != sorted(texts["link"]):
         raise DataFileError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-import tarfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils import Bunch
 
-from coview.datasets.files import DAMAGED, locate, read_lines
+from coview.datasets.files import DAMAGED, locate, read_lines, read_tar
 from coview.exceptions import DataFileError
 from coview.utils.messages import short
 from coview.validation import check_option
@@ -156,15 +155,7 @@ def load_wikipedia_retrieval(
 
 
 def counts_of(shares: np.ndarray) -> np.ndarray:
-    """Whole numbers that have the given shares in each row: the smallest ones that fit to rounding.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> counts_of(np.array([[0.5, 0.25, 0.25], [0.4, 0.0, 0.6]]))
-    array([[2., 1., 1.],
-           [2., 0., 3.]])
-    """
+    """Whole numbers that have the given shares in each row: the smallest ones that fit to rounding."""
     found = np.zeros_like(shares, dtype=np.float64)
     for i, row in enumerate(shares):
         least = row[row > 0].min(initial=np.inf)
@@ -184,7 +175,7 @@ def counts_of(shares: np.ndarray) -> np.ndarray:
 
 
 def _find(name: str, data_home: str | Path | None) -> Path:
-    return locate(f"{_FOLDER}/{name}", data_home, {}, (), _SOURCE)
+    return locate(f"{_FOLDER}/{name}", data_home, _SOURCE)
 
 
 def _read_list(split: str, data_home: str | Path | None) -> list[_Listed]:
@@ -203,18 +194,8 @@ def _read_list(split: str, data_home: str | Path | None) -> list[_Listed]:
 
 def _read_texts(path: Path, wanted: Sequence[str]) -> list[str]:
     """Texts in the order of the wanted ids."""
-    found: dict[str, str] = {}
-    try:
-        with tarfile.open(path, "r:*") as archive:
-            for member in archive:
-                stream = archive.extractfile(member) if member.name.endswith(".xml") else None
-                if stream is not None:
-                    name, text = parse_document(stream.read().decode("utf-8", "replace"), member.name)
-                    found[name] = text
-    except (tarfile.TarError, *DAMAGED) as error:
-        raise DataFileError(
-            f"{str(path)!r} cannot be read to its end ({error}). Remove it and get it again."
-        ) from error
+    files = read_tar(path, lambda name: name.endswith(".xml"))
+    found = dict(parse_document(text.decode("utf-8", "replace"), name) for name, text in files)
     absent = [name for name in wanted if name not in found]
     if absent:
         raise DataFileError(f"{len(absent)} texts of the lists are not in {str(path)!r}; the first is {absent[0]!r}.")
@@ -222,13 +203,7 @@ def _read_texts(path: Path, wanted: Sequence[str]) -> list[str]:
 
 
 def parse_document(document: str, where: str) -> tuple[str, str]:
-    """Return the id and the text of a document. Not by an XML parser: a third of the files are not well-formed.
-
-    Examples
-    --------
-    >>> parse_document('<document id="a-1" name="A" cat="3"><text>Day &amp; night &ndash; R&D</text></document>', "a")
-    ('a-1', 'Day & night – R&D')
-    """
+    """Return the id and the text of a document. Not by an XML parser: a third of the files are not well-formed."""
     head = _DOCUMENT.search(document)
     text = _TEXT.search(head.group(2)) if head else None
     if head is None or text is None:

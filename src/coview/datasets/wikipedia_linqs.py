@@ -11,10 +11,9 @@ from scipy.io import loadmat
 from sklearn.utils import Bunch
 
 from coview.datasets.files import locate
-from coview.datasets.linqs import link_views
+from coview.datasets.linqs import linked_views
 from coview.exceptions import DataFileError
 from coview.validation import check_option
-from coview.views.views import Views
 
 __all__ = ["load_wikipedia_linqs"]
 
@@ -67,7 +66,7 @@ def load_wikipedia_linqs(
     [0, 1, 1]
     """
     check_option("links", links, ("symmetric",))
-    path = locate("wikipedia_linqs_2405/wiki.mat", data_home, {}, (), _SOURCE)
+    path = locate("wikipedia_linqs_2405/wiki.mat", data_home, _SOURCE)
     try:
         found: dict[str, Any] = loadmat(path)
         words, groups, network = (
@@ -89,10 +88,9 @@ def load_wikipedia_linqs(
     ids = np.array([str(i) for i in range(n)])
     words.sort_indices()
     network.data[:] = 1
-    views = link_views(sparse.csr_array(network), links, self_links)
     loops = int(network.diagonal().sum())
     return Bunch(
-        views=Views({"words": words, **views}, ids=ids, feature_names=dict.fromkeys(views, ids)),
+        views=linked_views(words, sparse.csr_array(network), links, self_links, ids),
         target=target.astype(np.int64),
         target_names=np.array([str(name + 1) for name in names]),
         DESCR=_DESCR.format(n=n, k=len(names), m=words.shape[1], links=(network.nnz - loops) // 2 + loops),

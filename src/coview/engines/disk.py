@@ -37,16 +37,7 @@ _SLACK = 0.8  # of what is left; the rest goes to small things and to what the a
 
 
 class TreeStore:
-    """A folder for trees, removed with everything in it when the store is forgotten.
-
-    Examples
-    --------
-    >>> store = TreeStore()
-    >>> stored = store.put({"mixture": np.eye(2)})
-    >>> stored.get()["mixture"]
-    array([[1., 0.],
-           [0., 1.]])
-    """
+    """A folder for trees, removed with everything in it when the store is forgotten."""
 
     def __init__(self, folder: str | Path | None = None) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="coview-", dir=folder))

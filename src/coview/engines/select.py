@@ -19,11 +19,6 @@ def select_engine(engine: Any = "auto", *, n_jobs: int | None = None, data: Any 
     """Return an engine by name ("auto", "cpu", "cuda", "dask", "reference"), or the engine object that was passed.
 
     "auto" follows the data: dask collections are worked on by the cluster, CUDA tensors on their GPU, all else here.
-
-    Examples
-    --------
-    >>> select_engine("reference").name
-    'reference'
     """
     if not isinstance(engine, str):
         if hasattr(engine, "ratio_rows") and hasattr(engine, "prepare"):

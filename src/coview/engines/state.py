@@ -14,13 +14,7 @@ Tree = dict[str, Any]
 
 
 def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
-    """Apply a function to the leaves of trees (dicts and lists) of one shape.
-
-    Examples
-    --------
-    >>> tree_map(lambda a, b: a + b, {"a": 1, "b": [2]}, {"a": 10, "b": [20]})
-    {'a': 11, 'b': [22]}
-    """
+    """Apply a function to the leaves of trees (dicts and lists) of one shape."""
     if isinstance(tree, dict):
         return {key: tree_map(function, value, *(other[key] for other in others)) for key, value in tree.items()}
     if isinstance(tree, list):
@@ -29,13 +23,7 @@ def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
 
 
 def tree_leaves(tree: Any) -> Iterator[Any]:
-    """Yield the leaves of a tree of dicts and lists.
-
-    Examples
-    --------
-    >>> list(tree_leaves({"a": 1, "b": [2, {"c": 3}]}))
-    [1, 2, 3]
-    """
+    """Yield the leaves of a tree of dicts and lists."""
     if isinstance(tree, dict):
         tree = tree.values()
     elif not isinstance(tree, list):

@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from coview.utils.docs import parameters_of
 from coview.utils.missing import is_gap
 from coview.views.arrays import is_frame
 
@@ -69,6 +70,7 @@ def hierarchical_f1(
     return hierarchical_precision_recall_f1(Y_true, Y_pred, ontology, average=average, labels=labels, root=root)[2]
 
 
+@parameters_of(hierarchical_f1)
 def hierarchical_precision_recall_f1(
     Y_true: Any, Y_pred: Any, ontology: Any, *, average: str = "micro", labels: Any = None, root: Any = None
 ) -> tuple[float, float, float]:
@@ -76,21 +78,7 @@ def hierarchical_precision_recall_f1(
 
     Parameters
     ----------
-    Y_true : array-like
-        True labels: one label per object; or a collection of labels per object; or 0/1 indicators of shape
-        (n_objects, n_labels), as a NumPy array, a sparse matrix or a frame. None, NaN and "" stand for no label.
-    Y_pred : array-like
-        Predicted labels, in any of these forms.
-    ontology : mapping, sequence of pairs, or Ontology
-        ``{child: parent}`` or ``{child: [parents]}``; pairs ``(child, parent)``; or any object whose ``subset`` holds
-        such pairs. A label may have several parents. Labels that it does not name have no ancestors.
-    average : {"micro", "macro", "samples"}, default="micro"
-        Sum over everything; mean over the labels that occur, ancestors among them; or mean over the objects. The
-        names are scikit-learn's; what hiclass calls macro is "samples" here.
-    labels : sequence, optional
-        Names of the columns of indicators; by default those of the frame, or ``ontology.labels``.
-    root : label, optional
-        A label that stands above all others and says nothing: left out of every set.
+    <same: Y_true, Y_pred, ontology, average, labels, root>
 
     Returns
     -------

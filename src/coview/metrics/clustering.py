@@ -18,6 +18,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 
 from coview.metrics.labels import as_labels, encode
+from coview.utils.docs import parameters_of
 
 __all__ = ["clustering_accuracy", "normalized_mutual_info", "pairwise_f1"]
 
@@ -58,15 +59,13 @@ def clustering_accuracy(y_true: Any, y_pred: Any) -> float:
     return float(table[rows[matched], columns[matched]].sum() / table.sum())
 
 
+@parameters_of(clustering_accuracy)
 def normalized_mutual_info(y_true: Any, y_pred: Any, *, average: str = "arithmetic") -> float:
     """Mutual information of classes and clusters, divided by an average of their entropies.
 
     Parameters
     ----------
-    y_true : array-like of shape (n_objects,)
-        Classes: numbers, strings or any other hashable values. -1 is a label like any other.
-    y_pred : array-like of shape (n_objects,)
-        Clusters, likewise.
+    <same: y_true, y_pred>
     average : {"arithmetic", "max"}, default="arithmetic"
         What to divide by: the mean of the two entropies, or the larger one.
 
@@ -89,15 +88,13 @@ def normalized_mutual_info(y_true: Any, y_pred: Any, *, average: str = "arithmet
     return min(float(normalized_mutual_info_score(classes, clusters, average_method=average)), 1.0)  # rounding
 
 
+@parameters_of(clustering_accuracy)
 def pairwise_f1(y_true: Any, y_pred: Any) -> float:
     """F1 over pairs of objects: a pair is predicted when both are in one cluster, and right when in one class too.
 
     Parameters
     ----------
-    y_true : array-like of shape (n_objects,)
-        Classes: numbers, strings or any other hashable values. -1 is a label like any other.
-    y_pred : array-like of shape (n_objects,)
-        Clusters, likewise.
+    <same: y_true, y_pred>
 
     Returns
     -------

@@ -12,13 +12,7 @@ __all__ = ["as_labels", "encode"]
 
 
 def as_labels(name: str, labels: Any) -> np.ndarray:
-    """Return one label per object as a one-dimensional array; refuse gaps, since None and NaN equal nothing.
-
-    Examples
-    --------
-    >>> as_labels("y_true", ["a", "b"])
-    array(['a', 'b'], dtype='<U1')
-    """
+    """Return one label per object as a one-dimensional array; refuse gaps, since None and NaN equal nothing."""
     array = np.asarray(_keep_types(labels))
     if array.ndim != 1:
         raise ValueError(f"{name} must hold one label per object (one dimension), got shape {array.shape}.")
@@ -35,15 +29,7 @@ def as_labels(name: str, labels: Any) -> np.ndarray:
 
 
 def encode(*arrays: np.ndarray) -> tuple[list[np.ndarray], int]:
-    """Return the arrays as codes 0, 1, ... with one code book for all of them, and the number of codes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> codes, n = encode(np.array(["a", "b"]), np.array(["b", "c"]))
-    >>> [code.tolist() for code in codes], n
-    ([[0, 1], [1, 2]], 3)
-    """
+    """Return the arrays as codes 0, 1, ... with one code book for all of them, and the number of codes."""
     kinds = {"n" if array.dtype.kind in "biuf" else array.dtype.kind for array in arrays}
     joined: np.ndarray
     if len(kinds) == 1 and kinds <= {"n", "U", "S"}:

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from coview.metrics.labels import as_labels, encode
+from coview.utils.docs import parameters_of
 
 __all__ = ["average_precision", "mean_average_precision"]
 
@@ -72,6 +73,7 @@ def mean_average_precision(
     return float(np.nanmean(values))
 
 
+@parameters_of(mean_average_precision)
 def average_precision(
     scores: Any,
     relevant: Any = None,
@@ -85,19 +87,7 @@ def average_precision(
 
     Parameters
     ----------
-    scores : array-like or sparse matrix of shape (n_queries, n_items)
-        Score of each item for each query, higher is better. Of equal scores the item of lower index ranks first.
-    relevant : array-like or sparse matrix of shape (n_queries, n_items), optional
-        Which items are relevant: boolean, or 0 and 1. Give this, or both kinds of labels.
-    query_labels : array-like of shape (n_queries,), optional
-        Label of each query: an item is relevant where its label is the query's.
-    item_labels : array-like of shape (n_items,), optional
-        Label of each item.
-    at : int, optional
-        Count only the first `at` ranks and divide by min(R, at). All ranks by default.
-    cutoff : {"rank", "relevant"}, default="rank"
-        Whether `at` counts ranks, or relevant items: "relevant" is the mean precision at the first `at` relevant
-        items, however far down they stand.
+    <same: scores, relevant, query_labels, item_labels, at, cutoff>
 
     Returns
     -------

@@ -121,13 +121,6 @@ def total_divergence(
     -------
     ndarray (n_objects,)
         The penalty of each object.
-
-    Examples
-    --------
-    >>> P, Q = np.array([[1.0, 0.0], [0.5, 0.5]]), np.array([[0.0, 1.0], [1.0, 0.0]])
-    >>> have = {"words": np.array([True, True]), "image": np.array([True, False])}
-    >>> total_divergence("l1", {"words": P, "image": Q}, have, {("words", "image"): 3.0})
-    array([6., 0.])
     """
     measure = DIVERGENCES[divergence]
     total = np.zeros(len(next(iter(mixtures.values()))))

@@ -58,15 +58,7 @@ def consensus_start(views: Any, n_clusters: int, seed: int, weights: dict[str, f
 def best_start(
     views: Views, starts: Iterable[np.ndarray], weights: dict[str, float] | None = None, n_jobs: int | None = None
 ) -> np.ndarray:
-    """Of several memberships those whose likelihood is the highest after a few sweeps.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = Views(words=np.array([[3, 0], [2, 0], [0, 3]]), links=np.array([[1, 0], [2, 1], [0, 1]]))
-    >>> best_start(X, [np.eye(2)[[0, 1, 1]], np.eye(2)[[0, 0, 1]]]).argmax(axis=1)
-    array([0, 0, 1])
-    """
+    """Of several memberships those whose likelihood is the highest after a few sweeps."""
     engine, dtype = select_engine("cpu", n_jobs=n_jobs), floating_type(views)
     best, highest = None, -np.inf
     with engine.limits():
@@ -93,13 +85,6 @@ def consensus_arrays(views: Any, n_clusters: int, seed: int, weights: dict[str, 
 
     Rows that are read when needed begin as those in memory do; of very many, a sample is clustered, and naive Bayes
     places all.
-
-    Examples
-    --------
-    >>> X = Views(words=np.array([[3, 0], [2, 0], [0, 3]]), links=np.array([[1, 0], [2, 1], [0, 1]]))
-    >>> found = consensus_arrays(X, 2, 0, {}, None)["memberships"].argmax(axis=1)
-    >>> bool(found[0] == found[1]), bool(found[0] == found[2])
-    (True, False)
     """
     lazy = isinstance(views, LazyViews)
     few = sample_rows(views, SAMPLE) if lazy and len(views) <= SAMPLE else views

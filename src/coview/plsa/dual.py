@@ -8,49 +8,32 @@ Multi-view PLSA with one view is the same model; with several, dual PLSA has one
 from __future__ import annotations
 
 from coview.plsa.multiview import MultiViewPLSA, MultiViewPLSAClassifier
-from coview.utils.docs import shared_parameters
+from coview.utils.docs import parameters_of
 
 __all__ = ["DualPLSA", "DualPLSAClassifier"]
 
 
-@shared_parameters
+@parameters_of(MultiViewPLSA)
 class DualPLSA(MultiViewPLSA):
     """Cluster the objects of one view, topics and clusters apart; several views are taken side by side.
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
+    <same: n_clusters>
     n_components : int, default=32
         Number of topics, shared by all views. Topics are cheap: a sweep costs non-zeros x clusters, however many.
-    <shared: view_weights>
-    max_iter : int, default=150
-        Largest number of sweeps over the data.
-    <shared: tol>
-    n_init : int, default=1
-        Number of starts, each from its own consensus clustering; the one with the highest objective is kept.
-    init : {"consensus", "random"} or dict, default="consensus"
-        Initial memberships: random, or the most likely, after a few sweeps, of several clusterings, most of them a
-        consensus of one k-means per view. A dict holds any of ``memberships``, ``topic_feature``, ``cluster_topic``
-        (``{view: array}``, or one array where there is one view) in the shapes of the fitted attributes; memberships
-        that it lacks start from the consensus, everything else at random.
-    <shared: schedule>
-    <shared: acceleration, engine, n_jobs, learning_decay, learning_offset>
-    <shared: time_budget, random_state, verbose, callbacks, checkpoint>
+    <same: view_weights, max_iter, tol, n_init, init, schedule, acceleration, engine, n_jobs>
+    <same: learning_decay, learning_offset, time_budget, random_state, verbose, callbacks, checkpoint>
 
     Attributes
     ----------
-    labels_ : ndarray (n_objects,)
-        Most likely cluster of each training object.
-    memberships_ : ndarray (n_objects, n_clusters)
-        ``p(cluster | object)`` of the training objects.
+    <same: labels_, memberships_>
     cluster_topic_ : dict of ndarray (n_clusters, n_components)
         ``p(topic | cluster, view)`` by view, the same for all of them.
-    <shared: topic_feature_>
+    <same: topic_feature_>
     topic_view_ : ndarray (n_components, n_views)
         ``p(view | topic)``: how much of each topic lies in each view.
-    <shared: view_weights_>
-    <shared: history_>
+    <same: view_weights_, history_>
 
     Examples
     --------
@@ -66,7 +49,7 @@ class DualPLSA(MultiViewPLSA):
     _joint = True
 
 
-@shared_parameters
+@parameters_of(MultiViewPLSAClassifier)
 class DualPLSAClassifier(MultiViewPLSAClassifier):
     """Classify the objects of one view from few labels; several views are taken side by side.
 
@@ -74,35 +57,18 @@ class DualPLSAClassifier(MultiViewPLSAClassifier):
     ----------
     n_components : int, default=32
         Number of topics, shared by all views. Topics are cheap: a sweep costs non-zeros x classes, however many.
-    <shared: view_weights>
-    max_iter : int, default=150
-        Largest number of sweeps over the data.
-    <shared: tol>
-    n_init : int, default=1
-        Number of starts; the one with the highest objective is kept.
-    init : {"naive_bayes", "random"} or dict, default="naive_bayes"
-        Initial memberships of unlabeled objects: the mean of one naive Bayes posterior per view, after two rounds of
-        co-EM, or random. A dict holds any of ``memberships``, ``topic_feature``, ``cluster_topic`` in the shapes of the
-        fitted attributes.
-    <shared: schedule>
-    <shared: acceleration, engine, n_jobs, learning_decay, learning_offset>
-    <shared: time_budget, random_state, verbose, callbacks, checkpoint>
+    <same: view_weights, max_iter, tol, n_init, init, schedule, acceleration, engine, n_jobs>
+    <same: learning_decay, learning_offset, time_budget, random_state, verbose, callbacks, checkpoint>
 
     Attributes
     ----------
-    classes_ : ndarray
-        The classes, sorted.
-    transduction_ : ndarray (n_objects,)
-        Class of each training object: its label, or the inferred one.
-    memberships_ : ndarray (n_objects, n_classes)
-        ``p(class | object)`` of the training objects.
+    <same: classes_, transduction_, memberships_>
     cluster_topic_ : dict of ndarray (n_classes, n_components)
         ``p(topic | class, view)`` by view, the same for all of them.
-    <shared: topic_feature_>
+    <same: topic_feature_>
     topic_view_ : ndarray (n_components, n_views)
         ``p(view | topic)``: how much of each topic lies in each view.
-    <shared: view_weights_>
-    <shared: history_>
+    <same: view_weights_, history_>
 
     Examples
     --------

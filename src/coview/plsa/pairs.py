@@ -27,14 +27,6 @@ class Partners:
     """Draws the pairs of a block, each once: partners of each row (rows x most pairs of a row, -1 = none).
 
     A share of all pairs of the block, or the block's part of so many pairs among all `n_rows` rows.
-
-    Examples
-    --------
-    >>> X = Views(x=np.ones((4, 1)))
-    >>> sorted((min(i, j), max(i, j)) for i, row in enumerate(Partners(0, 1.0)(X).tolist()) for j in row if j >= 0)
-    [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
-    >>> int((Partners(0, n_pairs=3, n_rows=8)(X) >= 0).sum())  # half of the rows
-    2
     """
 
     seed: int
@@ -80,13 +72,6 @@ class PairField:
         Mixtures of every view.
     team : Team
         Threads; results do not depend on their number.
-
-    Examples
-    --------
-    >>> P, Q = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[0.5, 0.5], [0.5, 0.5]])
-    >>> field = PairField(np.array([[1], [-1]]), np.ones((2, 2), bool), np.eye(2)[::-1], 2.0, [P, Q], Team(1))
-    >>> round(field.value(), 4), round(float(2 * (np.exp(-1) - 1) ** 2), 4)
-    (0.7992, 0.7992)
     """
 
     def __init__(

@@ -267,14 +267,7 @@ class SiftWords(_ImageCounts):
 
 
 def read_image(image: Any, where: str = "The image") -> np.ndarray:
-    """Return an image, given by path or as an array, as numbers from 0 to 1 (rows x columns x 3).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> read_image(np.full((2, 3), 255, dtype=np.uint8)).shape
-    (2, 3, 3)
-    """
+    """Return an image, given by path or as an array, as numbers from 0 to 1 (rows x columns x 3)."""
     if isinstance(image, (str, os.PathLike)):
         path = os.fspath(image)
         if not os.path.isfile(path):

@@ -62,18 +62,6 @@ def write_archive(path: str | Path, tree: Any, *, kind: str, version: int, exten
     ------
     TypeError
         The tree holds something that cannot be stored; the sentence says where.
-
-    Examples
-    --------
-    >>> import tempfile, numpy as np
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_archive(f"{folder}/a.coview", {"x": np.eye(2), "n": (1, None)}, kind="model", version=1)
-    ...     tree, header = read_archive(f"{folder}/a.coview", kind="model", newest=1)
-    >>> tree
-    {'x': array([[1., 0.],
-           [0., 1.]]), 'n': (1, None)}
-    >>> header["kind"], header["version"]
-    ('model', 1)
     """
     from safetensors import SafetensorError
     from safetensors.numpy import save_file

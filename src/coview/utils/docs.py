@@ -1,15 +1,18 @@
 """Parameters and attributes that many estimators share, described once; docstrings are filled in when a class is made.
 
-A line ``<shared: engine, n_jobs>`` among the parameters of a docstring becomes the full description of each.
+A line ``<shared: engine, n_jobs>`` among the parameters of a docstring becomes the full description of each, and a line
+``<same: max_iter, init>`` the descriptions in the docstring of another class or function.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
+from inspect import cleandoc
 from textwrap import indent
 from typing import Any, TypeVar
 
-__all__ = ["SHARED", "shared_parameters"]
+__all__ = ["SHARED", "parameters_of", "shared_parameters"]
 
 SHARED = {
     "history_": """history_ : dict of lists
@@ -52,8 +55,8 @@ SHARED = {
     How much each view counts; 1 where nothing is said.""",
 }
 
-_LINE = re.compile(r"^( *)<shared: ([^>]+)>$", re.M)
-T = TypeVar("T", bound=type[Any])
+_LINE = re.compile(r"^( *)<(shared|same): ([^>]+)>$", re.M)
+T = TypeVar("T")
 
 
 def shared_parameters(cls: T) -> T:
@@ -70,11 +73,20 @@ def shared_parameters(cls: T) -> T:
     >>> print(Model.__doc__.splitlines()[2].strip())
     verbose : int, default=0
     """
-    if cls.__doc__:  # python -OO has none
-        cls.__doc__ = _LINE.sub(_described, cls.__doc__)
-    return cls
+    return _fill_in(cls, SHARED)
 
 
-def _described(line: re.Match[str]) -> str:
-    names = [name.strip() for name in line[2].split(",")]
-    return "\n".join(indent(SHARED[name], line[1]) for name in names)
+def parameters_of(other: Any) -> Callable[[T], T]:
+    """Fill in the parameters and attributes that a docstring has in common with that of another class or function."""
+    entries = re.findall(r"^((\w+) : .*(?:\n +.*)*)", cleandoc(other.__doc__ or ""), re.M)
+    described = SHARED | {name: entry for entry, name in entries}
+    return lambda documented: _fill_in(documented, described)
+
+
+def _fill_in(documented: T, described: Mapping[str, str]) -> T:
+    def entries(line: re.Match[str]) -> str:
+        return "\n".join(indent(described[name.strip()], line[1]) for name in line[3].split(","))
+
+    if documented.__doc__:  # python -OO has none
+        documented.__doc__ = _LINE.sub(entries, documented.__doc__)
+    return documented

@@ -8,13 +8,7 @@ __all__ = ["sample_positions"]
 
 
 def sample_positions(n: int, most: int, seed: int = 0) -> np.ndarray:
-    """Return all positions below n, or `most` of them drawn without replacement, in order.
-
-    Examples
-    --------
-    >>> sample_positions(3, 10).tolist(), len(sample_positions(100, 10))
-    ([0, 1, 2], 10)
-    """
+    """Return all positions below n, or `most` of them drawn without replacement, in order."""
     if n <= most:
         return np.arange(n)
     return np.sort(np.random.default_rng(seed).choice(n, most, replace=False))

@@ -16,11 +16,6 @@ def csv_rows(stream: Iterable[str], name: Any, delimiter: str = ",") -> Iterator
     """Yield the header of a table, then its rows, each with the number of its line; an empty line is a row of no cells.
 
     `name` is what errors call the file.
-
-    Examples
-    --------
-    >>> list(csv_rows(["title, year", '"Red, blue",1999', "", "Sea,"], "pages.csv"))
-    [(1, ['title', 'year']), (2, ['Red, blue', '1999']), (3, []), (4, ['Sea', ''])]
     """
     lines = csv.reader(stream, delimiter=delimiter, strict=True)
     try:
@@ -43,13 +38,7 @@ def csv_rows(stream: Iterable[str], name: Any, delimiter: str = ",") -> Iterator
 
 
 def json_rows(stream: Iterable[str], name: Any, skip_empty: bool = True) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a file that has one per line; `name` is what errors call the file.
-
-    Examples
-    --------
-    >>> list(json_rows(['{"a": 1}', "", '{"a": 2}'], "rows.jsonl"))
-    [{'a': 1}, {'a': 2}]
-    """
+    """Yield the objects of a file that has one per line; `name` is what errors call the file."""
     for number, line in enumerate(stream, start=1):
         if skip_empty and not line.strip():
             continue

@@ -120,15 +120,7 @@ def _check_different(names: tuple[str, ...]) -> None:
 
 
 def text_table(title: str, rows: Sequence[Sequence[str]], aligned: int) -> str:
-    """Return a title and a line per row, the first columns aligned; empty cells at the end are left out.
-
-    Examples
-    --------
-    >>> print(text_table("Two", [("a", "1", ""), ("bcd", "2", "x")], aligned=2))
-    Two
-      a    1
-      bcd  2  x
-    """
+    """Return a title and a line per row, the first columns aligned; empty cells at the end are left out."""
     widths = [max(len(row[c]) for row in rows) for c in range(aligned)]
     lines = [
         "  " + "  ".join([*(cell.ljust(w) for cell, w in zip(row, widths)), *(c for c in row[aligned:] if c)])
