@@ -101,6 +101,16 @@ def test_a_search_answers_for_its_best():
     assert type(found.estimator).__name__ == "MultiViewNaiveBayes"
 
 
+def test_a_search_at_the_end_of_a_pipeline_answers_for_its_best():
+    from coview import MultiViewNaiveBayes
+
+    search = GridSearchCV(MultiViewNaiveBayes(), {"alpha": [0.1, 1.0]}, cv=2)
+    model = make_pipeline(TfidfViews(), search).fit(DATA.views, DATA.target)
+    found = inspect(model)
+    assert type(found.estimator).__name__ == "MultiViewNaiveBayes" and list(found.views) == list(DATA.views.names)
+    np.testing.assert_array_equal(found.memberships(DATA.views), model.predict_proba(DATA.views))
+
+
 @pytest.mark.parametrize(
     ("model", "kind"),
     [

@@ -24,6 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from coview.engines.checkpoint import Checkpoint
 from coview.exceptions import ModelFileError
 from coview.io.models import load, save
 from coview.utils.archive import write_archive
@@ -248,7 +249,16 @@ def test_callbacks_set_the_way_of_scikit_learn_are_named(path):
     assert not hasattr(load(path), "_skl_callbacks")
 
 
-@pytest.mark.parametrize("params", [{"callbacks": []}, {"callbacks": None}, {"engine": "cpu"}, {"init": Path("a/b")}])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"callbacks": []},
+        {"callbacks": None},
+        {"engine": "cpu"},
+        {"init": Path("a/b")},
+        {"init": Checkpoint("a/b", every=3)},
+    ],
+)
 def test_plain_parameters_give_no_warning(path, params):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -121,6 +121,15 @@ def test_a_token_is_needed_where_one_is_set(retriever):
         assert httpx.get(f"{url}/info", headers={"authorization": "Bearer secret-token"}).status_code == 200
 
 
+def test_the_files_of_the_page_need_no_token(retriever):
+    app = make_app(Service(retriever), token="secret-token", local=False, page=True)
+    with running(app) as url:
+        for path in ("/", "/static/app.js", "/static/style.css", "/static/icon.svg"):
+            assert httpx.get(f"{url}{path}").status_code == 200
+        for path in ("/info", "/healthy", "/statics", "/static/../info"):
+            assert httpx.get(f"{url}{path}").status_code in (401, 404)
+
+
 def test_large_and_slow_requests_are_refused(retriever):
     class Slow(Service):
         def answer(self, key, questions):

@@ -50,8 +50,7 @@ def inspect(model: Any) -> Inspection:
     ((3, 500), (60, 3))
     """
     check_is_fitted(model)
-    inside = model if answers(model) else getattr(model, "best_estimator_", model)  # of a search
-    steps = _steps_of(inside)
+    steps = _steps_of(model)
     inspection = steps[-1]._inspect() if answers(steps[-1]) else describe(steps[-1], {})
     before = steps[:-1]
     front = before[0] if before and makes_views(before[0]) else None
@@ -71,10 +70,11 @@ def inspect(model: Any) -> Inspection:
 
 
 def _steps_of(model: Any) -> list[Any]:
-    """Return the steps of a pipeline, also of pipelines inside it, or the model itself."""
-    if not is_pipeline(model):
-        return [model]
-    steps = [step for _, step in model.steps if step not in (None, "passthrough")]
+    """Return the steps of a pipeline, also of pipelines and searches inside it, or the model itself."""
+    inside = model if answers(model) else getattr(model, "best_estimator_", model)  # of a search
+    if not is_pipeline(inside):
+        return [inside]
+    steps = [step for _, step in inside.steps if step not in (None, "passthrough")]
     return [inner for step in steps for inner in _steps_of(step)]
 
 

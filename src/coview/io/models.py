@@ -23,6 +23,7 @@ from sklearn.utils import Bunch
 from coview import catalog
 from coview._version import __version__
 from coview.assignment.ontology import Ontology
+from coview.engines.checkpoint import Checkpoint
 from coview.exceptions import ModelFileError
 from coview.retrieval.object_index import ObjectIndex
 from coview.utils.archive import Packed, read_archive, write_archive
@@ -222,6 +223,8 @@ class _Packer:
             return "slice", (value.start, value.stop, value.step)
         if type(value) is Bunch:
             return "bunch", dict(value)
+        if type(value) is Checkpoint:
+            return "checkpoint", {"path": str(value.path), "every": value.every}
         if type(value) is Ontology:
             return "ontology", {"labels": value.labels, "subset": value.subset, "mutex": value.mutex}
         if type(value) is ObjectIndex:
@@ -344,6 +347,8 @@ class _Unpacker:
             return slice(*tree)
         if tag == "bunch":
             return Bunch(**tree)
+        if tag == "checkpoint":
+            return Checkpoint(**tree)
         if tag == "ontology":
             return Ontology(**tree)
         if tag == "object_index":

@@ -140,11 +140,9 @@ class Guard:
         if self._local and not _names_this_machine(headers.get("host", "")):
             return _refuse(403, "This service answers only requests to localhost.")
         length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > self._limits.most_bytes:
+        if not length.isdecimal() or int(length) > self._limits.most_bytes:
             return _refuse(413, self._too_large(), Connection="close")  # the rest of the body is not read
-        if self._token is None or any(
-            path == start or (start != "/" and path.startswith(start)) for start in self._open
-        ):
+        if self._token is None or path in self._open or path.startswith(_STATIC):
             return None
         kind, _, secret = headers.get("authorization", "").partition(" ")
         # both always compared in full, so that the time taken tells nothing
