@@ -65,6 +65,7 @@ def check_number(name: str, value: Any, *, least: float = 0.0, below: float = np
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not real or not least <= value < below or (positive and not value > 0):
         span = "positive number" if positive else f"number of at least {least:g}"
+        span = f"finite {span}" if real and value == below == np.inf else span
         raise ValueError(
             f"{name} must be a {span}{f' and below {below:g}' if below < np.inf else ''}, got {short(value)}."
         )

@@ -337,7 +337,7 @@ def test_a_number_of_new_clusters_is_taken_at_its_word():
     ("options", "sentence"),
     [
         ({"combine": "mean"}, "combine must be one of 'sum'"),
-        ({"mutex_cost": -1}, "mutex_cost must be a finite number of at least 0, got -1"),
+        ({"mutex_cost": -1}, "mutex_cost must be a number of at least 0, got -1"),
         ({"fallback": "max"}, "fallback must be one of None"),
         ({"validation_fraction": 0.6}, "validation_fraction must be a number above 0 and at most 0.5, got 0.6"),
         ({"n_new_clusters": -1}, "whole number of at least 0 or 'auto'"),

@@ -197,7 +197,7 @@ def test_the_update_of_the_paper_is_for_two_views():
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"C": 0}, "C must be a number above 0"),
+        ({"C": 0}, "C must be a positive number"),
         ({"C": "1"}, "C must be"),
         ({"coupling": -1}, "coupling must be a number at least 0"),
         ({"loss": "hinge"}, "loss must be one of"),

@@ -17,7 +17,6 @@ The general case, and the yardstick of all other solvers, is a mixed integer pro
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import lru_cache, partial
 from itertools import combinations
@@ -30,6 +29,7 @@ from coview.assignment.constraint_graph import Component, Pairs, candidate_sets,
 from coview.assignment.ontology import Ontology
 from coview.engines.threads import Team, thread_count
 from coview.kernels import labels as kernels
+from coview.validation import check_number, check_option
 
 __all__ = [
     "DEFAULT_COSTS",
@@ -63,10 +63,7 @@ class Costs(NamedTuple):
     def checked(cls, disagreement_cost: Any, subset_cost: Any, mutex_cost: Any) -> Costs:
         """Return the costs, or say which of them is not a finite number of at least 0."""
         values = {"disagreement_cost": disagreement_cost, "subset_cost": subset_cost, "mutex_cost": mutex_cost}
-        for name, value in values.items():
-            if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 <= value < math.inf:
-                raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}.")
-        return cls(*map(float, values.values()))
+        return cls(*(check_number(name, value) for name, value in values.items()))
 
 
 DEFAULT_COSTS = Costs()
@@ -129,8 +126,7 @@ def solve_labels(
     """
     values = _check_scores(scores)
     costs = Costs.checked(disagreement_cost, subset_cost, mutex_cost)
-    if solver not in SOLVERS:
-        raise ValueError(f"solver must be one of {', '.join(map(repr, SOLVERS))}, got {solver!r}.")
+    check_option("solver", solver, SOLVERS)
     if ontology is not None and len(ontology) != values.shape[2]:
         raise ValueError(f"scores has {values.shape[2]} labels, but the ontology has {len(ontology)}.")
     return solve_with(team_of(n_jobs), values, costs, ontology, present, solver)

@@ -107,7 +107,7 @@ def _expected_fits(
         total = total.toarray() if sparse.issparse(total) else np.asarray(total)
         part = take_rows(X, rows)
         own += w * _without_self(
-            _row_dots(part, total[codes[rows]]), (total**2).sum(axis=1)[codes[rows]], _lengths(part)
+            _row_dots(part, total[codes[rows]]), (total**2).sum(axis=1)[codes[rows]], _row_dots(part, part)
         )
     fits[np.arange(len(rows)), codes[rows]] = own
     return np.sort(fits.max(axis=1)) if len(rows) else own
@@ -134,7 +134,7 @@ def _others_fit(parts: list[Any], weights: np.ndarray, members: np.ndarray, cent
     for w, X, total in zip(weights, parts, center):
         part = take_rows(X, members)
         dots = np.asarray(part @ total).ravel()
-        found += w * _without_self(dots, np.full(len(members), float(total @ total)), _lengths(part))
+        found += w * _without_self(dots, np.full(len(members), float(total @ total)), _row_dots(part, part))
     return found
 
 
@@ -144,13 +144,9 @@ def _without_self(dots: np.ndarray, squares: np.ndarray, own: np.ndarray) -> np.
     return np.divide(dots - own, rest, out=np.zeros_like(rest), where=rest > 1e-9)
 
 
-def _row_dots(X: Any, rows: np.ndarray) -> np.ndarray:
+def _row_dots(X: Any, rows: Any) -> np.ndarray:
     product = X.multiply(rows) if sparse.issparse(X) else X * rows
     return np.asarray(product.sum(axis=1)).ravel().astype(np.float64)
-
-
-def _lengths(X: Any) -> np.ndarray:
-    return np.asarray((X.multiply(X) if sparse.issparse(X) else X * X).sum(axis=1)).ravel().astype(np.float64)
 
 
 def _sum_rows(X: Any) -> np.ndarray:

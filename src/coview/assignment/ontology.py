@@ -10,7 +10,7 @@ Subset pairs form any directed acyclic graph. What stands above all labels, and 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
@@ -20,6 +20,7 @@ import numpy as np
 
 from coview.assignment.ontology_files import read_ontology, write_ontology
 from coview.utils.missing import is_gap
+from coview.validation import check_option
 
 __all__ = ["Ontology"]
 
@@ -131,8 +132,7 @@ class Ontology:
         >>> Ontology.from_edges([("Dog", "Animal"), ("Cat", "Animal"), ("Animal", "Thing")], root="Thing").labels
         ('Animal', 'Dog', 'Cat')
         """
-        if exclusive not in ("siblings", None):
-            raise ValueError(f"exclusive must be 'siblings' or None, got {exclusive!r}.")
+        check_option("exclusive", exclusive, ("siblings", None))
         pairs = [_as_pair("subset", edge) for edge in edges]
         named = dict.fromkeys([_plain(label) for label in labels])
         named.update(dict.fromkeys(label for child, parent in pairs for label in (parent, child)))
@@ -201,10 +201,9 @@ class Ontology:
 
     def index(self, label: Any) -> int:
         """Position of a label; an error names the nearest ones if it is unknown."""
-        found = self._index.get(_plain(label)) if isinstance(label, Hashable) else None
-        if found is None:
+        if label not in self:
             raise ValueError(f"Unknown label {label!r}. The ontology has {_listed(self.labels)}.")
-        return found
+        return self._index[_plain(label)]
 
     def __contains__(self, label: object) -> bool:
         return isinstance(label, Hashable) and _plain(label) in self._index
@@ -343,6 +342,20 @@ class Ontology:
 
     # -- showing
 
+    def walk(self) -> Iterator[tuple[Any, int, bool]]:
+        """Yield each label below each of its parents, with its level and whether it came before, from the top down.
+
+        What is below a label comes with its first time only.
+        """
+        shown: set[Any] = set()
+        waiting = [(root, 0) for root in reversed(self.roots)]
+        while waiting:
+            label, level = waiting.pop()
+            yield label, level, label in shown
+            if label not in shown:
+                shown.add(label)
+                waiting += [(child, level + 1) for child in reversed(self.children(label))]
+
     def text(self) -> str:
         """Tree of the labels, two blanks per level.
 
@@ -356,20 +369,7 @@ class Ontology:
         Flier
           Bat *
         """
-        lines: list[str] = []
-        shown: set[Any] = set()
-
-        def walk(label: Any, level: int) -> None:
-            again = label in shown
-            lines.append("  " * level + str(label) + (" *" if again else ""))
-            if not again:
-                shown.add(label)
-                for child in self.children(label):
-                    walk(child, level + 1)
-
-        for root in self.roots:
-            walk(root, 0)
-        return "\n".join(lines)
+        return "\n".join("  " * level + str(label) + (" *" if again else "") for label, level, again in self.walk())
 
     def __repr__(self) -> str:
         return f"Ontology of {len(self)} labels, {len(self.subset)} subset and {len(self.mutex)} mutex pairs"

@@ -7,6 +7,7 @@ import sys
 import time
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +17,7 @@ from coview.cli.options import Columns, Config, Data, Id, Json, Labels, Table, T
 from coview.cli.settings import build_model, parse_settings
 from coview.exceptions import InterruptedFitWarning
 
-__all__ = ["fit", "run_fit"]
+__all__ = ["fit"]
 
 
 def fit(
@@ -42,54 +43,40 @@ def fit(
 ) -> None:
     """Fit a model on views from files, or on a raw table, and write it to one file."""
     options = merge_config(ctx, config, ("data", "table", "out"))
-    found = run_fit(**options, quiet=as_json)
+    summary = _fit(SimpleNamespace(**options), quiet=as_json)
     if config is not None:
         write_config(ctx, config, options)
     if as_json:
-        print(json.dumps(found))
+        print(json.dumps(summary))
     else:
-        _show(found)
+        _show(summary)
 
 
-def run_fit(
-    model: str | None,
-    view: Any = None,
-    data: Path | None = None,
-    table: Path | None = None,
-    text: Any = None,
-    columns: Any = None,
-    id: str | None = None,
-    labels: str | None = None,
-    set: Any = None,
-    step: Any = None,
-    seed: int = 0,
-    out: Path | None = None,
-    *,
-    quiet: bool = False,
-) -> dict[str, Any]:
-    """Fit and save; return what `coview fit --json` prints."""
+def _fit(options: Any, quiet: bool) -> dict[str, Any]:
+    """Fit and save by the options of the command; return what `coview fit --json` prints."""
     from sklearn.utils import get_tags
 
     from coview.inspection import inspect
     from coview.io.models import save
 
-    if model is None:
+    out, table, text, columns = options.out, options.table, options.text or [], options.columns or []
+    if options.model is None:
         raise ValueError("Name a model. Example: coview fit MultiViewPLSA --data folder --set n_clusters=7 -o m.coview")
     if out is None:
         raise ValueError("Say where to write the model: --out model.coview")
     if out.is_dir():
         raise ValueError(f"{out} is a folder; give the name of a file, such as {out / 'model.coview'}.")
-    if table is None and (text or columns or id):
+    if table is None and (text or columns or options.id):
         raise ValueError("--text, --columns and --id describe a raw table: give it by --table FILE.")
     if table is not None and not (text or columns):
         raise ValueError("Say what the views of the table are: --text words=COLUMN, or --columns meta=COLUMN,COLUMN.")
-    settings = parse_settings(set or [])
-    front = table_front(text or [], columns or [], id) if table is not None else None
-    estimator = build_model(model, settings, step or [], front, seed)
-    X = read_input(view or [], data, table)
-    y = read_labels(labels, X, id)
+    settings = parse_settings(options.set or [])
+    front = table_front(text, columns, options.id) if table is not None else None
+    estimator = build_model(options.model, settings, options.step or [], front, options.seed)
+    X = read_input(options.view or [], options.data, table)
+    y = read_labels(options.labels, X, options.id)
     if y is None and get_tags(estimator).target_tags.required:
-        raise ValueError(f"{model} learns from labels: give --labels FILE, or a column of the table.")
+        raise ValueError(f"{options.model} learns from labels: give --labels FILE, or a column of the table.")
     _show_progress(estimator, settings, quiet)
     begun = time.perf_counter()
     with warnings.catch_warnings():

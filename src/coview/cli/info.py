@@ -10,36 +10,39 @@ import typer
 
 from coview.cli.options import Json
 
-__all__ = ["about_here", "about_model", "info"]
+__all__ = ["about_here", "grid", "info"]
 
 
 def info(
     model: Annotated[Path | None, typer.Argument(help="A model file to look into.")] = None, as_json: Json = False
 ) -> None:
     """Show versions, cores, engines and models; or what is inside a model file."""
-    found = about_here() if model is None else about_model(model)
+    from coview.io.models import outline
+
+    found = about_here() if model is None else outline(model)
     if as_json:
         print(json.dumps(found))
         return
     from rich.console import Console
 
     console = Console(highlight=False, markup=False)
-    console.print(_grid("coview" if model is None else str(model), found))
+    console.print(grid("coview" if model is None else str(model), found))
     for step in found.get("steps", []):
-        console.print(_grid(step["model"], step))
+        console.print(grid(step["model"], step))
 
 
-def _grid(title: str, rows: dict[str, Any]) -> Any:
+def grid(title: str, rows: dict[str, Any]) -> Any:
+    """Return a table of names and values."""
     from rich.table import Table
 
-    grid = Table(title=title, show_header=False)
+    table = Table(title=title, show_header=False)
     for key, value in rows.items():
         if key == "steps":
             value = ", ".join(step["model"] for step in value)
         elif isinstance(value, dict):
             value = "\n".join(f"{name}: {_short(part)}" for name, part in value.items() if name != "history_")
-        grid.add_row(key, _short(value))
-    return grid
+        table.add_row(key, _short(value))
+    return table
 
 
 def _short(value: Any) -> str:
@@ -80,10 +83,3 @@ def _has_cuda() -> bool:
     from importlib import util
 
     return util.find_spec("torch") is not None and Path("/proc/driver/nvidia/version").exists()
-
-
-def about_model(path: Path) -> dict[str, Any]:
-    """Return what `coview info model.coview --json` prints."""
-    from coview.io.models import outline
-
-    return outline(path)

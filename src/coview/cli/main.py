@@ -16,7 +16,7 @@ from rich.console import Console
 
 from coview.cli.compare import compare
 from coview.cli.fit import fit
-from coview.cli.info import info
+from coview.cli.info import grid, info
 from coview.cli.options import Json
 from coview.cli.predict import predict, transform
 from coview.cli.report import report
@@ -145,19 +145,12 @@ def datasets(as_json: Json = False) -> None:
     """List the data sets that coview can load or make."""
     from coview import datasets as package
 
-    found: dict[str, Any] = {}
-    for name in package.__all__:
-        if name.startswith(("load_", "make_")):
-            found[name] = (getattr(package, name).__doc__ or "").strip().splitlines()[0]
+    names = [name for name in package.__all__ if name.startswith(("load_", "make_"))]
+    about = {name: (getattr(package, name).__doc__ or "").strip().splitlines()[0] for name in names}
     if as_json:
-        print(json.dumps(found))
-        return
-    from rich.table import Table
-
-    table = Table(title="data sets", show_header=False)
-    for key, value in found.items():
-        table.add_row(key, value)
-    Console().print(table)
+        print(json.dumps(about))
+    else:
+        Console().print(grid("data sets", about))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from coview.inspection.contract import Features, Inspection, Training, answers
-from coview.inspection.memberships import both_sides, near_centers, softmax
+from coview.inspection.memberships import both_sides, label_codes, near_centers, softmax
 from coview.views.coerce import PLAIN
 from coview.views.inputs import ViewInput
 
@@ -118,7 +118,7 @@ def describe(estimator: Any, views: Mapping[str, ViewInput]) -> Inspection:
         elif has["decision_function"]:
             answer = lambda X: softmax(both_sides(estimator.decision_function(X)))  # noqa: E731
         transduction = getattr(estimator, "transduction_", None)
-        training = Training(codes=None if transduction is None else _codes(transduction, labels))
+        training = Training(codes=None if transduction is None else label_codes(transduction, labels))
         names = [str(label) for label in labels]
         return Inspection(
             estimator,
@@ -206,11 +206,6 @@ def _count_labels(estimator: Any) -> int | None:
 def _matrix_input(estimator: Any) -> dict[str, ViewInput]:
     width = int(getattr(estimator, "n_features_in_", 0))
     return {PLAIN: ViewInput(PLAIN, width, getattr(estimator, "feature_names_in_", None))}
-
-
-def _codes(labels: Any, classes: list[Any]) -> np.ndarray:
-    position = {label: i for i, label in enumerate(classes)}
-    return np.array([position.get(label, -1) for label in np.asarray(labels).tolist()], dtype=np.int64)
 
 
 def _inputs(front: Any, steps: tuple[Any, ...], inspection: Inspection) -> dict[str, ViewInput]:

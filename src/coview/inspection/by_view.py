@@ -36,15 +36,7 @@ class ViewReadings:
 
 
 def read_objects(inspection: Inspection, views: Views) -> Reading:
-    """Read objects; a model without groups of its own gives their positions in its space as memberships.
-
-    Parameters
-    ----------
-    inspection : Inspection
-        The model.
-    views : Views
-        Objects, as the estimator itself takes them; some or all of the views.
-    """
+    """Read objects; a model without groups of its own gives their positions in its space as memberships."""
     reading = inspection.read(views, prepared=True)
     if reading.memberships is not None:
         return reading
@@ -54,12 +46,7 @@ def read_objects(inspection: Inspection, views: Views) -> Reading:
 def try_views(names: tuple[str, ...], ask: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, str]]:
     """Ask for each view alone, and for all views but each; keep what is refused.
 
-    Parameters
-    ----------
-    names : tuple of str
-        The views.
-    ask : function of a list of names
-        What is asked with these views only. A model may refuse some, such as one that clusters by its best view only.
+    `ask` is a function of a list of views. A model may refuse some, such as one that clusters by its best view only.
 
     Returns
     -------
@@ -96,14 +83,7 @@ def try_views(names: tuple[str, ...], ask: Any) -> tuple[dict[str, Any], dict[st
 def read_by_view(inspection: Inspection, views: Views, whole: Reading | None = None) -> ViewReadings:
     """Read objects from all views, from each view alone, and from all but each.
 
-    Parameters
-    ----------
-    inspection : Inspection
-        The model.
-    views : Views
-        Objects, as the estimator itself takes them.
-    whole : Reading, optional
-        The reading from all views, where it is there already.
+    `whole` is the reading from all views, where it is there already.
     """
     parts = try_views(views.names, lambda names: read_objects(inspection, views.select(*names)))
     return ViewReadings(views, read_objects(inspection, views) if whole is None else whole, *parts)

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from coview.inspection.memberships import dense, one_hot
+from coview.inspection.memberships import dense, label_codes, one_hot
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
 from coview.views.arrays import for_sklearn
@@ -536,8 +536,7 @@ class Inspection:
         labels : array-like
             Labels, as `predict` gives them.
         """
-        position = {label: i for i, label in enumerate(self.labels)}
-        return np.array([position.get(label, -1) for label in np.asarray(labels).tolist()], dtype=np.int64)
+        return label_codes(labels, self.labels)
 
     def known(self, X: Any) -> np.ndarray:
         """Tell which objects have anything that the model knows.

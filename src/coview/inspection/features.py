@@ -15,6 +15,7 @@ from scipy import sparse
 
 from coview.inspection.contract import Features, Inspection
 from coview.utils.sampling import sample_positions
+from coview.validation import check_option
 from coview.views.views import Views
 
 __all__ = ["feature_names", "features_by_view", "mean_features", "rank_features", "top_features"]
@@ -38,8 +39,7 @@ def rank_features(features: Features, n: int = 10, *, by: str = "distinctive", a
     above : float, default=0.0
         Features whose rank is not above this are left out; not of "signed".
     """
-    if by not in RANKINGS:
-        raise ValueError(f"by must be one of {', '.join(map(repr, RANKINGS))}, got {by!r}.")
+    check_option("by", by, RANKINGS)
     weights = np.asarray(features.weights)
     if by == "signed":
         n = min(n, weights.shape[1])
@@ -59,16 +59,7 @@ def top_features(
 ) -> list[list[tuple[str, float, float]]]:
     """Return for each group its first features as (name, weight, weight over the mean weight of all groups).
 
-    Parameters
-    ----------
-    features : Features
-        Weights (groups x features).
-    names : sequence of str
-        Names of the features.
-    n : int, default=10
-        Features of each group.
-    by : {"distinctive", "weight", "signed"}, default="distinctive"
-        How they are ranked; see `rank_features`.
+    They are ranked as `rank_features` does.
     """
     weights = np.asarray(features.weights)
     lift = _lift(weights, weights.mean(axis=0, keepdims=True))
@@ -82,17 +73,7 @@ def top_features(
 def features_by_view(
     inspection: Inspection, views: Views | None = None, codes: np.ndarray | None = None
 ) -> dict[str, Features]:
-    """Return the features of a model's groups: what it says itself, else means of the objects of each group.
-
-    Parameters
-    ----------
-    inspection : Inspection
-        The model.
-    views : Views, optional
-        Objects, as the estimator itself takes them.
-    codes : ndarray of int, optional
-        Their groups; -1 for none.
-    """
+    """Return the features of a model's groups: what it says itself, else means of the objects of each group."""
     by_view = {}
     for view in inspection.views:
         features = inspection.described_features(view)
@@ -104,19 +85,7 @@ def features_by_view(
 
 
 def mean_features(matrix: Any, codes: np.ndarray, n_groups: int, seed: int = 0) -> Features:
-    """Return the mean of every feature over the objects of each group, rows brought to sum one first.
-
-    Parameters
-    ----------
-    matrix : array or sparse matrix
-        Objects x features.
-    codes : ndarray of int
-        Group of each object; -1 for none.
-    n_groups : int
-        Number of groups.
-    seed : int, default=0
-        Seed of the sample that is taken of many objects.
-    """
+    """Return the mean of every feature over the objects of each group, rows brought to sum one first."""
     rows = sample_positions(matrix.shape[0], SAMPLED_OBJECTS, seed)
     part, codes = matrix[rows], np.asarray(codes)[rows]
     known = np.flatnonzero(codes >= 0)
@@ -131,17 +100,7 @@ def mean_features(matrix: Any, codes: np.ndarray, n_groups: int, seed: int = 0) 
 
 
 def feature_names(inspection: Inspection, view: str, views: Views | None = None) -> list[str]:
-    """Return the names of a view's features: those of the objects where they have any, else those of the model.
-
-    Parameters
-    ----------
-    inspection : Inspection
-        The model.
-    view : str
-        The view.
-    views : Views, optional
-        Objects, as the estimator itself takes them.
-    """
+    """Return the names of a view's features: those of the objects where they have any, else those of the model."""
     if views is not None and view in views.feature_names:
         return [str(name) for name in views.feature_names[view]]
     return inspection.feature_names(view)

@@ -15,12 +15,7 @@ __all__ = ["label_tree"]
 def label_tree(inspection: Inspection, views: Views | None = None) -> dict[str, Any]:
     """Return the labels of a model's ontology from top to bottom, with counts of objects.
 
-    Parameters
-    ----------
-    inspection : Inspection
-        A model with an ontology.
-    views : Views, optional
-        Objects, as the estimator itself takes them; by default those of the fit.
+    Objects are those of the fit, or `views` as the estimator itself takes them.
 
     Returns
     -------
@@ -40,18 +35,11 @@ def label_tree(inspection: Inspection, views: Views | None = None) -> dict[str, 
     ontology = inspection.ontology
     sets: Any = inspection.training.label_sets if views is None else inspection.label_sets(views, prepared=True)
     counts = dict(zip(map(str, ontology.labels), np.asarray(sets)[:, : len(ontology)].sum(axis=0).tolist()))
-    lines: list[dict[str, Any]] = []
-
-    def walk(label: Any, level: int) -> None:
-        again = any(line["label"] == str(label) for line in lines)
-        lines.append({"label": str(label), "level": level, "count": counts[str(label)], "again": again})
-        for child in () if again else ontology.children(label):
-            walk(child, level + 1)
-
-    for root in ontology.roots:
-        walk(root, 0)
     return {
-        "lines": lines,
+        "lines": [
+            {"label": str(label), "level": level, "count": counts[str(label)], "again": again}
+            for label, level, again in ontology.walk()
+        ],
         "n_objects": len(sets),
         "n_exclusive": len(ontology.mutex),
         "n_broken": inspection.n_violations,

@@ -6,6 +6,7 @@ one, best match first (accuracy), or compared as partitions (normalized mutual i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -36,11 +37,6 @@ _TITLES = {
 def fit_curves(inspection: Inspection) -> list[dict[str, Any]]:
     """Return the curves that a fit left behind, as lists of numbers.
 
-    Parameters
-    ----------
-    inspection : Inspection
-        The model.
-
     Returns
     -------
     list of dict
@@ -68,80 +64,33 @@ def measure(name: str, value: Any, about: str) -> dict[str, Any]:
 
 def label_measures(
     inspection: Inspection, reading: Reading, y: np.ndarray, classes: np.ndarray
-) -> list[dict[str, Any]]:
-    """Return measures of a reading against labels, the main one first.
-
-    Parameters
-    ----------
-    inspection : Inspection
-        The model.
-    reading : Reading
-        What it says of the objects.
-    y : ndarray of int
-        Codes of their labels; -1 for none.
-    classes : ndarray
-        The labels that the codes stand for.
-    """
+) -> Iterator[dict[str, Any]]:
+    """Yield measures of a reading against labels (positions in `classes`, -1 for none), the main one first."""
     known = y >= 0
     if reading.codes is None:
-        if reading.memberships is None:
-            return []
-        value = neighbor_share(reading.memberships[known], y[known])
-        return [measure("same label among neighbors", value, f"share of the {NEIGHBORS} nearest objects")]
+        if reading.memberships is not None:
+            value = neighbor_share(reading.memberships[known], y[known])
+            yield measure("same label among neighbors", value, f"share of the {NEIGHBORS} nearest objects")
+        return
     truth, codes = classes[y[known]].astype(str), reading.codes[known]
     if inspection.kind == "class":
         predicted = np.array([*inspection.groups, "none"])[codes]
-        f1 = f1_score(truth, predicted, average="macro", zero_division=0)
-        return [
-            measure("accuracy", np.mean(truth == predicted), "share of objects whose label is predicted"),
-            measure("macro F1", f1, "mean over the classes"),
-        ]
-    return [
-        measure("NMI", normalized_mutual_info(truth, codes), "normalized mutual information with the labels"),
-        measure("accuracy", clustering_accuracy(truth, codes), f"each {inspection.kind} matched to one label"),
-        measure("pairwise F1", pairwise_f1(truth, codes), "pairs of objects that belong together"),
-    ]
+        yield measure("accuracy", np.mean(truth == predicted), "share of objects whose label is predicted")
+        yield measure("macro F1", f1_score(truth, predicted, average="macro", zero_division=0), "mean over the classes")
+        return
+    yield measure("NMI", normalized_mutual_info(truth, codes), "normalized mutual information with the labels")
+    yield measure("accuracy", clustering_accuracy(truth, codes), f"each {inspection.kind} matched to one label")
+    yield measure("pairwise F1", pairwise_f1(truth, codes), "pairs of objects that belong together")
 
 
 def main_measure(inspection: Inspection, reading: Reading, y: np.ndarray, classes: np.ndarray) -> float | None:
-    """Return the first of `label_measures` alone, to compare views; None where there is no label.
-
-    Parameters
-    ----------
-    inspection : Inspection
-        The model.
-    reading : Reading
-        What it says of the objects.
-    y : ndarray of int
-        Codes of their labels; -1 for none.
-    classes : ndarray
-        The labels that the codes stand for.
-    """
-    known = y >= 0
-    if not known.any():
-        return None
-    if reading.codes is None:
-        return None if reading.memberships is None else neighbor_share(reading.memberships[known], y[known])
-    if inspection.kind == "class":
-        predicted = np.array([*inspection.groups, "none"])[reading.codes[known]]
-        return float(np.mean(classes[y[known]].astype(str) == predicted))
-    return float(normalized_mutual_info(y[known], reading.codes[known]))
+    """Return the first of `label_measures` alone, to compare views; None where there is no label."""
+    first = next(label_measures(inspection, reading, y, classes), None) if (y >= 0).any() else None
+    return None if first is None else first["value"]
 
 
 def neighbor_share(positions: np.ndarray, y: np.ndarray, k: int = NEIGHBORS, seed: int = 0) -> float:
-    """Return the share of the k nearest other objects (by cosine) that have an object's own label, on a sample.
-
-    Parameters
-    ----------
-    positions : ndarray (n_objects, n_columns)
-        Where the objects are.
-    y : ndarray of int
-        Codes of their labels.
-    k : int, default=10
-        Number of neighbors.
-    seed : int, default=0
-        Seed of the sample.
-    """
+    """Return the share of the k nearest other objects (by cosine) that have an object's own label, on a sample."""
     rows = sample_positions(len(positions), NEIGHBOR_OBJECTS, seed)
     k = min(k, len(rows) - 1)
     if k < 1:
@@ -161,21 +110,8 @@ def confusion(
 ) -> dict[str, Any]:
     """Return counts of objects by label (rows) and group (columns), the largest of each.
 
-    Parameters
-    ----------
-    inspection : Inspection
-        The model.
-    codes : ndarray of int
-        Groups of the objects; -1 for none.
-    y : ndarray of int
-        Codes of their labels; -1 for none.
-    classes : ndarray
-        The labels that the codes stand for.
-    most : int, default=20
-        Most rows and columns.
-    like : dict, optional
-        What this function returned for another reading: the same rows and columns. By default clusters and topics
-        stand in the order in which they match the labels.
+    With `like`, what this function returned for another reading, rows and columns are the same. By default clusters and
+    topics stand in the order in which they match the labels.
 
     Returns
     -------

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from coview.views.views import Views
 
-__all__ = ["SHARPNESS", "both_sides", "dense", "near_centers", "one_hot", "shares_of", "softmax"]
+__all__ = ["SHARPNESS", "both_sides", "dense", "label_codes", "near_centers", "one_hot", "shares_of", "softmax"]
 
 SHARPNESS = 12.0  # how fast a membership grows with a cosine
 
@@ -21,6 +21,12 @@ def dense(values: Any) -> np.ndarray:
     array = np.asarray(values.toarray() if sparse.issparse(values) else values)
     array = array if array.dtype.kind == "f" else array.astype(np.float64)
     return array.reshape(-1, 1) if array.ndim == 1 else array
+
+
+def label_codes(labels: Any, classes: list[Any]) -> np.ndarray:
+    """Return positions of labels among classes; -1 for those that are none."""
+    position = {label: i for i, label in enumerate(classes)}
+    return np.array([position.get(label, -1) for label in np.asarray(labels).tolist()], dtype=np.int64)
 
 
 def one_hot(codes: np.ndarray, n_groups: int) -> np.ndarray:

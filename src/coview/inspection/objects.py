@@ -15,10 +15,10 @@ from scipy import sparse
 from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.preprocessing import normalize
 
-from coview.exceptions import ParameterError
 from coview.inspection.by_view import ViewReadings
 from coview.inspection.contract import Inspection, Reading
 from coview.utils.sampling import sample_positions
+from coview.validation import check_option
 from coview.views.views import Views
 
 __all__ = ["disputed_objects", "distinctive_features", "map_objects", "place", "typical_objects"]
@@ -33,16 +33,7 @@ def map_objects(
 ) -> tuple[np.ndarray, str] | None:
     """Return a position in the plane for each object, and in words how it was found; None where that cannot be.
 
-    Parameters
-    ----------
-    inspection : Inspection
-        The model.
-    readings : ViewReadings
-        Readings of the objects.
-    method : {"pca", "umap", "auto"}, default="pca"
-        Principal components, or UMAP (the package umap-learn); "auto" is UMAP where it is installed.
-    seed : int, default=0
-        Seed of UMAP.
+    See `place` for the methods.
     """
     parts = [readings.whole, *readings.alone.values()]
     if not all(part.graded for part in parts):  # groups alone make no map: the space of the model does
@@ -68,9 +59,7 @@ def place(
     seed : int, default=0
         Seed of UMAP.
     """
-    if method not in METHODS:
-        options = ", ".join(map(repr, METHODS))
-        raise ParameterError(f"must be one of {options}, got {method!r}.", parameter="method")
+    check_option("method", method, METHODS)
     if method == "umap" and not _has_umap():
         raise ValueError("method='umap' needs the package umap-learn. Run: pip install umap-learn, or use 'pca'.")
     matrices = [part for part in parts if part is not None]
@@ -88,17 +77,7 @@ def place(
 
 
 def typical_objects(reading: Reading, n_groups: int, n: int = 3) -> list[list[int]]:
-    """Return for each group the rows of the objects that belong to it most; none where only groups are known.
-
-    Parameters
-    ----------
-    reading : Reading
-        What the model says of the objects.
-    n_groups : int
-        Number of groups.
-    n : int, default=3
-        Objects of each group.
-    """
+    """Return for each group the rows of the objects that belong to it most; none where only groups are known."""
     if reading.codes is None or reading.memberships is None or not reading.graded:
         return [[] for _ in range(n_groups)]
     rows = []
@@ -113,13 +92,6 @@ def disputed_objects(readings: ViewReadings, n: int = 10) -> list[dict[str, Any]
     """Return the objects that views put into different groups, each view sure of its own; the surest dispute first.
 
     A dispute is as sure as the second surest view with another opinion than the surest.
-
-    Parameters
-    ----------
-    readings : ViewReadings
-        Readings of the objects.
-    n : int, default=10
-        Most objects returned.
 
     Returns
     -------
@@ -153,17 +125,6 @@ def distinctive_features(
     views: Views, rows: Sequence[int], feature_names: Mapping[str, Sequence[str]], n: int = 8
 ) -> list[dict[str, list[str]]]:
     """Return the features that say most of each of some objects, by view: frequent in it and rare elsewhere.
-
-    Parameters
-    ----------
-    views : Views
-        The objects.
-    rows : sequence of int
-        Which of them are described.
-    feature_names : dict of sequences
-        Names of the features, by view.
-    n : int, default=8
-        Features of each object.
 
     Examples
     --------

@@ -67,15 +67,7 @@ class Task:
 
 
 def evaluate(call: Callable[..., Any], job: tuple[str, int, Method]) -> Iterator[Part]:
-    """Yield the figures of each split, a job of `run_jobs` whose workers share the task and the views.
-
-    Parameters
-    ----------
-    call : callable
-        What runs a step in a worker.
-    job : (kind of the task, number of splits, method)
-        What to do.
-    """
+    """Yield the figures of each split, a job of `run_jobs` whose workers share the task and the views."""
     kind, n_splits, method = job
     if kind == "internal":  # the clusters of all objects come first, and each subsample is held against them
         labels, whole = call(_recording, _cluster_all, method)

@@ -10,7 +10,6 @@ Algorithm 1 is not the minimizer of the problem they state: update="paper" keeps
 
 from __future__ import annotations
 
-import numbers
 from copy import deepcopy
 from dataclasses import replace
 from functools import lru_cache
@@ -43,7 +42,7 @@ from coview.online.weights import (
     tables,
 )
 from coview.utils.messages import short
-from coview.validation import LabeledScoreMixin, base_seed, check_count, check_option
+from coview.validation import LabeledScoreMixin, base_seed, check_count, check_number, check_option
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
@@ -457,17 +456,10 @@ def _checked_options(
     check_option("loss", loss, tuple(LOSSES))
     check_option("update", update, tuple(UPDATES))
     check_option("view_weighting", view_weighting, (None, "adaptive"))
-    for name, value, lowest in (
-        ("C", C, "above"),
-        ("coupling", coupling, "at least"),
-        ("weighting_rate", rate, "above"),
-    ):
-        real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-        if not real or not (value > 0 if lowest == "above" else value >= 0) or value == np.inf:
-            raise ValueError(f"{name} must be a number {lowest} 0, got {value!r}.")
-    mix: Any = share if isinstance(share, numbers.Real) else -1
-    if not 0 <= mix < 1:
-        raise ValueError(f"weighting_share must lie between 0 and 1, got {share!r}.")
+    check_number("C", C, positive=True)
+    check_number("coupling", coupling)
+    check_number("weighting_rate", rate, positive=True)
+    check_number("weighting_share", share, below=1)
     adaptive = view_weighting == "adaptive"
     if update == "paper" and (loss != "pa1" or not gate or fit_intercept or adaptive):
         problem = "update='paper' has loss='pa1', gate=True, no intercept, equal votes."

@@ -27,6 +27,7 @@ from coview.kernels.svmlight import parse_svmlight
 from coview.online.hashing import WIDTH, hash_rows
 from coview.utils.messages import short
 from coview.utils.text_files import csv_rows, json_rows
+from coview.validation import check_count
 from coview.views.coerce import PLAIN
 from coview.views.views import Views
 
@@ -85,8 +86,7 @@ def read_stream(
     (['ham', 'spam'], [[True, False], [True, True]])
     """
     kind = _format(source, format)
-    if batch_size < 1:
-        raise ValueError(f"batch_size must be a whole number of at least 1, got {batch_size!r}.")
+    check_count("batch_size", batch_size)
     widths = dict(views) if isinstance(views, Mapping) else dict.fromkeys(views or (), n_features)
     if kind == "svmlight":
         if len(widths) > 1 and not isinstance(views, Mapping):

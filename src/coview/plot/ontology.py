@@ -157,11 +157,8 @@ def _branch(lines: Sequence[dict[str, Any]], i: int) -> str:
 def _positions(ontology: Ontology) -> np.ndarray:
     """Position across and level of each label: leaves in the order of the text tree, others amid what is below them."""
     across = np.full(len(ontology), np.nan)
-    order = list(dict.fromkeys(line.strip().removesuffix(" *") for line in ontology.text().splitlines()))
-    by_text = {str(label): i for i, label in enumerate(ontology.labels)}
-    leaves = set(map(str, ontology.leaves))
-    for position, text in enumerate(text for text in order if text in leaves):
-        across[by_text[text]] = position
+    leaves = [label for label, _, again in ontology.walk() if not again and not ontology.children(label)]
+    across[[ontology.index(label) for label in leaves]] = range(len(leaves))
     for i in sorted(range(len(ontology)), key=lambda i: -ontology.depth[i]):
         children = [ontology.index(child) for child in ontology.children(ontology.labels[i])]
         if children:

@@ -23,15 +23,7 @@ _QUIET = ("verbose", "callbacks", "n_jobs")  # they change nothing that was lear
 
 
 def describe_model(inspection: Inspection, saved_with: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return the section on the model: its name, parameters, steps before it, versions and seed.
-
-    Parameters
-    ----------
-    inspection : Inspection
-        The model.
-    saved_with : dict, optional
-        Versions that it was saved with.
-    """
+    """Return the section on the model: its name, parameters, steps before it, versions and seed."""
     entry = ESTIMATORS.get(inspection.name)
     document = (getdoc(type(inspection.estimator)) or "").strip().splitlines()
     parameters = inspection.estimator.get_params(deep=False)
@@ -73,18 +65,7 @@ def describe_reproduction(
 ) -> dict[str, Any]:
     """Return code and commands that fit the model again and write its report.
 
-    Parameters
-    ----------
-    inspection : Inspection
-        The model.
-    model_path : str, optional
-        Where it is saved.
-    data : str or {view: path}, optional
-        Folder of views, or a file for each view.
-    labels : str, optional
-        File of labels.
-    table : str, optional
-        File of a raw table, in place of `data`.
+    The paths are those of `coview.make_report`.
 
     Examples
     --------
@@ -115,13 +96,6 @@ def describe_reproduction(
 
 def written(value: Any, longest: int = 120) -> str:
     """Return a value as one would type it, cut where it is long.
-
-    Parameters
-    ----------
-    value : object
-        The value.
-    longest : int, default=120
-        Most characters.
 
     Examples
     --------

@@ -50,14 +50,7 @@ _FRAME = Markup("""<!DOCTYPE html>
 def render_page(summary: dict[str, Any]) -> str:
     """Return the report of a summary as one HTML text.
 
-    Parameters
-    ----------
-    summary : dict
-        That of a `Report`, or the same read back from JSON.
-
-    Returns
-    -------
-    str
+    It may be that of a `Report`, or the same read back from JSON.
     """
     css, js, digest = _assets()
     links, parts = [], []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -49,14 +50,11 @@ class Report:
 
     def __init__(self, summary: dict[str, Any]) -> None:
         self.summary = summary
-        self._html: str | None = None
 
-    @property
+    @cached_property
     def html(self) -> str:
         """The page."""
-        if self._html is None:
-            self._html = render_page(self.summary)
-        return self._html
+        return render_page(self.summary)
 
     def save(self, path: str | Path) -> Path:
         """Write the page to one file, which appears whole or not at all, and return its path.

@@ -50,26 +50,10 @@ def score_labels(
 ) -> dict[str, Any] | None:
     """Return the section on scores against labels; None where there is nothing to compare.
 
-    Parameters
-    ----------
-    inspection : Inspection
-        The model.
-    reading : Reading
-        What it says of the objects.
-    labels : array-like
-        Labels of the objects.
-    codes : ndarray of int
-        The same as codes; -1 for none.
-    classes : ndarray
-        The labels that the codes stand for.
-    views : Views, optional
-        The objects, as the estimator itself takes them; needed for scores held out.
-    held_out : bool or "auto", default="auto"
-        Fit a copy of a classifier with a quarter of the labels hidden; "auto" does so where a fit is quick.
-    y_fit : array-like, optional
-        Labels that the model was fitted with: it is then scored on the others.
+    `codes` are the labels as positions in `classes`, -1 for none. Scores held out need the views, as the estimator
+    itself takes them; `held_out` and `y_fit` are those of `coview.make_report`.
     """
-    measures = label_measures(inspection, reading, codes, classes) if (codes >= 0).any() else []
+    measures = list(label_measures(inspection, reading, codes, classes)) if (codes >= 0).any() else []
     if not measures:
         return None
     scores: dict[str, Any] = {"n_labeled": int((codes >= 0).sum()), "n_objects": len(codes), "measures": measures}
@@ -97,7 +81,7 @@ def _labels_held_out(
         if not len(unused):
             return {"note": "every label was used in the fit."}
         reading = inspection.read(views[unused], prepared=True)
-        measures = label_measures(inspection, reading, codes[unused], classes)
+        measures = list(label_measures(inspection, reading, codes[unused], classes))
         return {"n_hidden": len(unused), "n_shown": int((fitted >= 0).sum()), "refitted": False, "measures": measures}
     known = np.flatnonzero(codes >= 0)
     hidden = np.random.default_rng(0).permutation(known)[: max(int(HIDDEN_SHARE * len(known)), 1)]
@@ -109,7 +93,7 @@ def _labels_held_out(
     target = np.array(labels, dtype=object)
     target[hidden] = None
     copy = _refit(inspection, views, target, shown)
-    measures = label_measures(copy, copy.read(views[hidden], prepared=True), codes[hidden], classes)
+    measures = list(label_measures(copy, copy.read(views[hidden], prepared=True), codes[hidden], classes))
     return {"n_hidden": len(hidden), "n_shown": len(shown), "refitted": True, "measures": measures}
 
 
@@ -145,13 +129,6 @@ def _refit(inspection: Inspection, views: Views, target: np.ndarray, rows: np.nd
 def check_values(inspection: Inspection, y: Any) -> np.ndarray | None:
     """Return the true values of a regressor's objects, NaN for none; None where there are none.
 
-    Parameters
-    ----------
-    inspection : Inspection
-        The model.
-    y : array-like or None
-        One number per object, None or NaN for none.
-
     Examples
     --------
     >>> from sklearn.linear_model import Ridge
@@ -175,18 +152,8 @@ def score_values(
 ) -> dict[str, Any]:
     """Return the sections "scores" and "views" of a report on a regressor.
 
-    Parameters
-    ----------
-    inspection : Inspection
-        The model.
-    views : Views
-        The objects, as the estimator itself takes them.
-    truth : ndarray
-        Their true values, NaN for none.
-    ids : array-like, optional
-        Their identifiers.
-    held_out : bool or "auto", default="auto"
-        Fit a copy with a quarter of the objects hidden; "auto" does so for at most 2,000 objects.
+    `truth` is NaN where there is no true value. `held_out` is that of `coview.make_report`; "auto" fits a copy for at
+    most 2,000 objects.
 
     Examples
     --------
@@ -257,16 +224,7 @@ def score_views(
 ) -> dict[str, Any]:
     """Return the section on views: how well each does alone and how the model does without it, and their agreement.
 
-    Parameters
-    ----------
-    inspection : Inspection
-        The model.
-    readings : ViewReadings
-        Readings of the objects.
-    y : ndarray of int, optional
-        Codes of their labels; -1 for none. Without labels a view is compared with the reading from all views.
-    classes : ndarray, optional
-        The labels that the codes stand for.
+    Without labels (`y` as positions in `classes`, -1 for none) a view is compared with the reading from all views.
     """
     labels = y if y is not None and (y >= 0).any() else None
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,8 @@ from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
 __all__ = ["CrossModalRetriever"]
+
+_CACHED = ("_inspections", "_inputs")  # of what was fitted; in no file
 
 
 class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
@@ -108,7 +111,6 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
     """
 
     _models_counts = False
-    _contract: tuple[list[Inspection], dict[str, ViewInput]] | None = None
 
     def __init__(
         self,
@@ -163,7 +165,8 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         self.shares_ = np.repeat(
             [share / len(models) for share, models in zip(shares, repeats)], [len(models) for models in repeats]
         )
-        self._contract = self._inspect_parts()
+        for name in _CACHED:
+            vars(self).pop(name, None)
         vectors = self._learn_space(views, y)
         self.words_ = learn_words(views) if self.lexical else None
         self.clear()
@@ -411,26 +414,18 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
 
     # -- pieces: what the models say
 
-    @property
+    @cached_property
     def _inspections(self) -> list[Inspection]:
-        return self._contracts()[0]
+        """What the models say, asked for once; a model from a file is asked again."""
+        return [inspect(model) for model in self.models_]
 
-    @property
+    @cached_property
     def _inputs(self) -> dict[str, ViewInput]:
-        return self._contracts()[1]
-
-    def _contracts(self) -> tuple[list[Inspection], dict[str, ViewInput]]:
-        """What the models say and what the retriever takes, asked for once; a model from a file is asked again."""
-        if self._contract is None:
-            self._contract = self._inspect_parts()
-        return self._contract
-
-    def _inspect_parts(self) -> tuple[list[Inspection], dict[str, ViewInput]]:
-        inputs = self._view_inputs() if self.front_ is None else self.front_.view_inputs()
-        return [inspect(model) for model in self.models_], inputs
+        """What the retriever takes."""
+        return self._view_inputs() if self.front_ is None else self.front_.view_inputs()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name != "_contract"}
+        return {name: value for name, value in super().__getstate__().items() if name not in _CACHED}
 
     def _check_parameters(self) -> None:
         check_option("space", self.space, ("topic", "semantic"))

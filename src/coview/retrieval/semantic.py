@@ -7,7 +7,6 @@ Costa Pereira et al. (2014). Objects of different views are compared by their cl
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +21,7 @@ from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, conventional_weights, describe
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import short
-from coview.validation import LabeledScoreMixin, encode_labels, per_view
+from coview.validation import LabeledScoreMixin, check_number, encode_labels, per_view
 from coview.views.views import Views
 
 __all__ = ["SemanticCorrelationMatching", "class_probabilities", "fit_classifier"]
@@ -170,11 +169,10 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
 
 def fit_classifier(positions: np.ndarray, codes: np.ndarray, C: float) -> Any:
     """Return a logistic regression from positions (objects x dimensions) to class codes; of one class, a constant."""
-    if isinstance(C, bool) or not isinstance(C, numbers.Real) or not 0 < C < np.inf:
-        raise ValueError(f"C must be a positive number, got {C!r}.")
+    C = check_number("C", C, positive=True)
     if len(np.unique(codes)) == 1:
         return DummyClassifier(strategy="prior").fit(positions, codes)
-    return LogisticRegression(C=float(C), max_iter=MAX_ITER).fit(positions, codes)
+    return LogisticRegression(C=C, max_iter=MAX_ITER).fit(positions, codes)
 
 
 def class_probabilities(classifier: Any, positions: np.ndarray, n_classes: int) -> np.ndarray:

@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +24,14 @@ from coview._version import __version__
 from coview.exceptions import CoviewError
 from coview.web.batching import Batcher, Busy
 from coview.web.explorer import Explorer
-from coview.web.guard import FAILED, Answers, Guard, Limits
+from coview.web.guard import FAILED, Answers, Guard, Limits, refuse
 from coview.web.service import MOST_HITS, Service, group_names, kinds_of
 
 __all__ = ["make_app"]
 
 STATIC = Path(__file__).parent / "static"
 _STEPS = (10, 100, MOST_HITS)  # numbers of hits that the model is asked for, so that different k go together
+InThread = Callable[..., Awaitable[Any]]  # (function, *args) -> what it returns
 _ROWS = (
     "{view: rows} or a list of {view: cell}. A cell is a list of numbers (all features), {feature: value}, raw text, "
     "or null where the object lacks the view; rows are one cell or a list of cells."
@@ -118,66 +118,59 @@ def make_app(
         default_response_class=Answers,
     )
     _add_errors(app)
-    _add_questions(app, service, batcher, readers)
+
+    async def in_thread(call: Callable[..., Any], *args: Any) -> Any:
+        """Call in a thread: many rows or texts must not keep other requests waiting."""
+        return await asyncio.get_running_loop().run_in_executor(readers, call, *args)
+
+    _add_questions(app, service, batcher, in_thread)
     if page:
-        _add_explorer(app, Explorer(service), partial(_in_thread, readers))
+        _add_explorer(app, Explorer(service), in_thread)
         _add_page(app)
     app.state.batcher = batcher
     open_paths = ("/health", "/") if page else ("/health",)
     return Guard(app, limits or Limits(), token=token, local=local, open_paths=open_paths)
 
 
-async def _in_thread(readers: ThreadPoolExecutor, call: Callable[..., Any], *given: Any) -> Answers:
-    return Answers(await asyncio.get_running_loop().run_in_executor(readers, partial(call, *given)))
-
-
-def _add_questions(app: FastAPI, service: Service, batcher: Batcher, readers: ThreadPoolExecutor) -> None:
+def _add_questions(app: FastAPI, service: Service, batcher: Batcher, in_thread: InThread) -> None:
     @app.get("/health", summary="Whether the service runs", tags=["service"])
     async def health() -> Answers:
         return Answers({"status": "ok"})
 
     @app.get("/info", summary="What the model is and what it takes", tags=["service"])
     async def info() -> Answers:
-        return await _in_thread(readers, service.info)
-
-    async def read(call: Callable[..., Any], *given: Any) -> Any:
-        """What was sent, read in a thread: many rows or texts must not keep other requests waiting."""
-        return await asyncio.get_running_loop().run_in_executor(readers, partial(call, *given))
+        return Answers(await in_thread(service.info))
 
     @app.post("/predict", summary="Labels of objects", tags=["model"])
     async def predict(ask: Rows) -> Answers:
-        views = await read(service.read, ask.rows, ask.unknown)
-        found = await batcher.ask(("predict", views.names, ask.by_view), views, len(views))
-        return Answers({"model": service.predictor.name, "classes": _classes(service), **found})
+        views = await in_thread(service.read, ask.rows, ask.unknown)
+        answer = await batcher.ask(("predict", views.names, ask.by_view), views, len(views))
+        return Answers({"model": service.predictor.name, "classes": _classes(service), **answer})
 
     @app.post("/transform", summary="Coordinates of objects in the model's space", tags=["model"])
     async def transform(ask: Rows) -> Answers:
-        views = await read(service.read, ask.rows, ask.unknown)
-        found = await batcher.ask(("transform", views.names), views, len(views))
-        return Answers({"model": service.model.name, **found})
+        views = await in_thread(service.read, ask.rows, ask.unknown)
+        answer = await batcher.ask(("transform", views.names), views, len(views))
+        return Answers({"model": service.model.name, **answer})
 
-    async def find(ask: Query) -> Answers:
+    @app.post("/search", summary="Objects whose view is nearest to a query in another", tags=["model"])
+    async def search(ask: Query) -> Answers:
         many = ask.queries is not None
         if many == (ask.query is not None):
             raise CoviewError("Send either query, one cell, or queries, a list of cells (q is for GET).")
         asked = ask.queries if many else ask.query
-        views, target = await read(service.read_query, asked, ask.source, ask.target)
+        views, target = await in_thread(service.read_query, asked, ask.source, ask.target)
         # rounded up, so that requests for 5 and for 10 hits are one call
         step = next(step for step in _STEPS if ask.k <= step)
-        found = await batcher.ask(("search", views.names, target, step), views, len(views))
-        hits = [row[: ask.k] for row in found["hits"]]
+        answer = await batcher.ask(("search", views.names, target, step), views, len(views))
+        hits = [row[: ask.k] for row in answer["hits"]]
         if ask.why:
             for i, row in enumerate(hits):
                 keys = [hit["id"] for hit in row[:50]]
-                reasons = await read(service.why, views[[i]], target, keys)
+                reasons = await in_thread(service.why, views[[i]], target, keys)
                 for hit, why in zip(row, reasons):
                     hit["why"] = why
-        answer = {"source": views.names[0], "target": target}
-        return Answers({**answer, "hits": hits if many else hits[0]})
-
-    @app.post("/search", summary="Objects whose view is nearest to a query in another", tags=["model"])
-    async def search(ask: Query) -> Answers:
-        return await find(ask)
+        return Answers({"source": views.names[0], "target": target, "hits": hits if many else hits[0]})
 
     @app.get("/search", summary="The same, of plain text", tags=["model"])
     async def search_text(
@@ -187,46 +180,46 @@ def _add_questions(app: FastAPI, service: Service, batcher: Batcher, readers: Th
         k: int = Asked(10, ge=1, le=MOST_HITS),
         why: bool = False,
     ) -> Answers:
-        return await find(Query(query=q, queries=None, source=source, target=target, k=k, why=why))
+        return await search(Query(query=q, queries=None, source=source, target=target, k=k, why=why))
 
 
-def _add_explorer(app: FastAPI, explorer: Explorer, in_thread: Callable[..., Awaitable[Answers]]) -> None:
+def _add_explorer(app: FastAPI, explorer: Explorer, in_thread: InThread) -> None:
     @app.get("/api/groups", tags=["explorer"])
     async def groups() -> Answers:
-        return await in_thread(explorer.groups.all)
+        return Answers(await in_thread(explorer.groups.all))
 
     @app.get("/api/groups/{kind}/{index}", tags=["explorer"])
     async def members(kind: str, index: int, start: int = 0, count: int = 30) -> Answers:
-        return await in_thread(explorer.groups.members, kind, index, max(start, 0), min(max(count, 1), 200))
+        return Answers(await in_thread(explorer.groups.members, kind, index, max(start, 0), min(max(count, 1), 200)))
 
     @app.get("/api/objects", tags=["explorer"])
     async def objects(q: str = "", start: int = 0) -> Answers:
-        return await in_thread(explorer.objects, q, start)
+        return Answers(await in_thread(explorer.objects, q, start))
 
     @app.get("/api/objects/{row}", tags=["explorer"])
     async def one(row: int) -> Answers:
-        return await in_thread(explorer.object, row)
+        return Answers(await in_thread(explorer.object, row))
 
     @app.post("/api/known", tags=["explorer"])
     async def known(ask: Keys) -> Answers:
-        return await in_thread(explorer.known, ask.ids)
+        return Answers(await in_thread(explorer.known, ask.ids))
 
     @app.get("/api/why", tags=["explorer"])
     async def why(q: str, id: str, source: str | None = None, target: str | None = None) -> Answers:
-        return await in_thread(explorer.why, q, source, target, id)
+        return Answers(await in_thread(explorer.why, q, source, target, id))
 
     @app.get("/api/disagreement", tags=["explorer"])
     async def disagreement(start: int = 0, first: str | None = None, second: str | None = None) -> Answers:
         pair = None if first is None or second is None else (first, second)
-        return await in_thread(explorer.disagreement, max(start, 0), pair)
+        return Answers(await in_thread(explorer.disagreement, max(start, 0), pair))
 
     @app.get("/api/ontology", tags=["explorer"])
     async def ontology() -> Answers:
-        return await in_thread(explorer.ontology)
+        return Answers(await in_thread(explorer.ontology))
 
     @app.post("/api/labels", tags=["explorer"])
     async def labels(ask: Labels) -> Answers:
-        return await in_thread(explorer.try_labels, ask.labels, ask.row)
+        return Answers(await in_thread(explorer.try_labels, ask.labels, ask.row))
 
 
 def _add_page(app: FastAPI) -> None:
@@ -245,9 +238,6 @@ def _classes(service: Service) -> Any:
 
 
 def _add_errors(app: FastAPI) -> None:
-    def refuse(status: int, error: str, **headers: str) -> Answers:
-        return Answers({"error": error}, status_code=status, headers=headers)
-
     @app.exception_handler(RequestValidationError)
     async def malformed(request: Request, error: RequestValidationError) -> Answers:
         return refuse(422, _first_problem(error))

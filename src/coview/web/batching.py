@@ -69,32 +69,24 @@ class Batcher:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def _work(self) -> None:
-        loop = asyncio.get_running_loop()
         await asyncio.sleep(self._wait)
         while batch := self._next():
-            questions = [waiting.question for waiting in batch]
-            try:
-                answers = await loop.run_in_executor(self._thread, self._call, batch[0].key, questions)
-            except Exception as error:
-                if len(batch) == 1:
-                    _tell(batch[0], error=error)
-                else:
-                    await self._one_by_one(batch)
-                continue
+            await self._answer_batch(batch)
+
+    async def _answer_batch(self, batch: list[_Waiting]) -> None:
+        questions = [waiting.question for waiting in batch]
+        try:
+            loop = asyncio.get_running_loop()
+            answers = await loop.run_in_executor(self._thread, self._call, batch[0].key, questions)
+        except Exception as error:
+            if len(batch) == 1:
+                return _tell(batch[0], error=error)
+            for waiting in batch:
+                if not waiting.answer.done():
+                    await self._answer_batch([waiting])
+        else:
             for waiting, answer in zip(batch, answers):
                 _tell(waiting, answer)
-
-    async def _one_by_one(self, batch: list[_Waiting]) -> None:
-        loop = asyncio.get_running_loop()
-        for waiting in batch:
-            if waiting.answer.done():
-                continue
-            try:
-                found = await loop.run_in_executor(self._thread, self._call, waiting.key, [waiting.question])
-            except Exception as error:
-                _tell(waiting, error=error)
-            else:
-                _tell(waiting, found[0])
 
     def _call(self, key: Any, questions: Sequence[Any]) -> Sequence[Any]:
         self.calls += 1

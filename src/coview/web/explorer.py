@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -28,23 +29,15 @@ class Explorer:
     def __init__(self, service: Service) -> None:
         self.service = service
         self.groups = Groups(service)
-        self._row_of: dict[Any, int] | None = None
-        self._by_view: tuple[Inspection, dict[str, np.ndarray]] | None = None
-        self._lowered: list[str] | None = None
 
     # -- objects
 
     def objects(self, query: str = "", start: int = 0) -> dict[str, Any]:
         """Objects whose identifier contains a text, capitals or not."""
-        ids = self.service.ids()
-        if query:
-            if self._lowered is None:
-                self._lowered = [str(key).lower() for key in ids]
-            rows = [row for row, key in enumerate(self._lowered) if query.lower() in key]
-        else:
-            rows = list(range(len(ids)))
+        ids = self.service.ids
+        rows = [row for row, key in enumerate(self._lowered) if query.lower() in key] if query else range(len(ids))
         start = max(start, 0)
-        shown = rows[start : start + PAGE]
+        shown = list(rows[start : start + PAGE])
         label = self._label_names(shown)
         return {
             "total": len(rows),
@@ -52,10 +45,16 @@ class Explorer:
             "objects": [{"row": row, "id": ids[row], "label": label.get(row)} for row in shown],
         }
 
+    @cached_property
+    def _lowered(self) -> list[str]:
+        return [str(key).lower() for key in self.service.ids]
+
+    @cached_property
+    def _row_of(self) -> dict[str, int]:
+        return {str(name): row for row, name in enumerate(self.service.ids)}
+
     def _row(self, key: Any) -> int | None:
         """Row of an identifier, or None."""
-        if self._row_of is None:
-            self._row_of = {str(name): row for row, name in enumerate(self.service.ids())}
         return self._row_of.get(str(key))
 
     def known(self, keys: list[Any]) -> list[dict[str, Any]]:
@@ -68,7 +67,7 @@ class Explorer:
 
     def object(self, row: int) -> dict[str, Any]:
         """Return one object from all its views: what it has, what each view says of it, what is near it."""
-        ids = self.service.ids()
+        ids = self.service.ids
         if not 0 <= row < len(ids):
             raise ViewsError(f"There is no object {row}; they run from 0 to {len(ids) - 1}.")
         data = self.service.data
@@ -119,7 +118,7 @@ class Explorer:
                 continue
             for target in searcher.inputs:
                 hits = searcher.retriever.search(query, target=target, k=NEAR + 1)[0]
-                mine = self.service.ids()[row]
+                mine = self.service.ids[row]
                 listed = [self._as_hit(key, score) for key, score in hits if key != mine][:NEAR]
                 found.append({"source": source, "target": target, "hits": listed})
         return found
@@ -131,7 +130,7 @@ class Explorer:
         """What made an object match a query."""
         views, target = self.service.read_query(query, source, target)
         row = self._row(key)
-        found = self.service.why(views, target, [key if row is None else self.service.ids()[row]])[0]
+        found = self.service.why(views, target, [key if row is None else self.service.ids[row]])[0]
         return {**found, "theirs": [] if row is None else self._theirs(views, target, row)}
 
     def _theirs(self, views: Views, target: str, row: int) -> list[dict[str, Any]]:
@@ -150,17 +149,15 @@ class Explorer:
 
     # -- what each view says
 
+    @cached_property
     def by_view(self) -> tuple[Inspection, dict[str, np.ndarray]]:
-        """Return the model that sorts objects, and the memberships of its groups by each view alone."""
-        if self._by_view is None:
-            model, data = self._sorter(), self.service.data
-            if model is None:
-                raise ViewsError("No model here sorts objects into groups.")
-            found = model.training.memberships_by_view
-            if data is not None:
-                found = model.memberships_by_view(known_views(model, data[:MOST_COMPARED]))
-            self._by_view = model, found
-        return self._by_view
+        """The model that sorts objects, and the memberships of its groups by each view alone."""
+        model, data = self._sorter(), self.service.data
+        if model is None:
+            raise ViewsError("No model here sorts objects into groups.")
+        if data is None:
+            return model, model.training.memberships_by_view
+        return model, model.memberships_by_view(known_views(model, data[:MOST_COMPARED]))
 
     def _sorter(self) -> Inspection | None:
         by_kind = self.groups.by_kind.items()
@@ -173,7 +170,7 @@ class Explorer:
         names = group_names(model, model.kind)
         memberships = self.groups.reading(model.kind).memberships
         together = None if memberships is None else _best(memberships[row], names)
-        alone = {view: _best(part[row], names) for view, part in self.by_view()[1].items() if row < len(part)}
+        alone = {view: _best(part[row], names) for view, part in self.by_view[1].items() if row < len(part)}
         return {"kind": model.kind, "model": model.name, "together": together, "by_view": alone}
 
     def _label_names(self, rows: list[int]) -> dict[int, str]:
@@ -189,8 +186,8 @@ class Explorer:
 
         The difference of two views is half the sum of the differences of their shares: 0 is the same, 1 apart.
         """
-        model, by_view = self.by_view()
-        names, ids = group_names(model, model.kind), self.service.ids()
+        model, by_view = self.by_view
+        names, ids = group_names(model, model.kind), self.service.ids
         views = list(by_view)
         if len(views) < 2:
             return {"total": 0, "objects": [], "pairs": [], "views": views, "agreement": []}
@@ -247,25 +244,23 @@ class Explorer:
 
     def ontology(self) -> dict[str, Any]:
         """Return the labels, what is below what, what excludes what, and how many objects have each label."""
-        found = self._ontology()
-        counts = [None] * len(found.labels)
-        known = "class" in self.groups.by_kind and len(self.groups.model("class").groups) == len(found.labels)
+        ontology = self._ontology()
+        labels = ontology.labels
+        known = "class" in self.groups.by_kind and len(self.groups.model("class").groups) == len(labels)
         codes = self.groups.reading("class").codes if known else None
-        if codes is not None:
-            counts = found.reach[codes[codes >= 0]].sum(axis=0).tolist()
+        counts = [None] * len(labels) if codes is None else ontology.reach[codes[codes >= 0]].sum(axis=0).tolist()
         return {
-            "labels": [str(label) for label in found.labels],
-            "parents": [[str(name) for name in found.parents(label)] for label in found.labels],
-            "mutex": [[str(a), str(b)] for a, b in found.mutex],
-            "depth": found.depth.tolist(),
+            "labels": [str(label) for label in labels],
+            "parents": [[str(name) for name in ontology.parents(label)] for label in labels],
+            "mutex": [[str(a), str(b)] for a, b in ontology.mutex],
+            "depth": ontology.depth.tolist(),
             "counts": counts,
         }
 
     def _ontology(self) -> Any:
-        found = self.service.ontology
-        if found is None:
+        if self.service.ontology is None:
             raise ViewsError("The model has no ontology.")
-        return found
+        return self.service.ontology
 
     def try_labels(self, labels: list[str], row: int | None = None) -> dict[str, Any]:
         """Say what a set of labels implies and breaks, and how it compares with the best one for an object."""
@@ -289,7 +284,7 @@ class Explorer:
 
     def _judged(self, row: int, closed: set[Any]) -> dict[str, Any]:
         """What the program of the model says of an object, beside a set that was tried."""
-        data, ids, ontology = self.service.data, self.service.ids(), self._ontology()
+        data, ids, ontology = self.service.data, self.service.ids, self._ontology()
         if not 0 <= row < len(ids):
             raise ViewsError(f"There is no object {row}; they run from 0 to {len(ids) - 1}.")
         model = self.groups.model("class")

@@ -69,7 +69,7 @@ class Groups:
         column = reading.memberships[:, index]
         rows = np.arange(len(column)) if reading.codes is None else np.flatnonzero(reading.codes == index)
         order = rows[np.argsort(-column[rows], kind="stable")]
-        ids = self._service.ids()
+        ids = self._service.ids
         listed = [
             {"row": int(row), "id": ids[row], "share": round(float(column[row]), 4)}
             for row in order[start : start + count]
@@ -145,7 +145,7 @@ class Groups:
             reading = model.training_reading()
         if reading.memberships is None and reading.codes is not None:
             reading = Reading(one_hot(reading.codes, len(model.groups)), reading.codes)
-        fits = reading.codes is not None and len(reading.codes) == len(self._service.ids())
+        fits = reading.codes is not None and len(reading.codes) == len(self._service.ids)
         return reading if fits else Reading(None, None)
 
 

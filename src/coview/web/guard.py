@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["POLICY", "Answers", "Guard", "Limits", "is_loopback", "json_bytes"]
+__all__ = ["POLICY", "Answers", "Guard", "Limits", "is_loopback", "json_bytes", "refuse"]
 
 log = logging.getLogger("coview.web")
 
@@ -126,22 +126,21 @@ class Guard:
             async with asyncio.timeout(self._limits.seconds):
                 await (refusal or self.app)(scope, self._limited(receive), send_guarded)
         except TimeoutError:
-            refusal = _refuse(
-                503, f"The request took longer than {self._limits.seconds:g} seconds. Send less, or retry."
-            )
+            sentence = f"The request took longer than {self._limits.seconds:g} seconds. Send less, or retry."
+            refusal = refuse(503, sentence)
         except Exception:
             log.exception("A request to %s failed.", scope.get("path"))
-            refusal = _refuse(500, FAILED)
+            refusal = refuse(500, FAILED)
         if refusal is not None and not started:
             await refusal(scope, receive, send_guarded)
 
     def _refusal(self, path: str, headers: Headers) -> Answers | None:
         """The answer to a request that may not be asked, or None."""
         if self._local and not _names_this_machine(headers.get("host", "")):
-            return _refuse(403, "This service answers only requests to localhost.")
+            return refuse(403, "This service answers only requests to localhost.")
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > self._limits.most_bytes:
-            return _refuse(413, self._too_large(), Connection="close")  # the rest of the body is not read
+            return refuse(413, self._too_large(), Connection="close")  # the rest of the body is not read
         if self._token is None or path in self._open or path.startswith(_STATIC):
             return None
         kind, _, secret = headers.get("authorization", "").partition(" ")
@@ -149,7 +148,7 @@ class Guard:
         if hmac.compare_digest(secret.strip().encode(), self._token) and kind.lower() == "bearer":
             return None
         sentence = "A token is needed: send the header 'Authorization: Bearer TOKEN'."
-        return _refuse(401, sentence, **{"WWW-Authenticate": "Bearer"})
+        return refuse(401, sentence, **{"WWW-Authenticate": "Bearer"})
 
     def _too_large(self) -> str:
         return f"A request may have {self._limits.most_bytes} bytes. Send it in parts."
@@ -169,7 +168,8 @@ class Guard:
         return receive_limited
 
 
-def _refuse(status: int, sentence: str, **headers: str) -> Answers:
+def refuse(status: int, sentence: str, **headers: str) -> Answers:
+    """Return an answer that says in one sentence why there is no other."""
     return Answers({"error": sentence}, status_code=status, headers=headers)
 
 

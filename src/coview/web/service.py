@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -71,35 +72,24 @@ class Service:
         self._query_readers = (
             {} if self.searcher is None else {view: CellReader(given) for view, given in self.searcher.inputs.items()}
         )
-        self._ids: list[Any] | None = None
-        self._can: list[str] | None = None
         self._position: dict[str, dict[Any, int]] = {}
 
     # -- what there is
 
+    @cached_property
     def ids(self) -> list[Any]:
         """Identifiers of the objects that can be shown: those of the data, else what the model files carry."""
-        if self._ids is None:
-            self._ids = self._find_ids()
-        return self._ids
-
-    def _find_ids(self) -> list[Any]:
         if self.data is not None:
-            found = self.data.ids
-            return list(range(len(self.data))) if found is None else found.tolist()
+            return list(range(len(self.data))) if self.data.ids is None else self.data.ids.tolist()
         if self.searcher is not None:
             return self.searcher.retriever.indexed_ids().tolist()
         kept = (each.training_reading() for each in self.models)
         lengths = (len(part) for reading in kept for part in (reading.memberships, reading.codes) if part is not None)
         return list(range(next(lengths, 0)))
 
+    @cached_property
     def abilities(self) -> list[str]:
         """What can be asked for; pages for the rest are hidden."""
-        if self._can is None:
-            self._can = self._find_abilities()
-        return self._can
-
-    def _find_abilities(self) -> list[str]:
         kinds = {kind for each in self.models for kind in kinds_of(each)}
         sorts = any(_sorts(each) for each in self.models)
         by_view = any(each.training.memberships_by_view for each in self.models)
@@ -111,7 +101,7 @@ class Service:
                 "search": self.searcher is not None,
                 "topics": bool(kinds & {"topic", "component"}),
                 "groups": bool(kinds & {"class", "cluster"}),
-                "objects": bool(self.ids()),
+                "objects": bool(self.ids),
                 "disagreement": sorts and len(self.readers) > 1 and (self.data is not None or by_view),
                 "ontology": self.ontology is not None,
             }.items()
@@ -137,10 +127,10 @@ class Service:
             ],
             "classes": plain(model.labels) if "class" in kinds_of(model) else None,
             "kinds": list(dict.fromkeys(kind for each in self.models for kind in kinds_of(each))),
-            "objects": len(self.ids()),
+            "objects": len(self.ids),
             "indexed": 0 if self.searcher is None else len(self.searcher.retriever.indexed_ids()),
             "data": self.data is not None,
-            "can": self.abilities(),
+            "can": self.abilities,
             "parameters": plain(model.estimator.get_params(deep=False)),
             "n_iter": plain(model.n_iter),
             "history": plain(list(model.history.get("objective", []))[:2000]),
