@@ -82,18 +82,16 @@ def check_option(name: str, value: Any, options: tuple[Any, ...]) -> Any:
 
 def per_view(parameter: str, value: Any, names: Sequence[str], *, default: float = 1.0) -> np.ndarray:
     """Return one non-negative number per view from a scalar, a ``{view: number}`` dict, or None."""
-    given = value if isinstance(value, Mapping) else dict.fromkeys(names, default if value is None else value)
-    for name, number in given.items():
+    by_view = value if isinstance(value, Mapping) else dict.fromkeys(names, default if value is None else value)
+    for name, number in by_view.items():
         if name not in names:
             known = ", ".join(map(repr, names))
             raise ValueError(f"{parameter} names view {name!r}, but the views are {known}.")
-        real = isinstance(number, numbers.Real) and not isinstance(number, bool)
-        if not real or not 0 <= number < np.inf:
-            raise ValueError(f"{parameter} of view {name!r} must be a number of at least 0, got {number!r}.")
-    found = np.array([float(given.get(name, default)) for name in names])
-    if not found.any() and parameter.endswith("weights"):
+        check_number(f"{parameter} of view {name!r}", number)
+    numbers_by_view = np.array([float(by_view.get(name, default)) for name in names])
+    if not numbers_by_view.any() and parameter.endswith("weights"):
         raise ValueError(f"{parameter} must leave at least one view a weight above 0, got {value!r}.")
-    return found
+    return numbers_by_view
 
 
 def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray | None:

@@ -199,7 +199,7 @@ def test_the_update_of_the_paper_is_for_two_views():
     [
         ({"C": 0}, "C must be a positive number"),
         ({"C": "1"}, "C must be"),
-        ({"coupling": -1}, "coupling must be a number at least 0"),
+        ({"coupling": -1}, "coupling must be a number of at least 0"),
         ({"loss": "hinge"}, "loss must be one of"),
         ({"update": "fast"}, "update must be one of"),
         ({"view_weighting": "best"}, "view_weighting must be one of"),

@@ -82,7 +82,7 @@ def compare(
     if out is not None and out.suffix.lower() == ".json":
         result.to_json(out)
     elif out is not None:
-        write_table(_columns_of(result.rows), out)
+        write_table(result.columns, out)
     if plot is not None:
         _draw(result, plot)
     if as_json:
@@ -95,11 +95,6 @@ def compare(
         print(result)
     if not any(row["status"] == "done" for row in result.rows):
         raise ValueError(f"No method finished; the first one reported: {result.rows[0]['note']}")
-
-
-def _columns_of(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    return {name: [row.get(name) for row in rows] for name in names}
 
 
 def _uninterrupted(run: Any, *args: Any, **options: Any) -> Any:

@@ -72,15 +72,10 @@ def inspect(model: Any) -> Inspection:
 def _steps_of(model: Any) -> list[Any]:
     """Return the steps of a pipeline, also of pipelines and searches inside it, or the model itself."""
     inside = model if answers(model) else getattr(model, "best_estimator_", model)  # of a search
-    if not is_pipeline(inside):
+    if not isinstance(inside, Pipeline):
         return [inside]
     steps = [step for _, step in inside.steps if step not in (None, "passthrough")]
     return [inner for step in steps for inner in _steps_of(step)]
-
-
-def is_pipeline(model: Any) -> bool:
-    """Tell whether a model is a scikit-learn Pipeline."""
-    return isinstance(model, Pipeline)
 
 
 def makes_views(step: Any) -> bool:

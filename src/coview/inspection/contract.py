@@ -597,11 +597,6 @@ def answers(estimator: Any) -> bool:
     return hasattr(estimator, "_inspect")
 
 
-def n_rows(X: Any) -> int:
-    """Return the number of objects of views, a list or a matrix."""
-    return X.shape[0] if sparse.issparse(X) else len(X)
-
-
 def rows_with_values(X: Any) -> np.ndarray | None:
     """Tell which rows of views, or of a matrix, have a value that is not 0; None for tables and measurements."""
     if isinstance(X, Views):
@@ -621,4 +616,6 @@ def rows_with_values(X: Any) -> np.ndarray | None:
 
 def _known_rows(stages: list[Any]) -> np.ndarray:
     known = [part for part in map(rows_with_values, stages) if part is not None]
-    return np.all(known, axis=0) if known else np.ones(n_rows(stages[-1]), dtype=bool)
+    last = stages[-1]
+    n_rows = last.shape[0] if sparse.issparse(last) else len(last)
+    return np.all(known, axis=0) if known else np.ones(n_rows, dtype=bool)

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from coview.exceptions import CoviewError
@@ -295,9 +294,7 @@ class JobProgress:
         if outcome.status not in ("waiting", "running"):
             self._progress.stop_task(task)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *reason: object) -> None:
         self._progress.stop()
 
     def _figure(self, outcome: JobOutcome) -> str:

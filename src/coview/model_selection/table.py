@@ -36,20 +36,23 @@ class ResultTable:
     rows: list[dict[str, Any]]
 
     @property
+    def columns(self) -> dict[str, list[Any]]:
+        """The rows as columns, less those that hold lists."""
+        names = dict.fromkeys(name for row in self.rows for name, value in row.items() if not isinstance(value, list))
+        return {name: [row.get(name) for row in self.rows] for name in names}
+
+    @property
     def frame(self) -> Any:
         """The rows as a pandas frame, or a polars one where only polars is installed."""
-        rows = [{name: value for name, value in row.items() if not isinstance(value, list)} for row in self.rows]
-        columns = list(dict.fromkeys(name for row in rows for name in row))
-        table = {name: [row.get(name) for row in rows] for name in columns}
         if find_spec("pandas"):
             import pandas
 
-            return pandas.DataFrame(table)
+            return pandas.DataFrame(self.columns)
         if not find_spec("polars"):
             raise ImportError("A frame needs pandas or polars. Install one of them, or use .rows.")
         import polars
 
-        return polars.DataFrame(table, strict=False)
+        return polars.DataFrame(self.columns, strict=False)
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return everything as JSON, and write it to `path` if there is one: whole or not at all."""

@@ -15,7 +15,7 @@ import io
 import itertools
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -384,17 +384,11 @@ def _as_text(label: float) -> str:
 # -- sources
 
 
-@contextmanager
-def _opened(source: Any, mode: str) -> Iterator[Any]:
+def _opened(source: Any, mode: str) -> AbstractContextManager[Any]:
     """Open a path for reading; a stream is taken as it is, and left open."""
     if not isinstance(source, (str, Path)):
-        yield source
-    elif mode == "r":
-        with open(source, encoding="utf-8-sig", newline="") as stream:
-            yield stream
-    else:
-        with open(source, "rb") as stream:
-            yield stream
+        return nullcontext(source)
+    return open(source, "rb") if mode == "rb" else open(source, encoding="utf-8-sig", newline="")
 
 
 def _called(source: Any) -> str:

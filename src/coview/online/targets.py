@@ -65,9 +65,7 @@ def known_classes(
         if fixed and known is not None and len(named) != len(known):
             raise ValueError(f"classes={named.tolist()} are not those of the first call, {known.tolist()}.")
         return encode_labels(y, n_rows, named)
-    if known is None:
-        return encode_labels(y, n_rows)
-    if fixed:
+    if known is None or fixed:
         return encode_labels(y, n_rows, known)
     try:
         return encode_labels(y, n_rows, known)
@@ -93,9 +91,7 @@ def class_costs(class_weight: Any, C: float, classes: np.ndarray, codes: np.ndar
     """
     if class_weight is None:
         return np.full(len(classes), C)
-    if isinstance(class_weight, str):
-        if class_weight != "balanced":
-            raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
+    if isinstance(class_weight, str) and class_weight == "balanced":
         labels = classes[codes[codes >= 0]]
         return C * compute_class_weight("balanced", classes=classes, y=labels)
     if not isinstance(class_weight, Mapping):

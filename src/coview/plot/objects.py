@@ -34,7 +34,7 @@ class ObjectMapDisplay:
     names : list of str
         Names of the groups.
     method : str, default=""
-        How the positions were inspection.
+        How the positions were found.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ class RetrievalDisplay:
     queries : list of str
         What was searched with.
     hits : list of lists of (id, score)
-        What was inspection.
+        What was found.
     right : list of lists of bool, optional
         Which hits are right; drawn green and red.
     images : {id: array}, optional
@@ -186,7 +186,7 @@ class RetrievalDisplay:
         images: dict[Any, Any] | None = None,
         ax: Any = None,
     ) -> RetrievalDisplay:
-        """Search with each object of X, or each text of a list, and draw what is inspection.
+        """Search with each object of X, or each text of a list, and draw what is found.
 
         Parameters
         ----------

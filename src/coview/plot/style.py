@@ -31,8 +31,7 @@ def one_panel(ax: Any, size: tuple[float, float]) -> tuple[Any, Any]:
     if ax is None:
         from matplotlib import pyplot
 
-        figure, ax = pyplot.subplots(figsize=size, layout="constrained")
-        return figure, ax
+        return pyplot.subplots(figsize=size, layout="constrained")
     return ax.figure, ax
 
 
@@ -42,8 +41,7 @@ def panels(ax: Any, rows: int, columns: int, size: tuple[float, float]) -> tuple
         from matplotlib import pyplot
 
         whole = (max(size[0] * columns, 2.5), max(size[1] * rows, 2.0))
-        figure, grid = pyplot.subplots(rows, columns, figsize=whole, squeeze=False, layout="constrained")
-        return figure, grid
+        return pyplot.subplots(rows, columns, figsize=whole, squeeze=False, layout="constrained")
     if isinstance(ax, np.ndarray):
         if ax.size != rows * columns:
             raise ValueError(f"ax holds {ax.size} panels, but {rows} x {columns} are drawn.")

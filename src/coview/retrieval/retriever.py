@@ -166,7 +166,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             [share / len(models) for share, models in zip(shares, repeats)], [len(models) for models in repeats]
         )
         for name in _CACHED:
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         vectors = self._learn_space(views, y)
         self.words_ = learn_words(views) if self.lexical else None
         self.clear()
