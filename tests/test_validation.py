@@ -115,6 +115,12 @@ def test_another_length_is_refused():
         encode_labels([0, 1], n_rows=3)
 
 
+@pytest.mark.parametrize(("classes", "semi_supervised"), [([-1, 1], True), ([0, np.nan], True), ([0, np.nan], False)])
+def test_a_mark_of_the_unlabeled_is_no_class(classes, semi_supervised):
+    with pytest.raises(ValueError, match=r"classes must not hold .* mark an unlabeled object"):
+        encode_labels([1, 1], 2, classes, semi_supervised=semi_supervised)
+
+
 def test_a_label_outside_the_given_classes_is_refused():
     with pytest.raises(ValueError, match="'d', which is not one of the classes"):
         encode_labels(["d"], classes=["a", "b"])

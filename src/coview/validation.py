@@ -149,7 +149,12 @@ def encode_labels(
     if classes is None:
         names = _classes_of(labels, values, semi_supervised)
     else:
-        names = _sorted(_one_kind(_as_column(classes)))
+        named = _as_column(classes)
+        if _unlabeled(named, semi_supervised).any():
+            raise ParameterError(
+                f"must not hold {_marks(semi_supervised)}, which mark an unlabeled object here.", parameter="classes"
+            )
+        names = _sorted(_one_kind(named))
         unknown = sorted(set(values.tolist()) - set(names.tolist()), key=str)
         if unknown:
             raise ParameterError(

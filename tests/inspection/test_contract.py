@@ -8,9 +8,11 @@ from sklearn.cluster import KMeans
 from sklearn.decomposition import NMF
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
+from sklearn.semi_supervised import LabelSpreading
 
 from coview import TextViews, TfidfViews, inspect
 from coview.catalog import ESTIMATORS, resolve
@@ -141,3 +143,20 @@ def test_wrappers_answer_for_what_is_inside(name, inner):
     shapes = [part.shape for part in weights if part is not None]
     assert (3, 40) in shapes
     assert found.memberships(DATA.views).shape == (60, 3)
+
+
+@pytest.mark.parametrize("name", ["BestView", "ConcatenatedViews"])
+def test_groups_of_a_wrapper_are_its_classes_where_it_learns_codes(name):
+    y = np.array(["ant", "bee", "cat"])[DATA.target]  # LabelSpreading takes no texts
+    model = resolve(name)(LabelSpreading(kernel="knn")).fit(DATA.views, y)
+    found = inspect(model)
+    assert found.groups == found.labels == ["ant", "bee", "cat"]
+    assert np.array(found.labels)[found.read(DATA.views).codes].tolist() == model.predict(DATA.views).tolist()
+
+
+@pytest.mark.parametrize(("name", "options"), [("BestView", {"index": "score"}), ("ConcatenatedViews", {})])
+def test_a_wrapped_mixture_has_memberships(name, options):
+    mixture = GaussianMixture(2, covariance_type="diag", random_state=0)
+    X = DATA.views.map(lambda matrix: matrix.toarray() if hasattr(matrix, "toarray") else matrix)
+    memberships = inspect(resolve(name)(mixture, **options).fit(X)).memberships(X)
+    np.testing.assert_allclose(memberships.sum(axis=1), 1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from coview import BestView, LinkPLSA, MultiViewNaiveBayes, Views, inspect
+from coview import BestView, LinkPLSA, MultiViewNaiveBayes, MultiViewPLSAClassifier, Views, inspect, make_report
 from coview.inspection.by_view import read_by_view
 from coview.report.scores import score_views
 
@@ -60,3 +60,12 @@ def test_what_a_model_refuses_is_told(three):
     alone = {row["name"]: row["alone"] for row in found["rows"]}
     assert [name for name, value in alone.items() if value is not None] == [model_.estimator.best_view_]
     assert all("view" in row["refused"] for row in found["rows"] if row["alone"] is None or row["without"] is None)
+
+
+def test_the_copy_that_is_scored_on_hidden_labels_is_not_watched(three):
+    X, y = three
+    sweeps = []
+    model = MultiViewPLSAClassifier(2, max_iter=3, tol=0, random_state=0, callbacks=[sweeps.append]).fit(X, y)
+    assert len(sweeps) == 3
+    assert make_report(model, X, y, held_out=True).summary["scores"]["held_out"]["refitted"]
+    assert len(sweeps) == 3

@@ -154,7 +154,7 @@ class BestView(SingleViewWrapper):
         mine = super()._inspect()
         groups, labels = (mine.groups, mine.labels) if is_classifier(self) else (inner.groups, inner.labels)
         found = replace(mine, groups=groups, labels=labels, view_weights=dict(self.view_scores_), _features=features)
-        if found.kind == "cluster" and inner._memberships is not None:
+        if found.kind == "cluster" and found._memberships is None and inner._memberships is not None:
             found = replace(found, _memberships=lambda X: near_centers(self.transform(X)))
         return found
 

@@ -126,7 +126,9 @@ class ConcatenatedViews(SingleViewWrapper):
             v = self.view_names_.index(view)
             return replace(found, weights=found.weights[:, ends[v] : ends[v + 1]])
 
-        found = replace(super()._inspect(), groups=inner.groups, labels=inner.labels, _features=features)
+        found = replace(super()._inspect(), _features=features)
+        if not is_classifier(self):  # of classes, the estimator inside may know the codes only
+            found = replace(found, groups=inner.groups, labels=inner.labels)
         if found.kind == "cluster" and found._memberships is None and inner._memberships is not None:
             found = replace(found, _memberships=lambda X: near_centers(self.transform(X)))
         return found

@@ -115,8 +115,8 @@ def _why_not_refit(inspection: Inspection, codes: np.ndarray, n_objects: int) ->
 def _refit(inspection: Inspection, views: Views, target: np.ndarray, rows: np.ndarray) -> Inspection:
     """Fit a copy of the estimator; one that knows no objects without a label, on the rows that have one."""
     copy: Any = clone(inspection.estimator)
-    if "verbose" in copy.get_params(deep=False):
-        copy.set_params(verbose=0)
+    quiet = {"verbose": 0, "callbacks": None, "checkpoint": None}  # this fit is nobody's to watch or to resume
+    copy.set_params(**{name: value for name, value in quiet.items() if name in copy.get_params(deep=False)})
     if not isinstance(inspection.estimator, LabeledScoreMixin):
         given = inspection.prepare(views[rows]) if inspection.takes_matrix else views[rows]
         return inspect(copy.fit(given, np.array(target[rows].tolist())))
