@@ -27,6 +27,7 @@ __all__ = [
     "LabeledScoreMixin",
     "base_seed",
     "check_count",
+    "check_enough_objects",
     "check_number",
     "check_option",
     "check_sample_weight",
@@ -54,8 +55,16 @@ def check_count(name: str, value: Any, least: int = 1) -> int:
     return int(value)
 
 
-def check_number(name: str, value: Any, *, least: float = 0.0, below: float = np.inf, positive: bool = False) -> float:
-    """Return a finite number of at least `least` (or above 0) and below `below`, or say what was found.
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    least: float = 0.0,
+    below: float = np.inf,
+    most: float = np.inf,
+    positive: bool = False,
+) -> float:
+    """Return a finite number of at least `least` (or above 0) and below `below` or up to `most`, or say what was found.
 
     Examples
     --------
@@ -63,13 +72,22 @@ def check_number(name: str, value: Any, *, least: float = 0.0, below: float = np
     0.5
     """
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not real or not least <= value < below or (positive and not value > 0):
+    if not real or not least <= value < below or value > most or (positive and not value > 0):
         span = "positive number" if positive else f"number of at least {least:g}"
         span = f"finite {span}" if real and value == below == np.inf else span
+        span = f"number from {least:g} to {most:g}" if most < np.inf else span
         raise ValueError(
             f"{name} must be a {span}{f' and below {below:g}' if below < np.inf else ''}, got {short(value)}."
         )
     return float(value)
+
+
+def check_enough_objects(n_objects: int, n_clusters: int) -> None:
+    """Refuse fewer objects than clusters."""
+    if n_objects < n_clusters:
+        raise ParameterError(
+            f"n_samples={n_objects} should be >= n_clusters={n_clusters}.", use={"n_clusters": n_objects}
+        )
 
 
 def check_option(name: str, value: Any, options: tuple[Any, ...]) -> Any:

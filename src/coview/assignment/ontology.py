@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from coview.assignment.ontology_files import read_ontology, write_ontology
+from coview.metrics.classification import check_acyclic
 from coview.utils.missing import is_gap
 from coview.validation import check_option
 
@@ -75,7 +76,7 @@ class Ontology:
             self._index[label] = len(self._index)
         self.subset: tuple[Pair, ...] = self._pairs("subset", subset)
         self.mutex: tuple[Pair, ...] = self._pairs("mutex", mutex)
-        self._check_acyclic()
+        check_acyclic(self.subset)
         self._check_possible()
 
     # -- other ways to make one
@@ -407,7 +408,7 @@ class Ontology:
 
     @cached_property
     def _top_down(self) -> list[int]:
-        """Labels, each after all of its parents; shorter than the labels where there is a cycle."""
+        """Labels, each after all of its parents."""
         waiting = [len(parents) for parents in self._parents]
         order = [i for i, n in enumerate(waiting) if n == 0]
         for i in order:
@@ -416,17 +417,6 @@ class Ontology:
                 if waiting[child] == 0:
                     order.append(child)
         return order
-
-    def _check_acyclic(self) -> None:
-        if len(self._top_down) == len(self.labels):
-            return
-        stuck = set(range(len(self.labels))) - set(self._top_down)
-        path = [min(stuck)]
-        while path.count(path[-1]) == 1:  # every stuck label has a stuck parent
-            path.append(next(parent for parent in self._parents[path[-1]] if parent in stuck))
-        cycle = path[path.index(path[-1]) :]
-        shown = " > ".join(str(self.labels[i]) for i in reversed(cycle))
-        raise ValueError(f"Ontology has a cycle: {shown}. Subset relations must form a directed acyclic graph.")
 
     def _check_possible(self) -> None:
         for a, b in self.mutex:

@@ -24,6 +24,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 
+from coview.decomposition.cca import column_signs
 from coview.views.arrays import density, for_sklearn, take_rows, unit_rows
 
 __all__ = [
@@ -235,7 +236,7 @@ def leading_vectors(graph: Graph, count: int, seed: int) -> tuple[np.ndarray, np
         values, vectors = eigsh(operator, count, which="LA", v0=start, tol=1e-4, ncv=min(n, 2 * count + 20))
     order = np.argsort(-values, kind="stable")
     vectors = np.where(known[:, None], vectors[:, order], 0.0)  # who has no edges is nowhere, but for rounding
-    return values[order], vectors * _signs(vectors)
+    return values[order], vectors * column_signs(vectors)
 
 
 def drawn_vectors(
@@ -260,7 +261,7 @@ def drawn_vectors(
     values, turn = np.linalg.eigh((small + small.T) / 2)
     order = np.argsort(-values, kind="stable")[: vectors.shape[1]]
     found = basis @ turn[:, order]
-    return values[order], found * _signs(found)
+    return values[order], found * column_signs(found)
 
 
 def unit_length(rows: np.ndarray) -> np.ndarray:
@@ -281,8 +282,3 @@ def _squares(rows: Any) -> np.ndarray:
 def _apart(distances: np.ndarray, squares: np.ndarray, of_near: np.ndarray) -> np.ndarray:
     """Which neighbors stand at right angles to a row, or farther: the squared distance is the sum of the squares."""
     return distances**2 >= (1 - _ZERO) * (squares[:, None] + of_near)
-
-
-def _signs(vectors: np.ndarray) -> np.ndarray:
-    """Signs with which the largest entry is positive, so that rounding decides on none."""
-    return np.where(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])] < 0, -1.0, 1.0)

@@ -18,10 +18,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
 from coview.decomposition.cca import CommonSpace, MultiViewCCA, common_space
-from coview.exceptions import ParameterError, ViewsError
+from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, near_centers
 from coview.utils.docs import parameters_of
-from coview.validation import base_seed, check_count, check_option, per_view
+from coview.validation import base_seed, check_count, check_enough_objects, check_option, per_view
 from coview.views.arrays import unit_rows
 from coview.views.views import Views
 
@@ -119,10 +119,7 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         n_init = check_count("n_init", self.n_init)
         check_option("normalize", self.normalize, (None, "rows", "both"))
         views = self._fit_views(X)
-        if len(views) < n_clusters:
-            raise ParameterError(
-                f"n_samples={len(views)} should be >= n_clusters={n_clusters}.", use={"n_clusters": len(views)}
-            )
+        check_enough_objects(len(views), n_clusters)
         for v, name in enumerate(views.names):
             if not views.present[:, v].any():
                 raise ViewsError(f"No object has view {name!r}, so that it correlates with nothing. Drop it.")

@@ -24,10 +24,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
-from coview.exceptions import ParameterError, ViewsError
+from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, Training, conventional_weights, one_hot
 from coview.utils.docs import shared_parameters
-from coview.validation import base_seed, check_count, check_number, per_view
+from coview.validation import base_seed, check_count, check_enough_objects, check_number, per_view
 from coview.views.arrays import for_sklearn, take_rows, unit_rows
 from coview.views.views import Views
 
@@ -292,10 +292,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     def _checked_views(self, X: Any) -> Views:
         views = self._fit_views(X)
-        if len(views) < self.n_clusters:
-            raise ParameterError(
-                f"n_samples={len(views)} should be >= n_clusters={self.n_clusters}.", use={"n_clusters": len(views)}
-            )
+        check_enough_objects(len(views), self.n_clusters)
         return views
 
     def _agree(self, labels: dict[str, np.ndarray], views: Views, **settings: Any) -> None:

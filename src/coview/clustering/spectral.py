@@ -43,10 +43,9 @@ from coview.clustering.affinity import (
     neighbors_by_default,
     unit_length,
 )
-from coview.exceptions import ParameterError
 from coview.inspection import Inspection
 from coview.utils.docs import shared_parameters
-from coview.validation import base_seed, check_count, check_number, check_option, per_view
+from coview.validation import base_seed, check_count, check_enough_objects, check_number, check_option, per_view
 from coview.views.arrays import for_sklearn, take_rows, unit_rows
 from coview.views.views import Views
 
@@ -183,10 +182,7 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         """Cluster the objects; y is ignored."""
         self._check_parameters()
         views = self._fit_views(X)
-        if len(views) < self.n_clusters:
-            raise ParameterError(
-                f"n_samples={len(views)} should be >= n_clusters={self.n_clusters}.", use={"n_clusters": len(views)}
-            )
+        check_enough_objects(len(views), self.n_clusters)
         weights = per_view("view_weights", self.view_weights, self.view_names_)
         seed = base_seed(self.random_state)
         self.method_, self.view_weights_ = self.method, dict(zip(self.view_names_, map(float, weights)))

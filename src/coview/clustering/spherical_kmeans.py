@@ -23,12 +23,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
 from coview.engines.threads import Team, balanced_chunks, thread_count
-from coview.exceptions import ParameterError, ViewsError
+from coview.exceptions import ViewsError
 from coview.inspection import SHARPNESS, Features, Inspection, softmax
 from coview.kernels import spherical
 from coview.utils.docs import shared_parameters
-from coview.validation import base_seed, check_count, check_number, check_option
-from coview.views.arrays import unit_rows
+from coview.validation import base_seed, check_count, check_enough_objects, check_number, check_option
+from coview.views.arrays import frozen, unit_rows
 from coview.views.views import Views
 
 __all__ = ["DenseRows", "SparseRows", "SphericalKMeans", "sphere_sweeps", "spread_rows", "unit_side_by_side"]
@@ -200,10 +200,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     def _start(self, rows: Any, views: Views, rng: np.random.Generator) -> np.ndarray:
         """First centers as columns of length 1."""
-        if len(views) < self.n_clusters:
-            raise ParameterError(
-                f"n_samples={len(views)} should be >= n_clusters={self.n_clusters}.", use={"n_clusters": len(views)}
-            )
+        check_enough_objects(len(views), self.n_clusters)
         dtype = rows.matrix.dtype
         if not isinstance(self.init, str):
             return self._given_start(views).astype(dtype)
@@ -295,14 +292,14 @@ class SparseRows:
     def __init__(self, matrix: Any, team: Team) -> None:
         self.matrix, self.team = matrix, team
         self.rough = np.dtype(np.float32)  # products are taken in single precision first
-        self.parts = tuple(_fixed(part) for part in (matrix.data, matrix.indices, matrix.indptr))
+        self.parts = tuple(frozen(part) for part in (matrix.data, matrix.indices, matrix.indptr))
         self.chunks = balanced_chunks(matrix.indptr)
 
     def cosines(self, columns: np.ndarray) -> np.ndarray:
         """Products of all rows with columns (features x any number)."""
         values, indices, indptr = self.parts
         out = np.empty((self.matrix.shape[0], columns.shape[1]), dtype=columns.dtype)
-        columns = _fixed(columns)
+        columns = frozen(columns)
         self.team.map(lambda i, j: spherical.project_rows(indptr, indices, values, columns, out, i, j), self.chunks)
         return out
 
@@ -317,7 +314,7 @@ class SparseRows:
         """Put rows to their nearest center; returns how many changed."""
         values, indices, indptr = self.parts
         far, farthest = _two_largest(turned)
-        columns, rough, turned = _fixed(centers.exact), _fixed(centers.rough), _fixed(turned)
+        columns, rough, turned = frozen(centers.exact), frozen(centers.rough), frozen(turned)
         slack = _SLACK[centers.exact.dtype.char]
         loss = 0.0 if centers.rough is centers.exact else 2.0**-24
 
@@ -332,7 +329,7 @@ class SparseRows:
     def move(self, rows: np.ndarray, before: np.ndarray, after: np.ndarray, sums: np.ndarray) -> None:
         """Move rows between the sums of clusters."""
         values, indices, indptr = self.parts
-        spherical.move_rows(indptr, indices, values, _fixed(rows), _fixed(before), _fixed(after), sums)
+        spherical.move_rows(indptr, indices, values, frozen(rows), frozen(before), frozen(after), sums)
 
 
 class DenseRows:
@@ -391,7 +388,7 @@ class Centers:
 
     def turn(self, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Turn to the directions of sums, but for empty ones; returns the lengths of sums and the angles turned by."""
-        total = _fixed(sums)
+        total = frozen(sums)
         squares = self.team.map(lambda i, j: spherical.column_squares(total, i, j), self.chunks)
         lengths = np.sqrt(np.sum(squares, axis=0))
         scale = np.divide(1.0, lengths, out=np.zeros(len(lengths)), where=lengths > _EMPTY)
@@ -508,10 +505,3 @@ def _fill_empty(rows: Any, state: _State, labels: np.ndarray, sums: np.ndarray) 
 def _two_largest(turned: np.ndarray) -> tuple[float, float]:
     order = np.sort(turned)
     return float(order[-1]), float(order[-2]) if len(order) > 1 else 0.0
-
-
-def _fixed(array: np.ndarray) -> np.ndarray:
-    """Read-only, so that one compiled kernel serves every caller."""
-    view = array.view()
-    view.flags.writeable = False
-    return view

@@ -12,7 +12,7 @@ Time and memory grow with the tokens drawn, never with objects x features.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from scipy import sparse
 from sklearn.utils import Bunch, check_random_state
 
 from coview.utils.docs import parameters_of
+from coview.validation import check_count, check_number
 from coview.views.views import Views
 
 __all__ = ["make_blobs_views", "make_topic_views"]
@@ -96,9 +97,9 @@ def make_topic_views(
     >>> data.topic_feature["words"].shape, data.cluster_topic["words"].shape, data.memberships.shape
     ((6, 300), (3, 6), (50, 3))
     """
-    _check_number("n_objects", n_objects, 1, integral=True)
-    _check_number("n_clusters", n_clusters, 1, integral=True)
-    _check_number("mixing", mixing, 0, 1)
+    check_count("n_objects", n_objects)
+    check_count("n_clusters", n_clusters)
+    check_number("mixing", mixing, most=1)
     columns = _view_features(n_views, n_features, 500)
     topics = _per_view(
         "n_components", 2 * n_clusters if n_components is None else n_components, columns, 1, integral=True
@@ -182,8 +183,8 @@ def make_blobs_views(
     >>> data.views.n_features, data.views.present.mean(axis=0)
     ({'sound': 4, 'image': 8}, array([0.75, 0.75]))
     """
-    _check_number("n_objects", n_objects, 1, integral=True)
-    _check_number("n_clusters", n_clusters, 1, integral=True)
+    check_count("n_objects", n_objects)
+    check_count("n_clusters", n_clusters)
     columns = _view_features(n_views, n_features, 5)
     stds = _per_view("std", std, columns, 0)
     low, high = center_box
@@ -210,18 +211,10 @@ def make_blobs_views(
 # -- parameters
 
 
-def _check_number(name: str, value: Any, low: float, high: float = np.inf, *, integral: bool = False) -> None:
-    known = isinstance(value, Integral if integral else Real) and not isinstance(value, bool)
-    if not known or not np.isfinite(value) or not low <= value <= high:
-        what = "a whole number" if integral else "a number"
-        span = f"of at least {low}" if high == np.inf else f"from {low} to {high}"
-        raise ValueError(f"{name} must be {what} {span}, got {value!r}.")
-
-
 def _view_features(n_views: Any, n_features: Any, default: int) -> dict[str, int]:
     """Number of features by name of the view."""
     if isinstance(n_views, Integral) and not isinstance(n_views, bool):
-        _check_number("n_views", n_views, 1, integral=True)
+        check_count("n_views", n_views)
         names = {f"view{v}": default for v in range(int(n_views))}
         return _per_view("n_features", default if n_features is None else n_features, names, 1, integral=True)
     if not isinstance(n_views, (Mapping, list, tuple)) or not n_views:
@@ -248,7 +241,10 @@ def _per_view(
         values = dict.fromkeys(views, value)
     for view, one in values.items():
         shown = f"{name} of view {view!r}" if isinstance(value, (Mapping, list, tuple, np.ndarray)) else name
-        _check_number(shown, one, low, high, integral=integral)
+        if integral:
+            check_count(shown, one)
+        else:
+            check_number(shown, one, least=low, most=high)
     return values
 
 
@@ -266,7 +262,7 @@ def _draw_clusters(
     rng: np.random.Generator, n_objects: int, names: list[str], n_clusters: int, agreement: float
 ) -> dict[str, np.ndarray]:
     """Clusters of the objects in each view."""
-    _check_number("agreement", agreement, 0, 1)
+    check_number("agreement", agreement, most=1)
     first = rng.permutation(np.arange(n_objects) % n_clusters)
     free = rng.permutation(n_objects)[round(agreement * n_objects) :]
     clusters = {names[0]: first}

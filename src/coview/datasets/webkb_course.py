@@ -12,6 +12,7 @@ from sklearn.utils import Bunch
 
 from coview.datasets.files import DAMAGED, locate, read_tar
 from coview.exceptions import DataFileError
+from coview.preprocessing.text import TextViews
 from coview.validation import check_option
 from coview.views.views import Views
 
@@ -117,15 +118,11 @@ def _read_pages(data_home: str | Path | None, min_df: int) -> Bunch:
             f"{str(path)!r} has {len(texts['page'])} pages and links to {len(texts['link'])} of them; both must be of "
             "the same pages. Get it again."
         )
-    matrices, names, kept = {}, {}, {}
-    for view, found in texts.items():
-        vectorizer = CountVectorizer(stop_words="english", min_df=min_df, dtype=np.float64)
-        kept[view] = [found[key] for key in keys]
-        matrices[view] = vectorizer.fit_transform(kept[view])
-        names[view] = vectorizer.get_feature_names_out()
+    kept = {view: [found[key] for key in keys] for view, found in texts.items()}
+    words = TextViews(vectorizer=CountVectorizer(stop_words="english", min_df=min_df, dtype=np.float64))
     ids = [name.replace("^", "/") for _, name in keys]
     target = np.array([label == "course" for label, _ in keys], dtype=np.int64)
-    return Bunch(views=Views(matrices, ids=ids, feature_names=names), target=target, texts=kept)
+    return Bunch(views=Views(words.fit_transform(kept), ids=ids), target=target, texts=kept)
 
 
 def _text_of(page: bytes) -> str:

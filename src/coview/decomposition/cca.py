@@ -28,7 +28,7 @@ from coview.utils.docs import shared_parameters
 from coview.validation import base_seed, check_count, check_number, per_view
 from coview.views.views import Matrix, Views
 
-__all__ = ["CommonSpace", "MultiViewCCA", "centered", "common_space", "total_variance", "truncated_svd"]
+__all__ = ["CommonSpace", "MultiViewCCA", "centered", "column_signs", "common_space", "total_variance", "truncated_svd"]
 
 RANK_PER_COMPONENT, LEAST_RANK = 3, 100  # directions of each view that are kept: for each component, and at least
 OVERSAMPLE = 10  # columns of the random sketch beyond the rank
@@ -209,7 +209,8 @@ def common_space(
     ]
     whitened = [left * (values / root) for (left, values, _), root in zip(parts, shrunk)]
     loadings, correlations = _agreeing(whitened, views.present, n_components)
-    scale = _signs(whitened, loadings) * correlations ** float(power)
+    places = sum(part @ loading for part, loading in zip(whitened, loadings))
+    scale = column_signs(places) * correlations ** float(power)
     counts = views.present.sum(axis=0)
     projections = {
         name: right @ (np.sqrt(count) * loading * scale / root[:, None])
@@ -308,7 +309,6 @@ def _agreeing(
     return loadings, np.clip(values[::-1] / several, 0.0, 1.0)
 
 
-def _signs(whitened: list[np.ndarray], loadings: list[np.ndarray]) -> np.ndarray:
-    """Signs with which the object farthest out stands on the positive side, so that rounding decides on none."""
-    places = sum(part @ loading for part, loading in zip(whitened, loadings))
-    return np.where(places[np.abs(places).argmax(axis=0), np.arange(places.shape[1])] < 0, -1.0, 1.0)
+def column_signs(vectors: np.ndarray) -> np.ndarray:
+    """Signs with which the largest entry of each column is positive, so that rounding decides on none."""
+    return np.where(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])] < 0, -1.0, 1.0)

@@ -14,7 +14,7 @@ from coview.engines.memory import bytes_of
 from coview.engines.threads import Team, balanced_chunks, thread_count, thread_pools
 from coview.kernels import announce, shares
 from coview.kernels import ratio as kernels
-from coview.views.arrays import slice_csr
+from coview.views.arrays import frozen, slice_csr
 
 __all__ = ["CpuEngine", "CpuMatrix"]
 
@@ -79,9 +79,7 @@ def _parts(matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _fixed(array: np.ndarray) -> np.ndarray:
-    view = np.ascontiguousarray(array).view()
-    view.flags.writeable = False
-    return view
+    return frozen(np.ascontiguousarray(array))
 
 
 class CpuEngine:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,18 @@ _BIT_GENERATORS = {
 _TYPES: dict[str, type] = {  # stand for a dtype in parameters; of two 64-bit integers the later, numpy.int64, is kept
     **{cls.__name__: cls for cls in (bool, int, float, complex, str, object)},
     **{f"numpy.{np.dtype(code).name}": np.dtype(code).type for code in "?bhiqlBHIQLefdFD"},
+}
+_OBJECTS: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {  # class, to a tree, and back
+    "path": (Path, str, Path),
+    "slice": (slice, lambda value: (value.start, value.stop, value.step), lambda tree: slice(*tree)),
+    "checkpoint": (Checkpoint, lambda c: {"path": str(c.path), "every": c.every}, lambda tree: Checkpoint(**tree)),
+    "bunch": (Bunch, dict, lambda tree: Bunch(**tree)),
+    "ontology": (
+        Ontology,
+        lambda o: {"labels": o.labels, "subset": o.subset, "mutex": o.mutex},
+        lambda t: Ontology(**t),
+    ),
+    "object_index": (ObjectIndex, ObjectIndex.__getstate__, ObjectIndex.from_state),
 }
 _SHOWN = 20  # parts of a list or dict that an outline shows
 _DTYPE = re.compile(r"[<>|=][biufcUO]\d*")
@@ -217,19 +230,9 @@ class _Packer:
             return "dtype", value.str
         if isinstance(value, type) and _type_name(value):
             return "type", _type_name(value)
-        if isinstance(value, Path):
-            return "path", str(value)
-        if isinstance(value, slice):
-            return "slice", (value.start, value.stop, value.step)
-        if type(value) is Bunch:
-            return "bunch", dict(value)
-        if type(value) is Checkpoint:
-            return "checkpoint", {"path": str(value.path), "every": value.every}
-        if type(value) is Ontology:
-            return "ontology", {"labels": value.labels, "subset": value.subset, "mutex": value.mutex}
-        if type(value) is ObjectIndex:
-            return "object_index", value.__getstate__()
-        return None
+        known = (tag for tag, (cls, _, _) in _OBJECTS.items() if type(value) is cls)
+        tag = "path" if isinstance(value, Path) else next(known, None)
+        return None if tag is None else (tag, _OBJECTS[tag][1](value))
 
     def _estimator(self, model: BaseEstimator, where: str) -> tuple[str, Any]:
         cls = type(model)
@@ -341,18 +344,8 @@ class _Unpacker:
             return np.dtype(tree)
         if tag == "type":
             return _TYPES[tree]
-        if tag == "path":
-            return Path(tree)
-        if tag == "slice":
-            return slice(*tree)
-        if tag == "bunch":
-            return Bunch(**tree)
-        if tag == "checkpoint":
-            return Checkpoint(**tree)
-        if tag == "ontology":
-            return Ontology(**tree)
-        if tag == "object_index":
-            return ObjectIndex.from_state(tree)
+        if tag in _OBJECTS:
+            return _OBJECTS[tag][2](tree)
         raise ModelFileError(f"{self._path} holds an object {tag!r} that coview {__version__} does not know.")
 
     def _estimator(self, tree: dict[str, Any], version: str) -> Any:

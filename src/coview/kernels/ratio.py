@@ -173,15 +173,8 @@ def log_likelihood(indptr, indices, counts, A, B, out, start, stop):
 @njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
 def project(indptr, indices, values, W, out, start, stop):
     """Write rows start..stop of X @ W to out."""
-    K = W.shape[1]
-    for i in range(start, stop):
-        for k in range(K):
-            out[i, k] = 0
-        for j in range(indptr[i], indptr[i + 1]):
-            c = np.int64(indices[j])
-            x = values[j]
-            for k in range(K):
-                out[i, k] += x * W[c, k]
+    out[start:stop] = 0
+    accumulate(indptr, indices, values, W, out, start, stop)
 
 
 @njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")

@@ -11,11 +11,11 @@ averaged ("samples"). A wrong leaf under the right parent so earns part of the c
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from coview.utils.docs import parameters_of
 from coview.utils.missing import is_gap
@@ -184,11 +184,11 @@ def _subset_pairs(ontology: Any) -> list[tuple[Any, Any]]:
 
 def _ancestors(pairs: list[tuple[Any, Any]], book: dict[Any, int]) -> sparse.csr_array:
     """Boolean matrix: row = label, columns = the label itself and every ancestor."""
+    check_acyclic(pairs)
     n = len(book)
     children = np.array([book[child] for child, _ in pairs], dtype=np.intp)
     parents = np.array([book[parent] for _, parent in pairs], dtype=np.intp)
     edges = sparse.coo_array((np.ones(len(pairs), dtype=bool), (children, parents)), shape=(n, n)).tocsr()
-    _check_acyclic(edges, list(book))
     labels, reached = [np.arange(n)], [np.arange(n)]
     step = edges.tocoo()
     while step.nnz:  # one generation after the other; without cycles they end
@@ -199,19 +199,20 @@ def _ancestors(pairs: list[tuple[Any, Any]], book: dict[Any, int]) -> sparse.csr
     return sparse.coo_array((np.ones(len(entries[0]), dtype=bool), entries), shape=(n, n)).tocsr()
 
 
-def _check_acyclic(edges: sparse.csr_array, names: list[Any]) -> None:
-    loops = np.flatnonzero(edges.diagonal())
-    n_parts, part = connected_components(edges, connection="strong") if names else (0, np.empty(0, dtype=int))
-    if n_parts == len(names) and not loops.size:
-        return
-    start = loops[0] if loops.size else np.flatnonzero(np.bincount(part)[part] > 1)[0]
-    path = [int(start)]
-    while path.count(path[-1]) == 1:  # follow parents inside the component until one comes again
-        parents = edges.indices[edges.indptr[path[-1]] : edges.indptr[path[-1] + 1]]
-        path.append(int(parents[part[parents] == part[path[-1]]][0]))
-    cycle = path[path.index(path[-1]) :]
-    shown = " > ".join(str(names[i]) for i in reversed(cycle))
-    raise ValueError(f"Ontology has a cycle: {shown}. Subset relations must form a directed acyclic graph.")
+def check_acyclic(pairs: Iterable[tuple[Any, Any]]) -> None:
+    """Refuse (child, parent) pairs by which a label stands above itself."""
+    parents: dict[Any, list[Any]] = {}
+    for child, parent in pairs:
+        parents.setdefault(child, []).append(parent)
+    try:
+        TopologicalSorter(parents).prepare()
+    except CycleError as error:
+        names = [str(label) for label in error.args[1][:-1]]
+        first = names.index(min(names))
+        shown = " > ".join([*names[first:], *names[: first + 1]])
+        raise ValueError(
+            f"Ontology has a cycle: {shown}. Subset relations must form a directed acyclic graph."
+        ) from None
 
 
 def _closed(n_objects: int, rows: np.ndarray, codes: list[int], reach: sparse.csr_array) -> sparse.csr_array:

@@ -6,7 +6,6 @@ any feature in a view counts as lacking that view. Pairs of views pull at each o
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -22,6 +21,7 @@ from coview.exceptions import ViewsError
 from coview.inspection import Inspection
 from coview.plsa.factors import as_distributions, given_keys, initial_arrays, random_matrix, row_shares
 from coview.plsa.mixture import FitContext, MixtureModel, MixtureSteps, random_profiles
+from coview.validation import check_number
 from coview.views.coerce import as_views
 from coview.views.views import Views
 
@@ -44,7 +44,7 @@ def pair_couplings(coupling: Any, names: list[str]) -> dict[tuple[str, str], flo
     """
     pairs = list(combinations(sorted(names), 2))
     if not isinstance(coupling, Mapping):
-        return dict.fromkeys(pairs, _checked_coupling(coupling, "coupling"))
+        return dict.fromkeys(pairs, check_number("coupling", coupling))
     couplings = dict.fromkeys(pairs, 1.0)
     named: set[tuple[str, ...]] = set()
     for key, value in coupling.items():
@@ -55,15 +55,8 @@ def pair_couplings(coupling: Any, names: list[str]) -> dict[tuple[str, str], flo
         if pair in named:
             raise ValueError(f"coupling names the pair {key!r} twice.")
         named.add(pair)
-        couplings[pair] = _checked_coupling(value, f"coupling of {key!r}")
+        couplings[pair] = check_number(f"coupling of {key!r}", value)
     return couplings
-
-
-def _checked_coupling(value: Any, name: str) -> float:
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not real or not 0 <= value < np.inf:
-        raise ValueError(f"{name} must be a number of at least 0, got {value!r}.")
-    return float(value)
 
 
 @dataclass(frozen=True)

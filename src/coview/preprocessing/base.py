@@ -29,6 +29,7 @@ class PerViewTransformer(TransformerMixin, BaseEstimator):
 
     views: Any
     _learned: tuple[str, ...] = ()
+    _takes_counts = False  # and nothing negative
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Learn from the chosen views of X."""
@@ -63,6 +64,7 @@ class PerViewTransformer(TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.positive_only = self._takes_counts
         return tags
 
     def _views(self, X: Any, *, reset: bool) -> Views:

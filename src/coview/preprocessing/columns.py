@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ViewsError
-from coview.preprocessing.raw_columns import Column, Table, as_table
+from coview.preprocessing.raw_columns import Column, RawTransformer, Table, as_table
 from coview.views.arrays import scatter_rows
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
@@ -21,7 +20,7 @@ from coview.views.views import Views
 __all__ = ["ColumnViews"]
 
 
-class ColumnViews(TransformerMixin, BaseEstimator):
+class ColumnViews(RawTransformer):
     """Turn groups of columns into views.
 
     Numeric columns pass through as numbers; text, categories and booleans become one indicator per category. An
@@ -57,17 +56,11 @@ class ColumnViews(TransformerMixin, BaseEstimator):
     ['job_cook', 'job_smith']
     """
 
+    _input_tags = ("string", "categorical", "allow_nan")
+
     def __init__(self, groups: Any = None, categorical: Any = "auto") -> None:
         self.groups = groups
         self.categorical = categorical
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False  # columns must have names
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        tags.input_tags.allow_nan = True
-        return tags
 
     def fit(self, X: Any, y: Any = None) -> ColumnViews:
         """Learn the categories of each column."""

@@ -10,32 +10,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import DataFileError, EngineError, ViewsError
+from coview.preprocessing.raw_columns import RawTransformer
 from coview.validation import check_count, check_number
 
 __all__ = ["ColorHistogram", "LocalBinaryPatterns", "SiftWords", "read_image"]
 
 
-class _ImageCounts(TransformerMixin, BaseEstimator):
+class _ImageCounts(RawTransformer):
     """Images in, counts out; a subclass says how to count one image."""
 
     max_side: int | None
 
+    _input_tags = ("string",)
+
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.string = True
-        tags.no_validation = True
-        return tags
+        return replace(super().__sklearn_tags__(), no_validation=True)
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Check the parameters; there is nothing to learn."""

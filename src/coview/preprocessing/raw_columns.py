@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
 
 from coview.exceptions import ViewsError
 from coview.utils.messages import listed, short
 from coview.views.arrays import frame_ids, is_frame, open_frame
 
-__all__ = ["Column", "Table", "as_table"]
+__all__ = ["Column", "RawTransformer", "Table", "as_table"]
+
+
+class RawTransformer(TransformerMixin, BaseEstimator):
+    """Base of transformers of raw input, whose columns have names."""
+
+    _input_tags: tuple[str, ...] = ()  # what scikit-learn is told that it takes
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = replace(tags.input_tags, two_d_array=False, **dict.fromkeys(self._input_tags, True))
+        return tags
 
 
 @dataclass(frozen=True)

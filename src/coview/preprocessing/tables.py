@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ViewsError
 from coview.preprocessing.columns import ColumnViews
-from coview.preprocessing.raw_columns import Table, as_table
+from coview.preprocessing.raw_columns import RawTransformer, Table, as_table
 from coview.preprocessing.text import TextViews
 from coview.utils.messages import short
 from coview.views.inputs import ViewInput
@@ -19,7 +18,7 @@ from coview.views.views import Views
 __all__ = ["TableViews"]
 
 
-class TableViews(TransformerMixin, BaseEstimator):
+class TableViews(RawTransformer):
     """Turn a table into views: some columns of text, some groups of columns.
 
     `TextViews` and `ColumnViews` on one table, so that a pipeline that starts here takes raw tables and a model file
@@ -58,19 +57,13 @@ class TableViews(TransformerMixin, BaseEstimator):
       meta   2 x 1  dense int64   100.0 % non-zero
     """
 
+    _input_tags = ("string", "categorical", "allow_nan")
+
     def __init__(self, text: Any = None, columns: Any = None, *, vectorizer: Any = None, id: Any = None) -> None:
         self.text = text
         self.columns = columns
         self.vectorizer = vectorizer
         self.id = id
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        tags.input_tags.allow_nan = True
-        return tags
 
     def fit(self, X: Any, y: Any = None) -> TableViews:
         """Learn the vocabularies and categories."""

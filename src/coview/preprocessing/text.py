@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ViewsError
-from coview.preprocessing.raw_columns import Column, Table, as_table
+from coview.preprocessing.raw_columns import Column, RawTransformer, Table, as_table
 from coview.utils.messages import cut, listed
 from coview.views.arrays import scatter_rows
 from coview.views.inputs import ViewInput
@@ -22,7 +22,7 @@ __all__ = ["TextViews"]
 _BARE = "text"  # the column, and so the view, that a plain list of texts becomes
 
 
-class TextViews(TransformerMixin, BaseEstimator):
+class TextViews(RawTransformer):
     """Turn columns of text into views, each with a vectorizer of its own.
 
     An object whose text is missing (None or NaN) lacks that view; an empty text is a view without words.
@@ -56,16 +56,11 @@ class TextViews(TransformerMixin, BaseEstimator):
     ['blue', 'fox', 'red', 'sea']
     """
 
+    _input_tags = ("string", "one_d_array")
+
     def __init__(self, columns: Any = None, vectorizer: Any = None) -> None:
         self.columns = columns
         self.vectorizer = vectorizer
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.one_d_array = True
-        tags.input_tags.string = True
-        return tags
 
     def fit(self, X: Any, y: Any = None) -> TextViews:
         """Learn the vocabulary of each view."""

@@ -11,6 +11,7 @@ from sklearn.preprocessing import normalize
 
 from coview.exceptions import ViewsError
 from coview.preprocessing.base import PerViewTransformer
+from coview.validation import check_option
 from coview.views.arrays import check_not_negative
 
 __all__ = ["LogCounts", "MinDocumentFrequency", "TfidfViews", "UnitRows"]
@@ -50,6 +51,7 @@ class TfidfViews(PerViewTransformer):
     """
 
     _learned = ("idf_",)
+    _takes_counts = True
 
     def __init__(
         self,
@@ -65,13 +67,8 @@ class TfidfViews(PerViewTransformer):
         self.sublinear_tf = sublinear_tf
         self.views = views
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
-
     def _check_parameters(self) -> None:
-        _check_norm(self.norm, ("l1", "l2", None))
+        check_option("norm", self.norm, ("l1", "l2", None))
 
     def _fit_view(self, name: str, array: Any) -> tuple[np.ndarray]:
         check_not_negative(name, array, "TfidfViews")
@@ -116,7 +113,7 @@ class UnitRows(PerViewTransformer):
         self.views = views
 
     def _check_parameters(self) -> None:
-        _check_norm(self.norm, ("l1", "l2", "max"))
+        check_option("norm", self.norm, ("l1", "l2", "max"))
 
     def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
         return normalize(array.astype(_float_of(array)), norm=self.norm, copy=False)
@@ -139,13 +136,10 @@ class LogCounts(PerViewTransformer):
     array([[0.  , 0.69, 4.61]])
     """
 
+    _takes_counts = True
+
     def __init__(self, views: Any = None) -> None:
         self.views = views
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags
 
     def _fit_view(self, name: str, array: Any) -> tuple[Any, ...]:
         check_not_negative(name, array, "LogCounts")
@@ -215,11 +209,6 @@ class MinDocumentFrequency(PerViewTransformer):
 
     def _feature_names(self, name: str, columns: np.ndarray | None) -> np.ndarray | None:
         return None if columns is None else columns[self.kept_features_[name]]
-
-
-def _check_norm(norm: Any, known: tuple[str | None, ...]) -> None:
-    if norm not in known:
-        raise ValueError(f"norm must be one of {', '.join(map(repr, known))}, got {norm!r}.")
 
 
 def _float_of(array: Any) -> np.dtype:

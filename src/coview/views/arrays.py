@@ -197,16 +197,12 @@ def _check_finite(name: str, matrix: Any) -> None:
 
 
 def side_by_side(arrays: list[Any]) -> Any:
-    """One matrix of all columns, sparse if any part is; indices of 32 bits where they suffice: liblinear needs them."""
+    """One matrix of all columns, sparse if any part is."""
     if len(arrays) == 1:
         return arrays[0]
     if not any(sparse.issparse(array) for array in arrays):
         return np.hstack(arrays)
-    wide = sparse.hstack([sparse.csr_array(array) for array in arrays], format="csr")
-    if wide.indices.dtype == np.int64 and max(wide.nnz, *wide.shape) < 2**31:
-        short = (wide.data, wide.indices.astype(np.int32), wide.indptr.astype(np.int32))
-        wide = sparse.csr_array(short, shape=wide.shape)
-    return wide
+    return for_sklearn(sparse.hstack([sparse.csr_array(array) for array in arrays], format="csr"))
 
 
 def check_not_negative(name: str, matrix: Any, who: str) -> None:

@@ -85,9 +85,8 @@ def check_name(name: Any) -> None:
         raise ViewsError(f"A view's name must be a non-empty string, got {short(name)}.")
 
 
-def common_length(arrays: Mapping[str, Any]) -> int:
-    """Number of rows that all matrices share."""
-    lengths = {name: array.shape[0] for name, array in arrays.items()}
+def common_length(lengths: Mapping[str, int]) -> int:
+    """Number of rows that all views share."""
     if len(set(lengths.values())) > 1:
         counts = ", ".join(f"{name!r} has {n}" for name, n in lengths.items())
         raise ViewsError(

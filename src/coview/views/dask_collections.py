@@ -55,7 +55,7 @@ def from_dask(
     """
     columns = {name: _column(name, source) for name, source in sources.items()}
     _count(columns)
-    n_rows = common_length({name: _Shape((sum(column.lengths), 0)) for name, column in columns.items()})
+    n_rows = common_length({name: sum(column.lengths) for name, column in columns.items()})
     target = max((column.lengths for column in columns.values() if not column.local), key=len)
     titles = feature_names or {}
     for name in titles:
@@ -143,11 +143,6 @@ class DaskSource(Source):
 
 
 # -- one view
-
-
-@dataclass(frozen=True)
-class _Shape:
-    shape: tuple[int, int]
 
 
 @dataclass(frozen=True)

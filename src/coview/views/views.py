@@ -114,7 +114,7 @@ class Views(NamedViews):
                 names[name] = columns
             if index is not None:
                 found_ids.append((name, index))
-        n_rows = common_length(arrays)
+        n_rows = common_length({name: array.shape[0] for name, array in arrays.items()})
         check_same_index(found_ids)
         check_not_shuffled(found_ids, {name: source.index for name, source in sources.items() if counts_rows(source)})
         if ids is None and found_ids:
