@@ -1,4 +1,4 @@
-"""coview: multi-view learning for people who live in scikit-learn.
+"""coview: multi-view learning in the style of scikit-learn.
 
 Views, estimators and functions are importable from here; data sets, measures, displays and errors from
 `coview.datasets`, `coview.metrics`, `coview.plot` and `coview.exceptions`. Everything is loaded when first used.

@@ -105,9 +105,9 @@ class MultiViewEstimator(BaseEstimator):
     def _check_lazy(self, views: Any) -> Any:
         if isinstance(views, LazyViews) and not self._takes_lazy:
             raise ViewsError(
-                f"{type(self).__name__} needs its rows in memory, got {len(views)} rows that are read when needed.",
-                python="Read them with X.collect(), or fit one of the PLSA family.",
-                cli="Give one file per view, or fit one of the PLSA family.",
+                f"{type(self).__name__} requires in-memory views, got lazy views of {len(views)} rows.",
+                python="Read them with X.collect(), or use a model of the PLSA family.",
+                cli="Pass one file per view, or use a model of the PLSA family.",
             )
         return views
 
@@ -290,6 +290,6 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
             settings["init"] = sorted(settings["init"])
         settings["blocks"] = holder.stops  # row states are kept block by block
         if settings.get("random_state") is None or not isinstance(settings["random_state"], numbers.Integral):
-            raise ValueError("checkpoint needs random_state to be an integer, so that a resumed fit can be the same.")
+            raise ValueError("checkpoint requires an integer random_state, because a resumed fit must be reproducible.")
         settings["class"] = type(self).__name__
         return CheckpointFile(as_checkpoint(self.checkpoint), fingerprint(views, settings, carried))

@@ -1,4 +1,4 @@
-"""Errors and warnings that coview raises on purpose; each is one sentence on what is wrong, and one on what to do.
+"""Errors and warnings of coview.
 
 An error carries what it is about (a parameter), which setting would help, and advice by front: Python's users read of
 arguments, those of the command line of options.
@@ -21,7 +21,7 @@ __all__ = [
 
 
 class CoviewError(Exception):
-    """Root of every error that coview raises on purpose.
+    """Base class of all errors that coview raises.
 
     Parameters
     ----------
@@ -90,30 +90,30 @@ class CoviewError(Exception):
 
 
 class ParameterError(CoviewError, ValueError):
-    """A parameter, or an argument of a function, has a value that cannot be used."""
+    """A parameter or argument has an invalid value."""
 
 
 class ViewsError(CoviewError, ValueError):
-    """The views do not fit together, or hold values that a model cannot use."""
+    """The views are inconsistent, or contain values that a model cannot use."""
 
 
 class DataFileError(CoviewError, ValueError):
-    """A data file is absent, truncated, or not what its name says."""
+    """A data file is missing, truncated or of another format."""
 
 
 class ModelFileError(CoviewError, ValueError):
-    """A model or checkpoint file is truncated, altered, foreign, or of a newer format."""
+    """A model or checkpoint file is truncated, altered, of another kind or of a newer format."""
 
 
 class EngineError(CoviewError, RuntimeError):
-    """An engine was asked for that cannot run here."""
+    """The requested engine is not available on this machine."""
 
 
 class InterruptedFitWarning(UserWarning):
-    """A fit was stopped by the user (Ctrl-C); the model holds what was learned so far."""
+    """A fit was stopped by the user (Ctrl-C); the model keeps what it has learned so far."""
 
 
 RAW_TABLE: dict[str, Any] = {  # advice where text or categories stand for numbers
     "python": "Turn text into counts with TextViews, and categories into indicators with ColumnViews.",
-    "cli": "Give the table by --table, with --text NAME=COLUMN for text and --columns NAME=COLUMN for categories.",
+    "cli": "Pass the table with --table, and use --text NAME=COLUMN for text and --columns NAME=COLUMN for categories.",
 }

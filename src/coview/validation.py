@@ -49,9 +49,9 @@ def base_seed(random_state: Any) -> int:
 
 
 def check_count(name: str, value: Any, least: int = 1) -> int:
-    """Return a whole number of at least `least`, or say what was found."""
+    """Return an integer of at least `least`, or say what was found."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise ParameterError(f"must be a whole number of at least {least}, got {short(value)}.", parameter=name)
+        raise ParameterError(f"must be an integer of at least {least}, got {short(value)}.", parameter=name)
     return int(value)
 
 
@@ -108,7 +108,7 @@ def per_view(parameter: str, value: Any, names: Sequence[str], *, default: float
         check_number(f"{parameter} of view {name!r}", number)
     numbers_by_view = np.array([float(by_view.get(name, default)) for name in names])
     if not numbers_by_view.any() and parameter.endswith("weights"):
-        raise ValueError(f"{parameter} must leave at least one view a weight above 0, got {value!r}.")
+        raise ValueError(f"{parameter} must give at least one view a positive weight, got {value!r}.")
     return numbers_by_view
 
 
@@ -126,7 +126,7 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray | None:
     if not np.isfinite(weights).all() or (weights < 0).any():
         raise ValueError("sample_weight must hold finite weights of at least 0.")
     if not weights.any():
-        raise ValueError("sample_weight is zero for every object, so that nothing can be learned.")
+        raise ValueError("sample_weight is zero for every object, so nothing can be learned.")
     return weights
 
 
@@ -255,8 +255,8 @@ def _as_column(y: Any) -> np.ndarray:
     """Labels as one column, each in its own type: NumPy would turn ["a", None, -1] into three texts or refuse it."""
     if y is None:
         raise ValueError(
-            "This estimator requires y to be passed, but the target y is None. Give one label per object, with None "
-            "or NaN for the unlabeled."
+            "This estimator requires y to be passed, but the target y is None. Pass one label per object, with None "
+            "or NaN for unlabeled objects."
         )
     if isinstance(y, (list, tuple)):
         kinds = {"text" if isinstance(label, str) else "gap" if label is None else "other" for label in y}
@@ -277,7 +277,7 @@ def _as_column(y: Any) -> np.ndarray:
             f"must hold one label per object: a 1d array, got an array of shape {labels.shape} instead.", parameter="y"
         )
     if not labels.size:
-        raise ParameterError("is empty. Give one label per object.", parameter="y")
+        raise ParameterError("is empty. Pass one label per object.", parameter="y")
     return labels
 
 
@@ -336,7 +336,7 @@ def _classes_of(labels: np.ndarray, values: np.ndarray, semi_supervised: bool) -
         check_classification_targets(values)
     if semi_supervised and labels.dtype.kind in "iuf" and classes.tolist() == [1] and (labels == UNLABELED).any():
         raise ParameterError(
-            "holds only -1 and 1, but -1 marks an unlabeled object for semi-supervised estimators, so that one class "
+            "holds only -1 and 1, but -1 marks an unlabeled object for semi-supervised estimators, so only one class "
             "is left. Write the two classes as 0 and 1, or as strings.",
             parameter="y",
         )
@@ -345,5 +345,5 @@ def _classes_of(labels: np.ndarray, values: np.ndarray, semi_supervised: bool) -
 
 def _sorted(labels: np.ndarray) -> np.ndarray:
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise ParameterError("contains infinity. Give classes as whole numbers or strings.", parameter="y")
+        raise ParameterError("contains infinity. Pass classes as integers or strings.", parameter="y")
     return np.unique(labels)

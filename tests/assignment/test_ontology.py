@@ -243,5 +243,5 @@ def test_files_that_hold_something_else_are_refused(tmp_path, name, text, senten
 
 
 def test_an_absent_file_is_named(tmp_path):
-    with pytest.raises(DataFileError, match="There is no file"):
+    with pytest.raises(DataFileError, match="File not found"):
         Ontology.read(tmp_path / "none.json")

@@ -340,7 +340,7 @@ def test_a_number_of_new_clusters_is_taken_at_its_word():
         ({"mutex_cost": -1}, "mutex_cost must be a number of at least 0, got -1"),
         ({"fallback": "max"}, "fallback must be one of None"),
         ({"validation_fraction": 0.6}, "validation_fraction must be a number above 0 and at most 0.5, got 0.6"),
-        ({"n_new_clusters": -1}, "whole number of at least 0 or 'auto'"),
+        ({"n_new_clusters": -1}, "integer of at least 0 or 'auto'"),
         ({"n_new_clusters": 2, "ontology": TREE}, "n_new_clusters must be 0 with an ontology"),
         ({"tol": -1}, "tol must be"),
         ({"view_weights": {"image": 1}}, "names view 'image'"),

@@ -213,7 +213,7 @@ def test_own_candidates_may_wrap_any_clusterer(counts):
     [
         ("all", TypeError, "candidates must be None or a list"),
         ([], ValueError, "at least one entry"),
-        ([("a", SphericalKMeans(3)), ("a", SphericalKMeans(3))], ValueError, "no name twice"),
+        ([("a", SphericalKMeans(3)), ("a", SphericalKMeans(3))], ValueError, "unique names"),
         (KMeans(3), TypeError, "a list of \\(name, clusterer\\), got KMeans"),
         ([SphericalKMeans(3)], TypeError, "list of \\(name, clusterer\\)"),
         ([("a", 3)], TypeError, "Candidate 'a' must be a clusterer"),

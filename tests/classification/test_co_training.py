@@ -140,7 +140,7 @@ def test_the_seed_decides_the_pool():
         ({"max_iter": 0}, "max_iter"),
         ({"combine": "vote"}, "combine must be one of 'mean', 'product', got 'vote'"),
         ({"n_per_class": {0: 1}}, "no number for class 1"),
-        ({"n_per_class": 1.5}, "n_per_class must be a whole number"),
+        ({"n_per_class": 1.5}, "n_per_class must be an integer"),
         ({"n_per_class": "equal"}, "n_per_class must be one of"),
     ],
 )

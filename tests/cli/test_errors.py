@@ -27,7 +27,7 @@ COMMANDS = {
         ["fit", "MultiViewPLSA", "--data", "views", "--set", "n_clusters=99", "-o", "m.coview"],
         "Use --set n_clusters=20.",
     ),
-    "different rows": ([*FIT, "--view", "a=a.npy", "--view", "b=b.npy"], "Give the files an id column"),
+    "different rows": ([*FIT, "--view", "a=a.npy", "--view", "b=b.npy"], "Add an id column"),
     "negative values": ([*FIT, "--view", "a=negative.npy"], "--step Codebook"),
     "no number": ([*FIT, "--view", "a=nan.npy"], "leave all cells of a row empty"),
     "two views in a file": ([*FIT, "--view", "a=two.npz"], "Give it alone, by --data"),
@@ -43,7 +43,7 @@ COMMANDS = {
     ),
     "clusters to compare": (["compare", "--data", "views"], "Use --clusters 7."),
     "labels to compare": (["compare", "--data", "views", "--task", "few_labels"], "Give --labels."),
-    "label of a stream": (["stream", "rows.jsonl", "--label", "x"], '--label, or give --label ""'),
+    "label of a stream": (["stream", "rows.jsonl", "--label", "x"], '--label, or pass --label ""'),
     "update of a stream": (["stream", "rows.jsonl", "--label", "kind", "--update", "paper"], "Use --update exact"),
 }
 

@@ -67,7 +67,7 @@ def test_predict_tells_and_marks(model, tmp_path, monkeypatch, capsys):
         cli.main()
     said = capsys.readouterr().err
     assert not end.value.code
-    assert "2 of 4 objects have nothing that the model knows (1, 3): it predicts 'land' for them" in said
+    assert "2 of 4 objects have no feature known to the model (1, 3): it predicts 'land' for them" in said
     with open(tmp_path / "p.csv") as stream:
         rows = list(csv.DictReader(stream))
     assert list(rows[0]) == ["id", "label", "p_land", "p_water", "known"]

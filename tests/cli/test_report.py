@@ -54,7 +54,7 @@ def test_json_is_what_the_page_says(folder):
 
 
 def test_labels_need_the_objects(folder):
-    with pytest.raises(ValueError, match="--labels needs the objects"):
+    with pytest.raises(ValueError, match="--labels requires the objects"):
         run_report(folder / "m.coview", [], None, None, str(folder / "y.csv"))
 
 

@@ -50,7 +50,7 @@ def test_a_saved_retriever_is_searched_as_json(saved):
 def test_what_cannot_be_searched_is_refused(saved, tmp_path):
     run = coview("zebra", "--model", str(saved), "--source", "words")
     assert run.returncode == 2 and "Nothing in the query 'zebra'" in run.stderr
-    with pytest.raises(ValueError, match="--source one of words, image"):
+    with pytest.raises(ValueError, match="--source must be one of words, image"):
         run_search("wordaa", saved)
     save(LinkPLSA(3), tmp_path / "m.coview")
     with pytest.raises(ValueError, match="holds a LinkPLSA"):

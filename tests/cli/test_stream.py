@@ -59,8 +59,8 @@ def test_standard_input_as_json_and_going_on(tmp_path, mail):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("none.jsonl",), "There is no file none.jsonl"),
-        (("-",), "give --format"),
+        (("none.jsonl",), "File not found: none.jsonl"),
+        (("-",), "pass --format"),
         (("-", "--format", "xml"), "no known format"),
         (("-", "--format", "svmlight", "--views", "a=3,b"), "'b' has none"),
         (("-", "--format", "svmlight", "--views", "a=3,b=x"), "'b' has 'x'"),

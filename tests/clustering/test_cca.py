@@ -70,11 +70,11 @@ def test_sparse_and_dense_agree():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"n_clusters": 0}, "n_clusters must be a whole number of at least 1, got 0"),
+        ({"n_clusters": 0}, "n_clusters must be an integer of at least 1, got 0"),
         ({"n_clusters": 999}, "n_samples=300 should be >= n_clusters=999"),
         ({"power": -1}, "power must be a number of at least 0, got -1"),
         ({"normalize": "columns"}, "normalize must be one of None, 'rows', 'both', got 'columns'"),
-        ({"rank": 0}, "rank must be a whole number of at least 1, got 0"),
+        ({"rank": 0}, "rank must be an integer of at least 1, got 0"),
         ({"regularization": {"v9": 1}}, "'v9'"),
     ],
 )

@@ -135,10 +135,10 @@ def test_negative_values_are_welcome():
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"n_clusters": 0}, "n_clusters must be a whole number of at least 1, got 0"),
+        ({"n_clusters": 0}, "n_clusters must be an integer of at least 1, got 0"),
         ({"n_clusters": 999}, "n_samples=150"),
         ({"n_init": 0}, "n_init"),
-        ({"softness": 0}, "softness must lie between 0 and 1, got 0"),
+        ({"softness": 0}, "softness must be between 0 and 1, got 0"),
         ({"tol": -1}, "tol"),
         ({"view_weights": {"images": 1}}, "'images'"),
     ],

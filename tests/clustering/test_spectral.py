@@ -97,11 +97,11 @@ def test_sparse_and_dense_counts_agree():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"n_clusters": 0}, "n_clusters must be a whole number of at least 1, got 0"),
+        ({"n_clusters": 0}, "n_clusters must be an integer of at least 1, got 0"),
         ({"n_clusters": 999}, "n_samples=300 should be >= n_clusters=999"),
         ({"method": "triple"}, "method must be one of"),
         ({"coupling": -1}, "coupling must be a number of at least 0, got -1"),
-        ({"n_neighbors": 0}, "n_neighbors must be a whole number of at least 1, got 0"),
+        ({"n_neighbors": 0}, "n_neighbors must be an integer of at least 1, got 0"),
         ({"metric": "hamming"}, "metric must be one of"),
         ({"view_weights": {"images": 1}}, "'images'"),
     ],

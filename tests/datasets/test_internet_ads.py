@@ -74,7 +74,7 @@ def test_equal_rows_are_of_one_group_whatever_their_label(tmp_path):
     ],
 )
 def test_what_is_broken_is_told(tmp_path, data, names):
-    with pytest.raises(DataFileError, match="Get it again"):
+    with pytest.raises(DataFileError, match="Download it again"):
         load_internet_ads(data_home=write(tmp_path, names, data))
 
 

@@ -49,7 +49,7 @@ def test_a_line_of_another_length_is_named(folder):
 
 def test_text_is_refused(folder):
     (folder / "mfeat-kar").write_text("1 x\n")
-    with pytest.raises(DataFileError, match=r"Line 1 of .* holds something else than numbers"):
+    with pytest.raises(DataFileError, match=r"Line 1 of .* contains values that are not numbers"):
         load_mfeat(folder.parent)
 
 

@@ -187,8 +187,8 @@ def test_a_vocabulary_must_not_be_empty(home):
         ({"subset": "valid"}, "subset must be one of 'all', 'train', 'test', got 'valid'"),
         ({"weighting": "l1"}, "weighting must be one of 'counts', 'tfidf', 'l2', got 'l1'"),
         ({"remove": ["signature"]}, "remove must be one of 'headers', 'quotes', 'footers', got 'signature'"),
-        ({"min_df": 0}, "min_df must be a whole number of at least 1, got 0"),
-        ({"min_df": 0.5}, "min_df must be a whole number of at least 1, got 0.5"),
+        ({"min_df": 0}, "min_df must be an integer of at least 1, got 0"),
+        ({"min_df": 0.5}, "min_df must be an integer of at least 1, got 0.5"),
         ({"min_df": {"view1": 2}}, r"min_df must name every view, \['view1', 'view2'\], got \['view1'\]"),
     ],
 )

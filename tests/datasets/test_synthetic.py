@@ -279,13 +279,13 @@ def test_blobs_keep_float32():
 @pytest.mark.parametrize(
     ("maker", "arguments", "sentence"),
     [
-        (make_topic_views, {"n_objects": 0}, "n_objects must be a whole number of at least 1, got 0"),
+        (make_topic_views, {"n_objects": 0}, "n_objects must be an integer of at least 1, got 0"),
         (make_topic_views, {"n_views": "words"}, "n_views must be"),
         (make_topic_views, {"n_views": []}, "n_views must be"),
         (make_topic_views, {"n_views": True}, "n_views must be"),
         (make_topic_views, {"n_views": {"a": 5}, "n_features": 5}, "leave n_features out"),
-        (make_topic_views, {"n_views": {"a": 0}}, "n_views of view 'a' must be a whole number"),
-        (make_topic_views, {"n_clusters": 2.5}, "n_clusters must be a whole number"),
+        (make_topic_views, {"n_views": {"a": 0}}, "n_views of view 'a' must be an integer"),
+        (make_topic_views, {"n_clusters": 2.5}, "n_clusters must be an integer"),
         (make_topic_views, {"agreement": 1.5}, "agreement must be a number from 0 to 1, got 1.5"),
         (make_topic_views, {"quality": {"view0": 1.0}}, "quality must name every view"),
         (make_topic_views, {"quality": [0.1, 2.0]}, "quality of view 'view1' must be a number from 0 to 1, got 2.0"),

@@ -191,7 +191,7 @@ def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
 
 
 def test_a_checkpoint_needs_a_seed(tmp_path):
-    with pytest.raises(ValueError, match="random_state to be an integer"):
+    with pytest.raises(ValueError, match="requires an integer random_state"):
         PLSA(3, checkpoint=tmp_path / "c").fit(counts())
 
 

@@ -212,7 +212,7 @@ def test_parquet(tmp_path, columns, ids, present):
         ({"id": [1, 2]}, "v.parquet has no column of features beside 'id'."),
         ({"x": [1, 2], "y": [None, 1]}, "v.parquet has 1 of 2 cells empty in row 0."),
         ({"x": [1, 2], "y": ["a", "a"]}, "View 'v' has column 'y' of type String"),
-        ({"id": ["a", None], "x": [1, 2]}, "v.parquet has ids such as 'a'; ids must be all text or all integers."),
+        ({"id": ["a", None], "x": [1, 2]}, "v.parquet has ids such as 'a'; ids must be all strings or all integers."),
     ],
 )
 def test_bad_parquet_is_refused(tmp_path, columns, sentence):
@@ -265,8 +265,8 @@ def test_jsonl_is_sparse_with_features_in_order_of_appearance(tmp_path):
         ('{"a": "x"}\n', "v.jsonl has 'x' for 'a' in line 1; a number is needed."),
         ('{"a": null}\n', "v.jsonl has None for 'a' in line 1; a number is needed."),
         ('{"id": 1, "a": 1}\n{"a": 1}\n', "v.jsonl has an id in 1 of 2 lines."),
-        ('{"id": 1, "a": 1}\n{"id": "b", "a": 1}\n', "ids must be all text or all integers"),
-        ('{"id": 1}\n', "v.jsonl has no feature that is not zero."),
+        ('{"id": 1, "a": 1}\n{"id": "b", "a": 1}\n', "ids must be all strings or all integers"),
+        ('{"id": 1}\n', "v.jsonl has no non-zero feature."),
         ('{"a": NaN}\n', "View 'v' has NaN or infinity"),
         ("<html>\n", "v.jsonl has no JSON object in line 1"),
     ],

@@ -765,9 +765,9 @@ def test_a_file_without_ids_cannot_join_files_with_different_ones(tmp_path):
 @pytest.mark.parametrize(
     ("source", "sentence"),
     [
-        (lambda p: p / "absent.npz", "There is no file"),
-        (lambda p: p / "absent", "There is no file"),
-        (lambda p: {"a": p / "absent.csv"}, "There is no file"),
+        (lambda p: p / "absent.npz", "File not found"),
+        (lambda p: p / "absent", "File not found"),
+        (lambda p: {"a": p / "absent.csv"}, "File not found"),
         (lambda p: p / "words.xls", "has no known format; the extensions read are .npz, .npy, .csv, .tsv, .parquet,"),
         (lambda p: p, "has no file of a known format (.npz, .npy,"),
         (lambda p: np.eye(2), "read_views needs a folder, a file or {view: file}, got ndarray."),

@@ -154,7 +154,7 @@ def test_cycles_are_refused_and_shown(ontology, cycle):
 @pytest.mark.parametrize(
     ("arguments", "error", "sentence"),
     [
-        ((["cat"], ["cat", "dog"], TREE), ValueError, "same objects, got 1 and 2"),
+        ((["cat"], ["cat", "dog"], TREE), ValueError, "same number of objects, got 1 and 2"),
         (([], [], TREE), ValueError, "Y_true is empty"),
         ((np.eye(2), np.eye(2), TREE), ValueError, "name its 2 columns"),
         ((np.full((1, 2), 3), ["cat"], TREE), ValueError, "indicators, 0 or 1"),

@@ -141,7 +141,7 @@ def test_minus_one_is_a_label_like_any_other():
 @pytest.mark.parametrize(
     ("truth", "found", "sentence"),
     [
-        ([0, 1], [0], "one length, got 2 and 1"),
+        ([0, 1], [0], "same length, got 2 and 1"),
         ([], [], "y_true is empty"),
         ([[0, 1]], [0, 1], "one dimension"),
         ([0, None], [0, 1], "y_true has 1 unlabeled"),

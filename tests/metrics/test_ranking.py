@@ -108,5 +108,5 @@ def test_lower_can_be_better():
 
 
 def test_two_methods_are_too_few_for_the_tests():
-    with pytest.raises(ValueError, match="needs 3 methods and 2 data sets at least, got 2 and 2"):
+    with pytest.raises(ValueError, match="needs at least 3 methods and 2 data sets, got 2 and 2"):
         rank_tests([[1.0, 2.0], [2.0, 1.0]])

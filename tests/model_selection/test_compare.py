@@ -176,7 +176,7 @@ def test_ctrl_c_leaves_a_table():
             raise KeyboardInterrupt
 
     models = {"first": MultiViewNaiveBayes(), "second": Stopped()}
-    with pytest.warns(InterruptedFitWarning, match="compare was stopped"):
+    with pytest.warns(InterruptedFitWarning, match="compare was interrupted"):
         result = compare(DATA.views, DATA.target, methods=models, cv=2, **HERE)
     assert [row["status"] for row in result.rows] == ["done", "stopped"]
 
@@ -190,16 +190,16 @@ def test_progress_goes_to_standard_error(capsys):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"y": None}, "must know the number of clusters"),
+        ({"y": None}, "needs the number of clusters"),
         ({"y": None, "task": "classification"}, "needs y"),
         ({"y": None, "n_clusters": 3, "scoring": "nmi"}, "nothing to score against"),
         ({"task": "regression"}, "task must be one of"),
         ({"y": np.zeros(48)}, "at least 2 classes"),
         ({"y": [0, 1]}, "2 labels for 48 objects"),
         ({"time_budget": 0}, "time_budget must be a positive number"),
-        ({"task": "clustering", "cv": 3}, "use n_repeats"),
-        ({"y": None, "n_clusters": 3, "cv": 3}, "use n_repeats"),
-        ({"n_repeats": 0}, "n_repeats must be a whole number of at least 1"),
+        ({"task": "clustering", "cv": 3}, "Use n_repeats"),
+        ({"y": None, "n_clusters": 3, "cv": 3}, "Use n_repeats"),
+        ({"n_repeats": 0}, "n_repeats must be an integer of at least 1"),
         ({"methods": ["Nothing"]}, "no method 'Nothing'"),
     ],
 )
@@ -225,7 +225,7 @@ def test_own_pipelines_and_scores_take_part():
 
 def test_more_clusters_than_objects_are_refused_at_once():
     X = make_topic_views(40, n_clusters=2, n_features=20, random_state=0).views
-    with pytest.raises(ValueError, match="n_clusters=41 is too many for 40 objects at a time"):
+    with pytest.raises(ValueError, match="n_clusters=41 is too many clusters for 40 objects per fit"):
         compare(X, np.arange(40) % 2, task="clustering", n_clusters=41, verbose=0)
-    with pytest.raises(ValueError, match=r"n_clusters=39 is too many for 3\d objects at a time"):
+    with pytest.raises(ValueError, match=r"n_clusters=39 is too many clusters for 3\d objects per fit"):
         compare(X, n_clusters=39)

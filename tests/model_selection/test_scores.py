@@ -128,7 +128,7 @@ def test_mixtures_are_clusters_by_their_largest_part():
 def test_a_clusterer_is_no_classifier():
     from sklearn.cluster import KMeans
 
-    with pytest.raises(TypeError, match="no classifier"):
+    with pytest.raises(TypeError, match="not a classifier"):
         run(classification(), ConcatenatedViews(KMeans(3)))
 
 
@@ -147,6 +147,6 @@ def test_a_fit_that_does_not_converge_is_noted():
 
 
 def test_wrong_scores_of_clusters_are_refused():
-    with pytest.raises(ValueError, match="scoring of clusters must be of nmi"):
+    with pytest.raises(ValueError, match="scoring for clustering must be one of nmi"):
         check_scoring("roc_auc", True)
     assert list(check_scoring({"own": lambda a, b: 1.0}, True)) == ["own"]

@@ -87,7 +87,7 @@ def test_folds_of_few_labels_hide_each_label_once(cv):
 
 @pytest.mark.parametrize("share", [0, 1, -0.1])
 def test_a_wrong_share_is_refused(share):
-    with pytest.raises(ValueError, match="label_share must lie between 0 and 1"):
+    with pytest.raises(ValueError, match="label_share must be between 0 and 1"):
         few_label_splits(np.arange(20) % 2, None, 2, None, share, 0)
 
 

@@ -79,7 +79,7 @@ def test_the_figure_has_a_bar_per_scored_method(made):
 
 
 def test_nothing_done_has_no_best():
-    with pytest.raises(ValueError, match=r"No method was done\. bad <i>: ValueError"):
+    with pytest.raises(ValueError, match=r"No method finished\. bad <i>: ValueError"):
         Comparison(ROWS[3:], ["accuracy"], "classification").best_  # noqa: B018
 
 

@@ -131,7 +131,7 @@ def test_a_view_that_was_not_there_at_first_is_refused():
     [
         ("{broken\n", "jsonl", "no JSON object in line 1"),
         ("[1]\n", "jsonl", "but list"),
-        ('{"label": 1, "v": {"f": [1]}}\n', "jsonl", "a number or a text is needed"),
+        ('{"label": 1, "v": {"f": [1]}}\n', "jsonl", "must be a number or a string"),
         ('{"label": 1}\n', "jsonl", "no feature"),
         ("a,b\n1\n", "csv", "1 cells in line 2"),
         ("", "csv", "no header"),

@@ -161,7 +161,7 @@ def test_bad_calls_are_refused_with_a_sentence():
     X, y = corpus()
     with pytest.raises(ValueError, match="metrics must be of"):
         evaluate_stream(Classifier(), X, y, metrics=["auc"])
-    with pytest.raises(ValueError, match="needs a model that tells it"):
+    with pytest.raises(ValueError, match="only available for MultiViewPassiveAggressiveClassifier"):
         evaluate_stream(MultiViewNaiveBayes(), X, y, metrics=["loss"])
     with pytest.raises(ValueError, match="needs labels"):
         evaluate_stream(Classifier(), X)

@@ -58,7 +58,7 @@ def test_features_are_drawn_for_each_kind(model, data):
 
 def test_a_model_without_groups_has_no_features_to_draw(data):
     model = ConcatenatedViews(LinearRegression()).fit(data[0], np.arange(60.0))
-    with pytest.raises(ValueError, match="says nothing about the features"):
+    with pytest.raises(ValueError, match="does not describe its groups by features"):
         TopicsDisplay.from_estimator(model, data[0])
 
 
@@ -105,7 +105,7 @@ def test_mixtures_of_topics_are_ordered_by_cluster(make):
     for part in display.mixtures.values():
         assert (np.diff(part.argmax(axis=0)) >= 0).all()
         assert_allclose(part.sum(axis=1), 1)
-    with pytest.raises(ValueError, match="no topics below its groups"):
+    with pytest.raises(ValueError, match="no topics within its groups"):
         ClusterTopicsDisplay.from_estimator(make("PLSA"))
 
 

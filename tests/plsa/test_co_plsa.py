@@ -470,7 +470,7 @@ def test_weights_by_pair_come_back_from_a_file(tmp_path, piped):
         ({"init": "nndsvd"}, "init must be one of 'random', 'link'"),
         ({"init": {"memberships_by_view": {"image": np.ones((24, 3))}}}, "names view 'image'"),
         ({"init": {"memberships_by_view": np.ones((2, 3))}}, "shape"),
-        ({"n_components": 0}, "n_components must be a whole number"),
+        ({"n_components": 0}, "n_components must be an integer"),
     ],
 )
 def test_bad_parameters_are_refused_with_a_sentence(settings, message):

@@ -284,7 +284,7 @@ def test_a_classifier_learns_from_minibatches():
     made = make_topic_views(n_objects=400, n_clusters=3, random_state=4)
     y = np.where(np.arange(400) % 5 == 0, made.target, -1)
     model = MultiViewPLSAClassifier(6, random_state=0)
-    with pytest.raises(ValueError, match="classes must be given in the first call"):
+    with pytest.raises(ValueError, match="classes must be passed in the first call"):
         model.partial_fit(made.views[:100], y[:100])
     for part in np.array_split(np.arange(400), 4):
         model.partial_fit(made.views[part], y[part], classes=[0, 1, 2])

@@ -377,7 +377,7 @@ def test_restarts_keep_the_highest():
         ({"sigma": 0}, "sigma must be a number above 0 or 'median', got 0"),
         ({"sigma": "mean"}, "got 'mean'"),
         ({"pair_fraction": 1.5}, r"pair_fraction must be above 0 and at most 1, got 1\.5"),
-        ({"n_pairs": 0}, "n_pairs must be a whole number of at least 1, got 0"),
+        ({"n_pairs": 0}, "n_pairs must be an integer of at least 1, got 0"),
         ({"step": "exact"}, "step must be one of 'safeguarded', 'paper', got 'exact'"),
         ({"consensus": "vote"}, "consensus must be one of 'alignment', 'mvc', got 'vote'"),
         ({"coupling": "strong"}, "coupling must be one of 'auto', got 'strong'"),

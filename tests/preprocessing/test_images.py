@@ -156,7 +156,7 @@ def test_they_are_vectorizers_of_text_views_that_hold_paths(skimage, tmp_path):
 def test_what_is_no_image_is_refused(skimage, tmp_path):
     model = ColorHistogram().fit([])
     (tmp_path / "a.png").write_text("no image")
-    with pytest.raises(DataFileError, match="Image 0: there is no file"):
+    with pytest.raises(DataFileError, match="Image 0: file not found"):
         model.transform(["absent.png"])
     with pytest.raises(DataFileError, match="cannot be read as an image"):
         model.transform([tmp_path / "a.png"])
@@ -173,7 +173,7 @@ def test_what_is_no_image_is_refused(skimage, tmp_path):
 @pytest.mark.parametrize(
     ("model", "sentence"),
     [
-        (ColorHistogram(bins=1), "bins must be a whole number of at least 2"),
+        (ColorHistogram(bins=1), "bins must be an integer of at least 2"),
         (ColorHistogram(max_side=2), "max_side"),
         (LocalBinaryPatterns(radius=0), "radius must be a positive number"),
         (LocalBinaryPatterns(grid=0), "grid"),

@@ -214,7 +214,7 @@ def test_clone_and_second_fit_begin_anew():
     ("model", "X", "sentence"),
     [
         (NeighborViews("cites"), make(), "no view of links 'cites'; the views are 'words', 'links'"),
-        (NeighborViews(hops=0), make(), "hops must be a whole number of at least 1, got 0"),
+        (NeighborViews(hops=0), make(), "hops must be an integer of at least 1, got 0"),
         (NeighborViews(restart=1), make(), "restart must be a number of at least 0 and below 1, got 1"),
         (NeighborViews(tol=-0.1), make(), "tol must be a number of at least 0 and below 1, got -0.1"),
         (NeighborViews(normalize="l2"), make(), "normalize must be one of 'symmetric', 'rows'"),
@@ -260,7 +260,7 @@ def test_links_smoothed_say_who_is_near():
 
 def test_labels_without_y_and_repeated_ids_are_refused():
     X = Views(words=np.eye(3), links=np.ones((3, 3)))
-    with pytest.raises(ViewsError, match="labels=True needs labels"):
+    with pytest.raises(ViewsError, match="labels=True requires y"):
         NeighborViews(labels=True).fit(X)
     twice = Views(words=np.eye(3), links=np.ones((3, 3)), ids=["a", "b", "a"])
     with pytest.raises(ViewsError, match="ids that differ"):

@@ -61,5 +61,5 @@ def test_a_bad_number_of_parts_is_refused(n):
 
 
 def test_several_views_are_refused():
-    with pytest.raises(ValueError, match="cuts one view, got 2"):
+    with pytest.raises(ValueError, match="takes one view, got 2"):
         split_features(Views(a=X, b=X), 2)

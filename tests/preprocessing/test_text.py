@@ -139,7 +139,7 @@ def test_it_must_be_fitted_first():
         (TextViews(), {"n": [1, 2]}, "TextViews found no column of text; the columns are 'n'."),
         (TextViews({"t": "n"}), {"n": [1, 2]}, "TextViews needs text, but column 'n' holds int."),
         (TextViews({"t": "n"}), {"n": ["a", 2]}, "TextViews needs text, but column 'n' holds int and str."),
-        (TextViews(), {"a": ["a", "of"], "b": [None, None]}, "View 'a' cannot be made from column 'a'"),
+        (TextViews(), {"a": ["a", "of"], "b": [None, None]}, "View 'a' cannot be built from column 'a'"),
         (TextViews({"b": "b"}), {"b": [None, None]}, "Column 'b' of view 'b' has no text in any row."),
         (TextViews(vectorizer={"z": None}), {"a": TITLES}, "vectorizer names view 'z', but the views are 'a'."),
         (TextViews({}), {"a": TITLES}, "TextViews needs at least one column, got none."),
@@ -150,7 +150,7 @@ def test_it_must_be_fitted_first():
     ],
 )
 def test_bad_input_is_refused_with_a_sentence(model, X, sentence):
-    if "cannot be made" in sentence:
+    if "cannot be built" in sentence:
         model = TextViews(vectorizer=CountVectorizer(stop_words="english"))
     with pytest.raises(ViewsError, match=re.escape(sentence)):
         model.fit(X)

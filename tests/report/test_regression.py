@@ -57,7 +57,7 @@ def test_a_page_can_be_made_of_what_is_given(data, given):
     found = make_report(model, *{"nothing": (), "objects": (X,), "numbers": (X, y)}[given]).summary
     page = render_page(found)
     assert ("Predicted against true" in page) == (given == "numbers")
-    assert "predicts a number for" in page and "in one space" not in page
+    assert "predicts a number for" in page and "in one common space" not in page
     assert "model.fit(X, y)" in found["reproduce"]["code"]
 
 

@@ -75,7 +75,7 @@ def test_removed_items_are_not_found_and_new_ones_are():
 
 def test_keys_must_increase():
     index = filled(ExactIndex(8), n=3)
-    with pytest.raises(ValueError, match="must increase"):
+    with pytest.raises(ValueError, match="must be increasing"):
         index.add([2], unit_rows(1, 8))
 
 

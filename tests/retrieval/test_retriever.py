@@ -258,7 +258,7 @@ def test_identifiers_are_those_of_the_views():
     X = Views(a=np.eye(4), b=np.eye(4), ids=["p", "q", "r", "s"])
     retriever = CrossModalRetriever(MultiViewCCA(3, random_state=0)).fit(X)
     assert retriever.search(X[X.ids == "q"], "a", "b", k=1).ids.tolist() == [["q"]]
-    with pytest.raises(ValueError, match="'q' is in the index already"):
+    with pytest.raises(ValueError, match="'q' is already in the index"):
         retriever.add(X[1:2])
     with pytest.raises(ValueError, match="of one kind"):
         retriever.add(X[1:2], ids=[7])
@@ -373,5 +373,5 @@ def test_the_view_to_search_in_must_be_known_and_clear(data, linked):
         linked.search(data.views[:1], "words", "sound")
     with pytest.raises(ValueError, match="target must name the view to search in"):
         linked.search(data.views[:1])
-    with pytest.raises(ValueError, match="k must be a whole number"):
+    with pytest.raises(ValueError, match="k must be an integer"):
         linked.search(data.views[:1], "words", k=0)

@@ -122,7 +122,7 @@ def test_views_whose_columns_are_the_fitted_ones_come_back_as_they_are():
     ("X", "sentence"),
     [
         (Views(words=COUNTS[:, :3]), "View 'words' has 3 features, but PLSA was fitted with 5"),
-        (Views(sound=COUNTS), "PLSA knows no view 'sound'; it was fitted on 'words', 'links'."),
+        (Views(sound=COUNTS), "PLSA was not fitted on view 'sound'; it was fitted on 'words', 'links'."),
         (Views(words=COUNTS, feature_names={"words": list("vwxyz")}), "none of the columns that PLSA was fitted with"),
         (Views(words=COUNTS, feature_names={"words": list("aabcd")}), "some names are there twice"),
         (

@@ -264,8 +264,8 @@ def test_hstack_matches_numpy_and_is_sparse_if_any_view_is():
         (lambda X: X.map({"sound": abs}), "There is no view 'sound'"),
         (lambda X: X.select(), "select needs at least one view; the views are 'words', 'image'."),
         (lambda X: X.drop("words", "image"), "select needs at least one view"),
-        (lambda X: X.select("words", "words"), "Views must have different names, got 'words', 'words'."),
-        (lambda X: X.rename(words="image"), "Views must have different names, got 'image', 'image'."),
+        (lambda X: X.select("words", "words"), "View names must be unique, got 'words', 'words'."),
+        (lambda X: X.rename(words="image"), "View names must be unique, got 'image', 'image'."),
     ],
 )
 def test_views_that_are_not_there_are_refused(act, sentence):
@@ -319,8 +319,8 @@ def test_align_keeps_dates_as_dates():
         ({"a": (["p", "p"], np.eye(2))}, {}, "View 'a' has the id 'p' more than once."),
         ({"a": (["p"], np.eye(2))}, {}, "View 'a' has 2 rows but 1 ids."),
         ({"a": np.eye(2)}, {}, "View 'a' has no ids to align by."),
-        ({"a": (["p", "q"], np.eye(2)), "b": ([1, 2], np.eye(2))}, {}, "Ids must be of one kind to align by, got 'p'"),
-        ({"a": (["p"], np.eye(1)), "b": (["q"], np.eye(1))}, {"how": "inner"}, "no identifier in common"),
+        ({"a": (["p", "q"], np.eye(2)), "b": ([1, 2], np.eye(2))}, {}, "Ids must be of one type to align by, got 'p'"),
+        ({"a": (["p"], np.eye(1)), "b": (["q"], np.eye(1))}, {"how": "inner"}, "no ids in common"),
         ({"a": (["p"], np.eye(1))}, {"how": "cross"}, "how must be 'outer', 'inner' or 'left', got 'cross'."),
         ({}, {}, "Views.align needs {name: (ids, matrix)} with at least one view."),
         ({3: (["p"], np.eye(1))}, {}, "A view's name must be a non-empty string, got 3."),
@@ -504,7 +504,7 @@ def test_bad_matrices_are_refused_with_a_sentence(arguments, sentence):
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: Views({"a": DENSE}, a=DENSE), "Views must have different names, got 'a' more than once."),
+        (lambda: Views({"a": DENSE}, a=DENSE), "View names must be unique, got 'a' more than once."),
         (lambda: Views({"": DENSE}), "A view's name must be a non-empty string, got ''."),
         (lambda: Views({1: DENSE}), "A view's name must be a non-empty string, got 1."),
         (lambda: Views([]), "Views needs at least one view, got none."),

@@ -86,8 +86,8 @@ def test_a_person_finds_code_with_words(page, address):
     assert "math." in first.inner_text()
     page.get_by_text("Why it matched").wait_for()
     page.locator(".parts .name", has_text="eigenvalue").first.wait_for()
-    page.get_by_role("link", name="Look at it from all views").click()
-    page.get_by_role("heading", name="What the views say").wait_for()
+    page.get_by_role("link", name="Show the object").click()
+    page.get_by_role("heading", name="Predictions by view").wait_for()
     assert page.locator(".card .view", has_text="code").count() > 0
     assert "#/object/" in page.url
 
@@ -151,13 +151,13 @@ def test_a_slow_old_answer_does_not_replace_a_newer_one(page, address):
 def test_something_new_is_tried(page, address):
     page.goto(f"{address}/#/try")
     page.get_by_label("words").fill("open the file and read")
-    page.get_by_role("button", name="Ask the model").click()
+    page.get_by_role("button", name="Predict").click()
     page.locator(".large", has_text="io").first.wait_for()
     assert page.locator(".state.error").count() == 0
-    assert page.get_by_text("Nothing in it is known").count() == 0
+    assert page.get_by_text("nothing that the model knows").count() == 0
     page.get_by_label("words").fill("zebra")
-    page.get_by_role("button", name="Ask the model").click()
-    page.get_by_text("Nothing in it is known").first.wait_for()
+    page.get_by_role("button", name="Predict").click()
+    page.get_by_text("nothing that the model knows").first.wait_for()
 
 
 def test_nothing_found_says_so(browser, address):

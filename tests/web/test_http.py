@@ -41,15 +41,15 @@ def test_search_by_text_names_and_numbers_is_the_same(client):
     ("path", "body", "status", "sentence"),
     [
         ("/search", {"query": "zebra", "source": "words"}, 422, "Nothing in the query 'zebra'"),
-        ("/search", {"query": "wordaa"}, 422, "Say which view the query belongs to"),
-        ("/search", {"query": "wordaa", "source": "nope"}, 422, "knows no view 'nope'"),
+        ("/search", {"query": "wordaa"}, 422, "Specify the view of the query"),
+        ("/search", {"query": "wordaa", "source": "nope"}, 422, "has no view 'nope'"),
         ("/search", {"query": "wordaa", "source": "words", "k": 0}, 422, "The field 'k' is wrong"),
         ("/search", {}, 422, "Send either query"),
         ("/predict", {}, 422, "The field 'rows' is wrong"),
         ("/predict", {"rows": {"words": [[1]]}}, 422, "has 30 features, got a row of 1"),
         ("/predict", {"rows": {"words": [[-1] * 30]}}, 422, "negative"),
         ("/predict", [1, 2], 422, "must be a JSON object"),
-        ("/nowhere", {}, 404, "no such address"),
+        ("/nowhere", {}, 404, "Unknown path"),
     ],
 )
 def test_wrong_input_is_one_sentence(client, path, body, status, sentence):

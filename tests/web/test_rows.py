@@ -107,8 +107,8 @@ def test_categories_find_their_indicators():
     [
         (None, "rows must be"),
         ([], "at least one"),
-        ({}, "name no view"),
-        ({"nope": [[1]]}, "knows no view 'nope'"),
+        ({}, "contains no views"),
+        ({"nope": [[1]]}, "has no view 'nope'"),
         ({"words": [[1, 2]]}, "has 3 features, got a row of 2"),
         ({"words": [[1, 2, "3"]]}, "must be a list of numbers"),
         ({"words": [[1, 2, [3]]]}, "must be a list of numbers"),

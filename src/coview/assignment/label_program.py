@@ -80,7 +80,7 @@ def solve_labels(
     present: Any = None,
     n_jobs: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find the best labels of each object in each view.
+    """Find the optimal labels of each object in each view.
 
     Parameters
     ----------
@@ -185,12 +185,12 @@ def _objective(scores: np.ndarray, on: np.ndarray, costs: Costs, pairs: tuple[An
 def _check_scores(scores: Any) -> np.ndarray:
     values = np.asarray(scores)
     if values.ndim != 3 or 0 in values.shape[1:]:
-        raise ValueError(f"scores must be of shape (n_objects, n_views, n_labels), got {values.shape}.")
+        raise ValueError(f"scores must have shape (n_objects, n_views, n_labels), got {values.shape}.")
     if values.dtype not in (np.float32, np.float64):
         values = values.astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.isfinite(values.sum(dtype=np.float64)) and not np.isfinite(values).all():
-            raise ValueError("scores hold NaN or infinity. Every score must be a finite number.")
+            raise ValueError("scores contain NaN or infinity. Every score must be finite.")
     return np.ascontiguousarray(values)
 
 
@@ -203,7 +203,7 @@ def presence_patterns(present: Any, shape: tuple[int, ...]) -> list[tuple[np.nda
         return [(np.arange(n), np.arange(n_views))]
     mask = np.asarray(present, dtype=bool)
     if mask.shape != (n, n_views):
-        raise ValueError(f"present must be of shape {(n, n_views)}, got {mask.shape}.")
+        raise ValueError(f"present must have shape {(n, n_views)}, got {mask.shape}.")
     if mask.all():
         return [(np.arange(n), np.arange(n_views))]
     # rows are told apart by one number each, or by themselves where that would not fit
@@ -234,7 +234,7 @@ class _Program:
             fitting = {name: kernel for name, kernel in fitting.items() if name == self.solver}
             if not fitting and self.solver != "milp":
                 raise ValueError(
-                    f"solver={self.solver!r} does not fit {n_views} views without an ontology. Use 'auto'."
+                    f"solver={self.solver!r} does not support {n_views} views without an ontology. Use 'auto'."
                 )
         return self._in_turn(scores, [self._kernel(kernel) for kernel in fitting.values()], None)
 
@@ -267,7 +267,7 @@ class _Program:
             ways.append(partial(self._sets, part))
         if not ways and self.solver != "milp":
             raise ValueError(
-                f"solver={self.solver!r} does not fit this ontology with {scores.shape[1]} views. Use 'auto'."
+                f"solver={self.solver!r} does not support this ontology with {scores.shape[1]} views. Use 'auto'."
             )
         return self._in_turn(scores, ways, (part.subset, part.mutex))
 

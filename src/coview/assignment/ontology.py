@@ -70,9 +70,9 @@ class Ontology:
         self._index: dict[Any, int] = {}
         for label in self.labels:
             if _is_no_label(label):
-                raise ValueError(f"A label must not be empty, got {label!r}: that marks an object without label.")
+                raise ValueError(f"A label must not be empty, got {label!r}: that marks an unlabeled object.")
             if label in self._index:
-                raise ValueError(f"Labels must be different, got {label!r} more than once.")
+                raise ValueError(f"Labels must be unique, got {label!r} more than once.")
             self._index[label] = len(self._index)
         self.subset: tuple[Pair, ...] = self._pairs("subset", subset)
         self.mutex: tuple[Pair, ...] = self._pairs("mutex", mutex)
@@ -83,7 +83,7 @@ class Ontology:
 
     @classmethod
     def from_tree(cls, tree: Any, *, exclusive: str | None = "siblings", root: Any = None) -> Ontology:
-        """Make one from nested dicts, lists and labels: ``{"Animal": {"Mammal": ["Dog", "Cat"]}, "Plant": ["Oak"]}``.
+        """Create an ontology from nested dicts, lists and labels: ``{"Animal": ["Dog", "Cat"], "Plant": ["Oak"]}``.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class Ontology:
         exclusive: str | None = "siblings",
         root: Any = None,
     ) -> Ontology:
-        """Make one from pairs (child, parent).
+        """Create an ontology from pairs (child, parent).
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class Ontology:
 
     @classmethod
     def from_paths(cls, paths: Iterable[str], *, separator: str = "/", exclusive: str | None = "siblings") -> Ontology:
-        """Make one from paths from the top down, ``"Animal/Mammal/Dog"``.
+        """Create an ontology from top-down paths such as ``"Animal/Mammal/Dog"``.
 
         Parameters
         ----------
@@ -166,7 +166,7 @@ class Ontology:
 
     @classmethod
     def from_networkx(cls, graph: Any, *, exclusive: str | None = "siblings", root: Any = None) -> Ontology:
-        """Make one from a networkx DiGraph whose edges lead from parent to child.
+        """Create an ontology from a networkx DiGraph with edges from parent to child.
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ class Ontology:
 
     @classmethod
     def read(cls, path: str | Path, *, exclusive: str | None = "siblings") -> Ontology:
-        """Read a file: JSON (as `write` makes it, or a nested tree), or RDF/XML of OWL classes or SKOS concepts.
+        """Read an ontology from JSON (written by `write`, or a nested tree) or RDF/XML (OWL classes, SKOS concepts).
 
         Where the file states exclusions itself (``mutex``, ``owl:disjointWith``), those are taken and `exclusive` is
         not used.
@@ -195,13 +195,13 @@ class Ontology:
         return cls.from_edges(content.subset, labels=content.labels, exclusive=exclusive)
 
     def write(self, path: str | Path) -> None:
-        """Write a JSON file that `read` reads back; it appears whole or not at all."""
+        """Write a JSON file that `read` reads back; the file is written atomically."""
         write_ontology(path, self.labels, self.subset, self.mutex)
 
     # -- what is above and below
 
     def index(self, label: Any) -> int:
-        """Position of a label; an error names the nearest ones if it is unknown."""
+        """Return the position of a label."""
         if label not in self:
             raise ValueError(f"Unknown label {label!r}. The ontology has {_listed(self.labels)}.")
         return self._index[_plain(label)]
@@ -248,64 +248,64 @@ class Ontology:
         return depth
 
     def parents(self, label: Any) -> tuple[Any, ...]:
-        """Labels directly above."""
+        """Return the parents of a label."""
         return tuple(self.labels[i] for i in self._parents[self.index(label)])
 
     def children(self, label: Any) -> tuple[Any, ...]:
-        """Labels directly below."""
+        """Return the children of a label."""
         return tuple(self.labels[i] for i in self._children[self.index(label)])
 
     def ancestors(self, label: Any) -> set[Any]:
-        """All labels above."""
+        """Return all ancestors of a label."""
         i = self.index(label)
         return {self.labels[j] for j in np.flatnonzero(self.reach[i]) if j != i}
 
     def descendants(self, label: Any) -> set[Any]:
-        """All labels below."""
+        """Return all descendants of a label."""
         i = self.index(label)
         return {self.labels[j] for j in np.flatnonzero(self.reach[:, i]) if j != i}
 
     @property
     def roots(self) -> tuple[Any, ...]:
-        """Labels with nothing above."""
+        """Labels without parents."""
         return tuple(label for i, label in enumerate(self.labels) if not self._parents[i])
 
     @property
     def leaves(self) -> tuple[Any, ...]:
-        """Labels with nothing below."""
+        """Labels without children."""
         return tuple(label for i, label in enumerate(self.labels) if not self._children[i])
 
     # -- label sets
 
     def close(self, labels: Any) -> set[Any]:
-        """Return the labels with all that is above them; one label may be given by itself."""
+        """Return one or several labels together with all of their ancestors."""
         codes = [self.index(label) for label in _as_set(labels)]
         return {self.labels[j] for j in np.flatnonzero(self.reach[codes].any(axis=0))} if codes else set()
 
     def broken(self, labels: Any) -> list[tuple[str, Any, Any]]:
-        """Constraints that a set of labels breaks, as (kind, first, second)."""
+        """Return the constraints that a set of labels violates, as (kind, first, second)."""
         on = {self.labels[self.index(label)] for label in _as_set(labels)}
         found = [("subset", child, parent) for child, parent in self.subset if child in on and parent not in on]
         return found + [("mutex", a, b) for a, b in self.mutex if a in on and b in on]
 
     def is_consistent(self, labels: Any) -> bool:
-        """Whether a set of labels breaks no constraint."""
+        """Return whether a set of labels violates no constraint."""
         return not self.broken(labels)
 
     def n_broken(self, indicators: np.ndarray) -> np.ndarray:
-        """Number of constraints that each boolean row (..., n_labels) breaks."""
+        """Count the constraints that each boolean row (..., n_labels) violates."""
         subset, mutex = self.n_broken_by_kind(indicators)
         return subset + mutex
 
     def n_broken_by_kind(self, indicators: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Number of subset and of mutex pairs that each boolean row (..., n_labels) breaks."""
+        """Count the subset pairs and mutex pairs that each boolean row (..., n_labels) violates."""
         on = np.asarray(indicators, dtype=bool)
         child, parent = self.subset_codes.T
         a, b = self.mutex_codes.T
         return (on[..., child] & ~on[..., parent]).sum(axis=-1), (on[..., a] & on[..., b]).sum(axis=-1)
 
     def indicators(self, y: Any, *, close: bool = True) -> np.ndarray:
-        """Boolean matrix (n_objects, n_labels) of labels or sets of labels, with all that is above them.
+        """Convert labels or sets of labels to a boolean matrix (n_objects, n_labels) that includes ancestors.
 
         None, NaN, the number -1 and empty sets are rows without label. A set that contains exclusive labels is
         refused: it cannot be right.
@@ -336,7 +336,7 @@ class Ontology:
         return found
 
     def most_specific(self, indicators: np.ndarray) -> np.ndarray:
-        """Boolean matrix of the labels that are on with nothing on below them."""
+        """Return a boolean matrix of the labels that are set while none of their descendants is."""
         on = np.asarray(indicators, dtype=bool)
         below = self.reach & ~np.eye(len(self), dtype=bool)
         return on & ~_boolean_product(on, below)
@@ -358,7 +358,7 @@ class Ontology:
                 waiting += [(child, level + 1) for child in reversed(self.children(label))]
 
     def text(self) -> str:
-        """Tree of the labels, two blanks per level.
+        """Return the labels as a tree, indented by two spaces per level.
 
         A label with several parents comes below each, from the second time on with a star and without what is below it.
 
@@ -430,7 +430,7 @@ class Ontology:
             if both.size:
                 raise ValueError(
                     f"Label {self.labels[both[0]]!r} is a subset of {a!r} and of {b!r}, which exclude each other, so "
-                    "nothing can have it. Drop one of these relations."
+                    "no object can have it. Drop one of these relations."
                 )
 
 
@@ -471,7 +471,7 @@ def _path_edges(paths: Iterable[str], separator: str) -> tuple[list[Any], list[P
 def _graph_edges(graph: Any) -> tuple[list[Any], list[Pair], list[Pair]]:
     """Labels, (child, parent) pairs and mutex pairs of a networkx graph whose edges lead from parent to child."""
     if not graph.is_directed():
-        raise ValueError("from_networkx needs a directed graph (DiGraph) whose edges lead from parent to child.")
+        raise ValueError("from_networkx requires a directed graph (DiGraph) with edges from parent to child.")
     edges = list(graph.edges(data=True))
     apart = [(a, b) for a, b, data in edges if data.get("relation") == "mutex"]
     below = [(child, parent) for parent, child, data in edges if data.get("relation") != "mutex"]

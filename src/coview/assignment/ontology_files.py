@@ -41,7 +41,7 @@ def read_ontology(path: str | Path) -> OntologyContent:
     """Read the content of a JSON or RDF/XML file; the suffix tells which."""
     path = Path(path)
     if not path.is_file():
-        raise DataFileError(f"There is no file {str(path)!r}.")
+        raise DataFileError(f"File not found: {str(path)!r}.")
     suffix = path.suffix.lower()
     if suffix == ".json":
         return _from_json(path)
@@ -57,7 +57,7 @@ def write_ontology(path: str | Path, labels: Sequence[Any], subset: Sequence[Any
     """Write labels and pairs as JSON."""
     for label in labels:
         if not isinstance(label, (str, int, float)):
-            raise TypeError(f"Only texts and numbers can be written as labels, got {label!r}.")
+            raise TypeError(f"Only strings and numbers can be written as labels, got {label!r}.")
     parts = {"labels": labels, "subset": subset, "mutex": mutex}
     with atomic_path(Path(path)) as beside:
         Path(beside).write_text(json.dumps(parts, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

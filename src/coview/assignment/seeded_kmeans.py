@@ -245,12 +245,12 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
     # -- what is known of objects
 
     def predict(self, X: Any) -> np.ndarray:
-        """Most specific label of objects, new or old, from some or all of the fitted views."""
+        """Predict the most specific label of each object from some or all of the fitted views."""
         check_is_fitted(self, "cluster_centers_")
         return self._named(np.concatenate([rows["codes"] for rows, _, _ in self._assigned(X)]))
 
     def predict_labels(self, X: Any) -> np.ndarray:
-        """Consistent label sets of objects, which break no constraint: booleans (n_objects, n_classes)."""
+        """Predict consistent label sets that violate no constraint, as booleans (n_objects, n_classes)."""
         check_is_fitted(self, "cluster_centers_")
         assigned = list(self._assigned(X))
         if self.ontology is None:
@@ -259,7 +259,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         return np.concatenate([consistent_sets(rows["labels"], total, self.ontology) for rows, total, _ in assigned])
 
     def predict_labels_by_view(self, X: Any) -> dict[str, np.ndarray]:
-        """Label sets (n_objects, n_classes) that the program chose in each given view.
+        """Predict the label sets (n_objects, n_classes) that the label program chooses in each view.
 
         They may differ and softly break constraints. Objects without a view have no label there.
         """
@@ -269,13 +269,13 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         return {name: labels[:, v] for v, name in enumerate(assigned[0][2])}
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Combined scores (n_objects, n_classes); of two classes, how much the second leads (n_objects,)."""
+        """Compute the combined scores (n_objects, n_classes); for two classes, the lead of the second (n_objects,)."""
         check_is_fitted(self, "cluster_centers_")
         total = np.concatenate([total for _, total, _ in self._assigned(X)])
         return total[:, 1] - total[:, 0] if len(self.classes_) == 2 else total
 
     def decision_function_by_view(self, X: Any) -> dict[str, np.ndarray]:
-        """Scores (n_objects, n_classes) by each given view: cosines with its centroids, 0 where it is absent."""
+        """Compute the scores (n_objects, n_classes) of each view: cosines with its centroids, 0 if it is missing."""
         check_is_fitted(self, "cluster_centers_")
         views, engine = unit_views(self._new_views(X)), self._engine()
         steps, shared = self._steps(len(self.classes_)), self._fitted(views, engine)
@@ -336,9 +336,9 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
             )
         new = self.n_new_clusters
         if new != "auto" and (isinstance(new, (str, bool)) or not isinstance(new, (int, np.integer)) or new < 0):
-            raise ValueError(f"n_new_clusters must be a whole number of at least 0 or 'auto', got {new!r}.")
+            raise ValueError(f"n_new_clusters must be an integer of at least 0 or 'auto', got {new!r}.")
         if new and self.ontology is not None:
-            raise ValueError("n_new_clusters must be 0 with an ontology, which has no place for new labels.")
+            raise ValueError("n_new_clusters must be 0 with an ontology, because new labels cannot be added to it.")
         share = self.validation_fraction
         if isinstance(share, bool) or not isinstance(share, Real) or not 0 < share <= 0.5:
             raise ValueError(f"validation_fraction must be a number above 0 and at most 0.5, got {share!r}.")

@@ -147,7 +147,7 @@ def given_candidates(estimators: Any, seed: int) -> list[Candidate]:
         candidates.append(Candidate(name, with_seed(clone(estimator), seed)))
     names = [candidate.name for candidate in candidates]
     if not names or len(set(names)) < len(names):
-        raise ValueError(f"candidates must have at least one entry and no name twice, got {names!r}.")
+        raise ValueError(f"candidates must have at least one entry and unique names, got {names!r}.")
     return candidates
 
 
@@ -157,7 +157,7 @@ def _fit_labels(estimator: Any, views: Views) -> np.ndarray:
         return np.asarray(estimator.fit_predict(views))
     codes = inspect(estimator.fit(views)).training.codes
     if codes is None:
-        raise TypeError(f"{estimator!r} gives objects no clusters. Use a clusterer or a topic model.")
+        raise TypeError(f"{estimator!r} does not assign objects to clusters. Use a clusterer or a topic model.")
     return codes
 
 

@@ -32,7 +32,7 @@ MANY = 2000  # objects above which there is one repeated fit, and most that it s
 
 @shared_parameters
 class AutoClustering(BaseConsensus):
-    """The consensus of different ways to cluster, weighed by evidence; a default where no method is known to suit.
+    """Consensus of several clustering methods, weighted by evidence: a default if no method is known to fit best.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class AutoClustering(BaseConsensus):
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> AutoClustering:
-        """Fit the candidates, weigh them by evidence, and find their consensus; y is ignored."""
+        """Fit the candidates, weight them by evidence and compute their consensus; y is ignored."""
         check_count("n_clusters", self.n_clusters)
         if self.time_budget is not None and not self.time_budget > 0:
             raise ValueError(f"time_budget must be a positive number of seconds or None, got {self.time_budget!r}.")

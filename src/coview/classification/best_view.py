@@ -28,7 +28,7 @@ SILHOUETTE_ROWS = 2000  # of so many objects all distances are taken
 
 @shared_parameters
 class BestView(SingleViewWrapper):
-    """Any single-view estimator on the view that serves it best.
+    """Fit a single-view estimator on the view that suits it best.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class BestView(SingleViewWrapper):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> BestView:
-        """Fit the estimator on each view, and choose the best one."""
+        """Fit the estimator on each view and choose the best one."""
         if not (callable(self.index) or self.index in ("silhouette", "score")):
             raise ValueError(f"index must be 'silhouette', 'score' or a function, got {self.index!r}.")
         views = self._fit_views(X)
@@ -122,7 +122,7 @@ class BestView(SingleViewWrapper):
             one = len(views.names) == 1
             self.view_scores_[name] = np.nan if one else self._judge(name, matrix, labels)
         if not self.estimators_:
-            raise ViewsError("No object to learn from has any view. Give labeled objects with at least one view.")
+            raise ViewsError("No labeled object has any view. Pass labeled objects with at least one view.")
         self.best_view_ = max(self.view_scores_, key=lambda name: np.nan_to_num(self.view_scores_[name], nan=-np.inf))
         self._describe(views, usable)
         return self
@@ -246,7 +246,7 @@ class BestView(SingleViewWrapper):
         given = [name for name in ranked if name in views]
         if not given:
             raise ViewsError(
-                f"BestView has no fitted estimator for {', '.join(map(repr, views.names))}. Give other views."
+                f"BestView has no fitted estimator for {', '.join(map(repr, views.names))}. Pass other views."
             )
         has = views.present[:, [views.names.index(name) for name in given]]
         first = np.where(has.any(axis=1), has.argmax(axis=1), 0)

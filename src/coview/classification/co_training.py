@@ -33,7 +33,7 @@ __all__ = ["CoTrainingClassifier"]
 
 @shared_parameters
 class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
-    """Classifiers of several views that label objects for each other.
+    """Co-training: one classifier per view; the classifiers label objects for each other.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         return tags
 
     def fit(self, X: Any, y: Any) -> CoTrainingClassifier:
-        """Learn from the labeled objects, and from the others as they get labels (-1, None or NaN in y)."""
+        """Learn from labeled objects, and from unlabeled ones (-1, None or NaN in y) as they get labels."""
         self._check_parameters()
         views = self._fit_views(X)
         given, self.classes_ = encode_labels(y, len(views))
@@ -144,23 +144,23 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
             self.n_iter_ += 1
         self.estimators_ = self._train(views, codes, seed)
         if not self.estimators_:
-            raise ViewsError("No view has labeled objects of two classes. Label more objects, or give more views.")
+            raise ViewsError("No view has labeled objects of two classes. Label more objects, or pass more views.")
         self.transduction_ = named_or_minus_one(codes, self.classes_)
         self.class_prior_ = np.bincount(given[given >= 0], minlength=len(self.classes_)) / (given >= 0).sum()
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Most probable class of each object, from some or all of the fitted views."""
+        """Predict the most probable class of each object from some or all of the fitted views."""
         posterior = self.predict_proba(X)  # first: it says when the model is not fitted
         return self.classes_[posterior.argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Combined posteriors (n_objects, n_classes), from some or all of the fitted views."""
+        """Compute the combined posteriors (n_objects, n_classes) from some or all of the fitted views."""
         check_is_fitted(self, "estimators_")
         views = self._new_views(X)
         posteriors = self._posteriors(views)
         if not posteriors:
-            raise ViewsError(f"No classifier was trained on {', '.join(map(repr, views.names))}. Give other views.")
+            raise ViewsError(f"No classifier was trained on {', '.join(map(repr, views.names))}. Pass other views.")
         have = views.present[:, [views.names.index(name) for name in posteriors]]
         chosen = np.array([self.view_weights_[name] for name in posteriors])
         if self.combine == "mean":
@@ -175,7 +175,7 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         return in_type_of(views, product)
 
     def predict_proba_by_view(self, X: Any) -> dict[str, np.ndarray]:
-        """Posterior by each given view alone."""
+        """Compute the posterior from each view alone."""
         check_is_fitted(self, "estimators_")
         views = self._new_views(X)
         return {name: in_type_of(views, posterior) for name, posterior in self._posteriors(views).items()}
@@ -220,7 +220,7 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
                 raise ValueError(f"n_per_class has no number for class {missing[0]!r}.")
             return np.array([check_count("n_per_class", asked[label], 0) for label in self.classes_.tolist()])
         if not isinstance(asked, numbers.Integral):
-            raise ValueError(f"n_per_class must be a whole number, a dict or 'proportional', got {asked!r}.")
+            raise ValueError(f"n_per_class must be an integer, a dict or 'proportional', got {asked!r}.")
         return np.full(n_classes, check_count("n_per_class", asked))
 
     def _train(self, views: Views, codes: np.ndarray, seed: int) -> dict[str, Any]:

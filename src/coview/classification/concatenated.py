@@ -22,7 +22,7 @@ __all__ = ["ConcatenatedViews"]
 
 
 class ConcatenatedViews(SingleViewWrapper):
-    """Any single-view estimator on the views side by side.
+    """Fit a single-view estimator on the concatenated views.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class ConcatenatedViews(SingleViewWrapper):
         self.unlabeled = unlabeled
 
     def fit(self, X: Any, y: Any = None) -> ConcatenatedViews:
-        """Fit the estimator on the views side by side; unlabeled objects as `unlabeled` says."""
+        """Fit the estimator on the concatenated views; `unlabeled` controls the handling of unlabeled objects."""
         check_option("normalize", self.normalize, (None, "l2"))
         views = self._fit_views(X)
         weights = per_view("view_weights", self.view_weights, self.view_names_)

@@ -94,7 +94,7 @@ def mean_posterior(
 
 @shared_parameters
 class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
-    """Multinomial naive Bayes per view; the posterior of an object is the mean over the views that it has.
+    """Multinomial naive Bayes for several views: one model per view, averaged over the views of an object.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> MultiViewNaiveBayes:
-        """Add the counts of one batch, which may lack some of the views.
+        """Add the counts of one batch, which may have only some of the views.
 
         The first call needs `classes`, all that will ever come, and fixes the views. Any cut of the data into batches
         gives the same model as one `fit`.
@@ -177,7 +177,7 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
         if "feature_count_" not in self.__dict__:
             if classes is None:
                 raise ValueError(
-                    "classes must be given in the first call of partial_fit: list every class that may occur."
+                    "classes must be passed in the first call to partial_fit: list every class that may occur."
                 )
             views = self._fit_views(X)
             codes, self.classes_ = encode_labels(y, len(views), classes, semi_supervised=False)
@@ -185,7 +185,8 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
         else:
             if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
                 raise ValueError(
-                    f"classes={list(classes)} are not those of the first call to partial_fit, {self.classes_.tolist()}."
+                    f"classes={list(classes)} differ from those of the first call to partial_fit, "
+                    f"{self.classes_.tolist()}."
                 )
             views = self._new_views(X)
             codes, _ = encode_labels(y, len(views), self.classes_, semi_supervised=False)
@@ -193,24 +194,24 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Most probable class of each object, from some or all of the fitted views."""
+        """Predict the most probable class of each object from some or all of the fitted views."""
         posterior = self.predict_proba(X)  # first: it says when the model is not fitted
         return self.classes_[posterior.argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Mean of the views' posteriors (n_objects, n_classes), from some or all of the fitted views."""
+        """Compute the mean posterior (n_objects, n_classes) over some or all of the fitted views."""
         check_is_fitted(self, "feature_count_")
         views = self._new_views(X)
         weights = np.array([self.view_weights_[name] for name in views.names])
         return mean_posterior(self._posteriors(views), views.present, weights, np.exp(self.class_log_prior_))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithm of `predict_proba`."""
+        """Compute the logarithm of `predict_proba`."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
     def predict_proba_by_view(self, X: Any) -> dict[str, np.ndarray]:
-        """Posterior by each given view alone; rows of objects that lack the view hold the prior."""
+        """Compute the posterior from each view alone; objects that lack the view get the prior."""
         check_is_fitted(self, "feature_count_")
         return self._posteriors(self._new_views(X))
 

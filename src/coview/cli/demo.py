@@ -94,7 +94,7 @@ def _clusters(corpus: Any, seed: int) -> tuple[dict[str, float], Any]:
     n_clusters = len(corpus.target_names)
     weighted = _weighted(views)
     matrices = {f"{name} alone, k-means": weighted[name] for name in views.names}
-    matrices["side by side, k-means"] = weighted.hstack()
+    matrices["concatenated, k-means"] = weighted.hstack()
     found = {}
     for name, matrix in matrices.items():
         labels = KMeans(n_clusters, n_init=3, random_state=seed).fit_predict(matrix)
@@ -113,7 +113,7 @@ def _few_labels(corpus: Any, seed: int) -> tuple[dict[str, float], int]:
     views, target = corpus.views, corpus.target
     weighted = _weighted(views)
     single = {f"{name} alone, logistic regression": weighted[name] for name in views.names}
-    single["side by side, logistic regression"] = weighted.hstack()
+    single["concatenated, logistic regression"] = weighted.hstack()
     ours = {
         "both views, MultiViewPLSAClassifier": (MultiViewPLSAClassifier(random_state=seed), views),
         "both views, SeededKMeansClassifier": (SeededKMeansClassifier(random_state=seed), weighted),
@@ -179,10 +179,10 @@ def show_demo(found: dict[str, Any], console: Any) -> None:
     widths = ", ".join(f"{width:,} {view} features" for view, width in found["views"].items())
     console.print(
         f"\n[bold]{found['objects']:,} functions and classes[/bold] of {found['labels']} packages, "
-        f"two views of each: {widths}.\n"
+        f"with two views each: {widths}.\n"
     )
     _bars(console, "Clusters without labels: agreement with the packages (NMI)", found["clustering_nmi"])
-    table = Table(title="The largest clusters: nobody said which package is which", title_justify="left")
+    table = Table(title="The largest clusters, found without knowing the packages", title_justify="left")
     table.add_column("objects", justify="right", style="dim")
     table.add_column("mostly", style="bold")
     table.add_column("words of the docstring")

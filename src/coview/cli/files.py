@@ -34,7 +34,7 @@ def read_input(views: Sequence[str], data: Path | None, table: Path | None) -> A
     if sum(given) != 1:
         what = "none of them" if not any(given) else "more than one of them"
         raise ValueError(
-            f"Give the data by --view NAME=FILE (one per view), --data FOLDER or --table FILE; got {what}."
+            f"Pass the data with --view NAME=FILE (one per view), --data FOLDER or --table FILE; got {what}."
         )
     if table is not None:
         from coview.io.tables import read_table
@@ -82,7 +82,7 @@ def _pairs(options: Sequence[str], flag: str, example: str) -> dict[str, str]:
 
 def _check_there(path: Path) -> None:
     if not path.exists():
-        raise DataFileError(f"{path} does not exist. Give the name of an existing file or folder.")
+        raise DataFileError(f"{path} does not exist. Pass the path of an existing file or folder.")
 
 
 # -- labels
@@ -215,7 +215,7 @@ def check_writable(path: Path | None) -> None:
     if path.suffix.lower() not in WRITTEN:
         raise DataFileError(f"{path} has the extension {path.suffix!r}; tables are written as {', '.join(WRITTEN)}.")
     if path.is_dir():
-        raise DataFileError(f"{path} is a folder; give the name of a file.")
+        raise DataFileError(f"{path} is a folder; pass the path of a file.")
     if path.suffix.lower() == ".parquet":
         _frame({"a": [1]}, path)
 

@@ -63,20 +63,20 @@ def _fit(options: Any, quiet: bool) -> dict[str, Any]:
     if options.model is None:
         raise ValueError("Name a model. Example: coview fit MultiViewPLSA --data folder --set n_clusters=7 -o m.coview")
     if out is None:
-        raise ValueError("Say where to write the model: --out model.coview")
+        raise ValueError("Specify where to write the model: --out model.coview")
     if out.is_dir():
         raise ValueError(f"{out} is a folder; give the name of a file, such as {out / 'model.coview'}.")
     if table is None and (text or columns or options.id):
-        raise ValueError("--text, --columns and --id describe a raw table: give it by --table FILE.")
+        raise ValueError("--text, --columns and --id describe a raw table: pass it with --table FILE.")
     if table is not None and not (text or columns):
-        raise ValueError("Say what the views of the table are: --text words=COLUMN, or --columns meta=COLUMN,COLUMN.")
+        raise ValueError("Specify the views of the table: --text words=COLUMN, or --columns meta=COLUMN,COLUMN.")
     settings = parse_settings(options.set or [])
     front = table_front(text, columns, options.id) if table is not None else None
     estimator = build_model(options.model, settings, options.step or [], front, options.seed)
     X = read_input(options.view or [], options.data, table)
     y = read_labels(options.labels, X, options.id)
     if y is None and get_tags(estimator).target_tags.required:
-        raise ValueError(f"{options.model} learns from labels: give --labels FILE, or a column of the table.")
+        raise ValueError(f"{options.model} requires labels: pass --labels FILE or a column of the table.")
     _show_progress(estimator, settings, quiet)
     begun = time.perf_counter()
     with warnings.catch_warnings():

@@ -90,7 +90,7 @@ def run_predict(
     if proba:
         shares = fitted.memberships(prepared, prepared=True) if fitted.probabilities else None
         if shares is None:
-            raise ValueError(f"{fitted.name} gives no probabilities. Leave --proba out.")
+            raise ValueError(f"{fitted.name} has no probabilities. Leave out --proba.")
         columns.update({f"p_{name}": shares[:, j] for j, name in enumerate(fitted.groups)})
     columns["known"] = known
     warning = describe_unknown(known, columns["id"], labels)
@@ -131,7 +131,7 @@ def describe_unknown(known: Any, ids: Any, labels: Any, most: int = 5) -> str | 
     predicted = " or ".join(sorted({_shown(labels[row]) for row in rows}))
     has, them = ("has", "it, whatever it is") if len(rows) == 1 else ("have", "them, whatever they are")
     share = f"{len(rows):,} of {len(known):,} object{'' if len(known) == 1 else 's'}"
-    return f"{share} {has} nothing that the model knows ({named}): it predicts {predicted} for {them}."
+    return f"{share} {has} no feature known to the model ({named}): it predicts {predicted} for {them}."
 
 
 def _shown(value: Any) -> str:
@@ -156,9 +156,9 @@ def _load(path: Path | None, method: str) -> Inspection:
 
 def _read(model: Inspection, view: Any, data: Path | None, table: Path | None) -> Any:
     if model.front is not None and table is None:
-        raise ValueError("The model was fitted on a raw table: give --table FILE.")
+        raise ValueError("The model was fitted on a raw table: pass --table FILE.")
     if model.front is None and table is not None:
-        raise ValueError("The model was fitted on views: give --view NAME=FILE or --data FOLDER.")
+        raise ValueError("The model was fitted on views: pass --view NAME=FILE or --data FOLDER.")
     return read_input(view or [], data, table)
 
 

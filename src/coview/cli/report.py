@@ -77,7 +77,7 @@ def run_report(
     fitted = inspect(load(model))
     given = bool(view) or data is not None or table is not None
     if labels is not None and not given:
-        raise ValueError("--labels needs the objects that they belong to: give --view, --data or --table too.")
+        raise ValueError("--labels requires the objects: pass --view, --data or --table too.")
     X = read_input(view, data, table) if given else None
     key = fitted.id_column
     y = read_labels(labels, X, key)

@@ -30,7 +30,7 @@ def reproduce(
             print(name)
         return
     if paper not in known:
-        raise ValueError(f"There is no reproduction {paper!r}; there are {', '.join(known)}.")
+        raise ValueError(f"There is no reproduction {paper!r}; available: {', '.join(known)}.")
     command = [sys.executable, str(folder / "run.py"), paper]
     command += ["--runs", str(runs)] if runs is not None else []
     command += ["--quick"] if quick else []

@@ -47,13 +47,13 @@ def run_search(
     from coview.web.demo import demo_retriever
 
     if not query.strip():
-        raise ValueError('The query is empty. Give some words, for example: coview search "wait for a task".')
+        raise ValueError('The query is empty. Pass some words, for example: coview search "wait for a task".')
     retriever = demo_retriever(quiet) if model is None else _loaded(model)
     if model is None:
         source, target = source or "words", target or "code"
     elif source is None and len(retriever.view_names_) > 1:
         listed = ", ".join(retriever.view_names_)
-        raise ValueError(f"Say which view the query belongs to: --source one of {listed}.")
+        raise ValueError(f"Specify the view of the query: --source must be one of {listed}.")
     hits = retriever.search(query, source, target, k)
     rows: list[dict[str, Any]] = [{"id": key, "score": round(score, 6)} for key, score in hits[0]]
     for row in rows if why else []:

@@ -64,7 +64,7 @@ def explore(
     """Open a page to browse a model: topics, clusters, objects, search."""
     _check_web()
     if demo == (model is not None):
-        raise ValueError("Give either a model file or --demo. Example: coview explore --demo.")
+        raise ValueError("Pass either a model file or --demo. Example: coview explore --demo.")
     if demo:
         from coview.web.demo import demo_service
 
@@ -113,9 +113,9 @@ def _run(
         print(f"Token (send it as 'Authorization: Bearer ...'): {token}", file=sys.stderr)
     if page:
         link = address if token is None else f"{address}#token={token}"
-        print(f"Exploring {service.title} at {link}  (Ctrl-C ends)", file=sys.stderr)
+        print(f"Exploring {service.title} at {link}  (press Ctrl-C to stop)", file=sys.stderr)
     else:
-        print(f"Serving {service.title} at {address}  (Ctrl-C ends)", file=sys.stderr)
+        print(f"Serving {service.title} at {address}  (press Ctrl-C to stop)", file=sys.stderr)
     sys.stderr.flush()
     opens = page and browser and sys.stdin.isatty() and "COVIEW_NO_BROWSER" not in os.environ
     try:

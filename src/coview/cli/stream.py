@@ -21,7 +21,9 @@ __all__ = ["stream"]
 def stream(
     source: Annotated[str, typer.Argument(help="A file (.svmlight .jsonl .csv .parquet), or - for standard input.")],
     label: Annotated[str, typer.Option(help='Key or column that holds the label; "" where there is none.')] = "label",
-    format: Annotated[str | None, typer.Option(help="svmlight, jsonl, csv or parquet; by the extension.")] = None,
+    format: Annotated[
+        str | None, typer.Option(help="svmlight, jsonl, csv or parquet; by default taken from the file extension.")
+    ] = None,
     views: Annotated[
         str | None,
         typer.Option(help="Names of the views: words,links. For svmlight, with columns: words=3000,links=1840."),
@@ -47,7 +49,7 @@ def stream(
     learner = _learner(model, C, coupling, update, adaptive)
     given: Any = sys.stdin if source == "-" else source
     if source == "-" and format is None:
-        raise ValueError("Standard input has no extension: give --format svmlight, jsonl or csv.")
+        raise ValueError("Standard input has no file extension: pass --format svmlight, jsonl or csv.")
     batches = read_stream(
         given, format=format, views=_views(views), label=label or None, batch_size=batch, n_features=n_features
     )
@@ -161,7 +163,7 @@ class _Progress:
 def _show(result: Any, model: Any) -> None:
     from rich.table import Table
 
-    table = Table(title=f"{int(result.final['rounds']):,} rows, each predicted before it was learned")
+    table = Table(title=f"{int(result.final['rounds']):,} rows, each predicted before it was learned from from")
     for name in result.table:
         table.add_column(name.replace("_", " "), justify="right")
     lines = list(zip(*result.table.values()))

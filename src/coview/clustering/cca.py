@@ -122,10 +122,10 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         check_enough_objects(len(views), n_clusters)
         for v, name in enumerate(views.names):
             if not views.present[:, v].any():
-                raise ViewsError(f"No object has view {name!r}, so that it correlates with nothing. Drop it.")
+                raise ViewsError(f"No object has view {name!r}, so it cannot be correlated. Drop the view.")
         if views.shape[1] == 1 and self.normalize is not None:
             raise ViewsError(
-                "X has 1 feature(s), of which only the sign is left when rows have length 1.",
+                "X has 1 feature(s), and only its sign remains when rows are scaled to unit length.",
                 use={"normalize": None},
             )
         n_components = n_clusters if self.n_components is None else self.n_components
@@ -141,7 +141,7 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Cluster of each object, from some or all of the fitted views."""
+        """Predict the cluster of each object from some or all of the fitted views."""
         embedding = self.transform(X).astype(np.float64)
         gaps = (self.cluster_centers_.astype(np.float64) ** 2).sum(axis=1) - 2 * embedding @ self.cluster_centers_.T
         return gaps.argmin(axis=1)

@@ -267,7 +267,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     @available_if(_can_predict)
     def predict(self, X: Any) -> np.ndarray:
-        """Cluster of each object, from some or all of the fitted views."""
+        """Predict the cluster of each object from some or all of the fitted views."""
         return self._memberships(X).argmax(axis=1)
 
     @available_if(_can_predict)
@@ -319,7 +319,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
 @shared_parameters
 class ConsensusClustering(BaseConsensus):
-    """One clustering out of one per view, by generalized Kullback-Leibler divergence.
+    """Consensus of one clustering per view, by generalized Kullback-Leibler divergence.
 
     Parameters
     ----------
@@ -407,12 +407,12 @@ class ConsensusClustering(BaseConsensus):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> ConsensusClustering:
-        """Cluster each view, then find the consensus; y is ignored."""
+        """Cluster each view, then compute the consensus; y is ignored."""
         check_count("n_clusters", self.n_clusters)
         check_count("max_iter", self.max_iter)
         check_count("n_init", self.n_init)
         if not 0 < self.softness < 1:
-            raise ValueError(f"softness must lie between 0 and 1, got {self.softness!r}.")
+            raise ValueError(f"softness must be between 0 and 1, got {self.softness!r}.")
         check_number("tol", self.tol)
         views = self._checked_views(X)
         seed = base_seed(self.random_state)
@@ -477,7 +477,7 @@ class ConsensusClustering(BaseConsensus):
         """Fitted clusterer of one view, and its labels for all objects (-1 where they lack the view)."""
         have = np.flatnonzero(views.present[:, v])
         if not have.size:
-            raise ViewsError(f"No object has view {name!r}, so that it cannot be clustered. Drop it.")
+            raise ViewsError(f"No object has view {name!r}, so it cannot be clustered. Drop the view.")
         rows = self._prepared(views[name] if len(have) == len(views) else take_rows(views[name], have))
         if self.estimator is None:
             model = default_clusterer(min(self.n_clusters, rows.shape[0]), seed)

@@ -60,7 +60,7 @@ LEAST = 1e-3  # of an eigenvalue: with as many clusters as objects some are nega
 
 @shared_parameters
 class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
-    """Spectral clustering of several views by the graphs of their nearest neighbors.
+    """Spectral clustering of several views on their nearest-neighbor graphs.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Cluster of each object, new or old, from some or all of the fitted views."""
+        """Predict the cluster of each object from some or all of the fitted views."""
         check_is_fitted(self, "cluster_centers_")
         views = self._new_views(X)
         weights = self.view_weights_

@@ -40,7 +40,7 @@ _EMPTY = 1e-12  # length below which a sum has no direction
 
 @shared_parameters
 class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MultiViewEstimator):
-    """k-means on the sphere: every object belongs to the center with which its cosine is largest.
+    """Spherical k-means: every object belongs to the center with the largest cosine.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> SphericalKMeans:
-        """Learn from one batch, going on from what is known; the first batch holds at least `n_clusters` objects."""
+        """Update the centers with one batch; the first batch must have at least `n_clusters` objects."""
         self._check_parameters()
         fresh = "cluster_sums_" not in vars(self)
         views = self._fit_views(X) if fresh else self._new_views(X)
@@ -162,15 +162,15 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Cluster of each object, from some or all of the fitted views."""
+        """Predict the cluster of each object from some or all of the fitted views."""
         return self._cosines(X).argmax(axis=1)
 
     def transform(self, X: Any) -> np.ndarray:
-        """Cosines of objects and centers (n_objects, n_clusters), in some or all of the fitted views."""
+        """Compute the cosines between objects and centers (n_objects, n_clusters) from some or all fitted views."""
         return self._cosines(X)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Sum over the objects of the largest cosine; more is better."""
+        """Compute the sum of the largest cosine of each object; larger is better."""
         return float(self._cosines(X).max(axis=1).sum(dtype=np.float64))
 
     def _inspect(self) -> Inspection:
@@ -223,7 +223,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         parts = {}
         for name, width in views.n_features.items():
             if name not in given:
-                raise ValueError(f"init has no centers of view {name!r}. Give an array for every view.")
+                raise ValueError(f"init has no centers of view {name!r}. Pass an array for every view.")
             parts[name] = np.asarray(given[name], dtype=np.float64)
             if parts[name].shape != (self.n_clusters, width):
                 raise ValueError(

@@ -1,4 +1,4 @@
-"""Corpora to try methods on: one that is on every machine, public ones by download, and synthetic ones."""
+"""Data sets: a corpus available on every machine, public corpora and synthetic data."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def read_tar(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, b
 
 
 def _cut_short(path: Path, error: Exception) -> DataFileError:
-    return DataFileError(f"{str(path)!r} cannot be read to its end ({error}). Remove it and get it again.")
+    return DataFileError(f"{str(path)!r} is truncated or damaged ({error}). Remove it and download it again.")
 
 
 def read_numbers(path: Path, separator: str | None = None, *, labeled: bool = False) -> tuple[list[str], np.ndarray]:
@@ -179,10 +179,10 @@ def read_numbers(path: Path, separator: str | None = None, *, labeled: bool = Fa
             rows.append([float(part) for part in parts])
         except ValueError as error:
             raise DataFileError(
-                f"Line {number} of {str(path)!r} holds something else than numbers ({error})."
+                f"Line {number} of {str(path)!r} contains values that are not numbers ({error})."
             ) from None
         if len(rows[-1]) != len(rows[0]) or not parts:
             raise DataFileError(f"Line {number} of {str(path)!r} has {len(parts)} numbers, not {len(rows[0])}.")
     if not rows:
-        raise DataFileError(f"{str(path)!r} has no rows. Get the file again.")
+        raise DataFileError(f"{str(path)!r} has no rows. Download it again.")
     return labels, np.array(rows)

@@ -42,7 +42,7 @@ Reference: Kushmerick, Learning to remove Internet advertisements, Autonomous Ag
 
 
 def load_internet_ads(views: str = "paper", data_home: str | Path | None = None) -> Bunch:
-    """Load 3,279 images of web pages, advertisements or not, in two views or in six.
+    """Load Internet Advertisements: 3,279 images on web pages, advertisements or not, in two or six views.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def _read(path: Path) -> tuple[np.ndarray, list[bytes]]:
             names, data = archive.read("ad.names"), archive.read("ad.data")
     except (*DAMAGED, zipfile.BadZipFile, KeyError) as error:
         raise DataFileError(
-            f"{str(path)!r} is not the archive with ad.names and ad.data ({error}). Get it again."
+            f"{str(path)!r} is not the archive with ad.names and ad.data ({error}). Download it again."
         ) from error
     lines = names.decode("latin-1").splitlines()
     described = [line for line in lines if ":" in line and not line.startswith("|")]
@@ -133,7 +133,7 @@ def _parse(path: Path, lines: list[bytes], width: int) -> tuple[np.ndarray, np.n
         bits, _, label = rest.rpartition(b",")
         row = np.frombuffer(bits.replace(b",", b""), dtype=np.uint8) - ord("0")
         if len(first) != 4 or len(row) != width - 4 or (row > 1).any() or label not in (b"ad.", b"nonad."):
-            raise DataFileError(f"{str(path)!r} has a broken line {i + 1} in ad.data. Get it again.")
+            raise DataFileError(f"{str(path)!r} has a broken line {i + 1} in ad.data. Download it again.")
         geometry[i] = [np.nan if cell == b"?" else float(cell) for cell in first]
         flags[i], target[i] = row, label == b"ad."
     return geometry, flags, target
@@ -142,5 +142,5 @@ def _parse(path: Path, lines: list[bytes], width: int) -> tuple[np.ndarray, np.n
 def _columns_of(path: Path, columns: np.ndarray, prefix: str) -> np.ndarray:
     found = np.flatnonzero(np.strings.startswith(columns, f"{prefix}*"))
     if not len(found):
-        raise DataFileError(f"{str(path)!r} has no column {prefix}*... in ad.names. Get it again.")
+        raise DataFileError(f"{str(path)!r} has no column {prefix}*... in ad.names. Download it again.")
     return found

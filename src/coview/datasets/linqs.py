@@ -240,17 +240,17 @@ def _read_content(path: Path) -> tuple[list[str], sparse.csr_array, list[str]]:
             fault = f"{len(flags)} values, not {width}" if len(flags) != width else "values other than 0 and 1"
             raise DataFileError(
                 f"Document {number} of {str(path)!r} has {fault if width else 'no values'} between its id and its "
-                "class. Get the file again."
+                "class. Download it again."
             )
         key = head.decode("latin-1")
         if key in seen:
-            raise DataFileError(f"{str(path)!r} has document {key!r} twice. Get the file again.")
+            raise DataFileError(f"{str(path)!r} has document {key!r} twice. Download it again.")
         seen.add(key)
         ids.append(key)
         labels.append(label.decode("latin-1"))
         columns.append(np.flatnonzero(flags).astype(np.int32))
     if not ids:
-        raise DataFileError(f"{str(path)!r} has no documents. Get the file again.")
+        raise DataFileError(f"{str(path)!r} has no documents. Download it again.")
     indptr = np.concatenate([[0], np.cumsum([len(part) for part in columns])]).astype(np.int32)
     indices = np.concatenate(columns)
     return ids, sparse.csr_array((np.ones(len(indices)), indices, indptr), shape=(len(ids), width)), labels
@@ -261,7 +261,7 @@ def _read_cites(path: Path, row_of: dict[str, int], content: Path) -> tuple[spar
     for number, ends in enumerate(links, start=1):
         if len(ends) != 2:
             raise DataFileError(
-                f"Link {number} of {str(path)!r} has {len(ends)} parts, not the two ids of a link. Get the file again."
+                f"Link {number} of {str(path)!r} has {len(ends)} parts, not the two ids of a link. Download it again."
             )
     matrix, n_unknown = link_matrix(links, row_of)
     if links and not matrix.nnz:

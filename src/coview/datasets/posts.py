@@ -74,7 +74,7 @@ def read_posts(
     lacking = sorted(set(groups or ()) - {post.group for post in posts})
     if lacking or not posts:
         what = f"of {', '.join(map(repr, lacking))} " if lacking else ""
-        raise DataFileError(f"{str(source)!r} has no posts {what}in subset={subset!r}. Get the archive again.")
+        raise DataFileError(f"{str(source)!r} has no posts {what}in subset={subset!r}. Download the archive again.")
     # numbers of different length sort as numbers when the shorter come first
     posts.sort(key=lambda post: (halves.index(post.half), post.group, len(post.number), post.number))
     return posts

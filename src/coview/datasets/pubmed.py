@@ -114,7 +114,7 @@ def _read_papers(path: Path) -> tuple[list[str], sparse.csr_array, np.ndarray, n
     head = [next(lines, b"").decode("latin-1").split("\t") for _ in range(2)]
     names = [part.split(":")[1] for part in head[1] if part.startswith("numeric:")]
     if not names:
-        raise DataFileError(f"{str(path)!r} names no words in its second line. Get the file again.")
+        raise DataFileError(f"{str(path)!r} names no words in its second line. Download it again.")
     column = {name: j for j, name in enumerate(names)}
     ids: list[str] = []
     labels: list[int] = []
@@ -135,12 +135,12 @@ def _read_papers(path: Path) -> tuple[list[str], sparse.csr_array, np.ndarray, n
         except (KeyError, ValueError) as error:
             raise DataFileError(f"Paper {number} of {str(path)!r} has a field that cannot be read ({error}).") from None
         if label not in (1, 2, 3):
-            raise DataFileError(f"Paper {number} of {str(path)!r} has no label from 1 to 3. Get the file again.")
+            raise DataFileError(f"Paper {number} of {str(path)!r} has no label from 1 to 3. Download it again.")
         ids.append(key)
         labels.append(label)
         indptr.append(len(indices))
     if not ids or len(set(ids)) != len(ids):
-        raise DataFileError(f"{str(path)!r} has no papers, or one of them twice. Get the file again.")
+        raise DataFileError(f"{str(path)!r} has no papers, or one of them twice. Download it again.")
     words = sparse.csr_array((np.array(values, np.float32), indices, indptr), shape=(len(ids), len(names)))
     words.sort_indices()
     return ids, words, np.array(names), np.array(labels, dtype=np.int64)
@@ -153,7 +153,7 @@ def _read_links(path: Path, row_of: dict[str, int]) -> tuple[sparse.csr_array, i
         if not ends:
             continue  # header lines
         if len(ends) != 2:
-            raise DataFileError(f"A link of {str(path)!r} has {len(ends)} ends, not two. Get the file again.")
+            raise DataFileError(f"A link of {str(path)!r} has {len(ends)} ends, not two. Download it again.")
         links.append(ends)
     matrix, unknown = link_matrix(links, row_of)
     if not matrix.nnz:

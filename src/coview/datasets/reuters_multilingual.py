@@ -52,7 +52,7 @@ text categorization, NIPS 2009.
 def load_reuters_multilingual(
     sample: int = 1200, data_home: str | Path | None = None, *, negative: str = "zero"
 ) -> Bunch:
-    """Load news in English and four translations: 1,200 documents by 2,000 words, or 600 by whole vocabularies.
+    """Load multilingual Reuters news: English and four translations, 1,200 documents or 600 with full vocabularies.
 
     Parameters
     ----------
@@ -100,12 +100,15 @@ def load_reuters_multilingual(
         found: dict[str, Any] = loadmat(path)
         matrices, classes = (_cells if sample == 1200 else _triplets)(found)
     except (KeyError, ValueError, TypeError, IndexError, OSError) as error:
-        raise DataFileError(f"{str(path)!r} does not hold the sample of {sample} ({error}). Get it again.") from None
+        raise DataFileError(
+            f"{str(path)!r} does not hold the sample of {sample} ({error}). Download it again."
+        ) from None
     names, target = np.unique(classes, return_inverse=True)
     for language, matrix in matrices.items():
         if matrix.shape[0] != len(target):
             raise DataFileError(
-                f"{str(path)!r} has {len(target)} classes, but {matrix.shape[0]} documents in {language}. Get it again."
+                f"{str(path)!r} has {len(target)} classes, but {matrix.shape[0]} documents in {language}. "
+                "Download it again."
             )
     below = {language: int((matrix.data < 0).sum()) for language, matrix in matrices.items()}
     if negative == "zero":

@@ -43,7 +43,7 @@ def make_topic_views(
     dtype: Any = np.float64,
     random_state: Any = None,
 ) -> Bunch:
-    """Draw count views from the generative process of multi-view PLSA.
+    """Generate count views from the generative process of multi-view PLSA.
 
     A per-view parameter is one value, ``{view: value}``, or a list with one value per view.
 
@@ -148,7 +148,7 @@ def make_blobs_views(
     dtype: Any = np.float64,
     random_state: Any = None,
 ) -> Bunch:
-    """Draw dense real-valued views: in each view a cluster is a Gaussian blob.
+    """Generate dense real-valued views in which each cluster is a Gaussian blob.
 
     A per-view parameter is one value, ``{view: value}``, or a list with one value per view.
 

@@ -57,7 +57,7 @@ def load_webkb(
     *,
     self_links: bool = True,
 ) -> Bunch:
-    """Load the pages of one university, or of all four, by their words and their links.
+    """Load WebKB: the web pages of one university or all four, with words and links.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def _read_university(name: str, data_home: str | Path | None) -> LinqsCorpus:
     if corpus.n_unknown_links:
         raise DataFileError(
             f"{corpus.n_unknown_links} links of {str(paths[1])!r} name pages that are not in {str(paths[0])!r}: the "
-            "files do not belong together. Get both again."
+            "files do not belong together. Download both again."
         )
     return corpus
 
@@ -150,7 +150,7 @@ def _stack(parts: dict[str, LinqsCorpus]) -> LinqsCorpus:
     widths = {name: part.words.shape[1] for name, part in parts.items()}
     if len(set(widths.values())) > 1:
         raise DataFileError(
-            f"The universities must share one vocabulary, but have {widths} words. Get the files again."
+            f"The universities must share one vocabulary, but have {widths} words. Download them again."
         )
     return LinqsCorpus(
         np.concatenate([part.ids for part in corpora]),

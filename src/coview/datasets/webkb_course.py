@@ -42,7 +42,7 @@ Reference: Blum and Mitchell, Combining labeled and unlabeled data with co-train
 
 
 def load_webkb_course(form: str = "tfidf", data_home: str | Path | None = None, *, min_df: int = 5) -> Bunch:
-    """Load 1,051 web pages, of courses or not, by their words and by the words of links to them.
+    """Load WebKB course: 1,051 web pages, course pages or not, with the words of the pages and of links to them.
 
     Parameters
     ----------
@@ -96,9 +96,11 @@ def _read_matrices(data_home: str | Path | None) -> Bunch:
         link, page = (sparse.csr_array(np.asarray(found["X"][v, 0], dtype=np.float64)) for v in (0, 1))
         labels = np.asarray(found["y"]).ravel()
     except (KeyError, IndexError, TypeError, ValueError, MatReadError, *DAMAGED) as error:
-        raise DataFileError(f"{str(path)!r} does not hold the matrices X and y ({error}). Get it again.") from error
+        raise DataFileError(
+            f"{str(path)!r} does not hold the matrices X and y ({error}). Download it again."
+        ) from error
     if not set(labels.tolist()) <= {1, 2} or not len(labels) == link.shape[0] == page.shape[0]:
-        raise DataFileError(f"{str(path)!r} has labels or rows that do not fit together. Get it again.")
+        raise DataFileError(f"{str(path)!r} has labels or rows that do not fit together. Download it again.")
     return Bunch(views=Views(page=page, link=link), target=(labels == 1).astype(np.int64))
 
 
@@ -116,7 +118,7 @@ def _read_pages(data_home: str | Path | None, min_df: int) -> Bunch:
     if not keys or keys != sorted(texts["link"]):
         raise DataFileError(
             f"{str(path)!r} has {len(texts['page'])} pages and links to {len(texts['link'])} of them; both must be of "
-            "the same pages. Get it again."
+            "the same pages. Download it again."
         )
     kept = {view: [found[key] for key in keys] for view, found in texts.items()}
     words = TextViews(vectorizer=CountVectorizer(stop_words="english", min_df=min_df, dtype=np.float64))

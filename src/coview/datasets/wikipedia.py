@@ -64,7 +64,7 @@ class _Listed(NamedTuple):
 def load_wikipedia_retrieval(
     data_home: str | Path | None = None, *, image: str = "shares", min_df: int = MIN_DF, max_df: float = MAX_DF
 ) -> Bunch:
-    """Load 2,866 sections of Wikipedia articles by their words, by 10 given topics, and by their image.
+    """Load 2,866 sections of Wikipedia articles with words, 10 given topics and an image.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def parse_document(document: str, where: str) -> tuple[str, str]:
     head = _DOCUMENT.search(document)
     text = _TEXT.search(head.group(2)) if head else None
     if head is None or text is None:
-        raise DataFileError(f"{where!r} holds no <document id=...> with a <text>. Get the texts again.")
+        raise DataFileError(f"{where!r} holds no <document id=...> with a <text>. Download the texts again.")
     return head.group(1), html.unescape(text.group(1)).strip()
 
 
@@ -219,7 +219,7 @@ def _read_features(path: Path, listed: Sequence[_Listed]) -> tuple[np.ndarray, n
         parts = {name: np.asarray(stored[name], dtype=np.float64) for name in ("T_tr", "T_te", "I_tr", "I_te")}
     except (KeyError, ValueError, TypeError, NotImplementedError, *DAMAGED) as error:
         raise DataFileError(
-            f"{str(path)!r} is no MATLAB file with T_tr, T_te, I_tr and I_te ({error}). Get it again."
+            f"{str(path)!r} is no MATLAB file with T_tr, T_te, I_tr and I_te ({error}). Download it again."
         ) from error
     expected = Counter(row.split for row in listed)
     for name, part in parts.items():

@@ -74,16 +74,16 @@ def load_wikipedia_linqs(
         )
     except (KeyError, ValueError, TypeError, OSError) as error:
         raise DataFileError(
-            f"{str(path)!r} does not hold feature, group and network ({error}). Get it again."
+            f"{str(path)!r} does not hold feature, group and network ({error}). Download it again."
         ) from None
     n = words.shape[0]
     if groups.shape[0] != n or network.shape != (n, n):
         raise DataFileError(
             f"{str(path)!r} has {n} articles, {groups.shape[0]} rows of classes and links {network.shape}: they "
-            "do not match. Get it again."
+            "do not match. Download it again."
         )
     if not (np.diff(groups.indptr) == 1).all():
-        raise DataFileError(f"{str(path)!r} has articles without a class or with several. Get it again.")
+        raise DataFileError(f"{str(path)!r} has articles without a class or with several. Download it again.")
     names, target = np.unique(groups.indices, return_inverse=True)
     ids = np.array([str(i) for i in range(n)])
     words.sort_indices()

@@ -106,11 +106,11 @@ class MultiViewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewE
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Project objects into the common space from some or all of the fitted views: the mean over those they have."""
+        """Project objects into the common space from some or all of the fitted views, averaged per object."""
         return self.project(X)
 
     def project(self, X: Any) -> np.ndarray:
-        """Project objects into the common space, whatever `transform` gives in a subclass."""
+        """Project objects into the common space, independently of `transform` in a subclass."""
         check_is_fitted(self, "projections_")
         return CommonSpace(self.projections_, self.offsets_, self.correlations_).project(self._new_views(X))
 
@@ -202,7 +202,7 @@ def common_space(
         # one seed for all views: their order changes nothing
         parts.append(truncated_svd(operator, rank, power_iter, np.random.default_rng(seed)))
     if not any(len(values) for _, values, _ in parts):
-        raise ViewsError("All objects are the same in every view, so that there is nothing to correlate.")
+        raise ViewsError("All objects are identical in every view, so there is nothing to correlate.")
     shrunk = [
         np.sqrt(values**2 + share * total_variance(views[name], means[name]))
         for name, share, (_, values, _) in zip(views.names, ridge, parts)

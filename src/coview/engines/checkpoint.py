@@ -27,7 +27,7 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where and how often a fit writes its state, so that it can be resumed.
+    """Location and frequency of the checkpoints of a fit, from which it can be resumed.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def as_checkpoint(given: Any) -> Checkpoint:
     """Return what a `checkpoint` parameter says: a `Checkpoint`, or a path."""
     found = given if isinstance(given, Checkpoint) else Checkpoint(given)
     if isinstance(found.every, bool) or not isinstance(found.every, numbers.Integral) or found.every < 1:
-        raise ValueError(f"every of a Checkpoint must be a whole number of at least 1, got {found.every!r}.")
+        raise ValueError(f"every of a Checkpoint must be an integer of at least 1, got {found.every!r}.")
     return Checkpoint(Path(found.path), int(found.every))
 
 
@@ -88,8 +88,8 @@ class CheckpointFile:
         tree, _ = read_archive(self.path, kind="checkpoint", newest=VERSION)
         if tree["fingerprint"] != self.fingerprint:
             raise ModelFileError(
-                f"The checkpoint {self.path} belongs to a fit with other data or parameters. Remove it to start anew, "
-                "or give this fit another path."
+                f"The checkpoint {self.path} belongs to a fit with other data or parameters. Remove it to start over, "
+                "or use another path."
             )
         best = None if tree["best"] is None else _unpacked(tree["best"], holder, self.path)
         return int(tree["restart"]), _unpacked(tree["current"], holder, self.path), best

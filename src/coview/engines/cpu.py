@@ -83,7 +83,7 @@ def _fixed(array: np.ndarray) -> np.ndarray:
 
 
 class CpuEngine:
-    """Runs the `ratio` half-steps with numba; results do not depend on the number of threads.
+    """Run fits on the CPU with Numba; results do not depend on the number of threads.
 
     Parameters
     ----------

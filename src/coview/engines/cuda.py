@@ -153,7 +153,7 @@ class CudaEngine:
             raise EngineError(f"precision must be 'single' or 'mixed', got {precision!r}.")
         if str(device).startswith("cuda") and not torch.cuda.is_available():
             raise EngineError(
-                "engine='cuda' needs PyTorch with CUDA and a GPU; torch sees none here.",
+                "engine='cuda' needs PyTorch with CUDA and a GPU, but torch found no GPU.",
                 use={"engine": "cpu"},
                 python="CudaEngine(device='cpu') runs the same code without a GPU.",
                 cli="",

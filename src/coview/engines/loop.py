@@ -107,8 +107,8 @@ class _Run:
         except KeyboardInterrupt:
             fit.stopped_by = "interrupt"
             warnings.warn(
-                f"The fit was interrupted after {fit.n_iter} of {self.options.max_iter} sweeps; the model holds what "
-                "was learned so far.",
+                f"The fit was interrupted after {fit.n_iter} of {self.options.max_iter} sweeps; the model keeps what "
+                "it has learned so far.",
                 InterruptedFitWarning,
                 stacklevel=2,
             )

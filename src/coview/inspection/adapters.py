@@ -26,7 +26,7 @@ __all__ = ["conventional_weights", "describe", "inspect"]
 
 
 def inspect(model: Any) -> Inspection:
-    """Return what a fitted model says, whatever kind of model it is.
+    """Describe a fitted model of any kind in a uniform way.
 
     Parameters
     ----------

@@ -131,7 +131,7 @@ Answer = Callable[[Any], np.ndarray]
 
 @dataclass(frozen=True)
 class Inspection:
-    """What a fitted model says; made by `inspect`.
+    """Uniform description of a fitted model, returned by `inspect`.
 
     Estimators fill in the fields; callers use the fields without an underscore and the methods.
 
@@ -258,7 +258,7 @@ class Inspection:
 
     @property
     def predicts(self) -> bool:
-        """Whether the model gives new objects a class, a cluster or a value."""
+        """Whether the model predicts a class, a cluster or a value for new objects."""
         answered = self._predict is not None or self._memberships is not None
         return answered and self.kind in ("class", "cluster", "value")
 
@@ -269,11 +269,11 @@ class Inspection:
 
     @property
     def id_column(self) -> str | None:
-        """Column of a raw table that names the objects."""
+        """Column of a raw table that holds the ids of the objects."""
         return self.front.id if isinstance(self.front, TableViews) else None
 
     def raw_texts(self, table: Any) -> dict[str, list[str]]:
-        """Return the texts in a raw table that become views, by view.
+        """Return the texts of a raw table from which views are built, by view.
 
         Parameters
         ----------
@@ -285,7 +285,7 @@ class Inspection:
     # -- of objects
 
     def prepare(self, X: Any, *, lazy: bool = False) -> Any:
-        """Bring objects to the views that the estimator itself takes: raw tables, views, or one matrix.
+        """Convert raw tables, views or one matrix to the views that the estimator itself takes.
 
         Parameters
         ----------
@@ -302,7 +302,7 @@ class Inspection:
         return self._as_taken(X)
 
     def prepare_known(self, X: Any) -> tuple[Any, np.ndarray]:
-        """Return what `prepare` and `known` do, with one pass through the steps before the estimator.
+        """Return the results of `prepare` and `known` with one pass through the steps before the estimator.
 
         Parameters
         ----------
@@ -324,7 +324,7 @@ class Inspection:
         return views.collect() if isinstance(views, LazyViews) else views
 
     def prepare_views(self, X: Any) -> Views:
-        """Return the same as views in memory; the one matrix of an estimator of scikit-learn is one view.
+        """Return the same as in-memory views; the matrix of a scikit-learn estimator becomes one view.
 
         Parameters
         ----------
@@ -352,11 +352,11 @@ class Inspection:
 
     @property
     def takes_matrix(self) -> bool:
-        """Whether the estimator knows one matrix only, as scikit-learn's do."""
+        """Whether the estimator takes a single matrix, as scikit-learn's estimators do."""
         return list(self.views) == [PLAIN] and not answers(self.estimator)
 
     def memberships(self, X: Any, *, prepared: bool = False) -> np.ndarray | None:
-        """Return objects x groups, from some or all of the views: shares, or coordinates of components.
+        """Return objects x groups from some or all of the views: probabilities, or coordinates of components.
 
         Parameters
         ----------
@@ -373,7 +373,7 @@ class Inspection:
         return one_hot(codes, len(self.groups))
 
     def memberships_by_view(self, X: Any, *, prepared: bool = False) -> dict[str, np.ndarray]:
-        """Return objects x groups by each view alone; rows of objects that lack the view are zero.
+        """Return objects x groups from each view alone; rows of objects that lack the view are zero.
 
         Parameters
         ----------
@@ -416,7 +416,7 @@ class Inspection:
         return Reading(memberships, None if memberships is None else memberships.argmax(axis=1))
 
     def expected(self, X: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Return what a mixture expects of each view of some objects; empty for models that are no mixtures.
+        """Return the expected features of each view under a mixture model; empty for other models.
 
         Parameters
         ----------
@@ -436,7 +436,7 @@ class Inspection:
         return {view: (own[view] if shared is None else shared, part.T) for view, part in self._profiles().items()}
 
     def log_likelihood(self, X: Any) -> float | None:
-        """Return the mean log-likelihood of objects under a density, or None where the model is none.
+        """Return the mean log-likelihood of objects under a density model, or None for other models.
 
         Parameters
         ----------
@@ -462,7 +462,7 @@ class Inspection:
         return None if reading.codes is None else np.asarray(self.labels)[reading.codes]
 
     def embed(self, X: Any, *, prepared: bool = False) -> np.ndarray | None:
-        """Return positions of objects in the model's space; memberships where it has no other.
+        """Return the positions of objects in the model's space; memberships if it has no other space.
 
         Parameters
         ----------
@@ -475,7 +475,7 @@ class Inspection:
         return self.memberships(objects, prepared=True) if self._embed is None else dense(self._embed(objects))
 
     def transform(self, X: Any, *, prepared: bool = False) -> Any:
-        """Return what the model's own `transform` does: a matrix, or views; None where it has none.
+        """Return the result of the model's own `transform`, a matrix or views; None if it has none.
 
         Parameters
         ----------
@@ -489,7 +489,7 @@ class Inspection:
         return self._transform(self._prepared(X, prepared, lazy=True))
 
     def output_names(self, width: int) -> list[str]:
-        """Return the names of the columns that `transform` gives, or t0, t1, ...
+        """Return the names of the output columns of `transform`, or t0, t1, ...
 
         Parameters
         ----------
@@ -513,7 +513,7 @@ class Inspection:
         return None if self._label_sets is None else self._label_sets(self._prepared(X, prepared))
 
     def judge_labels(self, X: Any, labels: np.ndarray) -> LabelVerdict | None:
-        """Return how well a set of labels (one bool per label) fits one object; None where the model does not say.
+        """Return how well a set of labels (one bool per label) fits one object; None if the model cannot tell.
 
         Parameters
         ----------
@@ -525,11 +525,11 @@ class Inspection:
         return None if self._judge_labels is None else self._judge_labels(self.prepare(X), labels)
 
     def training_reading(self) -> Reading:
-        """Return what the model remembers of the training objects."""
+        """Return the stored memberships and groups of the training objects."""
         return Reading(self.training.memberships, self.training.codes)
 
     def codes(self, labels: Any) -> np.ndarray:
-        """Return positions of labels among the groups; -1 for those that are none.
+        """Return the positions of labels among the groups; -1 for labels that are not groups.
 
         Parameters
         ----------
@@ -539,7 +539,7 @@ class Inspection:
         return label_codes(labels, self.labels)
 
     def known(self, X: Any) -> np.ndarray:
-        """Tell which objects have anything that the model knows.
+        """Return a mask of the objects with at least one feature known to the model.
 
         An object is unknown where all values of all its views are 0, as they come in or after a step before the model:
         a vectorizer leaves out words that it has not seen. Only sparse matrices and whole numbers are judged: 0 in a
@@ -558,7 +558,7 @@ class Inspection:
     # -- of features
 
     def features(self, view: str) -> np.ndarray | None:
-        """Return groups x features: what makes a group in a view, or None where the model does not say.
+        """Return groups x features: the weight of each feature in each group, or None if the model has none.
 
         Parameters
         ----------
@@ -569,7 +569,7 @@ class Inspection:
         return None if features is None else features.weights
 
     def described_features(self, view: str) -> Features | None:
-        """Return the same with what the weights are.
+        """Return the feature weights together with a description of the weights.
 
         Parameters
         ----------

@@ -36,7 +36,7 @@ def load_file(path: Path) -> dict[str, FileView]:
     """Views of one file by name; a format that holds one view names it by the file's stem."""
     extension = path.suffix.lower()
     if not path.exists():
-        raise DataFileError(f"There is no file {path}.")
+        raise DataFileError(f"File not found: {path}.")
     if extension not in _READERS:
         raise DataFileError(f"{path} has no known format; the extensions read are {', '.join(EXTENSIONS)}.")
     if path.is_file() and not path.stat().st_size:
@@ -87,7 +87,7 @@ def join_files(files: Mapping[str, FileView]) -> Views:
     if len(ids) < len(files):
         without = next(name for name in files if name not in ids)
         raise DataFileError(
-            f"View {without!r} has no ids, but the ids of the other files differ. Give it an id column, or use files "
+            f"View {without!r} has no ids, but the ids of the other files differ. Add an id column, or use files "
             "with the same rows."
         )
     joined = Views.align({name: _rows_present(ids[name], part) for name, part in files.items()})
@@ -200,9 +200,11 @@ def _read_jsonl(path: Path) -> FileView:
                 data.append(value)
         indptr.append(len(data))
     if not columns:
-        raise DataFileError(f"{path} has no feature that is not zero.")
+        raise DataFileError(f"{path} has no non-zero feature.")
     if ids and len(ids) != len(lines):
-        raise DataFileError(f"{path} has an id in {len(ids)} of {len(lines)} lines. Give one to all lines, or to none.")
+        raise DataFileError(
+            f"{path} has an id in {len(ids)} of {len(lines)} lines. Add an id to every line, or to none."
+        )
     matrix = sparse.csr_array((np.asarray(data), indices, indptr), shape=(len(lines), len(columns)))
     return FileView(matrix, _typed_ids(path, ids) if ids else None, list(columns))
 
@@ -211,7 +213,7 @@ def _typed_ids(path: Path, values: list[Any]) -> np.ndarray:
     for kind in (str, int):
         if all(isinstance(value, kind) and not isinstance(value, bool) for value in values):
             return np.asarray(values)
-    raise DataFileError(f"{path} has ids such as {short(values[0])}; ids must be all text or all integers.")
+    raise DataFileError(f"{path} has ids such as {short(values[0])}; ids must be all strings or all integers.")
 
 
 def _read_h5mu(path: Path) -> dict[str, FileView]:

@@ -196,7 +196,7 @@ def _text(value: Any) -> str:
 
 def _count(value: Any, least: int) -> int:
     if type(value) is not int or value < least:
-        raise ValueError(f"{value!r} is not a whole number of at least {least}")
+        raise ValueError(f"{value!r} is not an integer of at least {least}")
     return value
 
 

@@ -106,7 +106,7 @@ def save(model: Any, path: str | Path) -> None:
     if packer.left_out:
         warnings.warn(
             f"save left out {', '.join(packer.left_out)}: functions, callbacks and engine objects are not written. "
-            "The loaded model has the defaults there; set them again with set_params.",
+            "The loaded model will use the defaults; set them again with set_params.",
             UserWarning,
             stacklevel=2,
         )

@@ -25,7 +25,7 @@ _CHUNK = 4096  # rows held as text at a time; numbers take an eighth of the room
 
 
 def read_table(path: str | Path) -> Any:
-    """Read a table: a mapping of column to values, or a data frame of a Parquet file.
+    """Read a table as a mapping of columns to values, or a Parquet file as a data frame.
 
     In .csv and .tsv files a column is one of numbers if all of its filled cells are; an empty cell is a missing value.
 
@@ -49,7 +49,7 @@ def read_table(path: str | Path) -> Any:
     """
     path = Path(path)
     if not path.is_file():
-        raise DataFileError(f"{path} is {'no file' if path.exists() else 'absent'}; give the name of a table.")
+        raise DataFileError(f"{path} is {'no file' if path.exists() else 'absent'}; pass the path of a table.")
     kind = path.suffix.lower()
     if kind == ".parquet":
         return native_parquet(path)

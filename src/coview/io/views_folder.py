@@ -108,7 +108,7 @@ def write_views(
     format: str | None = None,
     overwrite: bool = False,
 ) -> None:
-    """Write views to a folder that `read_views` reads back exactly; it appears whole or not at all.
+    """Write views to a folder, atomically, from which `read_views` restores them exactly.
 
     Parameters
     ----------

@@ -43,4 +43,4 @@ def announce(kernel: Any) -> None:
     cache = Path(kernel.stats.cache_path or ".")
     if not kernel.signatures and not any(cache.glob(f"{name}-*.nbi")):
         _announced = True
-        print("coview: compiling kernels for this machine, once (some seconds) ...", file=sys.stderr, flush=True)
+        print("coview: compiling kernels for this machine (once, takes a few seconds) ...", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Measures of clusterings, label sets, rankings and views; each is a plain function of arrays."""
+"""Metrics for clusterings, label sets, rankings and views, as plain functions of arrays."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ __all__ = ["view_agreement", "view_imbalance"]
 
 
 def view_agreement(*labels: Any, present: Any = None, over: str = "pairs") -> float:
-    """Share of objects that the views give the same label.
+    """Compute the share of objects that get the same label from the views.
 
     Labels are compared as they are: for clusterings whose numbers mean nothing across views, use
     `normalized_mutual_info` or match the clusters first.
@@ -69,12 +69,12 @@ def view_agreement(*labels: Any, present: Any = None, over: str = "pairs") -> fl
             if both.any():
                 shares.append(float((codes[both, v] == codes[both, w]).mean()))
     if not shares:
-        raise ViewsError("No object has two views, so nothing can agree. Check present.")
+        raise ViewsError("No object has two views, so there is nothing to compare. Check present.")
     return float(np.mean(shares))
 
 
 def view_imbalance(*scores: Any, over: str = "pairs") -> float:
-    """Difference between the scores that the views reach on their own.
+    """Compute the difference between the scores of the individual views.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def _label_columns(labels: Sequence[Any]) -> np.ndarray:
     arrays = [as_labels(f"The labels of view {name!r}", column) for name, column in named.items()]
     if len({len(array) for array in arrays}) > 1:
         found = ", ".join(f"{name!r} has {len(array)}" for name, array in zip(named, arrays))
-        raise ViewsError(f"Every view must label the same objects: {found}.")
+        raise ViewsError(f"All views must label the same objects: {found}.")
     if not arrays:
         return np.empty((0, 0), dtype=np.intp)
     return np.column_stack(encode(*arrays)[0])

@@ -29,7 +29,7 @@ _SETS = (set, frozenset, list, tuple, np.ndarray)
 def hierarchical_f1(
     Y_true: Any, Y_pred: Any, ontology: Any, *, average: str = "micro", labels: Any = None, root: Any = None
 ) -> float:
-    """F1 of hierarchical labels, with the ancestors of every label counted too.
+    """Compute the F1 score of hierarchical labels, where every label includes its ancestors.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def hierarchical_f1(
 def hierarchical_precision_recall_f1(
     Y_true: Any, Y_pred: Any, ontology: Any, *, average: str = "micro", labels: Any = None, root: Any = None
 ) -> tuple[float, float, float]:
-    """Precision, recall and F1 of hierarchical labels, with the ancestors of every label counted too.
+    """Compute precision, recall and F1 of hierarchical labels, where every label includes its ancestors.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def hierarchical_precision_recall_f1(
     n_true, true_rows, true_names = _label_entries("Y_true", Y_true, labels, ontology)
     n_pred, pred_rows, pred_names = _label_entries("Y_pred", Y_pred, labels, ontology)
     if n_true != n_pred:
-        raise ValueError(f"Y_true and Y_pred must be of the same objects, got {n_true} and {n_pred}.")
+        raise ValueError(f"Y_true and Y_pred must have the same number of objects, got {n_true} and {n_pred}.")
     pairs = _subset_pairs(ontology)
     book: dict[Any, int] = {}
     for label in (*(label for pair in pairs for label in pair), *true_names, *pred_names):
@@ -142,7 +142,7 @@ def _label_entries(name: str, Y: Any, labels: Any, ontology: Any) -> tuple[int, 
                 rows.append(i)
                 names.append(label)
     if not listed:
-        raise ValueError(f"{name} is empty. Give the labels of at least one object.")
+        raise ValueError(f"{name} is empty. Pass the labels of at least one object.")
     return len(listed), np.array(rows, dtype=np.intp), names
 
 

@@ -24,7 +24,7 @@ __all__ = ["clustering_accuracy", "normalized_mutual_info", "pairwise_f1"]
 
 
 def clustering_accuracy(y_true: Any, y_pred: Any) -> float:
-    """Share of objects in the right cluster, under the best one-to-one matching of clusters to classes.
+    """Compute the clustering accuracy under the best one-to-one matching of clusters to classes.
 
     The numbers of clusters and of classes may differ; a cluster or class left without a partner counts as wrong.
 
@@ -61,7 +61,7 @@ def clustering_accuracy(y_true: Any, y_pred: Any) -> float:
 
 @parameters_of(clustering_accuracy)
 def normalized_mutual_info(y_true: Any, y_pred: Any, *, average: str = "arithmetic") -> float:
-    """Mutual information of classes and clusters, divided by an average of their entropies.
+    """Compute the mutual information of classes and clusters, divided by an average of their entropies.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def normalized_mutual_info(y_true: Any, y_pred: Any, *, average: str = "arithmet
 
 @parameters_of(clustering_accuracy)
 def pairwise_f1(y_true: Any, y_pred: Any) -> float:
-    """F1 over pairs of objects: a pair is predicted when both are in one cluster, and right when in one class too.
+    """Compute F1 over pairs of objects: pairs in the same cluster are predicted, pairs in the same class are true.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def _codes(y_true: Any, y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
     """Classes and clusters as numbers from 0 on."""
     truth, found = as_labels("y_true", y_true), as_labels("y_pred", y_pred)
     if len(truth) != len(found):
-        raise ValueError(f"y_true and y_pred must be of one length, got {len(truth)} and {len(found)} labels.")
+        raise ValueError(f"y_true and y_pred must have the same length, got {len(truth)} and {len(found)} labels.")
     return encode(truth)[0][0], encode(found)[0][0]
 
 

@@ -17,7 +17,7 @@ def as_labels(name: str, labels: Any) -> np.ndarray:
     if array.ndim != 1:
         raise ValueError(f"{name} must hold one label per object (one dimension), got shape {array.shape}.")
     if not array.size:
-        raise ValueError(f"{name} is empty. Give one label per object.")
+        raise ValueError(f"{name} is empty. Pass one label per object.")
     gaps = 0
     if array.dtype.kind == "f":
         gaps = int(np.isnan(array).sum())

@@ -15,7 +15,7 @@ __all__ = ["average_rank", "rank_tests"]
 
 
 def average_rank(table: Any, *, higher_is_better: bool = True) -> Any:
-    """Mean rank of each method over data sets; 1 is the best, and methods with equal scores share their mean rank.
+    """Compute the mean rank of each method over data sets; 1 is the best, and ties share their mean rank.
 
     To average over several measures as well, stack their tables by rows.
 
@@ -46,7 +46,7 @@ def average_rank(table: Any, *, higher_is_better: bool = True) -> Any:
 
 
 def rank_tests(table: Any, *, higher_is_better: bool = True) -> dict[str, Any]:
-    """Whether methods differ over data sets: Friedman's test of all, Wilcoxon's signed-rank test of each with the best.
+    """Test whether methods differ over data sets: Friedman's test, and Wilcoxon's signed-rank test against the best.
 
     The best is the one with the lowest average rank. Its p-values, two-sided, are corrected for all pairs of methods
     (Holm), not only for those with the best, since which one is the best is read off the same scores: where no methods
@@ -82,7 +82,7 @@ def rank_tests(table: Any, *, higher_is_better: bool = True) -> dict[str, Any]:
     methods, scores = _checked(table)
     n_methods = scores.shape[1]
     if n_methods < 3 or len(scores) < 2:
-        raise ValueError(f"rank_tests needs 3 methods and 2 data sets at least, got {n_methods} and {len(scores)}.")
+        raise ValueError(f"rank_tests needs at least 3 methods and 2 data sets, got {n_methods} and {len(scores)}.")
     names = list(range(n_methods)) if methods is None else methods
     ranks = rankdata(-scores if higher_is_better else scores, axis=1).mean(axis=0)
     best = int(ranks.argmin())

@@ -29,7 +29,7 @@ def mean_average_precision(
     at: int | None = None,
     cutoff: str = "rank",
 ) -> float:
-    """Mean of the average precisions of all queries that have a relevant item.
+    """Compute the mean of the average precisions of all queries that have a relevant item.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def average_precision(
     at: int | None = None,
     cutoff: str = "rank",
 ) -> np.ndarray:
-    """Average precision of each query; NaN for a query without any relevant item.
+    """Compute the average precision of each query; NaN for queries without relevant items.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def average_precision(
     array([0.8333, 1.    ])
     """
     if at is not None and (not isinstance(at, (int, np.integer)) or isinstance(at, bool) or at < 1):
-        raise ValueError(f"at must be a whole number of at least 1, or None for all ranks, got {at!r}.")
+        raise ValueError(f"at must be an integer of at least 1, or None for all ranks, got {at!r}.")
     if cutoff not in ("rank", "relevant"):
         raise ValueError(f"cutoff must be 'rank' or 'relevant', got {cutoff!r}.")
     ranked = _as_matrix("scores", scores)
@@ -130,7 +130,7 @@ class _Relevance:
                 for name, value in zip(("relevant", "query_labels", "item_labels"), (relevant, *labels))
                 if value is not None
             )
-            raise ValueError(f"Give either relevant, or both query_labels and item_labels; got {found or 'none'}.")
+            raise ValueError(f"Pass either relevant, or both query_labels and item_labels; got {found or 'none'}.")
         self.matrix: Any = None
         if relevant is not None:
             self.matrix = _as_matrix("relevant", relevant)

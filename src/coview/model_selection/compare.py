@@ -42,7 +42,7 @@ def compare(
     random_state: Any = None,
     verbose: int = 0,
 ) -> Comparison:
-    """Try every applicable method and every baseline on your own data, and return a table.
+    """Compare every applicable method and baseline on your own data.
 
     With all objects labeled, methods are cross-validated. With some of them labeled, all objects are given, a part of
     the known labels is hidden, and the methods are asked for it. With ``task="clustering"`` the clusters are found
@@ -131,7 +131,9 @@ def compare(
     with progress as watch:
         outcomes = run_jobs(evaluate, (plan, views), jobs, n_jobs=n_jobs, budget=time_budget, watch=watch)
     if any(outcome.status == "stopped" for outcome in outcomes):
-        warnings.warn("compare was stopped; the table holds what was done.", InterruptedFitWarning, stacklevel=2)
+        warnings.warn(
+            "compare was interrupted; the table contains the completed results.", InterruptedFitWarning, stacklevel=2
+        )
     about = {
         "objects": len(views),
         "views": views.n_features,
@@ -156,7 +158,7 @@ def _in_memory(X: Any) -> Views:
     views = as_views(X)
     if isinstance(views, LazyViews):
         raise ViewsError(
-            f"compare needs its rows in memory, got {len(views)} rows that are read when needed. Compare on some of "
+            f"compare requires in-memory views, got lazy views of {len(views)} rows. Compare on some of "
             "them, X[:5000], or read all with X.collect()."
         )
     if not len(views):
@@ -167,7 +169,7 @@ def _in_memory(X: Any) -> Views:
 def _number(n_clusters: Any, n_rows: int) -> int:
     """Number of clusters, refused before every method by itself fails."""
     if check_count("n_clusters", n_clusters, 2) > n_rows:
-        raise ValueError(f"n_clusters={n_clusters} is too many for {n_rows} objects at a time.")
+        raise ValueError(f"n_clusters={n_clusters} is too many clusters for {n_rows} objects per fit.")
     return int(n_clusters)
 
 
@@ -187,7 +189,9 @@ def _task(
     check_option("task", task, (None, "classification", "few_labels", "clustering"))
     check_count("n_repeats", n_repeats)
     if cv is not None and (y is None or task == "clustering"):
-        raise ValueError(f"cv={short(cv)} sets folds of labeled objects, and clusters are found of all; use n_repeats.")
+        raise ValueError(
+            f"cv={short(cv)} splits labeled objects into folds, but clustering uses all objects. Use n_repeats instead."
+        )
     if y is None:
         if task in ("classification", "few_labels"):
             raise ParameterError(
@@ -197,13 +201,13 @@ def _task(
             )
         if n_clusters is None:
             raise ParameterError(
-                "Without labels, compare must know the number of clusters.",
+                "Without labels, compare needs the number of clusters.",
                 use={"n_clusters": 7},
                 python="select_clusters(X) helps to choose it.",
                 cli="",
             )
         if scoring is not None:
-            raise ValueError("Without y there is nothing to score against, so that scoring cannot be chosen.")
+            raise ValueError("scoring requires y: without labels there is nothing to score against.")
         rows = [(rows, rows) for rows in subsamples(len(views), n_repeats, seed)]
         return Task("internal", splits=rows, seed=seed), _number(n_clusters, min(len(some) for some, _ in rows))
     codes, classes = encode_labels(y, len(views))

@@ -96,7 +96,7 @@ def _recording(shared: tuple[Task, Views], step: Callable[..., Any], *args: Any)
 def _classify(task: Task, views: Views, method: Method, r: int) -> Part:
     target, (train, test) = _array(task.target), task.splits[r]
     if not is_classifier(method.estimator):
-        raise TypeError(f"{method.name} is no classifier, and the task is to find classes")
+        raise TypeError(f"{method.name} is not a classifier, but the task is classification")
     model = seeded(method.estimator, task.seed)
     if task.kind == "few_labels":
         X, labels = _with_few_labels(views, target, _array(task.hidden), train, model)
@@ -146,7 +146,7 @@ def cluster_labels(estimator: Any, X: Views) -> np.ndarray:
         return fitted.training.codes
     memberships = fitted.memberships(X)
     if memberships is None:
-        raise TypeError(f"{fitted.name} says no cluster of an object")
+        raise TypeError(f"{fitted.name} does not assign objects to clusters")
     return memberships.argmax(axis=1)
 
 
@@ -245,7 +245,7 @@ def check_scoring(scoring: Any, clusters: bool) -> dict[str, Any] | None:
         if clusters and isinstance(score, str):
             if score not in CLUSTER_SCORES:
                 raise ValueError(
-                    f"scoring of clusters must be of {', '.join(CLUSTER_SCORES)}, or functions, got {score!r}."
+                    f"scoring for clustering must be one of {', '.join(CLUSTER_SCORES)}, or functions, got {score!r}."
                 )
             found[name] = CLUSTER_SCORES[score]
         else:

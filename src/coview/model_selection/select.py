@@ -49,7 +49,7 @@ NEAR = 0.02  # smaller differences say nothing: of the adjusted Rand index, or a
 TITLES = {
     "likelihood": "held-out likelihood",
     "stability": "stability (adjusted Rand index)",
-    "information": "information that comes back (nats)",
+    "information": "reproduced information (nats)",
 }
 BLOCK = 256  # objects whose expected features are held at a time
 
@@ -131,7 +131,7 @@ def select_clusters(
     views = as_views(X)
     if isinstance(views, LazyViews):
         raise ViewsError(
-            f"select_clusters needs its rows in memory, got {len(views)} rows that are read when needed. Choose on "
+            f"select_clusters requires in-memory views, got lazy views of {len(views)} rows. Choose on "
             "some of them, X[:5000], or read all with X.collect()."
         )
     model = _default(views) if estimator is None else clone(estimator)
@@ -155,7 +155,7 @@ def select_clusters(
     best, reason = recommend(rows, used, [_short(key) for key in grid])
     if used != wanted:
         verb = "decides" if len(used) == 1 else "decide"
-        reason = f"{reason} {type(model).__name__} has no likelihood, so that {' and '.join(used)} alone {verb}."
+        reason = f"{reason} {type(model).__name__} has no likelihood, so {' and '.join(used)} alone {verb}."
     values = {_short(key): value for key, value in settings[best].items()}
     return ClusterChoice(rows, used, values, reason, model.set_params(**settings[best]))
 
@@ -164,7 +164,7 @@ def select_clusters(
 
 
 class ClusterChoice(ResultTable):
-    """What `select_clusters` found.
+    """Result of `select_clusters`.
 
     Attributes
     ----------
@@ -194,11 +194,11 @@ class ClusterChoice(ResultTable):
         self._estimator = estimator
 
     def best_estimator(self) -> Any:
-        """Return the estimator with the recommended values, not fitted."""
+        """Return an unfitted estimator with the recommended parameters."""
         return clone(self._estimator)
 
     def plot(self, figure: Any = None) -> Any:
-        """Draw each criterion over the number of clusters, a line per coupling, the recommended setting marked.
+        """Plot each criterion over the number of clusters, one line per coupling, and mark the recommendation.
 
         Parameters
         ----------
@@ -283,7 +283,7 @@ def recommend(rows: Sequence[dict[str, Any]], criteria: Sequence[str], names: Se
     else:
         ranks = {i: sum(sum(rows[j][name] > rows[i][name] for j in usable) for name in criteria) for i in usable}
         best = min(usable, key=lambda i: (ranks[i], rows[i]["n_clusters"]))
-        clash = " The two do not agree, and this has the best mean rank."
+        clash = " The criteria disagree; this setting has the best mean rank."
     said = "; ".join(_why(rows, best, tops[name], name, names, best in near[name]) for name in criteria)
     return best, f"{_setting(rows[best], names)}: {said}.{clash}"
 
@@ -430,9 +430,9 @@ def _numbers(n_clusters: Any, n_rows: int) -> list[int]:
         return list(range(2, max(min(10, n_rows // 2), 2) + 1))
     found = sorted({check_count("n_clusters", value) for value in _listed(n_clusters)})
     if not found:
-        raise ValueError("n_clusters is empty. Give the numbers of clusters to try, as range(2, 11).")
+        raise ValueError("n_clusters is empty. Pass the numbers of clusters to try, such as range(2, 11).")
     if found[-1] > n_rows // 2:
-        raise ValueError(f"n_clusters goes up to {found[-1]}, which is too many for {n_rows} objects.")
+        raise ValueError(f"n_clusters goes up to {found[-1]}, which is too many clusters for {n_rows} objects.")
     return found
 
 

@@ -60,7 +60,7 @@ def few_label_splits(
     """
     known = np.flatnonzero(codes >= 0)
     if share is not None and not 0 < share < 1:
-        raise ValueError(f"label_share must lie between 0 and 1, got {share!r}.")
+        raise ValueError(f"label_share must be between 0 and 1, got {share!r}.")
     groups = _checked_groups(groups, len(codes))
     if cv is None and groups is None:
         return [_at_random(codes, known, share, np.random.default_rng([seed, r])) for r in range(n_repeats)]
@@ -88,7 +88,7 @@ def _at_random(codes: np.ndarray, known: np.ndarray, share: float | None, rng: n
         asked = np.setdiff1d(known, _of_each_class(codes, known, share, rng))
     if not asked.size:
         raise ParameterError(
-            f"has {len(known)} labels, one of each class, so that none can be hidden. Label more objects.",
+            f"has {len(known)} labels, one per class, so none can be hidden. Label more objects.",
             parameter="y",
         )
     return np.setdiff1d(known, asked), np.sort(asked)

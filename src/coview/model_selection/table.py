@@ -21,11 +21,13 @@ __all__ = ["Comparison", "ResultTable"]
 
 NOTES = {
     "classification": "Means over the same folds for all methods, ± standard deviation.",
-    "few_labels": "Few labels: all objects are given, some known labels are hidden and asked for; means ± standard "
+    "few_labels": "Few labels: all objects take part in the fit, and some known labels are hidden and predicted; "
+    "means ± standard "
     "deviation over the same splits for all methods.",
-    "clustering": "Clusters against the known classes, which no method saw; means ± standard deviation over seeds.",
-    "internal": "No labels: these are internal indices. They say how compact and how repeatable clusters are and how "
-    "far views agree on them, not whether they are the ones that you look for.",
+    "clustering": "Clusters compared with the known classes, which were hidden from all methods; means ± "
+    "standard deviation over seeds.",
+    "internal": "No labels: these are internal indices. They measure how compact and reproducible clusters are and how "
+    "far the views agree on them, not whether they are the clusters you are looking for.",
 }
 COLORS = {"method": "#3b6fb6", "baseline": "#9aa0a6", "links": "#3a8f5c", "given": "#d9822b"}
 
@@ -85,7 +87,7 @@ class ResultTable:
 
 
 class Comparison(ResultTable):
-    """What `compare` found: one row per method, the best first.
+    """Result of `compare`: one row per method, best first.
 
     Attributes
     ----------
@@ -102,7 +104,7 @@ class Comparison(ResultTable):
     best_ : str
         Name of the best method that was done.
     near_best_ : list of str
-        Methods that are not clearly worse than the best, itself the first.
+        Methods that are not clearly worse than the best one, which comes first.
     about : dict
         Objects, views and settings of the comparison.
 
@@ -133,26 +135,26 @@ class Comparison(ResultTable):
 
     @property
     def best_(self) -> str:
-        """Name of the best method that was done."""
+        """Name of the best method that finished."""
         done = [row for row in self.rows if row["status"] == "done"]
         if not done:
             first = next((f" {row['method']}: {row['note']}" for row in self.rows if row["note"]), "")
-            raise ValueError(f"No method was done.{first}")
+            raise ValueError(f"No method finished.{first}")
         return done[0]["method"]
 
     def best_estimator(self) -> Any:
-        """Return the best method's estimator, not fitted."""
+        """Return the unfitted estimator of the best method."""
         return self.estimator(self.best_)
 
     def estimator(self, name: str) -> Any:
-        """Return the estimator of a row, not fitted."""
+        """Return the unfitted estimator of a row."""
         if name not in self._estimators:
             raise KeyError(f"There is no method {name!r} in this comparison.")
         return clone(self._estimators[name])
 
     @property
     def near_best_(self) -> list[str]:
-        """Methods that are not clearly worse than the best, itself the first.
+        """Methods that are not clearly worse than the best one, which comes first.
 
         The scores of the two on the same splits differ by less than twice the standard error of that difference, which
         is corrected for training sets that overlap. A rough guide, not a test.
@@ -170,7 +172,7 @@ class Comparison(ResultTable):
         return found
 
     def plot(self, metric: str | None = None, axis: Any = None) -> Any:
-        """Draw one bar per method with its standard deviation; baselines are gray.
+        """Plot one bar per method with its standard deviation; baselines are gray.
 
         Parameters
         ----------

@@ -53,7 +53,7 @@ FEWEST_HASHED = 2**12  # columns, a power of two, by which hashed views are told
 
 
 class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
-    """Learn from objects one at a time, each with several views: passive-aggressive, exact.
+    """Online passive-aggressive classifier for objects with several views, with exact updates.
 
     Parameters
     ----------
@@ -184,12 +184,12 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
     # -- learning
 
     def fit(self, X: Any, y: Any) -> MultiViewPassiveAggressiveClassifier:
-        """Start anew and go over the objects, `max_iter` times at most."""
+        """Fit from scratch with at most `max_iter` passes over the objects."""
         views = self._fit_views(X)
         codes, self.classes_ = first_classes(y, len(views))
         if len(self.classes_) < 2:
             raise ParameterError(
-                f"has 1 class ({short(self.classes_[0])}), but a classifier needs at least two classes to tell apart.",
+                f"has 1 class ({short(self.classes_[0])}), but a classifier needs at least two classes.",
                 parameter="y",
             )
         self._begin(views, fixed=False)
@@ -221,7 +221,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> MultiViewPassiveAggressiveClassifier:
-        """Learn from a batch, of any size, in its order; it may lack some of the views.
+        """Learn from a batch of any size, in order; it may have only some of the views.
 
         The first call fixes the views. `classes` may name all classes that will come; without it, a class that was
         never seen before is taken up when it comes.
@@ -230,7 +230,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         return self
 
     def predict_then_learn(self, X: Any, y: Any, classes: Any = None) -> Bunch:
-        """Predict each object of a batch, then learn from it, one after the other; see `partial_fit`.
+        """Predict each object of a batch and then learn from it, one after another; see `partial_fit`.
 
         Returns
         -------
@@ -252,7 +252,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
     def _learn_batch(self, X: Any, y: Any, classes: Any = None) -> tuple[Outcome, np.ndarray]:
         """Predict and learn object by object; return what was known before, and the labels' codes."""
         if self.class_weight == "balanced":
-            raise ValueError("class_weight='balanced' needs all of y at once. Use fit, or give a dict of weights.")
+            raise ValueError("class_weight='balanced' needs all of y at once. Use fit, or pass a dict of weights.")
         first = not self.__sklearn_is_fitted__()
         views = self._fit_views(X) if first else X if self._is_plain_batch(X) else self._new_views(X)
         known, n = None if first else self.classes_, len(views)
@@ -281,7 +281,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         if self.update == "paper" and len(self.view_names_) != 2:
             listed = ", ".join(map(repr, self.view_names_))
             raise ParameterError(
-                f"update='paper' is the step of two views, got {len(self.view_names_)} ({listed}).",
+                f"update='paper' requires two views, got {len(self.view_names_)} ({listed}).",
                 use={"update": "exact"},
             )
         dtype = next(views.values()).dtype
@@ -317,7 +317,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
     # -- predicting
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of the vote, from some or all of the fitted views.
+        """Compute the scores of the vote from some or all of the fitted views.
 
         Parameters
         ----------
@@ -333,13 +333,13 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         return self._decide(self._new_views(X))
 
     def decision_function_by_view(self, X: Any) -> dict[str, np.ndarray]:
-        """Scores by each given view alone, in the shape of `decision_function`."""
+        """Compute the scores from each view alone, in the shape of `decision_function`."""
         check_is_fitted(self)
         bias = self._bias()
         return {name: _plus(scores, bias) for name, scores in score_views(self._memory, self._new_views(X)).items()}
 
     def predict(self, X: Any) -> np.ndarray:
-        """Class with the highest score, from some or all of the fitted views."""
+        """Predict the class with the highest score from some or all of the fitted views."""
         scores = self.decision_function(X)  # first: it says when the model is not fitted
         return self.classes_[_best_class(scores) if len(self.classes_) > 1 else np.zeros(len(scores), dtype=int)]
 
@@ -370,7 +370,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         )
 
     def sparsify(self) -> MultiViewPassiveAggressiveClassifier:
-        """Keep the weights as sparse matrices: less memory where most are zero. Learning more undoes it."""
+        """Convert the weights to sparse matrices to save memory; further learning converts them back."""
         check_is_fitted(self)
         self._memory = sparse_memory(self._memory)
         return self
@@ -383,13 +383,13 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
 
     @property
     def coef_(self) -> dict[str, Any]:
-        """Weights by view, rows are classes; a copy."""
+        """Copy of the weights by view; rows are classes."""
         check_is_fitted(self)
         return tables(self._memory)[0]
 
     @property
     def intercept_(self) -> np.ndarray:
-        """Intercept of the vote, by class; a copy."""
+        """Copy of the intercept of the vote, by class."""
         check_is_fitted(self)
         return tables(self._memory)[1]
 
@@ -401,7 +401,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
 
     @property
     def t_(self) -> int:
-        """Rounds so far."""
+        """Number of rounds so far."""
         check_is_fitted(self)
         return int(self._memory["n_rounds"])
 
@@ -462,7 +462,7 @@ def _checked_options(
     check_number("weighting_share", share, below=1)
     adaptive = view_weighting == "adaptive"
     if update == "paper" and (loss != "pa1" or not gate or fit_intercept or adaptive):
-        problem = "update='paper' has loss='pa1', gate=True, no intercept, equal votes."
+        problem = "update='paper' requires loss='pa1', gate=True, no intercept and equal votes."
         raise ParameterError(problem, use={"update": "exact"})
     # a feature of value 1 in the sum that is divided by the number of views
     intercept = 1.0 / n_views**2 if fit_intercept else 0.0

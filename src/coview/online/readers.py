@@ -111,7 +111,7 @@ def _format(source: Any, given: str | None) -> str:
             f"{', '.join(FORMATS)}."
         )
     if isinstance(source, (str, Path)) and not Path(source).is_file():
-        raise DataFileError(f"There is no file {source}.")
+        raise DataFileError(f"File not found: {source}.")
     return name
 
 
@@ -272,9 +272,7 @@ class _Assembler:
                         cli="Name all with --views.",
                     )
         if not self.widths:
-            raise DataFileError(
-                f"The rows of {self.called} hold nothing beside {self.label!r}: there is no feature to learn from."
-            )
+            raise DataFileError(f"The rows of {self.called} have no features besides {self.label!r}.")
         present = np.array([[view in row for view in self.widths] for row in found])
         columns = {view: [row.get(view) for row in found] for view in self.widths}
         matrices = {view: self._matrix(view, values) for view, values in columns.items()}
@@ -287,8 +285,8 @@ class _Assembler:
         if not self.label_found and not any(self.label in row for row in rows):
             raise DataFileError(
                 f"{self.called} has no {self.label!r} in its first {len(rows)} rows; there are {_key_names(rows)}.",
-                python="Name what holds the label with label=, or pass label=None where there is none.",
-                cli='Name what holds the label with --label, or give --label "" where there is none.',
+                python="Name what holds the label with label=, or pass label=None if there is none.",
+                cli='Name what holds the label with --label, or pass --label "" if there is none.',
             )
         self.label_found = True
         return [_clean_label(row.pop(self.label, None), self.as_text) for row in rows]
@@ -351,7 +349,7 @@ def _value(view: str, feature: str, value: Any) -> Any:
     if isinstance(value, str):
         return value
     if not isinstance(value, (int, float)):
-        raise DataFileError(f"View {view!r} has {value!r:.60} for {feature!r}; a number or a text is needed.")
+        raise DataFileError(f"View {view!r} has {value!r:.60} for {feature!r}; it must be a number or a string.")
     return float(value)
 
 

@@ -36,7 +36,7 @@ def to_river(
     views: Iterable[str] | Mapping[str, int] | None = None,
     n_features: int = WIDTH,
 ) -> Any:
-    """Return an object with river's ``learn_one``, ``predict_one`` and ``predict_proba_one`` around a classifier.
+    """Wrap a classifier with river's ``learn_one``, ``predict_one`` and ``predict_proba_one``.
 
     Parameters
     ----------

@@ -45,7 +45,7 @@ def evaluate_stream(
     batch_size: int = 1000,
     watch: Callable[[dict[str, float]], Any] | None = None,
 ) -> StreamResult:
-    """Predict each object, then learn from it, and keep count.
+    """Evaluate a classifier on a stream by predicting each object before learning from it.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def evaluate_stream(
 
 
 class StreamResult:
-    """What `evaluate_stream` found.
+    """Result of `evaluate_stream`.
 
     Attributes
     ----------
@@ -147,17 +147,17 @@ class StreamResult:
 
     @property
     def final(self) -> dict[str, float]:
-        """The last line of the table."""
+        """Last row of the table."""
         return {name: column[-1] for name, column in self.table.items()}
 
     def to_frame(self) -> Any:
-        """Return the table as a pandas frame."""
+        """Return the table as a pandas DataFrame."""
         import pandas
 
         return pandas.DataFrame(self.table)
 
     def plot(self, columns: Sequence[str] | None = None, label: str | None = None, figure: Any = None) -> Any:
-        """Draw one panel per metric over the rounds; draw several results into one figure by passing it on.
+        """Plot one panel per metric over the rounds; pass the figure on to draw several results into it.
 
         Parameters
         ----------
@@ -204,9 +204,9 @@ def _chosen(metrics: Any, tells: bool) -> tuple[list[str], dict[str, Callable[..
     names = [metrics] if isinstance(metrics, str) else list(metrics)
     for name in names:
         if name not in METRICS:
-            raise ValueError(f"metrics must be of {', '.join(METRICS)}, or functions by name, got {name!r}.")
+            raise ValueError(f"metrics must be one of {', '.join(METRICS)}, or functions by name, got {name!r}.")
         if name in _OF_ROUNDS and not tells:
-            raise ValueError(f"The metric {name!r} needs a model that tells it: MultiViewPassiveAggressiveClassifier.")
+            raise ValueError(f"The metric {name!r} is only available for MultiViewPassiveAggressiveClassifier.")
     return names, {}
 
 

@@ -61,9 +61,9 @@ def known_classes(
         named = encode_labels(classes)[1]
         strange = [] if known is None else sorted(set(known.tolist()) - set(named.tolist()), key=str)
         if strange:
-            raise ValueError(f"classes={named.tolist()} lacks {strange[0]!r}, which earlier batches held.")
+            raise ValueError(f"classes={named.tolist()} lacks {strange[0]!r}, which occurred in earlier batches.")
         if fixed and known is not None and len(named) != len(known):
-            raise ValueError(f"classes={named.tolist()} are not those of the first call, {known.tolist()}.")
+            raise ValueError(f"classes={named.tolist()} differ from those of the first call, {known.tolist()}.")
         return encode_labels(y, n_rows, named)
     if known is None or fixed:
         return encode_labels(y, n_rows, known)
@@ -111,7 +111,7 @@ def split_rows(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return rows to learn from and rows to hold out, by class; one of each class always stays to learn from."""
     if not 0 < fraction < 1:
-        raise ValueError(f"validation_fraction must lie between 0 and 1, got {fraction!r}.")
+        raise ValueError(f"validation_fraction must be between 0 and 1, got {fraction!r}.")
     held = np.zeros(len(codes), dtype=bool)
     for code in np.unique(codes[rows]):
         members = rng.permutation(rows[codes[rows] == code])

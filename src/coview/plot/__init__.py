@@ -1,4 +1,4 @@
-"""Figures of fitted models, in scikit-learn's manner: ``SomeDisplay.from_estimator(model, X, ...)``, then ``.plot()``.
+"""Figures of fitted models as displays: ``SomeDisplay.from_estimator(model, X, ...)``, then ``.plot()``.
 
 Every display keeps what it draws as plain attributes, and what it drew as ``figure_``, ``ax_`` and, where there are
 several panels, ``axes_``. matplotlib (the extra ``plot``) is imported when something is drawn.

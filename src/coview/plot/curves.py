@@ -55,7 +55,7 @@ class ObjectiveDisplay:
     def from_estimator(
         cls, model: Any, X: Any = None, *, key: str = "objective", name: str | None = None, ax: Any = None, **style: Any
     ) -> ObjectiveDisplay:
-        """Draw what a fitted model remembers of its fit.
+        """Plot the objective, or another curve, of a fitted model.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class ObjectiveDisplay:
 
 
 class StreamDisplay:
-    """How a model did on a stream: one panel for each measure, one line for each model.
+    """Performance of models on a stream: one panel per metric, one line per model.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class StreamDisplay:
         name: str | None = None,
         ax: Any = None,
     ) -> StreamDisplay:
-        """Run a copy of a model over a stream (see `evaluate_stream`) and draw how it did.
+        """Evaluate a copy of a model on a stream (see `evaluate_stream`) and plot the result.
 
         Parameters
         ----------
@@ -168,7 +168,7 @@ class StreamDisplay:
     def from_results(
         cls, results: Mapping[str, Any], *, measures: Sequence[str] | None = None, ax: Any = None
     ) -> StreamDisplay:
-        """Draw what `evaluate_stream` returned, for one or several models.
+        """Plot the results of `evaluate_stream` for one or more models.
 
         Parameters
         ----------

@@ -23,7 +23,7 @@ MOST_KEYS = 20
 
 
 class ObjectMapDisplay:
-    """Objects in the plane: near each other where the model sees them alike.
+    """Map of objects, in which objects similar to the model are close to each other.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class ObjectMapDisplay:
         random_state: int = 0,
         ax: Any = None,
     ) -> ObjectMapDisplay:
-        """Place objects by what a fitted model, from all views and from each alone, says of them.
+        """Map objects by the predictions of a fitted model from all views and from each view alone.
 
         Parameters
         ----------
@@ -101,7 +101,9 @@ class ObjectMapDisplay:
             whole = readings.whole
             placed = map_objects(inspection, readings, method, random_state)
         if placed is None:
-            raise ValueError(f"{inspection.name} keeps nothing to place its objects by. Pass X, the objects to draw.")
+            raise ValueError(
+                f"{inspection.name} does not store coordinates of its objects. Pass X, the objects to draw."
+            )
         if y is not None:
             codes, classes = encode_labels(y, n, semi_supervised=minus_one_is_unlabeled(inspection.estimator))
             return cls(placed[0], codes[rows], [str(c) for c in classes.tolist()], method=placed[1]).plot(ax)
@@ -131,7 +133,7 @@ class ObjectMapDisplay:
 
 
 class RetrievalDisplay:
-    """What searches found: a row for each query, its hits from left to right, best first.
+    """Search results: one row per query, hits from left to right, best first.
 
     Parameters
     ----------
@@ -211,7 +213,7 @@ class RetrievalDisplay:
         """
         inspection = inspect(model)
         if inspection.retriever is None:
-            raise ValueError(f"{inspection.name} does not search; use a fitted CrossModalRetriever.")
+            raise ValueError(f"{inspection.name} cannot search. Use a fitted CrossModalRetriever.")
         search = inspection.retriever.search
         texts = [X] if isinstance(X, str) else X if isinstance(X, list) else None
         if texts is not None:

@@ -16,7 +16,7 @@ __all__ = ["OntologyDisplay", "OntologyGraphDisplay"]
 
 
 class OntologyDisplay:
-    """Labels of an ontology below what is above them, with the number of objects of each.
+    """Labels of an ontology as a tree, with the number of objects of each.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class OntologyDisplay:
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any = None, *, ax: Any = None) -> OntologyDisplay:
-        """Count the labels that a fitted model gives to objects.
+        """Plot the number of objects that a fitted model assigns to each label.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class OntologyDisplay:
 
 
 class OntologyGraphDisplay:
-    """Labels of an ontology level by level: solid lines to what is above, dashed ones between exclusive labels.
+    """Graph of an ontology: solid lines to parents, dashed lines between exclusive labels.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ MOST_DRAWN = 12
 
 
 class TopicsDisplay:
-    """The features that make each topic, cluster or class, one panel for each of them and each view.
+    """Characteristic features of each topic, cluster or class, one panel per group and view.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class TopicsDisplay:
         known = features_by_view(inspection, objects, codes)
         if not known or inspection.kind == "value":
             raise ValueError(
-                f"{inspection.name} says nothing about the features of its groups. If it has groups, pass X to draw "
+                f"{inspection.name} does not describe its groups by features. If it has groups, pass X to draw "
                 "the means of their objects."
             )
         for view in views or ():
@@ -157,7 +157,7 @@ class ClusterTopicsDisplay:
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any = None, *, ax: Any = None) -> ClusterTopicsDisplay:
-        """Draw how the groups of a fitted model mix its topics; topics stand beside others of their cluster.
+        """Plot how the groups of a fitted model mix its topics, with topics ordered by cluster.
 
         Parameters
         ----------
@@ -170,9 +170,7 @@ class ClusterTopicsDisplay:
         """
         inspection = inspect(model)
         if inspection.topics is None:
-            raise ValueError(
-                f"{inspection.name} has no topics below its groups. Use DualPLSA or MultiViewPLSA for that."
-            )
+            raise ValueError(f"{inspection.name} has no topics within its groups. Use DualPLSA or MultiViewPLSA.")
         ordered = {}
         for view, part in inspection.topics.shares.items():
             array = np.asarray(part)

@@ -17,7 +17,7 @@ __all__ = ["ViewAgreementDisplay", "ViewConfusionDisplay"]
 
 
 class ViewAgreementDisplay:
-    """Share of objects that two views, or one view and all of them, put into the same group.
+    """Share of objects that two views, or one view and all views, assign to the same group.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class ViewAgreementDisplay:
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, *, ax: Any = None) -> ViewAgreementDisplay:
-        """Read the objects of X from each view alone and from all, and draw how far the readings agree.
+        """Predict the objects of X from each view alone and from all views, and plot the agreement.
 
         Parameters
         ----------
@@ -61,7 +61,7 @@ class ViewAgreementDisplay:
         inspection = inspect(model)
         matrix = agreement_matrix(read_by_view(inspection, inspection.prepare_views(X)))
         if matrix is None:
-            raise ValueError(f"{inspection.name} reads these objects from one view only; agreement needs at least two.")
+            raise ValueError(f"{inspection.name} has only one view of these objects; agreement needs at least two.")
         return cls(matrix["values"], matrix["names"]).plot(ax)
 
     def plot(self, ax: Any = None) -> ViewAgreementDisplay:
@@ -81,7 +81,7 @@ class ViewAgreementDisplay:
 
 
 class ViewConfusionDisplay:
-    """Labels against groups, as each view alone and as all views together find them.
+    """Labels against predicted groups, for each view alone and for all views.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class ViewConfusionDisplay:
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any, y: Any, *, most: int = 12, ax: Any = None) -> ViewConfusionDisplay:
-        """Read the objects of X from each view alone and from all, and draw labels against groups.
+        """Predict the objects of X from each view alone and from all views, and plot labels against groups.
 
         Parameters
         ----------
@@ -132,7 +132,8 @@ class ViewConfusionDisplay:
         readings = read_by_view(inspection, views)
         if readings.whole.codes is None:
             raise ValueError(
-                f"{inspection.name} sorts objects into no classes, clusters or topics to compare with labels."
+                f"{inspection.name} does not assign objects to classes, clusters or topics, so there is nothing "
+                "to compare with labels."
             )
         whole = confusion(inspection, readings.whole.codes, codes, classes, most)
         drawn = {}

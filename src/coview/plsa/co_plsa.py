@@ -343,12 +343,12 @@ class CoPLSA(ByViewModel):
         return self._fit(X, self._scaled(self._fit_views(X)), _CARRIED)
 
     def partial_fit(self, X: Any, y: Any = None) -> CoPLSA:
-        """Learn from one minibatch (online EM), going on from what is known; every batch has the views of the first."""
+        """Update the model with one minibatch (online EM); every batch must have the views of the first."""
         self._learn_stream(self._known_views(X))
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Topic mixtures of objects, new or old, from some or all of the fitted views, the topics fixed.
+        """Compute the topic mixtures of objects from some or all of the fitted views, with fixed topics.
 
         The mixture of an object is the mean over the views that it has, which are folded in together, each held close
         to the others; of one view it is just that view's. Rows sum to one; an object without any feature gets an even
@@ -357,7 +357,7 @@ class CoPLSA(ByViewModel):
         return self._mixtures(X)
 
     def transform_by_view(self, X: Any) -> dict[str, np.ndarray]:
-        """Topic mixtures by view, for each of the views given; all are folded in together.
+        """Compute one topic mixture per view that X has; all views are folded in together.
 
         Where an object lacks one of these views, its mixture there is imputed: the one nearest to its other views'.
         """
@@ -365,7 +365,7 @@ class CoPLSA(ByViewModel):
 
     @blockwise
     def impute(self, X: Any, view: str) -> np.ndarray:
-        """Expected features of a view (objects x features, rows sum to one) from whatever views X has.
+        """Compute the expected features of a view (objects x features, rows sum to one) from the views in X.
 
         An object that lacks the view gets the mixture nearest to those of its other views, and the features that the
         view's topics give it; one that has the view is smoothed.

@@ -15,7 +15,7 @@ __all__ = ["DualPLSA", "DualPLSAClassifier"]
 
 @parameters_of(MultiViewPLSA)
 class DualPLSA(MultiViewPLSA):
-    """Cluster the objects of one view, topics and clusters apart; several views are taken side by side.
+    """Cluster the objects of one view with separate topics and clusters; several views are concatenated.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class DualPLSA(MultiViewPLSA):
 
 @parameters_of(MultiViewPLSAClassifier)
 class DualPLSAClassifier(MultiViewPLSAClassifier):
-    """Classify the objects of one view from few labels; several views are taken side by side.
+    """Classify the objects of one view from few labels; several views are concatenated.
 
     Parameters
     ----------

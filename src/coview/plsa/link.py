@@ -99,7 +99,7 @@ class LinkPLSA(WeightedModel, PLSA):
         self.view_weights = view_weights
 
     def inverse_transform(self, X: Any) -> Any:
-        """Expected shares of the features of each view given topic mixtures (objects x topics).
+        """Compute the expected feature frequencies of each view from topic mixtures (objects x topics).
 
         Returns a matrix where the model was fitted on one view, else Views; rows sum to one in every view.
         """

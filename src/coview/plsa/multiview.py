@@ -366,13 +366,13 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> MultiViewPLSA:
-        """Learn from one minibatch (online EM); every batch has the views of the first."""
+        """Update the model with one minibatch (online EM); every batch must have the views of the first."""
         self._learn_stream(self._known_views(X))
         self.labels_ = self.memberships_.argmax(axis=1)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Most likely cluster of objects, new or old, from some or all of the fitted views."""
+        """Predict the most likely cluster of each object from some or all of the fitted views."""
         return self._mixtures(X).argmax(axis=1)
 
     def _n_columns(self) -> int:
@@ -482,7 +482,7 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
         return tags
 
     def fit(self, X: Any, y: Any) -> MultiViewPLSAClassifier:
-        """Learn from labeled and unlabeled objects; -1, None or NaN in y marks the unlabeled."""
+        """Learn from labeled and unlabeled objects; -1, None or NaN in y marks unlabeled objects."""
         views = self._fit_views(X)
         codes, self.classes_ = encode_labels(y, len(views))
         self._fit(X, views, {"labels": codes})
@@ -490,7 +490,7 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> MultiViewPLSAClassifier:
-        """Learn from one minibatch (online EM); -1, None or NaN in y marks the unlabeled.
+        """Update the model with one minibatch (online EM); -1, None or NaN in y marks unlabeled objects.
 
         The first batch of a new model must name all classes and should hold labeled objects of each; every batch has
         the views of the first.
@@ -498,7 +498,9 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
         if self._has_learned():
             classes = self.classes_
         elif classes is None:
-            raise ValueError("classes must be given in the first call of partial_fit: list every class that may occur.")
+            raise ValueError(
+                "classes must be passed in the first call to partial_fit: list every class that may occur."
+            )
         views = self._known_views(X)
         codes, self.classes_ = encode_labels(y, len(views), classes)
         self._learn_stream(views, {"labels": codes})
@@ -506,11 +508,11 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Class memberships of objects, new or old, from some or all of the fitted views; rows sum to one."""
+        """Compute class probabilities from some or all of the fitted views; rows sum to one."""
         return self._mixtures(X)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Most likely class of objects, new or old, from some or all of the fitted views."""
+        """Predict the most likely class of each object from some or all of the fitted views."""
         memberships = self._mixtures(X)
         return named(self.classes_, memberships.argmax(axis=1))
 

@@ -345,7 +345,7 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Topic mixtures of objects, new or old, from some or all of the fitted views, the topics fixed.
+        """Compute the topic mixtures of objects from some or all of the fitted views, with fixed topics.
 
         The mixture of an object is the weighted mean over the views that it has, each folded in by itself. Rows sum to
         one; an object without any feature gets an even mixture.
@@ -353,12 +353,12 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
         return self._mixtures(X)
 
     def transform_by_view(self, X: Any) -> dict[str, np.ndarray]:
-        """Topic mixtures by view, for each of the views given; even where an object lacks the view."""
+        """Compute one topic mixture per view that X has; uniform if an object lacks the view."""
         return super().transform_by_view(X)
 
     @blockwise
     def predict(self, X: Any) -> np.ndarray:
-        """Cluster of objects, new or old, from some or all of the fitted views."""
+        """Predict the cluster of each object from some or all of the fitted views."""
         check_is_fitted(self, "topic_feature_")
         if self.consensus != "mvc":
             return self._mixtures(X).argmax(axis=1)

@@ -58,7 +58,7 @@ class JointSteps(MixtureSteps):
 
 @shared_parameters
 class PLSA(MixtureModel):
-    """Probabilistic latent semantic analysis of one view; several views are taken side by side.
+    """Probabilistic latent semantic analysis of one view; several views are concatenated.
 
     Parameters
     ----------
@@ -140,12 +140,12 @@ class PLSA(MixtureModel):
         return self._fit(X, self._fit_views(X))
 
     def partial_fit(self, X: Any, y: Any = None) -> PLSA:
-        """Learn from one minibatch (online EM), going on from what is known; every batch has the views of the first."""
+        """Update the model with one minibatch (online EM); every batch must have the views of the first."""
         self._learn_stream(self._known_views(X))
         return self
 
     def inverse_transform(self, X: Any) -> Any:
-        """Expected shares of the features given topic mixtures (objects x topics).
+        """Compute the expected feature frequencies from topic mixtures (objects x topics).
 
         Returns a matrix where the model was fitted on one view, else Views; a whole row sums to one over all views.
         """
@@ -183,9 +183,7 @@ class PLSA(MixtureModel):
         if self.init != "nndsvd":
             return lambda here: {"profiles": self._start_profiles(arrays, views, here)}, carried
         if isinstance(views, LazyViews):
-            raise ViewsError(
-                "init='nndsvd' needs the rows in memory, got rows that are read when needed. Use 'random'."
-            )
+            raise ViewsError("init='nndsvd' requires in-memory views, got lazy views. Use init='random'.")
         carried["start"], columns = nonnegative_svd(views, self.n_components, context.seed)
         return lambda here: {"profiles": self._as_start(columns)}, carried
 

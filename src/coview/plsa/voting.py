@@ -121,7 +121,7 @@ class VotingPLSA(ClusterMixin, WeightedModel):
         self.checkpoint = checkpoint
 
     def fit(self, X: Any, y: Any = None) -> VotingPLSA:
-        """Let the views vote, then cluster the objects of X; y is ignored."""
+        """Cluster the objects of X from the votes of the views; y is ignored."""
         share = self.min_agreement
         if not isinstance(share, numbers.Real) or not 0.5 < share <= 1:
             raise ValueError(f"min_agreement must be above 0.5 and at most 1, got {share!r}.")
@@ -130,7 +130,7 @@ class VotingPLSA(ClusterMixin, WeightedModel):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Most likely cluster of objects, new or old, from some or all of the fitted views."""
+        """Predict the most likely cluster of each object from some or all of the fitted views."""
         return self._mixtures(X).argmax(axis=1)
 
     # -- pieces

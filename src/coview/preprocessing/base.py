@@ -71,7 +71,7 @@ class PerViewTransformer(TransformerMixin, BaseEstimator):
         """Views of X; of one plain matrix, scikit-learn keeps and compares the number and names of the features."""
         if isinstance(X, LazyViews):
             raise ViewsError(
-                f"{type(self).__name__} needs its rows in memory, got LazyViews. Use X.collect(); or X.map(function) "
+                f"{type(self).__name__} requires in-memory views, got LazyViews. Use X.collect(); or X.map(function) "
                 "for what is done row by row."
             )
         views = as_views(X)
@@ -89,7 +89,7 @@ class PerViewTransformer(TransformerMixin, BaseEstimator):
         for name in chosen:
             if name not in views:
                 who = type(self).__name__
-                raise ViewsError(f"{who} was told to change view {name!r}, but the views are {listed(views.names)}.")
+                raise ViewsError(f"{who} cannot transform view {name!r}; the views are {listed(views.names)}.")
         return chosen
 
     def _default_views(self, views: Views) -> tuple[str, ...]:

@@ -84,7 +84,7 @@ class ColumnViews(RawTransformer):
         return self
 
     def transform(self, X: Any) -> Views:
-        """Return the views whose columns X has; at least one must be there, and a view's columns come together."""
+        """Return the views whose columns X has; at least one view must be complete."""
         check_is_fitted(self)
         table = as_table(X, "ColumnViews")
         chosen = [view for view, names in self.columns_.items() if any(name in table.sources for name in names)]
@@ -99,7 +99,7 @@ class ColumnViews(RawTransformer):
         return Views(arrays, ids=table.ids, present=present, feature_names=names)
 
     def view_inputs(self) -> dict[str, ViewInput]:
-        """Describe the views that are made, for `inspect`."""
+        """Describe the resulting views for `inspect`."""
         check_is_fitted(self)
         found = {}
         for view, columns in self.columns_.items():
@@ -141,7 +141,7 @@ def _warn_of_text(column: Column) -> None:
     if column.kind == "text" and len(values) >= 20 and different > 0.9 * len(values):
         warnings.warn(
             f"Column {column.name!r} has {different} different values in {len(values)} rows, so hardly any category is "
-            "shared. If it holds text, make words of it with TextViews (--text on the command line).",
+            "shared. If it contains text, count its words with TextViews (--text on the command line).",
             UserWarning,
             stacklevel=3,
         )

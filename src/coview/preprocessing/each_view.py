@@ -18,7 +18,7 @@ __all__ = ["EachView"]
 
 
 class EachView(PerViewTransformer):
-    """Change views with scikit-learn transformers: kernels for histograms, scales for measurements, fewer dimensions.
+    """Apply scikit-learn transformers to views, such as kernels, scalers or dimensionality reduction.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class EachView(PerViewTransformer):
             if made is not None and not (hasattr(made, "fit") and hasattr(made, "transform")):
                 raise TypeError(f"transformers must have fit and transform, got {made!r}.")
         if isinstance(self.transformers, Mapping) and self.views is not None:
-            raise ValueError("Give views= with one transformer only; a mapping names its own views.")
+            raise ValueError("Pass views= only with a single transformer; a mapping names its own views.")
 
     def _chosen(self, views: Views) -> tuple[str, ...]:
         if self.transformers is None:
@@ -63,7 +63,7 @@ class EachView(PerViewTransformer):
             return super()._chosen(views)
         for name in self.transformers:
             if name not in views:
-                raise ViewsError(f"EachView was told to change view {name!r}, but the views are {listed(views.names)}.")
+                raise ViewsError(f"EachView cannot transform view {name!r}; the views are {listed(views.names)}.")
         return tuple(self.transformers)
 
     def _fit_view(self, name: str, array: Any) -> tuple[Any]:

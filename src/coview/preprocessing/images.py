@@ -60,7 +60,7 @@ class _ImageCounts(RawTransformer):
 
     def _stacked(self, rows: list[np.ndarray]) -> sparse.csr_array:
         if not rows:
-            raise ViewsError("There are 0 images: there is nothing to count. Pass at least one image.")
+            raise ViewsError("X has 0 images. Pass at least one image.")
         return sparse.csr_array(np.vstack(rows).astype(np.float64))
 
     def _check_parameters(self) -> None:
@@ -78,7 +78,7 @@ class _ImageCounts(RawTransformer):
 
 
 class ColorHistogram(_ImageCounts):
-    """Count the pixels of each color, with every channel cut into equal bins.
+    """Count the pixels of each color, with every channel divided into equal bins.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class ColorHistogram(_ImageCounts):
 
 
 class LocalBinaryPatterns(_ImageCounts):
-    """Count how the brightness around each pixel compares with its own: edges, corners, spots, flat parts.
+    """Count local binary patterns of brightness around each pixel: edges, corners, spots and flat areas.
 
     Uniform patterns, which do not change when the image is turned (Ojala et al., 2002): `points` + 2 of them per cell.
 
@@ -170,7 +170,7 @@ class LocalBinaryPatterns(_ImageCounts):
 
 
 class SiftWords(_ImageCounts):
-    """Count visual words: SIFT descriptors of an image, each given to the nearest of learned centers.
+    """Count visual words: SIFT descriptors, each assigned to the nearest learned center.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ def read_image(image: Any, where: str = "The image") -> np.ndarray:
     if isinstance(image, (str, os.PathLike)):
         path = os.fspath(image)
         if not os.path.isfile(path):
-            raise DataFileError(f"{where}: there is no file {path!r}.")
+            raise DataFileError(f"{where}: file not found: {path!r}.")
         reader = _skimage("io")
         try:
             values = np.asarray(reader.imread(path))

@@ -158,12 +158,12 @@ class NeighborViews(TransformerMixin, BaseEstimator):
         self.label_prior = label_prior
 
     def fit(self, X: Any, y: Any = None) -> NeighborViews:
-        """Keep the objects and smooth them: new ones are joined to them. y counts with `labels` only."""
+        """Store and smooth the objects; y is used only with `labels=True`."""
         self._fit_layers(as_views(X), y)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Views:
-        """Fit, and return X with its smoothed views."""
+        """Fit and return X with its smoothed views."""
         views = as_views(X)
         known = self._fit_layers(views, y)
         # the objects are their own neighbors here: nothing is joined from outside
@@ -172,7 +172,7 @@ class NeighborViews(TransformerMixin, BaseEstimator):
         return self._assemble(views, alone, layers, self._rows_of_columns(views), self.labels_near_)
 
     def transform(self, X: Any) -> Views:
-        """Return X, of fitted or new objects, with its smoothed views; any of the fitted views may be left out."""
+        """Return X with its smoothed views, for training or new objects; views may be left out."""
         check_is_fitted(self, "layers_")
         views = as_views(X)
         # columns of links are matched to objects by their ids, below
@@ -196,7 +196,7 @@ class NeighborViews(TransformerMixin, BaseEstimator):
     def _fit_layers(self, views: Views, y: Any) -> LinkGraph:
         self._check_parameters(views)
         if self.labels and y is None:
-            raise ViewsError("labels=True needs labels to spread: give y, -1 or None where there is none.")
+            raise ViewsError("labels=True requires y, with -1 or None for unlabeled objects.")
         self.smoothed_views_ = self._chosen(views)
         self.n_features_by_view_ = views.n_features
         self.feature_names_by_view_ = views.feature_names
@@ -339,7 +339,7 @@ class NeighborViews(TransformerMixin, BaseEstimator):
         if self.labels and f"labels{self.suffix}" in (*views.names, *(f"{name}{self.suffix}" for name in chosen)):
             raise ViewsError(f"X already has a view {'labels' + self.suffix!r}. Choose another suffix.")
         if not chosen and not self.labels:
-            raise ViewsError(f"X has no view beside the links {self.links!r}, so there is nothing to smooth.")
+            raise ViewsError(f"X has no view besides the links {self.links!r}, so there is nothing to smooth.")
         return chosen
 
     def _check_parameters(self, views: Views) -> None:
@@ -348,9 +348,9 @@ class NeighborViews(TransformerMixin, BaseEstimator):
             check_number(name, share, below=1)
         check_option("normalize", self.normalize, ("symmetric", "rows"))
         if not isinstance(self.suffix, str) or not self.suffix:
-            raise ValueError(f"suffix must be a text that is not empty, got {self.suffix!r}.")
+            raise ValueError(f"suffix must be a non-empty string, got {self.suffix!r}.")
         if not isinstance(self.labels, (bool, np.bool_)):
-            raise ValueError(f"labels must be True or False, got {self.labels!r}. Give the labels themselves as y.")
+            raise ValueError(f"labels must be True or False, got {self.labels!r}. Pass the labels themselves as y.")
         check_number("label_prior", self.label_prior)
         self._check_links(views)
 

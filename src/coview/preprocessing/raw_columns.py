@@ -66,7 +66,7 @@ class Table:
         if absent:
             hint = ""
             if len(self.names) == 1 and any(sign in str(self.names[0]) for sign in ";\t|"):
-                hint = " Separate the columns by commas: another sign stands between their names."
+                hint = " Separate the columns by commas: the header uses another separator."
             raise ViewsError(f"{who} needs the column {short(absent[0])}; the columns are {listed(self.names)}.{hint}")
 
 

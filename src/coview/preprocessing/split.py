@@ -16,7 +16,7 @@ __all__ = ["split_features"]
 
 
 def split_features(X: Any, n: int, random_state: Any = None) -> Views:
-    """Share the features of one view out at random among `n` views of (nearly) the same size.
+    """Split the features of one view at random into `n` views of (nearly) equal size.
 
     Parameters
     ----------
@@ -43,11 +43,11 @@ def split_features(X: Any, n: int, random_state: Any = None) -> Views:
     views = as_views(X)
     if len(views.names) > 1:
         listed = ", ".join(map(repr, views.names))
-        raise ViewsError(f"split_features cuts one view, got {len(views.names)} ({listed}). Choose one: X[name].")
+        raise ViewsError(f"split_features takes one view, got {len(views.names)} ({listed}). Choose one: X[name].")
     name = views.names[0]
     n_features = views.n_features[name]
     if isinstance(n, bool) or not isinstance(n, numbers.Integral) or not 1 <= n <= n_features:
-        raise ViewsError(f"n must be a whole number from 1 to the {n_features} features of the view, got {n!r}.")
+        raise ViewsError(f"n must be an integer from 1 to the {n_features} features of the view, got {n!r}.")
     parts = [np.sort(columns) for columns in np.array_split(_permutation(n_features, random_state), n)]
     names = views.feature_names.get(name)
     return Views(

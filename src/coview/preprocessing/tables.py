@@ -19,7 +19,7 @@ __all__ = ["TableViews"]
 
 
 class TableViews(RawTransformer):
-    """Turn a table into views: some columns of text, some groups of columns.
+    """Turn a table into views built from text columns and groups of other columns.
 
     `TextViews` and `ColumnViews` on one table, so that a pipeline that starts here takes raw tables and a model file
     carries all that it needs.
@@ -71,12 +71,12 @@ class TableViews(RawTransformer):
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Views:
-        """Learn the vocabularies and categories, and return the views."""
+        """Learn the vocabularies and categories and return the views."""
         if not self.text and not self.columns:
             raise ViewsError("TableViews needs text={view: column} or columns={view: [column, ...]}, got neither.")
         twice = [view for view in self.text or {} if view in (self.columns or {})]
         if twice:
-            raise ViewsError(f"View {twice[0]!r} is named in text and in columns. Give one of them another name.")
+            raise ViewsError(f"View {twice[0]!r} is named in both text and columns. Rename one of them.")
         table = as_table(X, "TableViews")
         ids = self._ids(table)
         self.text_ = TextViews(self.text, self.vectorizer) if self.text else None
@@ -87,7 +87,7 @@ class TableViews(RawTransformer):
         return _together(parts, ids)
 
     def transform(self, X: Any) -> Views:
-        """Return the views whose columns X has; at least one must be there."""
+        """Return the views whose columns X has; at least one is required."""
         check_is_fitted(self)
         table = as_table(X, "TableViews")
         ids = self._ids(table, needed=False)
@@ -99,7 +99,7 @@ class TableViews(RawTransformer):
         return _together(parts, ids)
 
     def raw_texts(self, X: Any) -> dict[str, list[str]]:
-        """Return the texts that each view of words is made of; an empty one where an object has none.
+        """Return the texts from which each text view is built; empty if an object has none.
 
         Parameters
         ----------
@@ -110,7 +110,7 @@ class TableViews(RawTransformer):
         return {} if self.text_ is None else self.text_.raw_texts(X)
 
     def view_inputs(self) -> dict[str, ViewInput]:
-        """Describe the views that are made, for `inspect`."""
+        """Describe the resulting views for `inspect`."""
         check_is_fitted(self)
         parts = [part.view_inputs() for part in (self.text_, self.columns_) if part is not None]
         return {view: given for part in parts for view, given in part.items()}

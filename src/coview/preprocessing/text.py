@@ -23,7 +23,7 @@ _BARE = "text"  # the column, and so the view, that a plain list of texts become
 
 
 class TextViews(RawTransformer):
-    """Turn columns of text into views, each with a vectorizer of its own.
+    """Turn text columns into views, each with its own vectorizer.
 
     An object whose text is missing (None or NaN) lacks that view; an empty text is a view without words.
 
@@ -81,7 +81,7 @@ class TextViews(RawTransformer):
                 matrix = vectorizers[view].fit_transform(column.values[~column.missing].tolist())
             except ValueError as error:
                 why = cut(str(error), 200)
-                raise ViewsError(f"View {view!r} cannot be made from column {name!r}: {why}") from error
+                raise ViewsError(f"View {view!r} cannot be built from column {name!r}: {why}") from error
             found[view] = (matrix, column.missing)
         self.columns_ = columns
         self.vectorizers_ = vectorizers
@@ -89,7 +89,7 @@ class TextViews(RawTransformer):
         return self._views(table, found)
 
     def transform(self, X: Any) -> Views:
-        """Return the views of the columns that X has; at least one must be there."""
+        """Return the views whose columns X has; at least one is required."""
         check_is_fitted(self)
         table = self._table(X, self.columns_)
         columns = {view: name for view, name in self.columns_.items() if name in table.sources}
@@ -103,7 +103,7 @@ class TextViews(RawTransformer):
         return self._views(table, found)
 
     def raw_texts(self, X: Any) -> dict[str, list[str]]:
-        """Return the texts that each view is made of; an empty one where an object has none.
+        """Return the texts from which each view is built; empty if an object has none.
 
         Parameters
         ----------
@@ -116,7 +116,7 @@ class TextViews(RawTransformer):
         return {view: [v if isinstance(v, str) else "" for v in column.values] for view, column in there.items()}
 
     def view_inputs(self) -> dict[str, ViewInput]:
-        """Describe the views that are made, for `inspect`."""
+        """Describe the resulting views for `inspect`."""
         check_is_fitted(self)
         return {view: _input(view, made) for view, made in self.vectorizers_.items()}
 

@@ -18,7 +18,7 @@ __all__ = ["LogCounts", "MinDocumentFrequency", "TfidfViews", "UnitRows"]
 
 
 class TfidfViews(PerViewTransformer):
-    """Weigh counts by how rare their feature is: ``tf * (log((1 + n) / (1 + df)) + 1)``, then unit rows.
+    """Weight counts by inverse document frequency: ``tf * (log((1 + n) / (1 + df)) + 1)``, then unit rows.
 
     Values are those of scikit-learn's ``TfidfTransformer`` in each view. Rows that lack a view do not count in `n`.
 
@@ -120,7 +120,7 @@ class UnitRows(PerViewTransformer):
 
 
 class LogCounts(PerViewTransformer):
-    """Replace each count by ``log(1 + count)``, so that a word said often does not drown the others.
+    """Replace each count by ``log(1 + count)``, which dampens very frequent words.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class LogCounts(PerViewTransformer):
 
 
 class MinDocumentFrequency(PerViewTransformer):
-    """Drop features that too few objects have, or too many.
+    """Drop features that occur in too few or too many objects.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class MinDocumentFrequency(PerViewTransformer):
             whole = isinstance(value, Integral) and not isinstance(value, bool) and value >= 0
             share = isinstance(value, Real) and not isinstance(value, Integral) and 0 <= value <= 1
             if not (whole or share):
-                raise ValueError(f"{name} must be a whole number of objects or a share from 0.0 to 1.0, got {value!r}.")
+                raise ValueError(f"{name} must be an integer of objects or a share from 0.0 to 1.0, got {value!r}.")
 
     def _fit_view(self, name: str, array: Any) -> tuple[np.ndarray]:
         frequency = _document_frequency(array)

@@ -81,9 +81,9 @@ def _plan(summary: dict[str, Any]) -> list[tuple[str, str, str, str, Callable[[d
     groups = summary.get("groups") or {}
     noun = groups.get("noun", "group")
     distinctive = any(groups.get("probabilities", {}).values())
-    ranked = f"Features are ranked by {f'how far they set the {noun} apart' if distinctive else 'weight'}."
-    by_view = "The fitted model reads the same objects from one view alone, and from all views but one."
-    near = "Objects that the model sees as alike lie near each other."
+    ranked = f"Features are ranked by {f'how well they distinguish the {noun}' if distinctive else 'weight'}."
+    by_view = "The fitted model predicts the same objects from each view alone and from all views but one."
+    near = "Objects that are similar to the model are close to each other."
     plan: list[tuple[str, str, str, str, Callable[[dict[str, Any]], Markup]]] = [
         ("glance", "At a glance", "At a glance", "", sections.glance),
         ("model", "The model", "Model", "", sections.section_model),

@@ -53,11 +53,11 @@ class Report:
 
     @cached_property
     def html(self) -> str:
-        """The page."""
+        """HTML source of the page."""
         return render_page(self.summary)
 
     def save(self, path: str | Path) -> Path:
-        """Write the page to one file, which appears whole or not at all, and return its path.
+        """Write the page to one file atomically and return its path.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ def make_report(
     table: str | None = None,
     saved_with: dict[str, str] | None = None,
 ) -> Report:
-    """Describe a fitted model on one page: what it is, its data, how well it did, what each view contributes.
+    """Create a one-page report on a fitted model: its data, its scores and what each view contributes.
 
     Parameters
     ----------

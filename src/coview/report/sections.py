@@ -395,7 +395,7 @@ def _group(item: dict[str, Any], groups: dict[str, Any]) -> Markup:
 def _chips(features: list[Any], probabilities: bool, origin: str | None) -> Markup:
     """Features of a group; the stronger the color, the larger the weight."""
     if not features:
-        return Markup('<span class="note">No feature sets it apart.</span>')
+        return Markup('<span class="note">No distinctive feature.</span>')
     top = max(weight for _, weight, _ in features) or 1.0
     chips = []
     for name, weight, lift in features:
@@ -584,7 +584,7 @@ def section_search(summary: Summary) -> Markup:
     if search["pairs"]:
         labeled = any(pair.get("same_label") is not None for pair in search["pairs"])
         head = [("query view", "text"), ("target view", "text"), ("queries", "num"), ("itself first", "num")]
-        head.append((f"itself in the first {search['pairs'][0]['k']}", "num"))
+        head.append((f"own object in the first {search['pairs'][0]['k']}", "num"))
         head += [("hits with the same label", "num")] if labeled else []
         rows = []
         for pair in search["pairs"]:

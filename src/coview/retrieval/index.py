@@ -59,7 +59,7 @@ class ExactIndex:
             return
         last = self.keys[-1:] if len(self.keys) else keys[:1] - 1
         if (np.diff(np.concatenate([last, keys])) <= 0).any():
-            raise ValueError("Keys of new items must increase, and be larger than all keys in the index.")
+            raise ValueError("Keys of new items must be increasing and larger than all keys in the index.")
         self.keys = np.concatenate([self.keys, keys])
         self.vectors = np.concatenate([self.vectors, vectors]) if len(self.vectors) else vectors
 

@@ -34,7 +34,7 @@ def learn_words(views: Views) -> dict[str, Any]:
     shared = sorted(word for word, count in counts.items() if count > 1)
     if not shared:
         raise ViewsError(
-            "lexical > 0 needs views with features of the same names, and these views have none.",
+            "lexical > 0 requires views that share feature names, but these views share none.",
             use={"lexical": 0},
         )
     column = {word: j for j, word in enumerate(shared)}

@@ -117,17 +117,15 @@ class ObjectIndex:
         if len(self.ids) and (found.dtype.kind in "iu") != (self.ids.dtype.kind in "iu"):
             old, new = self.ids.tolist()[0], found.tolist()[0]
             raise ViewsError(
-                f"Identifiers must be of one kind: the index has {short(old)}, the new ones are like {short(new)}."
+                f"Ids must be of one type: the index has {short(old)}, the new ones are like {short(new)}."
             )
         unique, counts = np.unique(found, return_counts=True)
         if (counts > 1).any():
-            raise ViewsError(
-                f"Identifiers must be different, got {short(unique[counts > 1].tolist()[0])} more than once."
-            )
+            raise ViewsError(f"Ids must be unique, got {short(unique[counts > 1].tolist()[0])} more than once.")
         known = np.isin(found, self.ids)
         if known.any():
             first = found[known].tolist()[0]
-            raise ViewsError(f"Object {short(first)} is in the index already. Remove it first, or use another id.")
+            raise ViewsError(f"Object {short(first)} is already in the index. Remove it first, or use another id.")
         return found
 
     # -- as plain values, for pickles and model files

@@ -87,9 +87,9 @@ def _raw_views(queries: list[Any], view: ViewInput) -> Views:
         matrix = _count_known(queries, names)
     else:
         raise ViewsError(
-            f"View {source!r} cannot be made of raw queries: its model has no vectorizer and its features have no "
+            f"View {source!r} cannot be built from raw queries: its model has no vectorizer and its features have no "
             "names.",
-            python=f"Put TextViews(...) in front of the model, or give a matrix: Views({source}=...).",
+            python=f"Put TextViews(...) before the model, or pass a matrix: Views({source}=...).",
             cli="Fit the retriever on a raw table, by --table and --text.",
         )
     found = Views({source: matrix}, feature_names=None if names is None else {source: names})

@@ -47,7 +47,7 @@ _CACHED = ("_inspections", "_inputs")  # of what was fitted; in no file
 
 
 class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
-    """Find objects by one view with queries in another.
+    """Search objects in one view with queries in another.
 
     Parameters
     ----------
@@ -138,14 +138,14 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
     # -- learning and indexing
 
     def fit(self, X: Any, y: Any = None) -> CrossModalRetriever:
-        """Fit the models on X, and index the objects of X."""
+        """Fit the models on X and index its objects."""
         self._check_parameters()
         given = self.model if isinstance(self.model, (list, tuple)) else [self.model]
         parts = [_split_front(clone(MultiViewCCA() if model is None else model)) for model in given]
         if not parts:
             raise ValueError("model is an empty list. Pass at least one model, or None.")
         if any(front is not None for front, _ in parts[1:]):
-            raise ValueError("Of several models only the first may start with TextViews or ColumnViews.")
+            raise ValueError("If there are several models, only the first may start with TextViews or ColumnViews.")
         self.front_ = parts[0][0]
         if self.front_ is None:
             views = self._fit_views(X)
@@ -156,7 +156,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             self.view_names_ = list(views.names)
         if len(views.names) < 2:
             raise ViewsError(
-                f"CrossModalRetriever needs at least 2 views, got 1 ({views.names[0]!r}): it finds objects by one view "
+                f"CrossModalRetriever needs at least 2 views, got 1 ({views.names[0]!r}): it searches one view "
                 "with a query in another."
             )
         repeats = [self._repeated(model) for _, model in parts]
@@ -198,7 +198,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         return [model, *others]
 
     def clear(self) -> CrossModalRetriever:
-        """Take all objects out of the index; what was learned stays."""
+        """Remove all objects from the index; the models stay fitted."""
         check_is_fitted(self, "means_")
         self.index_ = ObjectIndex(
             dict.fromkeys(self.means_, self._width()), "exact" if self.lexical else self.index, self.recall
@@ -206,7 +206,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         return self
 
     def add(self, X: Any, ids: Any = None) -> CrossModalRetriever:
-        """Index objects, each by the views that it has.
+        """Add objects to the index, each under the views that it has.
 
         Parameters
         ----------
@@ -222,13 +222,13 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         return self
 
     def remove(self, ids: Any) -> CrossModalRetriever:
-        """Take objects out of the index by their identifiers."""
+        """Remove objects from the index by id."""
         check_is_fitted(self, "means_")
         self.index_.remove(ids)
         return self
 
     def indexed_ids(self, view: str | None = None) -> np.ndarray:
-        """Identifiers of the indexed objects, or of those that have a view, in the order of `similarities`."""
+        """Return the ids of the indexed objects, or of those that have a view, in the order of `similarities`."""
         check_is_fitted(self, "means_")
         return self.index_.ids if view is None else self.index_.ids_of(self._check_view(view))
 
@@ -287,7 +287,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         return Hits(self.index_.ids_of(target)[rows], scores)
 
     def similarities(self, query: Any, source: str | None = None, target: str | None = None) -> np.ndarray:
-        """Score of every indexed object for each query (queries x objects), in the order of `indexed_ids(target)`.
+        """Score every indexed object for each query (queries x objects), in the order of `indexed_ids(target)`.
 
         Parameters
         ----------
@@ -305,7 +305,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
     def explain(
         self, query: Any, hit: Any, source: str | None = None, target: str | None = None, *, by: str = "dimension"
     ) -> Match:
-        """Say which topics (or classes, and shared words) made an indexed object match a query.
+        """Explain which topics (or classes, and shared words) made an indexed object match a query.
 
         Parameters
         ----------
@@ -362,7 +362,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         how: str = "ranked",
         random_state: Any = None,
     ) -> list[list[tuple[str, float]]]:
-        """Words (features of another view) that go with each query, by its mixture of topics.
+        """Suggest words (features of another view) for each query by its topic mixture.
 
         Parameters
         ----------
@@ -406,7 +406,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         return [[(names[j], float(row[j])) for j in order] for row, order in zip(shares, chosen)]
 
     def transform(self, X: Any) -> np.ndarray:
-        """Vectors that are compared: centered positions of length 1, the mean over the views that an object has."""
+        """Compute the vectors that are compared: centered positions of unit length, averaged over an object's views."""
         check_is_fitted(self, "means_")
         views = self._views_of(X)
         narrow = all(matrix.dtype == np.float32 for matrix in views.values())
@@ -461,7 +461,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         """Learn classes and means from the training objects; return their vectors by view."""
         absent = [name for v, name in enumerate(views.names) if not views.present[:, v].any()]
         if absent:
-            raise ViewsError(f"No object has view {absent[0]!r}. Leave it out, or give objects that have it.")
+            raise ViewsError(f"No object has view {absent[0]!r}. Drop the view, or pass objects that have it.")
         positions = {name: self._positions(views, name) for name in views.names}
         self._learn_classes(views, positions, y)
         parts = {name: self._to_space(name, found) for name, found in positions.items()}
@@ -486,7 +486,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             labels = codes[self._rows_with(views, name)]
             known = labels >= 0
             if not known.any():
-                raise ViewsError(f"No labeled object has view {name!r}. Label some, or leave the view out.")
+                raise ViewsError(f"No labeled object has view {name!r}. Label some, or drop the view.")
             self.classifiers_[name] = [
                 None if has else fit_classifier(rows[known], labels[known], strengths[name])
                 for has, rows in zip(own, found)
@@ -668,7 +668,7 @@ def _split_front(model: Any) -> tuple[Any, Any]:
         return None, model
     rest = model.steps[1:] if isinstance(model, Pipeline) else []
     if not rest:
-        raise TypeError(f"{type(front).__name__} makes views, but embeds no objects. Put a model after it.")
+        raise TypeError(f"{type(front).__name__} creates views but does not embed objects. Add a model after it.")
     return front, rest[0][1] if len(rest) == 1 else Pipeline(rest)
 
 

@@ -31,7 +31,7 @@ MAX_ITER = 1000  # of the logistic regressions
 
 @shared_parameters
 class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewCCA):
-    """Classes of objects from any of their views, through a space in which the views correlate.
+    """Classify objects from any of their views in a common space of canonical variates.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
         self.C = C
 
     def fit(self, X: Any, y: Any = None) -> SemanticCorrelationMatching:
-        """Learn the common space from all objects, and the classes from the labeled ones."""
+        """Learn the common space from all objects and the classes from the labeled ones."""
         views = self._fit_views(X)
         codes, self.classes_ = encode_labels(y, len(views))
         if len(self.classes_) < 2:
@@ -113,23 +113,23 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
         for v, name in enumerate(views.names):
             usable = views.present[:, v] & (codes >= 0)
             if not usable.any():
-                raise ViewsError(f"No labeled object has view {name!r}. Label some, or leave the view out.")
+                raise ViewsError(f"No labeled object has view {name!r}. Label some, or drop the view.")
             positions = self._project_view(name, views[name])[usable]
             self.classifiers_[name] = fit_classifier(positions, codes[usable], strengths[v])
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Class probabilities, the same as `predict_proba`; `project` gives the common space."""
+        """Compute class probabilities, as `predict_proba` does; `project` returns the common space."""
         return self.predict_proba(X)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Class probabilities from some or all of the fitted views: the mean over those that an object has."""
+        """Compute class probabilities from some or all of the fitted views, averaged over an object's views."""
         check_is_fitted(self, "classifiers_")
         views = self._new_views(X)
         return self._probabilities(views).astype(next(views.values()).dtype, copy=False)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Likeliest class from some or all of the fitted views."""
+        """Predict the most likely class from some or all of the fitted views."""
         found = self.predict_proba(X).argmax(axis=1)
         return self.classes_[found]
 

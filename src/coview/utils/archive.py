@@ -70,9 +70,7 @@ def write_archive(path: str | Path, tree: Any, *, kind: str, version: int, exten
     try:
         text = _dumps(encoder.encode(tree, kind))
     except RecursionError as error:
-        raise TypeError(
-            f"Cannot store this {kind}: its lists and dicts are nested too deeply, or in a circle."
-        ) from error
+        raise TypeError(f"Cannot store this {kind}: its lists and dicts are nested too deeply or circular.") from error
     header: dict[str, Any] = {"format": "coview", "kind": kind, "version": version, "coview": __version__}
     header["sha256"] = _header_hash(header, text)
     tensors = {**encoder.tensors, _JSON: np.frombuffer(text, dtype=np.uint8)}
@@ -125,7 +123,7 @@ def read_archive(
 
     path = Path(path)
     if not path.is_file():
-        raise ModelFileError(f"{path} is {'no file' if path.exists() else 'absent'}; give the name of a {kind} file.")
+        raise ModelFileError(f"{path} is {'no file' if path.exists() else 'absent'}; pass the path of a {kind} file.")
     try:
         with safe_open(path, framework="numpy") as stream:
             header = _read_header(path, stream.metadata(), kind, newest)
@@ -186,7 +184,7 @@ def _foreign(path: Path, kind: str) -> ModelFileError:
 
 
 def _damaged(path: Path, why: str) -> ModelFileError:
-    return ModelFileError(f"{path} was cut short or altered ({why}). Use another copy of it, or write it again.")
+    return ModelFileError(f"{path} is truncated or altered ({why}). Use another copy of it, or write it again.")
 
 
 def _dumps(value: Any) -> bytes:

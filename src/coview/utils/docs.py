@@ -25,9 +25,9 @@ SHARED = {
     Extrapolate every second sweep; never lowers the objective.""",
     "callbacks": """callbacks : list or None, default=None
     Functions that are called with a `Sweep` after each sweep and may return True to stop the fit; scikit-learn's
-    callbacks where it has them.""",
+    callbacks are accepted where available.""",
     "checkpoint": """checkpoint : Checkpoint, path or None, default=None
-    File to write the state of the fit to every few sweeps. If it exists, the fit goes on from it. Needs an integer
+    File to write the state of the fit to every few sweeps. If it exists, the fit resumes from it. Needs an integer
     `random_state`.""",
     "engine": """engine : str or engine, default="auto"
     Where to compute: "auto", "cpu", "cuda", "dask", "reference", or an engine object.""",
@@ -36,13 +36,13 @@ SHARED = {
     "learning_offset": """learning_offset : float, default=10
     Weakens the first minibatches of `partial_fit`; see `learning_decay`.""",
     "max_iter": """max_iter : int, default=200
-    Largest number of sweeps over the data.""",
+    Maximum number of sweeps over the data.""",
     "n_init": """n_init : int, default=1
     Number of starts; the one with the highest objective is kept.""",
     "n_jobs": """n_jobs : int or None, default=None
-    Number of threads; None takes every core that threadpoolctl allows. Results do not depend on it.""",
+    Number of threads; None uses every core that threadpoolctl allows. Results do not depend on it.""",
     "random_state": """random_state : int, RandomState, Generator or None, default=None
-    Seed of everything that is random; an integer makes the fit repeatable.""",
+    Seed of everything that is random; an integer makes the fit reproducible.""",
     "schedule": """schedule : {"alternating", "joint"}, default="alternating"
     Update topics from fresh mixtures, or both from the same expectations, as published.""",
     "time_budget": """time_budget : float or None, default=None
@@ -52,7 +52,7 @@ SHARED = {
     "verbose": """verbose : int, default=0
     1 shows a progress bar.""",
     "view_weights": """view_weights : float, {view: float} or None, default=None
-    How much each view counts; 1 where nothing is said.""",
+    Weight of each view; 1 by default.""",
 }
 
 _LINE = re.compile(r"^( *)<(shared|same): ([^>]+)>$", re.M)

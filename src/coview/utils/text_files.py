@@ -30,7 +30,7 @@ def csv_rows(stream: Iterable[str], name: Any, delimiter: str = ",") -> Iterator
             if row and len(row) != width:
                 raise DataFileError(
                     f"{name} has {len(row)} cells in line {lines.line_num}, but {width} in its header. The file is "
-                    "truncated, or its cells are separated in another way."
+                    "truncated, or it uses another separator."
                 )
             yield lines.line_num, row
     except csv.Error as error:

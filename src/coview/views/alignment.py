@@ -68,8 +68,8 @@ def _rows_by_id(rows: Mapping[str, dict[Any, int]], how: str) -> list[Any]:
         for key in index:
             if isinstance(key, str) != isinstance(first, str):  # 1 and "1" would become two objects without a word
                 raise ViewsError(
-                    f"Ids must be of one kind to align by, got {short(first)} in view {first_view!r} and {short(key)} "
-                    f"in view {name!r}. Turn all of them into text, or all into numbers."
+                    f"Ids must be of one type to align by, got {short(first)} in view {first_view!r} and {short(key)} "
+                    f"in view {name!r}. Convert all of them to strings or all to numbers."
                 )
     if how == "left":
         order = list(next(iter(rows.values())))
@@ -78,5 +78,5 @@ def _rows_by_id(rows: Mapping[str, dict[Any, int]], how: str) -> list[Any]:
     if how == "inner":
         order = [key for key in order if all(key in index for index in rows.values())]
     if not order:
-        raise ViewsError("The views have no identifier in common. Check the ids, or use how='outer'.")
+        raise ViewsError("The views have no ids in common. Check the ids, or use how='outer'.")
     return order

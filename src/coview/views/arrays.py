@@ -158,7 +158,7 @@ def _from_array(name: str, source: Any) -> np.ndarray:
 
 def _texts(name: str, first: str) -> ViewsError:
     return ViewsError(
-        f"View {name!r} holds texts ({short(first)}, ...), not a matrix. Count their words first: "
+        f"View {name!r} contains text ({short(first)}, ...), not a matrix. Count their words first: "
         f"TextViews().fit_transform({{{name!r}: texts}})."
     )
 

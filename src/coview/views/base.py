@@ -34,12 +34,12 @@ class NamedViews(ABC):
     @property
     @abstractmethod
     def feature_names(self) -> dict[str, np.ndarray]:
-        """Names of the columns, for the views that have them."""
+        """Feature names, for the views that have them."""
 
     @property
     @abstractmethod
     def ids(self) -> np.ndarray | None:
-        """Identifiers of the objects, or None."""
+        """Ids of the objects, or None."""
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -102,18 +102,18 @@ class NamedViews(ABC):
     # -- immutability
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"{type(self).__name__} are immutable. Make new ones with select, drop, rename or map.")
+        raise AttributeError(f"{type(self).__name__} are immutable. Create new ones with select, drop, rename or map.")
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        raise TypeError(f"{type(self).__name__} are immutable. Make new ones with select, drop, rename or map.")
+        raise TypeError(f"{type(self).__name__} are immutable. Create new ones with select, drop, rename or map.")
 
     def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"{type(self).__name__} are immutable. Make new ones with drop(name).")
+        raise AttributeError(f"{type(self).__name__} are immutable. Create new ones with drop(name).")
 
 
 def _check_different(names: tuple[str, ...]) -> None:
     if len(set(names)) != len(names):
-        raise ViewsError(f"Views must have different names, got {listed(names)}.")
+        raise ViewsError(f"View names must be unique, got {listed(names)}.")
 
 
 # -- a title and a line per view, as text and as HTML

@@ -54,7 +54,7 @@ def named_matrices(views: Any, named: Mapping[str, Any]) -> dict[str, Any]:
     names = [name for name, _ in pairs]
     for name in names:
         if names.count(name) > 1:
-            raise ViewsError(f"Views must have different names, got {name!r} more than once.")
+            raise ViewsError(f"View names must be unique, got {name!r} more than once.")
     return dict(pairs)
 
 
@@ -92,7 +92,7 @@ def common_length(lengths: Mapping[str, int]) -> int:
         raise ViewsError(
             f"Views must have the same rows: {counts}.",
             python="Join rows by id with Views.align({name: (ids, matrix)}).",
-            cli="Give the files an id column to join their rows by.",
+            cli="Add an id column to the files to join their rows.",
         )
     return next(iter(lengths.values()))
 

@@ -20,7 +20,7 @@ __all__ = ["PLAIN", "as_views", "is_plain"]
 
 
 def as_views(X: Any, *, ids: Any = None, present: Any = None, feature_names: Mapping[str, Any] | None = None) -> Any:
-    """Return X as `Views`, or as `LazyViews` where it holds dask collections; views come back as they are.
+    """Convert X to `Views`, or to `LazyViews` if it contains Dask collections; views are returned unchanged.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ def match_columns(who: str, views: Any, n_features: Mapping[str, int], feature_n
     arrays: dict[str, Any] = {}
     for name, width in views.n_features.items():
         if name not in n_features:
-            raise ViewsError(f"{who} knows no view {name!r}; it was fitted on {listed(n_features)}.")
+            raise ViewsError(f"{who} was not fitted on view {name!r}; it was fitted on {listed(n_features)}.")
         fitted, columns = feature_names.get(name), views.feature_names.get(name)
         if fitted is None or columns is None:
             if width != n_features[name]:

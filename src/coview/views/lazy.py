@@ -23,7 +23,7 @@ __all__ = ["LazyViews", "stack_views"]
 
 
 class LazyViews(NamedViews):
-    """Views in parts that are read only when needed: a folder of shards, dask collections, or any `Source`.
+    """Views in parts that are read on demand: a folder of shards, Dask collections, or any `Source`.
 
     Most users meet it as what `read_views` returns for a folder of several shards and what `as_views` makes of dask
     arrays. Taking rows reads just those and gives `Views`; everything else stays lazy. It pickles small: paths or dask
@@ -71,7 +71,7 @@ class LazyViews(NamedViews):
 
     @classmethod
     def from_views(cls, views: Views, rows_per_part: int) -> LazyViews:
-        """See views that are in memory as parts of so many rows; nothing is copied."""
+        """Split in-memory views into parts of `rows_per_part` rows without copying."""
         if rows_per_part < 1:
             raise ViewsError(f"rows_per_part must be at least 1, got {rows_per_part}.")
         return cls(MemorySource(views, rows_per_part))
@@ -83,7 +83,7 @@ class LazyViews(NamedViews):
 
     @property
     def source(self) -> Source:
-        """What reads the parts."""
+        """Source that reads the parts."""
         return self._source
 
     @property
@@ -98,43 +98,43 @@ class LazyViews(NamedViews):
 
     @property
     def feature_names(self) -> dict[str, np.ndarray]:
-        """Names of the columns, for the views that have them."""
+        """Feature names, for the views that have them."""
         names = {name: view.feature_names for name, view in self._source.layout.items()}
         return {name: columns for name, columns in names.items() if columns is not None}
 
     @property
     def dtypes(self) -> dict[str, np.dtype]:
-        """Type of the values of each view."""
+        """Data type of each view."""
         return {name: view.dtype for name, view in self._source.layout.items()}
 
     @property
     def kinds(self) -> dict[str, str]:
-        """Say of each view whether it is "sparse" or "dense"."""
+        """Layout of each view, "sparse" or "dense"."""
         return {name: view.kind for name, view in self._source.layout.items()}
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """Rows of each part."""
+        """Number of rows of each part."""
         return self._source.lengths
 
     @property
     def nbytes(self) -> tuple[int, ...]:
-        """Bytes that each part takes in memory, all views together; an estimate where the source does not know."""
+        """Memory of each part in bytes, for all views together; estimated if the source does not know."""
         return self._source.nbytes
 
     @property
     def nnz(self) -> tuple[int, ...] | None:
-        """Stored values of each part, all views together (every cell of a dense view), or None where not known."""
+        """Number of stored values of each part, for all views together, or None if unknown."""
         return self._source.nnz
 
     @property
     def is_dask(self) -> bool:
-        """Whether the parts are dask's to compute."""
+        """Whether the parts are computed by Dask."""
         return self._source.is_dask
 
     @property
     def ids(self) -> np.ndarray | None:
-        """Identifiers of the objects, read now, or None."""
+        """Ids of the objects, read on access, or None."""
         parts: list[np.ndarray] = []
         for i in range(len(self.lengths)):
             ids = self._source.ids(i)
@@ -149,13 +149,13 @@ class LazyViews(NamedViews):
     # -- reading
 
     def part(self, i: int) -> Views:
-        """Read one part whole."""
+        """Read one part into memory."""
         if not 0 <= i < len(self.lengths):
             raise IndexError(f"Part {i} is out of range: there are {len(self.lengths)} parts, counted from 0.")
         return self._source.read(i, 0, self.lengths[i])
 
     def parts(self) -> Iterator[Views]:
-        """Read the parts one after the other; each is forgotten when the next one comes."""
+        """Iterate over the parts, holding one at a time in memory."""
         for i in range(len(self.lengths)):
             yield self.part(i)
 
@@ -164,7 +164,7 @@ class LazyViews(NamedViews):
         return stack_views(list(self.parts()))
 
     def delayed_parts(self) -> list[Any]:
-        """Return one dask Delayed of `Views` per part: dask's own where it is the source, else reads of the parts."""
+        """Return one Dask Delayed of `Views` per part."""
         if self.is_dask:
             return self._source.delayed()
         delayed = load_dask().delayed
@@ -172,7 +172,9 @@ class LazyViews(NamedViews):
 
     def __getitem__(self, key: Any) -> Views:
         if isinstance(key, str):
-            raise TypeError(f"LazyViews hold no matrix: read one with X.select({key!r}).collect()[{key!r}].")
+            raise TypeError(
+                f"LazyViews hold no matrices in memory: read one with X.select({key!r}).collect()[{key!r}]."
+            )
         rows = as_rows(self._row_key(key), len(self))
         if isinstance(rows, slice):
             start, stop, step = rows.indices(len(self))
@@ -215,11 +217,11 @@ class LazyViews(NamedViews):
         return self if names == self.names else LazyViews(self._source.select(names))
 
     def rename(self, mapping: Mapping[str, str] | None = None, /, **named: str) -> LazyViews:
-        """Give views new names: ``X.rename(words="text")``."""
+        """Rename views: ``X.rename(words="text")``."""
         return LazyViews(Renamed(self._source, self._renaming(mapping, named)))
 
     def map(self, function: Callable[[Matrix], Any] | Mapping[str, Callable[[Matrix], Any]]) -> LazyViews:
-        """Apply a function to every view's matrix when it is read, or one function each by name.
+        """Apply one function to every view on reading, or a separate function to each view by name.
 
         It is given some rows at a time, so what it makes of a row must not depend on the other rows. To send the
         views to other processes it must be picklable.

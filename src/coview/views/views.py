@@ -38,7 +38,7 @@ __all__ = ["Matrix", "Views"]
 
 
 class Views(NamedViews):
-    """Feature sets of the same objects, side by side but never glued.
+    """Named feature matrices that describe the same objects, one per view.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ class Views(NamedViews):
 
     @property
     def ids(self) -> np.ndarray | None:
-        """Identifiers of the objects, or None."""
+        """Ids of the objects, or None."""
         return self._ids
 
     @property
@@ -188,18 +188,18 @@ class Views(NamedViews):
 
     @property
     def feature_names(self) -> dict[str, np.ndarray]:
-        """Names of the columns, for the views that have them."""
+        """Feature names, for the views that have them."""
         return dict(self._feature_names)
 
     def __len__(self) -> int:
         return int(self._present.shape[0])
 
     def items(self) -> Iterator[tuple[str, Matrix]]:
-        """Pairs of name and matrix."""
+        """Return pairs of name and matrix."""
         return iter(self._arrays.items())
 
     def values(self) -> Iterator[Matrix]:
-        """The matrices, in order."""
+        """Return the matrices, in order."""
         return iter(self._arrays.values())
 
     # -- selecting
@@ -229,7 +229,7 @@ class Views(NamedViews):
         )
 
     def rename(self, mapping: Mapping[str, str] | None = None, /, **named: str) -> Views:
-        """Give views new names: ``X.rename(words="text")``."""
+        """Rename views: ``X.rename(words="text")``."""
         new = self._renaming(mapping, named)
         return Views._trusted(
             {new.get(name, name): array for name, array in self._arrays.items()},
@@ -239,7 +239,7 @@ class Views(NamedViews):
         )
 
     def map(self, function: Callable[[Matrix], Any] | Mapping[str, Callable[[Matrix], Any]]) -> Views:
-        """Apply a function to every view's matrix, or one function each by name."""
+        """Apply one function to the matrix of every view, or a separate function to each view by name."""
         functions = function if isinstance(function, Mapping) else dict.fromkeys(self._names, function)
         self._check_names(tuple(functions))
         arrays = {name: functions[name](a) if name in functions else a for name, a in self._arrays.items()}
@@ -252,7 +252,7 @@ class Views(NamedViews):
 
     @classmethod
     def align(cls, views: Mapping[str, Any], *, how: str = "outer") -> Views:
-        """Join views by the identifiers of their rows.
+        """Join views by row ids.
 
         Parameters
         ----------
@@ -287,7 +287,8 @@ class Views(NamedViews):
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
         raise TypeError(
-            f"Views ({listed(self._names)}) are not one matrix. Use X.hstack() to glue them, X['{self._names[0]}'] "
+            f"Views ({listed(self._names)}) are not one matrix. Use X.hstack() to concatenate them, "
+            f"X['{self._names[0]}'] "
             "for one of them, or a coview estimator."
         )
 

@@ -133,27 +133,27 @@ def make_app(
 
 
 def _add_questions(app: FastAPI, service: Service, batcher: Batcher, in_thread: InThread) -> None:
-    @app.get("/health", summary="Whether the service runs", tags=["service"])
+    @app.get("/health", summary="Health check", tags=["service"])
     async def health() -> Answers:
         return Answers({"status": "ok"})
 
-    @app.get("/info", summary="What the model is and what it takes", tags=["service"])
+    @app.get("/info", summary="Description of the model and its input", tags=["service"])
     async def info() -> Answers:
         return Answers(await in_thread(service.info))
 
-    @app.post("/predict", summary="Labels of objects", tags=["model"])
+    @app.post("/predict", summary="Predict the labels of objects", tags=["model"])
     async def predict(ask: Rows) -> Answers:
         views = await in_thread(service.read, ask.rows, ask.unknown)
         answer = await batcher.ask(("predict", views.names, ask.by_view), views, len(views))
         return Answers({"model": service.predictor.name, "classes": _classes(service), **answer})
 
-    @app.post("/transform", summary="Coordinates of objects in the model's space", tags=["model"])
+    @app.post("/transform", summary="Compute the coordinates of objects in the model's space", tags=["model"])
     async def transform(ask: Rows) -> Answers:
         views = await in_thread(service.read, ask.rows, ask.unknown)
         answer = await batcher.ask(("transform", views.names), views, len(views))
         return Answers({"model": service.model.name, **answer})
 
-    @app.post("/search", summary="Objects whose view is nearest to a query in another", tags=["model"])
+    @app.post("/search", summary="Search one view with a query in another", tags=["model"])
     async def search(ask: Query) -> Answers:
         many = ask.queries is not None
         if many == (ask.query is not None):
@@ -172,7 +172,7 @@ def _add_questions(app: FastAPI, service: Service, batcher: Batcher, in_thread: 
                     hit["why"] = why
         return Answers({"source": views.names[0], "target": target, "hits": hits if many else hits[0]})
 
-    @app.get("/search", summary="The same, of plain text", tags=["model"])
+    @app.get("/search", summary="Search with plain text", tags=["model"])
     async def search_text(
         q: str,
         source: str | None = None,
@@ -247,7 +247,7 @@ def _add_errors(app: FastAPI) -> None:
         if error.status_code == 400:  # a body that is no JSON at all
             return refuse(422, "The body of the request is not valid JSON.")
         if error.status_code == 404:
-            return refuse(404, "There is no such address here; GET /openapi.json lists them.")
+            return refuse(404, "Unknown path; GET /openapi.json lists all paths.")
         return refuse(error.status_code, str(error.detail), **(error.headers or {}))
 
     @app.exception_handler(Busy)
@@ -288,5 +288,5 @@ def sentence(text: str, most: int = 300) -> str:
     'Too wide.'
     """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    line = lines[0] if lines else "This was refused."
+    line = lines[0] if lines else "The request was rejected."
     return line if len(line) <= most else f"{line[: most - 3]}..."

@@ -56,7 +56,7 @@ class Batcher:
     async def ask(self, key: Hashable, question: Any, rows: int = 1) -> Any:
         """Wait for the answer to a question; questions of equal keys may go together."""
         if len(self._queue) >= self._most_waiting:
-            raise Busy(f"{len(self._queue)} requests are waiting already. Try again in a moment.")
+            raise Busy(f"{len(self._queue)} requests are already waiting. Try again in a moment.")
         waiting = _Waiting(key, question, rows, asyncio.get_running_loop().create_future())
         self._queue.append(waiting)
         self.questions += 1

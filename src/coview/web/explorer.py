@@ -69,7 +69,7 @@ class Explorer:
         """Return one object from all its views: what it has, what each view says of it, what is near it."""
         ids = self.service.ids
         if not 0 <= row < len(ids):
-            raise ViewsError(f"There is no object {row}; they run from 0 to {len(ids) - 1}.")
+            raise ViewsError(f"There is no object {row}; objects are numbered from 0 to {len(ids) - 1}.")
         data = self.service.data
         views = []
         for v, view in enumerate(data.names if data is not None else ()):
@@ -154,7 +154,7 @@ class Explorer:
         """The model that sorts objects, and the memberships of its groups by each view alone."""
         model, data = self._sorter(), self.service.data
         if model is None:
-            raise ViewsError("No model here sorts objects into groups.")
+            raise ViewsError("No model assigns objects to groups.")
         if data is None:
             return model, model.training.memberships_by_view
         return model, model.memberships_by_view(known_views(model, data[:MOST_COMPARED]))
@@ -286,12 +286,12 @@ class Explorer:
         """What the program of the model says of an object, beside a set that was tried."""
         data, ids, ontology = self.service.data, self.service.ids, self._ontology()
         if not 0 <= row < len(ids):
-            raise ViewsError(f"There is no object {row}; they run from 0 to {len(ids) - 1}.")
+            raise ViewsError(f"There is no object {row}; objects are numbered from 0 to {len(ids) - 1}.")
         model = self.groups.model("class")
         asked = np.array([label in closed for label in ontology.labels])
         verdict = None if data is None else model.judge_labels(known_views(model, data[[row]]), asked)
         if verdict is None:
-            raise ViewsError("Label sets of objects need data and a model that scores labels by view.")
+            raise ViewsError("Label sets of objects require data and a model that scores labels by view.")
         names = [str(label) for label in ontology.labels]
         return {
             "row": row,

@@ -43,7 +43,7 @@ class Groups:
     def model(self, kind: str) -> Inspection:
         """Return the model whose groups are of a kind."""
         if kind not in self.by_kind:
-            raise ViewsError(f"There are no groups of the kind {kind!r:.60} here.")
+            raise ViewsError(f"There are no groups of kind {kind!r:.60} here.")
         return self.by_kind[kind]
 
     def all(self) -> list[dict[str, Any]]:
@@ -62,7 +62,7 @@ class Groups:
         """Objects of a group, those with the largest share first; of a component its two ends."""
         names = group_names(self.model(kind), kind)
         if not 0 <= index < len(names):
-            raise ViewsError(f"There is no {kind} {index}; they run from 0 to {len(names) - 1}.")
+            raise ViewsError(f"There is no {kind} {index}; they are numbered from 0 to {len(names) - 1}.")
         reading = self.reading(kind)
         if reading.memberships is None:
             return {"name": names[index], "total": 0, "members": []}

@@ -35,7 +35,7 @@ _HEADERS = {
     "Cache-Control": "no-cache",  # ask each time whether a copy is still the same
 }
 _STATIC = "/static/"
-FAILED = "Something went wrong in the server; its log says what."
+FAILED = "Internal server error; see the server log."
 
 
 @dataclass(frozen=True)
@@ -147,11 +147,11 @@ class Guard:
         # both always compared in full, so that the time taken tells nothing
         if hmac.compare_digest(secret.strip().encode(), self._token) and kind.lower() == "bearer":
             return None
-        sentence = "A token is needed: send the header 'Authorization: Bearer TOKEN'."
+        sentence = "A token is required: send the header 'Authorization: Bearer TOKEN'."
         return refuse(401, sentence, **{"WWW-Authenticate": "Bearer"})
 
     def _too_large(self) -> str:
-        return f"A request may have {self._limits.most_bytes} bytes. Send it in parts."
+        return f"A request may have at most {self._limits.most_bytes} bytes. Send it in parts."
 
     def _limited(self, receive: Receive) -> Receive:
         """Receive a body of unknown length until it is too large."""

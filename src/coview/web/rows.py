@@ -161,16 +161,16 @@ def read_rows(rows: Any, known: Sequence[str]) -> tuple[dict[str, list[Any]], in
         raise ViewsError(f"rows must be {{view: ...}} or a list of such objects, got {_shown(rows)}.")
     for name in columns:
         if name not in known:
-            raise ViewsError(f"The model knows no view {_shown(name)}; its views are {listed(tuple(known))}.")
+            raise ViewsError(f"The model has no view {_shown(name)}; its views are {listed(tuple(known))}.")
     lengths = {name: len(cells) for name, cells in columns.items()}
     if not columns:
-        raise ViewsError(f"rows name no view; the views are {listed(tuple(known))}.")
+        raise ViewsError(f"rows contains no views; the views are {listed(tuple(known))}.")
     if len(set(lengths.values())) > 1:
         found = ", ".join(f"{name!r} has {n}" for name, n in lengths.items())
         raise ViewsError(f"Views must have the same number of rows: {found}.")
     n_rows = next(iter(lengths.values()))
     if n_rows > MOST_ROWS:
-        raise ViewsError(f"One request may have {MOST_ROWS} rows, got {n_rows}. Send them in parts.")
+        raise ViewsError(f"A request may have at most {MOST_ROWS} rows, got {n_rows}. Send them in parts.")
     return columns, n_rows
 
 
@@ -186,7 +186,7 @@ def rows_to_views(rows: Any, readers: Mapping[str, CellReader], *, unknown: str 
         present[name] = np.array([cell is not None for cell in cells])
     lacking = np.flatnonzero(~np.any(list(present.values()), axis=0))
     if len(lacking):
-        raise ViewsError(f"Object {lacking[0]} has no view at all. Give at least one, or leave the object out.")
+        raise ViewsError(f"Object {lacking[0]} has no views. Provide at least one, or leave out the object.")
     return Views(arrays, present=present)
 
 

@@ -71,7 +71,7 @@ def _wait(server: Any, thread: threading.Thread) -> None:
     deadline = time.monotonic() + 20
     while not server.started:
         if not thread.is_alive() or time.monotonic() > deadline:
-            raise RuntimeError("The web service did not start; its log says why.")
+            raise RuntimeError("The web service did not start; see its log.")
         time.sleep(0.01)
 
 

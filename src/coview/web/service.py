@@ -141,7 +141,7 @@ class Service:
     def read(self, rows: Any, unknown: str = "refuse") -> Views:
         """Rows of JSON as views of the model."""
         if not self.readers:
-            raise ViewsError(f"{self.model.name} takes no rows: it does not say which features it was fitted on.")
+            raise ViewsError(f"{self.model.name} accepts no rows: the features it was fitted on are unknown.")
         return rows_to_views(rows, self.readers, unknown=unknown)
 
     def predict(self, views: Views, *, by_view: bool = False) -> dict[str, Any]:
@@ -161,7 +161,7 @@ class Service:
     def _labels(self, views: Views) -> dict[str, Any]:
         model = self.predictor
         if not (model.predicts or model.kind == "topic"):
-            raise ViewsError(f"{model.name} predicts nothing. Ask /transform for the coordinates of objects.")
+            raise ViewsError(f"{model.name} has no predict. Use /transform for the coordinates of objects.")
         given, known = model.prepare_known(views)
         found: dict[str, Any] = {"known": plain(known)}
         memberships = model.memberships(given, prepared=True) if model.probabilities else None
@@ -180,7 +180,7 @@ class Service:
         """Coordinates of objects in the model's space."""
         found = self.model.transform(views)
         if found is None:
-            raise ViewsError(f"{self.model.name} has no transform. Ask /predict.")
+            raise ViewsError(f"{self.model.name} has no transform. Use /predict.")
         if isinstance(found, Views):
             found = found.hstack()
         return {"coordinates": plain(found.toarray() if sparse.issparse(found) else np.asarray(found))}
@@ -196,15 +196,15 @@ class Service:
         names = tuple(readers)
         for view in (source, target):
             if view is not None and view not in readers:
-                raise ViewsError(f"The model knows no view {view!r:.60}; its views are {listed(names)}.")
+                raise ViewsError(f"The model has no view {view!r:.60}; its views are {listed(names)}.")
         if source is None:
             source = _other(names, target) or _only_text(readers)
         if source is None:
-            raise ViewsError(f"Say which view the query belongs to: source is one of {listed(names)}.")
+            raise ViewsError(f"Specify the view of the query: source must be one of {listed(names)}.")
         if target is None:
             target = _other(names, source)
         if target is None:
-            raise ViewsError(f"Say which view to search in: target is one of {listed(names)}.")
+            raise ViewsError(f"Specify the view to search in: target must be one of {listed(names)}.")
         views = rows_to_views({source: query}, {source: readers[source]}, unknown="ignore")
         # not by the sum, which is 0 for +1 and -1 too
         empty = np.flatnonzero(np.asarray((views[source] != 0).sum(axis=1)).ravel() == 0)

@@ -42,7 +42,7 @@ _own: list[Any] = []  # the local cluster that is started where there is no clie
 
 
 class DaskEngine(CpuEngine):
-    """Fit on a Dask cluster; the same model and result as on one machine, to rounding.
+    """Fit on a Dask cluster, with the same result as on one machine up to rounding.
 
     Parameters
     ----------

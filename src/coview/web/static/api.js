@@ -22,15 +22,15 @@ async function ask(path, options = {}) {
     answer = await fetch(path, { ...options, headers });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Problem("The service does not answer. Is it still running?", 0);
+    throw new Problem("The service is not responding. Is it still running?", 0);
   }
   let found;
   try {
     found = await answer.json();
   } catch {
-    throw new Problem(`The service sent no JSON (status ${answer.status}).`, answer.status);
+    throw new Problem(`The service returned invalid JSON (status ${answer.status}).`, answer.status);
   }
-  if (!answer.ok) throw new Problem(found.error || `The service refused (status ${answer.status}).`, answer.status);
+  if (!answer.ok) throw new Problem(found.error || `The service rejected the request (status ${answer.status}).`, answer.status);
   return found;
 }
 

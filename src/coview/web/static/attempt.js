@@ -14,15 +14,15 @@ export function attempt(place, { model, page }) {
       fields.set(view.name, field);
       return h("div.card", { class: viewClass(view.name) }, h("h2", null, viewName(view.name), h("span.soft", null, ` ${view.features} features`)), field);
     })),
-    h("div.row", null, h("button.primary", null, "Ask the model"), h("span.soft", null, "Views left empty count as missing.")));
+    h("div.row", null, h("button.primary", null, "Predict"), h("span.soft", null, "Views left empty count as missing.")));
   const run = () => fill(result, async () => {
     const rows = {};
     for (const [name, field] of fields) if (field.value.trim()) rows[name] = read(name, field.value.trim());
-    if (!Object.keys(rows).length) return empty("Nothing to ask", "Fill in at least one view.");
+    if (!Object.keys(rows).length) return empty("Nothing to predict", "Fill in at least one view.");
     if (model.can.includes("predict")) return prediction(await post("/predict", { rows, by_view: true, unknown: "ignore" }), model);
     return coordinates(await post("/transform", { rows, unknown: "ignore" }));
-  }, "Asking the model ...");
-  replace(place, heading("Try it", h("p.lead", null, "Give the model something new, in one view or in several.")), form, result);
+  }, "Predicting ...");
+  replace(place, heading("Try it", h("p.lead", null, "Enter a new object, in one view or in several.")), form, result);
 }
 
 function hint(view) {
@@ -50,7 +50,7 @@ function prediction(found, model) {
   const kind = ["class", "cluster", "topic"].find((name) => model.kinds.includes(name));
   const one = (name, part, view) => h("div.card", { class: view ? viewClass(view) : "" }, h("h3", null, name),
     part.labels[0] === null ? h("p.soft", null, "No prediction.") : h("p.large", null, String(part.labels[0])),
-    part.known && part.known[0] === false && h("p.soft", null, "Nothing in it is known to the model, which predicts this for anything unknown."),
+    part.known && part.known[0] === false && h("p.soft", null, "The input contains nothing that the model knows; this is its default prediction."),
     part.label_sets && part.label_sets[0] && h("p", null, part.label_sets[0].join(" › ")),
     part.probabilities && part.probabilities[0] && shares(best(found.classes, part.probabilities[0]), kind, view));
   return h("section", null, h("h2", null, `${found.model} predicts`), h("div.cards.three", null, one("Together", found),

@@ -23,7 +23,7 @@ export function disagreement(place, { params, page }) {
             h("td", null, breakable(a)), h("td", null, breakable(b)), h("td.number", null, h("a", { href: hash("views", { a, b }) }, count(n))))))))),
       first && h("p.row", null, h("span.badge", null, `${found.views[0]}: ${first}`), h("span.badge", null, `${found.views[1]}: ${second}`), h("a", { href: "#/views" }, "Show all")),
       found.total ? table(found, first, second) : empty("No disagreement", "The views agree on every object."));
-  }, "Asking each view ...");
+  }, "Comparing the views ...");
 }
 
 function table(found, first, second) {

@@ -5,9 +5,9 @@ import { count, empty, features, fill, h, heading, objectName, percent, plural, 
 
 const MANY = { class: "Classes", cluster: "Clusters", topic: "Topics", component: "Components" };
 const ABOUT = {
-  class: "What the model learned of each class, by view.",
+  class: "What the model learned about each class, by view.",
   cluster: "Groups that the model found, by view.",
-  topic: "Features that go together, by view. The most typical come first.",
+  topic: "Features that occur together, by view. The most typical come first.",
   component: "Directions on which the views agree. Each has two ends.",
 };
 
@@ -59,7 +59,7 @@ export function group(place, { model, page }, kind, index) {
         h("p.lead", null, found.size !== null ? `${plural(found.size, "object")} of ${count(model.objects)}` : `of ${part.model}`),
         steps(page)),
       names.length ? h("section.cards", null, names.map((view) => h("div.card", null, h("h2", null, viewName(view)),
-        features(found.views[view], view)))) : empty("No features to show", "This model says nothing of features. Start the explorer with data to see them."),
+        features(found.views[view], view)))) : empty("No features to show", "This model has no feature weights. Start the explorer with data to see features."),
       h("section", null, h("h2", null, kind === "component" ? "At one end" : "Most typical objects"), members(kind, index)));
   }, "Sorting the objects ...");
 }

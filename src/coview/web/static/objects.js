@@ -55,7 +55,7 @@ export function objectPage(place, { model, page }, row) {
         ? h("section.cards", null, found.views.map(viewCard))
         : empty("Only predictions", "The model file holds no features of its objects. Start the explorer with the data to see them."),
       found.near.length > 0 && near(found.near));
-  }, "Looking at it from all views ...");
+  }, "Predicting from each view ...");
 }
 
 function viewCard(view) {
@@ -70,13 +70,13 @@ function opinions(said, model, row) {
   const names = Object.keys(said.by_view);
   const tops = new Set(names.map((view) => said.by_view[view].length && said.by_view[view][0][0]).filter(Boolean));
   return h("section", null,
-    h("h2", null, "What the views say",
+    h("h2", null, "Predictions by view",
       tops.size > 1 ? h("span.badge.warn", null, "they differ") : names.length > 1 && h("span.badge.good", null, "they agree"),
       model.can.includes("ontology") && h("a.side-link", { href: hash("labels", { row }) }, "Try a label set")),
     h("div.cards.three", null,
       said.together && h("div.card", null, h("h3", null, "Together"), shares(said.together, said.kind)),
       names.map((view) => h("div.card", { class: viewClass(view) }, h("h3", null, viewName(view), " alone"),
-        said.by_view[view].length ? shares(said.by_view[view], said.kind, view) : h("p.soft", null, "Has no opinion.")))));
+        said.by_view[view].length ? shares(said.by_view[view], said.kind, view) : h("p.soft", null, "No prediction.")))));
 }
 
 function near(list) {

@@ -96,7 +96,7 @@ async function hits(query, source, target, model, page) {
 const narrow = () => matchMedia("(max-width: 900px)").matches;
 
 function explain(place, ask, hit, known, model, page) {
-  replace(place, loading("Asking why ..."));
+  replace(place, loading("Explaining ..."));
   fill(place, async () => {
     const why = get(`/api/why?${new URLSearchParams({ q: ask.query, source: ask.source, target: ask.target, id: hit.id })}`, undefined);
     const object = known.row === null ? null : get(`/api/objects/${known.row}`);
@@ -106,17 +106,17 @@ function explain(place, ask, hit, known, model, page) {
     return h("div", null,
       h("h2", null, known.row === null ? objectName(hit.id) : h("a", { href: `#/object/${known.row}` }, objectName(hit.id))),
       h("h3", null, "Why it matched"),
-      h("p.soft", null, "By how much the score falls when a feature is left out."),
+      h("p.soft", null, "How much the score drops when a feature is left out."),
       h("div.pairing", null,
         said.features.length > 0 && h("div", null, h("p", null, viewName(ask.source), h("span.soft", null, " of your query")), parts(said.features.slice(0, 7), ask.source)),
         said.theirs.length > 0 && h("div", null, h("p", null, viewName(ask.target), h("span.soft", null, " of the object")), parts(said.theirs.slice(0, 7), ask.target))),
-      said.parts.length > 0 && h("details", { open: !said.features.length && !said.theirs.length }, h("summary", null, "What the two have in common, as the model sees it"),
+      said.parts.length > 0 && h("details", { open: !said.features.length && !said.theirs.length }, h("summary", null, "What the two have in common, according to the model"),
         parts(said.parts, null, (part) => names(part, ask.target))),
       found && found.views.filter((view) => view.present).sort((a, b) => (b.name === ask.target) - (a.name === ask.target)).map((view) =>
         h("div.viewbox", { class: viewClass(view.name) }, h("h3", null, viewName(view.name)),
           view.text ? h("pre.text.short", null, view.text) : chips(view.features, view.name, 24))),
-      known.row !== null && h("p", null, h("a.button", { href: `#/object/${known.row}` }, "Look at it from all views")));
-  }, "Asking why ...");
+      known.row !== null && h("p", null, h("a.button", { href: `#/object/${known.row}` }, "Show the object")));
+  }, "Explaining ...");
 }
 
 /** Components have numbers only; say what they are about. */

@@ -46,7 +46,7 @@ export const empty = (title, ...more) => h("div.state.empty", null, h("strong", 
 
 export function failed(error, again) {
   return h("div.state.error", { role: "alert" },
-    h("strong", null, error.status === 401 ? "A token is needed" : "That did not work"),
+    h("strong", null, error.status === 401 ? "A token is required" : "Something went wrong"),
     h("p", null, error.message),
     error.status === 401 ? tokenForm() : again && h("button.primary", { onclick: again }, "Try again"));
 }
