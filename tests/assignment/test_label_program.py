@@ -235,7 +235,7 @@ def test_no_object_gives_no_label():
         ({"solver": "magic"}, "solver must be one of 'auto'"),
         ({"ontology": Ontology("ab")}, "scores has 3 labels, but the ontology has 2"),
         ({"present": [[True]]}, r"present must have shape \(2, 2\)"),
-        ({"solver": "tree"}, "does not fit 2 views without an ontology"),
+        ({"solver": "tree"}, "does not support 2 views without an ontology"),
         ({"solver": "two_views", "disagreement_cost": 1.0, "mutex_cost": 0.1}, "not exact for 2 of 2 objects"),
     ],
 )

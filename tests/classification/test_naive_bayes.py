@@ -133,7 +133,7 @@ def test_bad_data_are_refused():
         MultiViewNaiveBayes().fit(X, y, sample_weight=-np.ones(60))
     with pytest.raises(ValueError, match="first call to partial_fit"):
         MultiViewNaiveBayes().partial_fit(X, y)
-    with pytest.raises(ValueError, match="not those of the first call"):
+    with pytest.raises(ValueError, match="differ from those of the first call"):
         MultiViewNaiveBayes().partial_fit(X, y, classes=np.unique(y)).partial_fit(X, y, classes=["dog"])
 
 

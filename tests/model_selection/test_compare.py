@@ -191,7 +191,7 @@ def test_progress_goes_to_standard_error(capsys):
     ("arguments", "sentence"),
     [
         ({"y": None}, "needs the number of clusters"),
-        ({"y": None, "task": "classification"}, "needs y"),
+        ({"y": None, "task": "classification"}, "needs labels"),
         ({"y": None, "n_clusters": 3, "scoring": "nmi"}, "nothing to score against"),
         ({"task": "regression"}, "task must be one of"),
         ({"y": np.zeros(48)}, "at least 2 classes"),

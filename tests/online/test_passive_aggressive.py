@@ -124,7 +124,7 @@ def test_classes_given_up_front_are_all_that_may_come():
     assert model.decision_function(X).shape == (len(y), 3)
     with pytest.raises(ValueError, match="7, which is not one of the classes"):
         model.partial_fit(X[[0]], [7])
-    with pytest.raises(ValueError, match="not those of the first call"):
+    with pytest.raises(ValueError, match="differ from those of the first call"):
         model.partial_fit(X[[0]], [1], classes=[0, 1, 2, 3])
 
 

@@ -192,7 +192,7 @@ def test_svmlight_views_need_their_number_of_columns(tmp_path):
 
 
 def test_a_missing_file_and_a_bad_batch_size_are_refused(tmp_path):
-    with pytest.raises(DataFileError, match="no file"):
+    with pytest.raises(DataFileError, match="File not found"):
         list(read_stream(tmp_path / "none.jsonl"))
     with pytest.raises(ValueError, match="batch_size"):
         list(read_stream(io.StringIO(""), format="jsonl", batch_size=0))

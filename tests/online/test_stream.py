@@ -159,7 +159,7 @@ def test_a_plot_has_a_panel_per_metric_and_a_line_per_result():
 
 def test_bad_calls_are_refused_with_a_sentence():
     X, y = corpus()
-    with pytest.raises(ValueError, match="metrics must be of"):
+    with pytest.raises(ValueError, match="metrics must be one of"):
         evaluate_stream(Classifier(), X, y, metrics=["auc"])
     with pytest.raises(ValueError, match="only available for MultiViewPassiveAggressiveClassifier"):
         evaluate_stream(MultiViewNaiveBayes(), X, y, metrics=["loss"])

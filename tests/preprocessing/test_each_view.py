@@ -63,7 +63,7 @@ def test_it_is_saved_with_its_transformers(tmp_path):
 def test_what_is_no_transformer_or_no_view_is_refused():
     with pytest.raises(TypeError, match="must have fit and transform"):
         EachView({"size": 3}).fit(views())
-    with pytest.raises(ValueError, match="'sound', but the views are 'size', 'words'"):
+    with pytest.raises(ValueError, match="'sound'; the views are 'size', 'words'"):
         EachView({"sound": StandardScaler()}).fit(views())
     with pytest.raises(ValueError, match="a mapping names its own views"):
         EachView({"size": StandardScaler()}, views="size").fit(views())

@@ -42,7 +42,7 @@ def test_new_tables_may_lack_a_part():
     ("front", "sentence"),
     [
         (TableViews(), "got neither"),
-        (TableViews({"a": "body"}, {"a": ["year"]}), "another name"),
+        (TableViews({"a": "body"}, {"a": ["year"]}), "Rename one of them"),
         (TableViews({"a": "bodies"}), "bodies"),
         (TableViews({"a": "body"}, id="venue"), "row 1 has no value"),
     ],

@@ -206,7 +206,7 @@ def test_a_hybrid_search_gives_the_largest_similarities_after_adding_and_removin
 
 
 def test_views_without_common_names_have_no_lexical_score(data):
-    with pytest.raises(ValueError, match="features of the same names"):
+    with pytest.raises(ValueError, match="share feature names"):
         CrossModalRetriever(LinkPLSA(4), lexical=0.5).fit(data.views)
 
 
@@ -260,7 +260,7 @@ def test_identifiers_are_those_of_the_views():
     assert retriever.search(X[X.ids == "q"], "a", "b", k=1).ids.tolist() == [["q"]]
     with pytest.raises(ValueError, match="'q' is already in the index"):
         retriever.add(X[1:2])
-    with pytest.raises(ValueError, match="of one kind"):
+    with pytest.raises(ValueError, match="of one type"):
         retriever.add(X[1:2], ids=[7])
     with pytest.raises(ValueError, match="No object 'zz' is in the index"):
         retriever.remove(["zz"])

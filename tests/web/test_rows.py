@@ -124,7 +124,7 @@ def test_categories_find_their_indicators():
         ({"words": [[1, 2, 0]], "links": [[1, 0], [0, 1]]}, "same number of rows"),
         ({"links": "text"}, "takes no text"),
         ({"links": {"f2": 1}}, "no feature 'f2'"),
-        ([{"words": None}], "no view at all"),
+        ([{"words": None}], "has no views"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_a_sentence(rows, sentence):
