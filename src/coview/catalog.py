@@ -30,7 +30,7 @@ ESTIMATORS: dict[str, Entry] = {
         Entry(
             "MultiViewPLSA",
             "coview.plsa.multiview",
-            "one clustering of several views, with topics per view, with topics per view",
+            "one clustering of several views, with topics per view",
             "clusterer",
             True,
         ),

@@ -163,7 +163,7 @@ class _Progress:
 def _show(result: Any, model: Any) -> None:
     from rich.table import Table
 
-    table = Table(title=f"{int(result.final['rounds']):,} rows, each predicted before it was learned from from")
+    table = Table(title=f"{int(result.final['rounds']):,} rows, each predicted before it was learned from")
     for name in result.table:
         table.add_column(name.replace("_", " "), justify="right")
     lines = list(zip(*result.table.values()))
