@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -46,6 +47,10 @@ def test_every_public_name_loads_and_is_documented(name):
     value = getattr(sys.modules[module], attribute)
     assert value.__doc__
     assert ">>>" in value.__doc__
+
+
+def test_all_names_that_are_listed_can_be_looked_at():
+    assert {"PLSA", "datasets"} <= {name for name, _ in inspect.getmembers(coview)}  # as help() does
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -52,7 +52,7 @@ _PUBLIC.update((entry.name, entry.module) for entry in ESTIMATORS.values())
 
 __all__ = ["__version__", *sorted(_PUBLIC)]
 
-_PUBLIC["CudaEngine"] = "coview.engines.cuda"  # not for import *: it needs torch
+_PUBLIC["CudaEngine"] = "coview.engines.cuda"  # not for import * and help(): it needs torch
 
 
 def __getattr__(name: str) -> Any:
@@ -69,7 +69,7 @@ hand_down(__getattr__)
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "CudaEngine", *_SUBMODULES])
+    return sorted([*__all__, *_SUBMODULES])
 
 
 if TYPE_CHECKING:  # what type checkers and editors see

@@ -244,6 +244,12 @@ def test_a_stream_whose_pieces_differ_is_refused_and_leaves_nothing(tmp_path, se
     assert not list(tmp_path.iterdir())
 
 
+def test_a_list_of_matrices_is_written_as_views(tmp_path):
+    matrices = [np.eye(3), sparse.csr_array(np.ones((3, 2)))]
+    write_views(matrices, tmp_path / "s")
+    assert read_views(tmp_path / "s") == Views(matrices)
+
+
 def test_a_stream_that_fails_leaves_nothing(tmp_path):
     def stream():
         yield views()

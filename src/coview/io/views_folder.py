@@ -38,7 +38,7 @@ from coview.io.shard_files import (
 from coview.utils.atomic import atomic_folder
 from coview.utils.messages import listed
 from coview.views.arrays import take_rows
-from coview.views.checks import same_optional
+from coview.views.checks import is_list_of_views, same_optional
 from coview.views.coerce import as_views
 from coview.views.lazy import LazyViews, stack_views
 from coview.views.sources import Source, ViewLayout, stored_values
@@ -398,6 +398,9 @@ def _pieces(views: Any, rows: int | None) -> Iterator[Views]:
 
 
 def _is_matrix(views: Any) -> bool:
+    """Tell one matrix, or a list of them, from an iterable of Views."""
+    if isinstance(views, (list, tuple)):
+        return is_list_of_views(views)
     return len(getattr(views, "shape", ())) == 2
 
 
