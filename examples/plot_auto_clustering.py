@@ -1,15 +1,15 @@
 """
-A clustering one can trust
-==========================
+A reliable default for clustering
+=================================
 
-No way of clustering is good everywhere: graphs of neighbors win on images and are lost on some texts, topics the
-other way round, and one view may be noise. ``AutoClustering`` fits several candidates, and weighs or drops each by
-evidence. It has no labels; here we have, and look over its shoulder.
+No clustering method works well everywhere: neighbor graphs win on images and fail on some texts, topics behave the
+other way round, and one view may be noise. ``AutoClustering`` fits several candidates and weights or drops each of
+them by evidence. It uses no labels; here we have labels and can check its choices.
 """
 
 # %%
-# Three tables of objects: texts in two views; digits as pixels, as a spectrum and as gradients; and measurements of
-# which one view is noise.
+# Three data sets: texts in two views; digits as pixels, spectrum and gradients; and measurements in which one view is
+# noise.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
@@ -36,7 +36,7 @@ texts = make_topic_views(n_objects=300, n_clusters=4, length=40, overlap=0.4, ra
 data = {"texts": (texts.views, texts.target), "digits": digits(500), "half noise": half_noise(300, 0)}
 
 # %%
-# Fit, and judge every candidate and the consensus by mutual information with the classes.
+# Fit, and evaluate every candidate and the consensus by mutual information with the classes.
 scores, tables = {}, {}
 for name, (X, y) in data.items():
     model = AutoClustering(len(np.unique(y)), random_state=0).fit(X)
@@ -60,15 +60,15 @@ for axis, (name, score) in zip(axes, scores.items()):
 fig.supxlabel("normalized mutual information with the classes")
 
 # %%
-# Why: `candidates_` says how well the clusters of each candidate are predicted from the views, whether they come back
-# when a fifth of the objects is left out, and how far candidates agree.
+# `candidates_` shows how well the clusters of each candidate can be predicted from the views, whether they are
+# reproduced when a fifth of the objects is left out, and how far the candidates agree.
 table = tables["half noise"]
 print(f"{'candidate':16} {'weight':>7} {'reliability':>12} {'stability':>10} {'agreement':>10}")
 for line in zip(*(table[key] for key in ("name", "weight", "reliability", "stability", "agreement"))):
     print("{:16} {:7.2f} {:12.2f} {:10.2f} {:10.2f}".format(*line))
 
 # %%
-# New objects are placed by the candidates that were kept, from any of the views.
+# New objects are assigned to clusters by the candidates that were kept, from any of the views.
 X, y = data["half noise"]
 new, classes = half_noise(200, 1)
 model = AutoClustering(4, random_state=0).fit(X)

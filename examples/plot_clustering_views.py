@@ -2,13 +2,13 @@
 Clustering several views
 ========================
 
-`MultiViewPLSA` finds one clustering that explains all views of the objects. Each view has topics of its own, and a
-cluster is a mixture of the topics of every view. Here it sorts Python functions, by the words of the docstring and by
-the names in the code, without being told their subpackage.
+`MultiViewPLSA` finds one clustering that explains all views of the objects. Each view has its own topics, and a
+cluster is a mixture of the topics of every view. Here it clusters Python functions by the words of the docstring and
+the names in the code, without knowing their subpackage.
 """
 
 # %%
-# The corpus is read from the packages that are installed beside coview. Counts stay counts.
+# The corpus is read from the packages installed alongside coview. Counts are used unchanged.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.cluster import KMeans
@@ -24,7 +24,7 @@ K = len(corpus.target_names)
 model = MultiViewPLSA(K, n_components=32, max_iter=100, n_jobs=1, random_state=0).fit(X)
 
 # %%
-# How well do clusters match the subpackages (normalized mutual information), beside simpler ways?
+# How well do the clusters match the subpackages (normalized mutual information), compared with simpler methods?
 tfidf = TfidfViews().fit_transform(X)
 k_means = KMeans(K, n_init=3, random_state=0)
 found = {
@@ -47,8 +47,8 @@ axis.set_xlabel("normalized mutual information with the subpackages")
 axis.spines[["top", "right"]].set_visible(False)
 
 # %%
-# What each cluster is made of: p(topic | cluster, view). A cluster is named here by the subpackage that has most of it.
-# Rows with one dark cell are a topic of their own; a column with several dark cells is a topic that clusters share.
+# Composition of each cluster: p(topic | cluster, view). A cluster is named after its most frequent subpackage. Rows
+# with one dark cell are clusters with a single topic; a column with several dark cells is a topic shared by clusters.
 share = np.zeros((K, K))
 np.add.at(share, y, model.memberships_)
 named = corpus.target_names[share.argmax(axis=0)]
@@ -83,8 +83,9 @@ for row, view, color in zip(axes, X.names, ("#3b6fb6", "#d9822b")):
 fig.supxlabel("p(feature | cluster, view)", fontsize=10)
 
 # %%
-# Left: the log-likelihood never falls; a start from the consensus of the views climbs sooner than a random one. Right:
-# do the views agree? A model of two thirds of the source files places the functions of the others by one view alone.
+# Left: the log-likelihood never decreases; starting from the consensus of the views converges faster than a random
+# start. Right: do the views agree? A model fitted on two thirds of the source files predicts the others from one view
+# alone.
 other = MultiViewPLSA(K, n_components=32, init="random", max_iter=100, n_jobs=1, random_state=0).fit(X)
 seen, new = next(GroupShuffleSplit(1, test_size=0.33, random_state=0).split(X, groups=corpus.groups))
 part = MultiViewPLSA(K, n_components=32, max_iter=100, n_jobs=1, random_state=0).fit(X[seen])

@@ -2,8 +2,8 @@
 Embeddings to counts with Codebook
 ==================================
 
-Models of counts need values that are not negative. Embeddings have negative values. `Codebook` learns centers and
-shares each object out among the nearest ones, as visual words do. The result is a sparse view of soft counts.
+Count models need non-negative values, but embeddings have negative ones. `Codebook` learns centers and distributes
+each object over the nearest ones, like visual words. The result is a sparse view of soft counts.
 """
 
 # %%
@@ -20,15 +20,15 @@ X = Views(pixels=digits.data, embedding=pca.transform(digits.data))
 print(X)
 
 # %%
-# `PLSA` refuses the embedding, and says what to do.
+# `PLSA` rejects the embedding, and the error says what to do.
 try:
     PLSA(10).fit(X)
 except ValueError as error:
     print(error)
 
 # %%
-# ``views`` names the view to change; the pixels pass through. ``total`` is the sum of each new row: the embedding
-# shall weigh as much as the pixels do.
+# ``views`` names the view to transform; the pixels pass through. ``total`` is the sum of each new row, which gives the
+# embedding the same weight as the pixels.
 mass = digits.data.sum(axis=1).mean()
 codebook = Codebook(n_words=100, views="embedding", total=mass, random_state=0).fit(X)
 both = codebook.transform(X)
@@ -37,7 +37,7 @@ print(both)
 
 # %%
 # Cluster the digits by their strongest topic: from the pixels, from the soft counts, and from both. The embedding is
-# made of the pixels here, so the two together know no more than the better one.
+# computed from the pixels here, so both together contain no more information than the better one.
 def accuracy(views):
     model = PLSA(10, max_iter=60, n_init=3, random_state=0).fit(views)
     return clustering_accuracy(digits.target, model.memberships_.argmax(axis=1))
@@ -47,14 +47,14 @@ for names in (("pixels",), ("embedding",), ("pixels", "embedding")):
     print(f"{' + '.join(names):20s} {accuracy(both.select(*names)):.3f}")
 
 # %%
-# ``softness`` says how far an object is shared out beyond its nearest center. Topic models learn from what occurs
-# together: with a small softness an object has one word only, and there is little to learn.
+# ``softness`` controls how far an object is spread beyond its nearest center. Topic models learn from co-occurrence:
+# with a small softness each object has a single word, and there is little to learn.
 softness = [0.1, 0.3, 0.5, 1.0, 1.5, 3.0]
 found = [accuracy(codebook.set_params(softness=value).transform(X).select("embedding")) for value in softness]
 
 # %%
-# Left: centers, brought back to pixels, are prototypes of digits. Top right: one digit and the centers it is shared
-# out among. Bottom right: what softness does.
+# Left: the centers, mapped back to pixels, are prototypes of digits. Top right: one digit and its centers. Bottom
+# right: the effect of softness.
 import matplotlib.pyplot as plt
 import numpy as np
 

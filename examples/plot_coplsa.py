@@ -1,13 +1,13 @@
 """
-Views that agree, but not quite
-===============================
+Views that agree only in part
+=============================
 
-A picture and the text beside it share their subject, but not every shade of it. `CoPLSA` gives each view of an object a
-topic mixture of its own and pulls the mixtures together; ``coupling`` says how hard.
+A picture and its caption share their subject, but not every nuance. `CoPLSA` gives each view of an object its own
+topic mixture and pulls the mixtures together; ``coupling`` sets how strongly.
 """
 
 # %%
-# Made-up objects with two views, "words" and "image". For one object in seven the two views are about different things.
+# Synthetic objects with two views, "words" and "image". For one object in seven the views are about different things.
 import numpy as np
 
 from coview import CoPLSA, LinkPLSA
@@ -20,8 +20,8 @@ train, test = made.views[:500], made.views[500:]
 print(train)
 
 # %%
-# Fit with each of the three measures of agreement. The objective, the likelihood of both views less their weighted
-# disagreement, never falls.
+# Fit with each of the three divergences. The objective, the likelihood of both views minus their weighted divergence,
+# never decreases.
 settings = {"n_components": 20, "max_iter": 50, "tol": 0, "random_state": 0}
 models = {kind: CoPLSA(divergence=kind, **settings).fit(train) for kind in ("skl", "l2", "l1")}
 for kind, model in models.items():
@@ -29,16 +29,16 @@ for kind, model in models.items():
     print(f"{kind:4s} objective {model.history_['objective'][-1]:9.1f}, smallest step {climb.min():.1e}")
 
 # %%
-# With "l1" most entries of the two mixtures are equal to the last bit. With "l2" only those are that are nearly zero in
-# both views, with "skl" none.
+# With "l1" most entries of the two mixtures are bit-identical. With "l2" only those that are nearly zero in both views
+# are, with "skl" none.
 for kind, model in models.items():
     same = model.memberships_by_view_["words"] == model.memberships_by_view_["image"]
     print(f"{kind:4s} share of equal entries {same.mean():.2f}")
 
 # %%
-# Each view of a new object is placed by itself, and objects are then found across views: how high does an image's own
-# text come among 300 texts, when they are ranked by the centered correlation of topic mixtures? Without coupling the
-# topics of the two views have nothing in common, and the rank is that of a guess.
+# Each view of a new object is folded in separately, which allows search across views: how high does an image's own text
+# rank among 300 texts by the centered correlation of topic mixtures? Without coupling, the topics of the two views have
+# nothing in common, and the rank is no better than chance.
 
 
 def centered(mixtures):
@@ -61,7 +61,7 @@ linked = mean_rank(LinkPLSA(**settings).fit(train))
 print(f"link-PLSA {linked:.0f};", {kind: [round(rank) for rank in found] for kind, found in ranks.items()})
 
 # %%
-# What words go with an image? ``impute`` gives the expected features of a view that an object lacks.
+# What words go with an image? ``impute`` computes the expected features of a missing view.
 expected = models["skl"].impute(test[:1].select("image"), "words")[0]
 there = test["words"][[0]].toarray()[0] > 0
 likeliest = np.argsort(-expected)[:10]

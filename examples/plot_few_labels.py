@@ -1,15 +1,15 @@
 """
-Few labels, several views
-=========================
+Classification with few labels
+==============================
 
-Labels cost work, objects do not. `MultiViewPLSAClassifier` learns from both: labeled objects hold their class, the
-others find theirs, and the topics of every view are learned from all of them. Here: which subpackage does a Python
-function belong to, by the words of its docstring and by the names in its code, with one label in a hundred?
+Labels are expensive, objects are cheap. `MultiViewPLSAClassifier` learns from labeled and unlabeled objects: labeled
+objects keep their class, the classes of the others are inferred, and the topics of every view are learned from all of
+them. Which subpackage does a Python function belong to, given its docstring, its code, and one label in a hundred?
 """
 
 # %%
-# The corpus is read from the packages that are installed beside coview. Rows are tf-idf weights of unit length, so
-# that a long docstring does not outweigh a short body.
+# The corpus is read from the packages installed alongside coview. Rows are tf-idf weights of unit length, so a long
+# docstring does not outweigh a short body.
 import warnings
 
 import numpy as np
@@ -35,8 +35,8 @@ tfidf = TfidfViews().fit_transform(counts)
 print(counts)
 
 # %%
-# Functions of one source file resemble each other. So labels come from two thirds of the files, and accuracy is
-# measured on the functions of the other files. All functions may be used without their label.
+# Functions in the same source file resemble each other. Labels therefore come from two thirds of the files, and
+# accuracy is measured on the functions of the other files. All functions may be used without their label.
 folds = (StratifiedGroupKFold(3, shuffle=True, random_state=seed) for seed in range(2))
 splits = [next(fold.split(counts, y, corpus.groups)) for fold in folds]
 
@@ -51,7 +51,7 @@ def hide(rows, share, seed):
 
 
 # %%
-# Each method has a weighting that suits it, found by trying on this corpus. The last three ignore unlabeled objects.
+# Each method uses the weighting that works best for it on this corpus. The last three ignore unlabeled objects.
 logistic = LogisticRegression(C=10)
 methods = {
     "MultiViewPLSAClassifier": (tfidf, lambda seed: MultiViewPLSAClassifier(max_iter=100, n_jobs=1, random_state=seed)),
@@ -76,7 +76,7 @@ for name, (X, make) in methods.items():
 
 # %%
 # The fewer labels, the more the unlabeled objects help: with 1 % of the labels the model is far ahead of naive Bayes,
-# from which it starts. With many labels the methods come together.
+# from which it starts. With many labels the methods converge.
 import matplotlib.pyplot as plt
 
 colors = dict(zip(curves, ("#3b6fb6", "#d9822b", "#3a8f5c", "#8e6bb0", "#9aa0a6")))
@@ -93,8 +93,8 @@ axis.spines[["top", "right"]].set_visible(False)
 axis.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 # %%
-# Do the views agree? `predict` takes any part of the fitted views. Ask it of objects that the fit has *not* seen: seen
-# ones are placed alike by either view. On new ones the views often differ, and both are better than either.
+# Do the views agree? `predict` accepts any subset of the fitted views. Use *new* objects: on training objects both
+# views reproduce the joint prediction. On new objects the views often differ, and both together are better than either.
 train, test = splits[0]
 model = MultiViewPLSAClassifier(max_iter=100, n_jobs=1, random_state=0).fit(tfidf[train], hide(train, 0.1, 0)[train])
 new = tfidf[test]

@@ -2,8 +2,8 @@
 Figures of a fitted model
 =========================
 
-What a model found and what each view had to say in it, as figures in the manner of scikit-learn's displays. All of them
-are also part of the page that ``model.report(X, y, path="report.html")`` writes.
+Figures of what a model found and what each view contributes, in the style of scikit-learn's displays. All of them are
+also part of the page that ``model.report(X, y, path="report.html")`` writes.
 """
 
 # %%
@@ -29,31 +29,31 @@ model = MultiViewPLSA(n_clusters=5, n_components=12, random_state=0).fit(X)
 print(X)
 
 # %%
-# The fit: the log-likelihood never falls.
+# The fit: the log-likelihood never decreases.
 ObjectiveDisplay.from_estimator(model)
 
 # %%
-# What sets each cluster apart, in the words and in the code.
+# The features that distinguish each cluster, in the words and in the code.
 TopicsDisplay.from_estimator(model, n_features=6)
 
 # %%
-# Each view has topics of its own; a cluster is a mixture of them.
+# Each view has its own topics; a cluster is a mixture of them.
 ClusterTopicsDisplay.from_estimator(model)
 
 # %%
-# The fitted model can read an object from one view alone. How often do the readings agree?
+# The fitted model can predict from one view alone. How often do the predictions agree?
 ViewAgreementDisplay.from_estimator(model, X)
 
 # %%
-# Which packages ended up in which cluster, by each view and by both.
+# The packages in each cluster, predicted from each view and from both.
 ViewConfusionDisplay.from_estimator(model, X, y)
 
 # %%
-# A map: objects that the model sees alike are near each other, colored by their package.
+# A map in which objects that are similar to the model are close to each other, colored by package.
 ObjectMapDisplay.from_estimator(model, X, y)
 
 # %%
-# All of it, and more, on one page that can be sent to others: ``model.report(X, y, path="report.html")``.
+# All of this, and more, is on one page that you can share: ``model.report(X, y, path="report.html")``.
 summary = model.report(X, y).summary
 for row in summary["views"]["rows"]:
     print(f"{row['name']:6s} alone: {summary['views']['measure']} {row['alone']:.2f}")

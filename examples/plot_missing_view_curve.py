@@ -1,10 +1,10 @@
 """
-What a missing view costs
+The cost of missing views
 =========================
 
 In real collections some objects lack a view: a page without links, a photo without a caption, a function without a
-docstring. This example takes views away from more and more objects, in training and in testing alike, and watches the
-accuracy of several classifiers.
+docstring. This example removes views from more and more objects, in training and in testing, and measures the accuracy
+of several classifiers.
 """
 
 # %%
@@ -35,8 +35,8 @@ for k in np.unique(y):
     labels[mine[: int(np.ceil(0.1 * len(mine)))]] = k
 
 # %%
-# Take one view, words or code by lot, away from a share of the objects. ``present`` tells an object that *lacks* a
-# view from one whose view is there and empty. The same objects stay incomplete as the share grows.
+# Remove one view at random, words or code, from a share of the objects. ``present`` distinguishes an object that
+# *lacks* a view from one whose view is empty. The same objects stay incomplete as the share grows.
 turn, which = rng.random(len(y)), rng.integers(0, 2, len(y))
 
 
@@ -51,8 +51,8 @@ def without(share):
 print(without(0.5).present.mean(axis=0).round(2))
 
 # %%
-# All methods know what to do with such objects. The model, co-training and naive Bayes use the views that are there;
-# concatenation sees zeros.
+# All methods accept such objects. The model, co-training and naive Bayes use the views that are present; concatenation
+# sees zeros.
 methods = {
     "MultiViewPLSAClassifier": MultiViewPLSAClassifier(n_jobs=1, random_state=0),
     "CoTrainingClassifier (naive Bayes)": CoTrainingClassifier(
@@ -80,8 +80,8 @@ for name, curve in curves.items():
     print(f"{name:40s}", np.round(curve, 2))
 
 # %%
-# Accuracy falls slowly, without a cliff, as long as some objects have both views and tie them together. When none has
-# (100 %), only the labels do. Co-training, which also learns from unlabeled objects, is about as good here.
+# Accuracy drops slowly as long as some objects have both views and connect them. If none has (100 %), only the labels
+# connect the views. Co-training, which also learns from unlabeled objects, is about as good here.
 import matplotlib.pyplot as plt
 
 colors = dict(zip(curves, ("#3b6fb6", "#d9822b", "#3a8f5c", "#8e6bb0")))

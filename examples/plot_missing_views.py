@@ -2,12 +2,12 @@
 Objects that lack a view
 ========================
 
-Sources rarely hold the same objects. `Views.align` joins them by id; an object that a source lacks has no values
-there, and ``present`` says so. This example joins two sources, learns topics, and places every object.
+Sources rarely contain the same objects. `Views.align` joins them by id; ``present`` records which object has which
+view. This example joins two sources, learns topics and computes the topic mixture of every object.
 """
 
 # %%
-# Two sources with their own ids and their own order. Some objects are in one of them only.
+# Two sources with their own ids and their own order. Some objects are in only one of them.
 import numpy as np
 
 from coview import PLSA, Views
@@ -37,19 +37,19 @@ kinds = {"both views": complete, "words only": has_words & ~has_links, "links on
 print({name: int(rows.sum()) for name, rows in kinds.items()})
 
 # %%
-# `PLSA` takes views side by side. It can be fitted on all objects, but then some topics come to stand for "has no
-# links" rather than for a theme: ``topic_view_`` shows topics that live in one view only.
+# `PLSA` concatenates views. It can be fitted on all objects, but then some topics encode "has no links" rather than a
+# theme: ``topic_view_`` shows topics that are confined to one view.
 everyone = PLSA(4, n_init=5, random_state=0).fit(X)
 print(everyone.topic_view_.round(2))
 
 # %%
-# With plain PLSA it is better to learn topics from the complete objects, then to place the others with
-# ``transform``: topics stay fixed, and each object is placed by what it has.
+# With plain PLSA it is better to learn topics from the complete objects and fold in the others with ``transform``:
+# topics stay fixed, and each object is described by the views it has.
 learned = PLSA(4, n_init=5, random_state=0).fit(X[complete])
 print(learned.topic_view_.round(2))
 
 # %%
-# New objects may also come as a part of the fitted views.
+# New objects may also have only some of the fitted views.
 print(learned.transform(X[kinds["links only"]].select("links")[:3]).round(2))
 
 # %%

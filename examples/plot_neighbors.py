@@ -1,15 +1,15 @@
 """
-Links that help, links that mislead
-===================================
+Links that help and links that mislead
+======================================
 
 `NeighborViews` adds every view smoothed over a view of links, and with ``labels=True`` the known labels of the
-neighbors, each object's own left out. That is right where linked objects are alike, as papers and what they cite. It
-is wrong where they are not, as pages of students and pages of their courses. Both kinds, side by side.
+neighbors, excluding each object's own. This helps if linked objects are similar, such as papers and their references.
+It hurts if they are not, such as student pages and course pages. This example shows both cases.
 """
 
 # %%
-# Words that say little about four classes, and two networks among the same objects. In the first most links stay
-# within a class; in the second an object of class k links to class k + 1.
+# Words that carry little information about four classes, and two networks on the same objects. In the first most links
+# stay within a class; in the second an object of class k links to class k + 1.
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy import sparse
@@ -38,8 +38,8 @@ def network(shift, share=0.6, n_links=3):
 networks = {"alike": network(0), "not alike": network(1)}
 
 # %%
-# One object in ten keeps its label. Naive Bayes on the words, on the words smoothed over two hops, on the labels known
-# near by (from far too, weighed down), and on smoothed words and labels together.
+# One object in ten keeps its label. Naive Bayes on the words, on the words smoothed over two hops, on the known labels
+# nearby (distant ones with less weight), and on smoothed words and labels together.
 bayes = MultiViewNaiveBayes(0.1)
 
 
@@ -63,10 +63,10 @@ for seed in range(5):
         scores[name].append(accuracies(links, y))
 
 # %%
-# Where linked objects are alike, smoothed words are far above the words themselves, and labels alone, without a single
-# word, are above them too. Where they are not alike, smoothing mixes the classes and falls below the plain words, and
-# labels that come from near by fall to chance. Nothing in the views says which of the two it is; labeled objects that
-# are held out do: ``compare(X, y, links="links")``, or ``links={"links": "links", "labels": True}``.
+# If linked objects are similar, smoothed words are far better than plain words, and so are labels alone, without a
+# single word. If they are not, smoothing mixes the classes and is worse than the plain words, and nearby labels drop to
+# chance. Nothing in the views indicates which case applies, but held-out labels do: ``compare(X, y, links="links")``,
+# or ``links={"links": "links", "labels": True}``.
 rows = list(scores["alike"][0])
 fig, ax = plt.subplots(figsize=(7, 3), layout="constrained")
 for offset, (name, runs) in zip((-0.2, 0.2), scores.items()):

@@ -2,12 +2,12 @@
 Learning from a stream with partial_fit
 =======================================
 
-`PLSA.partial_fit` takes one minibatch at a time: it folds the batch in and moves the topics towards it. Memory holds
-one batch, however long the stream is.
+`PLSA.partial_fit` takes one minibatch at a time: it folds the batch in and moves the topics toward it. Only one batch
+is held in memory, however long the stream is.
 """
 
 # %%
-# A stream of 3,000 objects in batches of 100, and 300 objects that no model learns from.
+# A stream of 3,000 objects in batches of 100, and 300 held-out objects.
 from coview import PLSA
 from coview.datasets import make_topic_views
 
@@ -16,7 +16,7 @@ stream, held_out = made.views[:3000], made.views[3000:]
 
 # %%
 # ``learning_decay`` and ``learning_offset`` set the weight of batch t: ``(offset + t) ** -decay``. A small decay
-# forgets the start sooner, a large one keeps more of the past.
+# forgets the past sooner, a large one retains more of it.
 decays = (0.5, 0.7, 0.9)
 curves = {decay: ([], []) for decay in decays}
 for decay in decays:
@@ -35,7 +35,7 @@ best = batch.perplexity(held_out)
 print(f"batch: {best:.1f} after {batch.n_iter_} sweeps over all objects")
 
 # %%
-# One pass of minibatches comes close to many sweeps over everything.
+# One pass over minibatches comes close to many sweeps over the whole data.
 import matplotlib.pyplot as plt
 
 fig, axis = plt.subplots(figsize=(7, 4), layout="constrained")

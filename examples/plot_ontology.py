@@ -1,10 +1,10 @@
 """
-Labels that stand in an ontology
+Classification under an ontology
 ================================
 
-A function of ``scipy.linalg`` is a function of ``scipy`` too, and of nothing else. `SeededKMeansClassifier` takes
-such constraints into account, with few labels and several views, and finds the best consistent set of labels of every
-object exactly.
+A function of ``scipy.linalg`` is also a function of ``scipy``, and of no other package. `SeededKMeansClassifier` takes
+such constraints into account, with few labels and several views, and computes the optimal consistent label set of
+every object.
 """
 
 # %%
@@ -31,7 +31,7 @@ OntologyGraphDisplay(ontology).plot(axis)
 
 # %%
 # Labels come from two thirds of the source files, one in twenty of their functions; the functions of the other files
-# are for the test. `y` holds the most specific label; the package follows.
+# are the test set. `y` holds the most specific label; the package is implied.
 X = TfidfViews(sublinear_tf=True).fit_transform(corpus.views)
 train, test = next(StratifiedGroupKFold(3, shuffle=True, random_state=0).split(X, corpus.target, corpus.groups))
 rng, y = np.random.default_rng(0), np.full(len(X), None)
@@ -40,8 +40,8 @@ for k, name in enumerate(names):
     y[rows[: int(np.ceil(0.05 * len(rows)))]] = name
 
 # %%
-# The views' scores (cosines with the centroids) are combined by their sum, their product, or so that the views' label
-# sets agree as far as it pays; without the ontology and with it.
+# The views' scores (cosines with the centroids) are combined by their sum, their product, or by maximal agreement of
+# the label sets of the views; without the ontology and with it.
 truth, rows = names[corpus.target][test], []
 for combine in ("sum", "product", "max_agree"):
     for levels in (None, ontology):
@@ -71,8 +71,8 @@ for axis in (left, right):
     axis.spines[["top", "right"]].set_visible(False)
 
 # %%
-# What each view says by itself, and how sets come about: `predict_labels` gives the consistent set of an object, or
-# the set of each view; `violations_` lists what soft constraints were broken in the fit.
+# Predictions by view: `predict_labels` returns the consistent set of an object, `predict_labels_by_view` the set of
+# each view; `violations_` lists the soft constraints that were violated in the fit.
 by_view = model.predict_labels_by_view(X[test])
 print(f"views with the same set: {view_agreement(np.stack(list(by_view.values()), axis=1)):.2f}")
 first = X[test[:1]]
@@ -81,7 +81,7 @@ print("consistent set:", [str(ontology.labels[j]) for j in np.flatnonzero(model.
 print("broken constraints in the fit:", len(model.violations_["object"]))
 
 # %%
-# The same program is there for any scores: rows of objects, views and labels in, the best sets out.
+# `solve_labels` solves the same program for any scores of objects, views and labels.
 scores = np.stack(list(model.decision_function_by_view(X[test]).values()), axis=1)
 labels, objective = solve_labels(scores, ontology=ontology)
 print(labels.shape, objective[:3].round(3))

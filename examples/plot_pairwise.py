@@ -1,13 +1,13 @@
 """
-Views that agree on who is near whom
-====================================
+Views with consistent similarities
+==================================
 
-Two views of the same objects need not have the same topics. `PairwiseCoPLSA` asks for less: two objects that are alike
-in one view should be alike in the other. ``coupling`` says how hard it asks.
+Two views of the same objects need not have the same topics. `PairwiseCoPLSA` requires less: two objects that are
+similar in one view should be similar in the other. ``coupling`` sets how strongly.
 """
 
 # %%
-# Made-up objects with two short views, about 15 words and 15 links each, that are partly about other clusters.
+# Synthetic objects with two short views, about 15 words and 15 links each, some of which belong to other clusters.
 import numpy as np
 
 from coview import PairwiseCoPLSA, VotingPLSA
@@ -19,9 +19,9 @@ X, y, new = made.views[:600], made.target[:600], made.views[600:]
 print(X)
 
 # %%
-# One topic per cluster in each view. Pairs are a sample: 5 % of all, drawn once per fit. Coupling 0 is a PLSA per view;
-# with more of it the clusters of each view improve as they learn from the other's. The consensus of the views gains
-# less. `VotingPLSA` learns from the objects on which both views agree, without any coupling.
+# One topic per cluster in each view. Pairs are a sample: 5 % of all, drawn once per fit. Coupling 0 is one PLSA per
+# view; with stronger coupling the clusters of each view improve by learning from the other view. The consensus of the
+# views gains less. `VotingPLSA` learns from the objects on which both views agree, without any coupling.
 couplings = [0.0, 0.06, 0.2, 0.6, 2.0]
 starts = range(3)
 found = {
@@ -46,8 +46,8 @@ for name, values in lines.items():
 print(f"voting     {votes:.3f}")
 
 # %%
-# The views come nearer to each other: how often do the two views of an object choose the same topic? New objects have
-# no pairs, and each of their views is placed by itself: they gain nothing.
+# The views become more consistent: how often do the two views of an object choose the same topic? New objects have no
+# pairs, and each of their views is folded in separately, so they gain nothing.
 
 
 def same(words, links):
@@ -65,8 +65,8 @@ for name, values in agreed.items():
     print(f"{name:10s}", " ".join(f"{value:.3f}" for value in values))
 
 # %%
-# The published step is a fixed-point step that may leave the simplex and may fall. The safeguarded one is the same
-# where that one climbs, and shorter where it does not.
+# The published step is a fixed-point step that may leave the simplex and lower the objective. The safeguarded step is
+# the same if it improves the objective, and shorter otherwise.
 settings = {"coupling": 6.0, "max_iter": 60, "tol": 0, "random_state": 0}
 climbs = {
     step: PairwiseCoPLSA(5, step=step, **settings).fit(X).history_["objective"] for step in ("safeguarded", "paper")

@@ -2,13 +2,13 @@
 Views through scikit-learn
 ==========================
 
-`Views` are row-indexable, so scikit-learn's own splitters, pipelines and searches take them as they are. Here a
-pipeline of `PLSA` and a linear classifier guesses the subpackage of a function. Are two views better than one?
+`Views` are row-indexable, so scikit-learn's own splitters, pipelines and searches accept them directly. Here a
+pipeline of `PLSA` and a linear classifier predicts the subpackage of a function. Are two views better than one?
 """
 
 # %%
-# ``groups`` is the source file of each object: folds keep files apart, since neighbors in one file are alike and
-# would flatter every method.
+# ``groups`` is the source file of each object: folds keep files apart, because functions in the same file are similar
+# and would flatter every method.
 import numpy as np
 
 from coview import PLSA

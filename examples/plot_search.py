@@ -2,13 +2,13 @@
 Search one view with another
 ============================
 
-Which function does what I describe? The words of a question are one view of a function, its code is the other.
-`CrossModalRetriever` places both in one space and looks for neighbors.
+Which function does what I describe? The words of a query are one view of a function, its code is the other.
+`CrossModalRetriever` embeds both in a common space and searches for neighbors.
 """
 
 # %%
 # Documented functions and classes of the installed Python packages, by the words of the docstring and by the names in
-# the code. Half of the source files teach; the other half is searched.
+# the code. Half of the source files are used for training; the other half is searched.
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold
 from sklearn.pipeline import make_pipeline
@@ -25,8 +25,8 @@ print(X)
 
 
 # %%
-# A model that places objects by any one of their views, here canonical correlation analysis, is all that is needed. Raw
-# words can be asked for, since the features have names.
+# Any model that embeds objects from a single view will do, here canonical correlation analysis. Queries can be raw
+# words, because the features have names.
 def weighed(model):
     return make_pipeline(TfidfViews(sublinear_tf=True), model)
 
@@ -38,20 +38,20 @@ hits = retriever.search(question, source="words", target="code", k=5)
 print(hits)
 
 # %%
-# Why the first one? The parts sum to its score.
+# Why is it the first hit? The contributions sum to its score.
 print(retriever.explain(question, hits.ids[0, 0], source="words", target="code"))
 
 # %%
-# Topic models say more: a mixture of subjects for every object, and words that go with code.
+# Topic models offer more: a mixture of topics for every object, and words that go with code.
 topics = LinkPLSA(50, max_iter=30, random_state=0)
 single = CrossModalRetriever(weighed(topics)).fit(X[train])
 for found in single.tags(X[test[:3]].select("code"), 6, target="words"):
     print(", ".join(word for word, _ in found))
 
 # %%
-# How good is it? Each held-out docstring looks for code. A hit is of the same subpackage but of *another file* (average
-# precision within 10 ranks); and is the function's own code among the first 10? Topics of one start are a matter of
-# luck: `n_models` averages over several, and `lexical` adds the words that both views share.
+# How good is it? Each held-out docstring searches for code. A relevant hit is in the same subpackage but in *another
+# file* (average precision at 10); and is the function's own code among the first 10? The topics of a single start
+# depend on luck: `n_models` averages over several, and `lexical` adds the words that both views share.
 cca = weighed(MultiViewCCA(100, random_state=0))
 ways = {
     "shared words": CrossModalRetriever(cca, lexical=1.0),

@@ -2,12 +2,13 @@
 Online learning from several views
 ==================================
 
-`MultiViewPassiveAggressiveClassifier` learns from one object at a time: it changes its weights as little as a right
-vote needs, and keeps the views in agreement. Every object is predicted before it is learned: all of it is a test.
+`MultiViewPassiveAggressiveClassifier` learns from one object at a time: it changes its weights as little as a correct
+vote requires and keeps the views in agreement. Every object is predicted before it is learned from, so the whole
+stream is a test set.
 """
 
 # %%
-# A stream whose views change places: in the first half most links belong to another object, in the second half most
+# A stream in which the views swap roles: in the first half most links belong to another object, in the second half most
 # words do. Every tenth object has no links.
 import numpy as np
 
@@ -30,8 +31,8 @@ X = UnitRows().fit_transform(Views(words=made.views["words"][rows["words"]], lin
 print(X)
 
 # %%
-# `evaluate_stream` predicts, learns and keeps count, here in a line for every 250 objects. With
-# ``view_weighting="adaptive"`` the view that errs less gets more of the vote, and can lose it again.
+# `evaluate_stream` predicts, learns and records a row for every 250 objects. With ``view_weighting="adaptive"`` the
+# view with fewer errors gets a larger share of the vote, and can lose it again.
 models = {
     "equal votes": MultiViewPassiveAggressiveClassifier(C=0.5, coupling=0.05),
     "adaptive votes": MultiViewPassiveAggressiveClassifier(C=0.5, coupling=0.05, view_weighting="adaptive"),
@@ -47,7 +48,7 @@ for name, model in models.items():
     print(f"{name}: {np.mean(results[name].table['window_accuracy']):.3f} of the objects were predicted right")
 
 # %%
-# How well it goes, and who has the vote.
+# Accuracy over time, and the share of each view in the vote.
 import matplotlib.pyplot as plt
 
 figure = plt.figure(figsize=(13, 3.2), layout="constrained")
@@ -64,9 +65,9 @@ axis.spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %%
-# The same from a file, a batch of lines at a time, whatever its length: ``evaluate_stream(model,
-# read_stream("mail.jsonl"))``, or on the command line ``coview stream mail.jsonl``. One object at a time, with features
-# by name, goes through `to_river`.
+# To read from a file of any length, one batch of lines at a time: ``evaluate_stream(model,
+# read_stream("mail.jsonl"))``, or on the command line ``coview stream mail.jsonl``. For single objects with named
+# features, use `to_river`.
 from coview import to_river
 
 online = to_river(MultiViewPassiveAggressiveClassifier(C=1.0), views=["words", "links"])

@@ -2,12 +2,12 @@
 Topics of Python packages
 =========================
 
-`PLSA` on the demo corpus: functions and classes of installed packages, seen in two views. "words" are the words of
-the docstring, "code" are the parts of the names in the code. Each topic is a distribution over both.
+`PLSA` on the demo corpus: functions and classes of installed packages, in two views. "words" are the words of the
+docstring, "code" are the parts of the names in the code. Each topic is a distribution over both.
 """
 
 # %%
-# The corpus is read from the packages that are installed beside coview. Nothing is downloaded.
+# The corpus is read from the packages installed alongside coview. Nothing is downloaded.
 from coview import PLSA
 from coview.datasets import load_python_packages
 
@@ -15,14 +15,14 @@ corpus = load_python_packages()
 print(corpus.views)
 
 # %%
-# Fit twenty topics. ``acceleration="squarem"`` reaches the same height in fewer sweeps.
+# Fit twenty topics. ``acceleration="squarem"`` reaches the same objective in fewer sweeps.
 settings = {"n_components": 20, "max_iter": 80, "tol": 0, "random_state": 0}
 model = PLSA(**settings, acceleration="squarem").fit(corpus.views)
 print(f"{model.n_iter_} sweeps, perplexity {model.perplexity(corpus.views):.0f}")
 
 # %%
-# The strongest features of four topics, in both views. A topic is named here by the subpackage that has the largest
-# share of it; the model itself has not seen these labels.
+# The strongest features of four topics, in both views. A topic is named after the subpackage with the largest share;
+# the model itself does not see these labels.
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -47,8 +47,8 @@ for row, view in zip(axes, corpus.views.names):
 fig.supxlabel("p(feature | topic, view)", fontsize=10)
 
 # %%
-# How the fit climbs. ``history_["objective"]`` is the log-likelihood, entry 0 is the start. It never falls, with any
-# schedule.
+# Progress of the fit. ``history_["objective"]`` is the log-likelihood, entry 0 is the initial state. It never
+# decreases, with any schedule.
 runs = {
     "joint": PLSA(**settings, schedule="joint").fit(corpus.views),
     "alternating (default)": PLSA(**settings).fit(corpus.views),
