@@ -261,7 +261,7 @@ def test_early_stopping_keeps_the_best_weights():
     again = Classifier(C=5.0, max_iter=50, early_stopping=True, n_iter_no_change=3, random_state=0).fit(X, y)
     assert_array_equal(model.coef_["first"], again.coef_["first"])
     few = Classifier(early_stopping=True, validation_fraction=0.01)
-    with pytest.raises(ValueError, match="no object"):
+    with pytest.raises(ValueError, match="holds out none"):
         few.fit(X[:20], y[:20])
 
 

@@ -39,8 +39,8 @@ class AutoClustering(BaseConsensus):
     n_clusters : int, default=8
         Number of clusters.
     candidates : None or list of (name, estimator), default=None
-        What to choose from: clusterers of all views, or topic models, of which the likeliest topic is taken. None
-        tries graphs of neighbors, angles, correlations and, for counts, topics.
+        Clusterers of all views, or topic models, whose most likely topic is used. None tries neighbor graphs, angles,
+        correlations and, for counts, topics.
     time_budget : float or None, default=None
         Seconds after which no further candidate is fitted; those fitted so far decide.
     <shared: random_state>

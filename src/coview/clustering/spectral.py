@@ -78,7 +78,7 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         Neighbors of each object in a graph. None is 10 where distances are Euclidean, and half of the mean size of a
         cluster by cosines, 40 to 90 but at most a fourth of the objects: of texts fewer make islands of near copies.
     metric : {"auto", "cosine", "standard", "euclidean"} or {view: metric}, default="auto"
-        What near means: cosine, Euclidean distance of columns scaled to variance 1, or of the values as they are.
+        Metric for neighbors: cosine, Euclidean distance after scaling columns to unit variance, or of the raw values.
         "auto" is cosine for views that are mostly zeros, if they are sparse or never negative, else "standard".
     lift : float, default=0.1
         What joins everything to everything, as a share of the mean degree; without it outliers make clusters of their

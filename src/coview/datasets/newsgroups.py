@@ -36,7 +36,7 @@ GLUED: dict[str, dict[str, tuple[str, ...]]] = {
 _WEIGHTING: dict[str, Any] = {"counts": None, "tfidf": {"norm": None}, "l2": {"norm": "l2"}}
 
 _ANY_WORD = re.compile(r"\w").search  # stop words and single letters count: the post says something
-_GLUED_DESCR = """20 Newsgroups, glued: each object is one post per view, and posts of one class go together.
+_GLUED_DESCR = """20 Newsgroups, combined: each object is one post per view, and all its posts belong to the same class.
 
 {n} objects, {per_class} per class:
 {table}
@@ -107,7 +107,7 @@ def load_newsgroups_views(
     n_per_class : int, default=500
         Objects per class of "v2" and "v4".
     random_state : int, RandomState or None, default=0
-        Which posts are drawn and glued in "v2" and "v4".
+        Seed for drawing and combining the posts in "v2" and "v4".
 
     Returns
     -------

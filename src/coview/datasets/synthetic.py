@@ -168,7 +168,7 @@ def make_blobs_views(
     dtype : numpy type, default=float64
         Type of the values.
     random_state : int, RandomState instance or None, default=None
-        Seed for repeatable draws. Another `std` in one view leaves the other views as they are.
+        Seed for reproducible data. Changing `std` in one view does not change the other views.
 
     Returns
     -------

@@ -38,7 +38,7 @@ def load_wikipedia_linqs(
     data_home : path, optional
         Folder that holds ``wikipedia_linqs_2405/wiki.mat``; see `coview.datasets.data_home`. There is no download.
     links : {"symmetric"}, default="symmetric"
-        View "links" of an article. The file has links without direction, so that there is no other choice.
+        View "links" of an article. The file has undirected links, so there is no other choice.
     self_links : bool, default=True
         Keep links of an article to itself.
 

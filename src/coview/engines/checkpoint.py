@@ -32,7 +32,7 @@ class Checkpoint:
     Parameters
     ----------
     path : str or Path
-        The file. If it exists when a fit begins, the fit goes on from it; it is removed when the fit ends.
+        Path of the file. If it exists when a fit begins, the fit resumes from it; it is removed when the fit ends.
     every : int, default=10
         Number of sweeps between two writes.
 

@@ -194,7 +194,7 @@ class Inspection:
     _transform : function of X or None
         The estimator's `transform`; `inspect` fills in this and what follows.
     takes_lazy : bool
-        Whether the estimator takes rows that are read when needed.
+        Whether the estimator accepts lazy views.
     n_iter : int or None
         Number of sweeps of the fit.
     model : object
@@ -292,7 +292,7 @@ class Inspection:
         X : what the model takes
             The objects.
         lazy : bool, default=False
-            Leave rows that are read when needed as they are, for an estimator that takes them.
+            Keep lazy views lazy, for an estimator that accepts them.
         """
         if isinstance(X, LazyViews):
             if lazy and self.takes_lazy and not self.steps:

@@ -23,7 +23,7 @@ __all__ = ["view_agreement", "view_imbalance"]
 def view_agreement(*labels: Any, present: Any = None, over: str = "pairs") -> float:
     """Compute the share of objects that get the same label from the views.
 
-    Labels are compared as they are: for clusterings whose numbers mean nothing across views, use
+    Labels are compared directly: for clusterings whose numbers mean nothing across views, use
     `normalized_mutual_info` or match the clusters first.
 
     Parameters

@@ -118,8 +118,8 @@ def split_rows(
         held[members[: min(round(fraction * len(members)), len(members) - 1)]] = True
     if not held.any():
         raise ValueError(
-            f"early_stopping holds out {fraction:g} of each class, which is no object of these {len(rows)}. Raise "
-            "validation_fraction, or give more labeled objects."
+            f"early_stopping with validation_fraction={fraction:g} holds out none of the {len(rows)} labeled objects. "
+            "Increase validation_fraction, or pass more labeled objects."
         )
     return rows[~held[rows]], rows[held[rows]]
 

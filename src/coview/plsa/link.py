@@ -32,8 +32,8 @@ class LinkPLSA(WeightedModel, PLSA):
         Number of topics.
     <shared: view_weights, max_iter, tol, n_init>
     init : {"random", "nndsvd", "consensus"} or dict, default="random"
-        Where to start; "consensus" takes the likeliest, after a few sweeps, of several consensus clusterings of the
-        views as first memberships. A dict holds any of ``memberships`` and ``topic_feature`` (an array where there is
+        Initialization; "consensus" starts from the most likely, after a few sweeps, of several consensus clusterings
+        of the views. A dict holds any of ``memberships`` and ``topic_feature`` (an array where there is
         one view, else ``{view: array}``) in the shapes of the fitted attributes; the rest is random.
     <shared: schedule, acceleration, engine, n_jobs>
     <shared: learning_decay, learning_offset>

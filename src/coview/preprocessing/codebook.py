@@ -41,11 +41,11 @@ class Codebook(PerViewTransformer):
     views : str, list of str or None, default=None
         Views to change; the others pass through. By default all dense views.
     softness : float, default=1.5
-        How far an object is shared out beyond its nearest center; 0 gives each object to its nearest center alone.
+        How far an object is spread beyond its nearest center; 0 assigns each object to its nearest center only.
         Objects must share words for a topic model to find topics, so small values cost much: on scikit-learn's
         digits, topics of 64 to 256 words match the classes with an NMI of 0.77 to 0.78 by default, 0.09 at 0.
     n_nearest : int, default=10
-        Number of centers that an object is shared out among at most.
+        Maximum number of centers that an object is spread over.
     total : float, default=1.0
         Sum of each row. Larger totals make the view weigh more beside the counts of others.
     random_state : int, RandomState instance or None, default=None

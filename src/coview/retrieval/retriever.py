@@ -375,7 +375,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         target : str, optional
             View whose features are the tags; the other one where there are two.
         how : {"ranked", "drawn"}, default="ranked"
-            The likeliest features, or different ones drawn by their probabilities.
+            The most likely features, or a sample drawn by their probabilities.
         random_state : int, RandomState, Generator or None, default=None
             Seed of the draw.
 
