@@ -462,7 +462,7 @@ def test_weights_by_pair_come_back_from_a_file(tmp_path, piped):
     [
         ({"divergence": "kl"}, "divergence must be one of 'skl', 'l2', 'l1', got 'kl'"),
         ({"coupling": -1}, "coupling must be a number of at least 0, got -1"),
-        ({"coupling": np.inf}, "coupling must be a number of at least 0, got inf"),
+        ({"coupling": np.inf}, "coupling must be a finite number of at least 0, got inf"),
         ({"coupling": {"view0": 1}}, "coupling has the key 'view0', which is not a pair of the views 'view0', 'view1'"),
         ({"coupling": {("view0", "image"): 1}}, "not a pair of the views"),
         ({"coupling": {("view0", "view1"): 1, ("view1", "view0"): 2}}, "twice"),

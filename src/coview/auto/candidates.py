@@ -125,7 +125,7 @@ def default_candidates(views: Views, n_clusters: int, seed: int) -> tuple[list[C
     counted = counted_views(views)
     others = [name for name in views.names if name not in counted]
     if others:
-        reason = "has negative values" if _lowest(views[others[0]]) < 0 else "has few zeros, unlike counts"
+        reason = "has negative values" if views[others[0]].min() < 0 else "has few zeros, unlike counts"
         skipped["topics"] = f"view {others[0]!r} {reason}"
     else:  # rows of unit length: neither a long text nor a long view dominates
         topics = LinkPLSA(n_clusters, init="consensus", max_iter=60, engine="cpu", random_state=seed)
@@ -165,8 +165,3 @@ def _filled(views: Views, names: list[str]) -> Views:
     """Views of measurements that are stored as sparse, made dense: they are mostly filled."""
     stored = [name for name in names if name in views and sparse.issparse(views[name])]
     return views.map(dict.fromkeys(stored, sparse.csr_array.toarray)) if stored else views
-
-
-def _lowest(matrix: Any) -> float:
-    values = matrix.data if sparse.issparse(matrix) else matrix
-    return float(values.min()) if values.size else 0.0

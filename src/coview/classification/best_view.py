@@ -145,10 +145,11 @@ class BestView(SingleViewWrapper):
     def _inspect(self) -> Inspection:
         """Answer `inspect`: groups are those of the best view's estimator."""
         inner = describe(self.best_estimator_, {})
+        classes = self.classes_.tolist() if is_classifier(self) else []
 
         def features(view: str) -> Features | None:
             found = describe(self.estimators_[view], {}) if view in self.estimators_ else None
-            comparable = view == self.best_view_ or (found is not None and found.labels == list(self._class_labels()))
+            comparable = view == self.best_view_ or (found is not None and found.labels == classes)
             return found.described_features(PLAIN) if found is not None and comparable else None
 
         mine = super()._inspect()
@@ -157,9 +158,6 @@ class BestView(SingleViewWrapper):
         if found.kind == "cluster" and found._memberships is None and inner._memberships is not None:
             found = replace(found, _memberships=lambda X: near_centers(self.transform(X)))
         return found
-
-    def _class_labels(self) -> Any:
-        return self.classes_.tolist() if is_classifier(self) else ()
 
     # -- choosing
 

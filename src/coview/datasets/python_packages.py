@@ -135,7 +135,8 @@ def load_python_packages(data_home: str | Path | None = None, refresh: bool = Fa
     cache = home / "python_packages" / f"{key}.npz"
     arrays = None if refresh else _read_cache(cache)
     if arrays is None:
-        roots = {package: package_root(package) for package in _top_level(SUBPACKAGES)}
+        packages = {folder.split("/")[0] for folders in SUBPACKAGES.values() for folder in folders}
+        roots = {package: package_root(package) for package in sorted(packages)}
         arrays = build_corpus(SUBPACKAGES, roots)
         _write_cache(cache, arrays)
     return _as_bunch(arrays, versions)
@@ -285,7 +286,9 @@ def choose(objects: Mapping[str, Iterable[SourceObject]], per_label: int = PER_L
         if seen.isdisjoint(marks):
             kept[label].append(found)
             seen |= marks
-    chosen = [(label, found) for label, group in kept.items() for found in sorted(group, key=_name_hash)[:per_label]]
+    for group in kept.values():
+        group.sort(key=lambda found: hashlib.sha256(found.name.encode()).hexdigest())
+    chosen = [(label, found) for label, group in kept.items() for found in group[:per_label]]
     return sorted(chosen, key=lambda pair: pair[1].name)
 
 
@@ -299,14 +302,6 @@ def _without_cycle_search() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-def _name_hash(found: SourceObject) -> str:
-    return hashlib.sha256(found.name.encode()).hexdigest()
-
-
-def _top_level(labels: Mapping[str, Sequence[str]]) -> list[str]:
-    return sorted({folder.split("/")[0] for folders in labels.values() for folder in folders})
 
 
 def _as_bunch(arrays: Mapping[str, np.ndarray], versions: dict[str, str]) -> Bunch:

@@ -266,7 +266,7 @@ def truncated_svd(
     reached = operator.matmat(sketch)
     for _ in range(power_iter if width < min(n_rows, n_columns) else 0):
         reached = operator.matmat(_steadied(operator.rmatmat(_steadied(reached))))
-    basis = _orthonormal(reached)
+    basis = linalg.qr(reached, mode="economic", check_finite=False)[0]
     right, values, left = linalg.svd(operator.rmatmat(basis), full_matrices=False, check_finite=False)
     kept = min(rank, int(np.count_nonzero(values > max(n_rows, n_columns) * np.finfo(float).eps * values[:1].sum())))
     return basis @ left[:kept].T, values[:kept], right[:, :kept]
@@ -275,10 +275,6 @@ def truncated_svd(
 def _steadied(matrix: np.ndarray) -> np.ndarray:
     """Another basis of the same columns whose entries stay in bounds; cheaper than an orthonormal one."""
     return linalg.lu(matrix, permute_l=True, check_finite=False)[0]
-
-
-def _orthonormal(matrix: np.ndarray) -> np.ndarray:
-    return linalg.qr(matrix, mode="economic", check_finite=False)[0]
 
 
 def _agreeing(

@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,7 @@ class _Run:
     ) -> None:
         self.steps, self.holder, self.options = steps, holder, options
         self.deadline, self.restart, self.best = deadline, restart, best
+        self.sweep = partial(sweep, steps, holder)
 
     def go(self, fit: Fit) -> Fit:
         """Sweep until something says stop; the last objective is measured in a pass of its own."""
@@ -94,7 +96,9 @@ class _Run:
         squarem = Squarem.start(self.options.acceleration, fit.longest, self.holder)
         try:
             while fit.n_iter < self.options.max_iter:
-                before = self._advance(fit, squarem)
+                before = (
+                    self.sweep(fit.state) if squarem is None else squarem.advance(fit.state, self.steps, self.sweep)
+                )
                 fit.history["objective"].append(before)
                 fit.history["seconds"].append(time.monotonic() - clock)
                 fit.n_iter += 1
@@ -119,11 +123,6 @@ class _Run:
             fit.history["objective"].append(last)
             fit.history["seconds"].append(time.monotonic() - clock)
         return fit
-
-    def _advance(self, fit: Fit, squarem: Squarem | None) -> float:
-        if squarem is None:
-            return sweep(self.steps, self.holder, fit.state)
-        return squarem.advance(fit.state, self.steps, lambda state: sweep(self.steps, self.holder, state))
 
     def _should_stop(self, fit: Fit) -> bool:
         values, options = fit.history["objective"], self.options

@@ -151,10 +151,6 @@ def _read_svmlight(path: Path) -> FileView:
 # -- tables
 
 
-def _read_delimited(path: Path) -> FileView:
-    return FileView(*read_numbers(path))
-
-
 def _read_parquet(path: Path) -> FileView:
     import narwhals as nw
 
@@ -231,7 +227,7 @@ def _read_h5mu(path: Path) -> dict[str, FileView]:
 _READERS: dict[str, Callable[[Path], Any]] = {
     ".npz": _read_npz,
     ".npy": _read_npy,
-    **dict.fromkeys(DELIMITERS, _read_delimited),
+    **dict.fromkeys(DELIMITERS, lambda path: FileView(*read_numbers(path))),
     ".parquet": _read_parquet,
     ".mtx": _read_mtx,
     ".svmlight": _read_svmlight,

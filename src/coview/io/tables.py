@@ -174,7 +174,8 @@ def _body(path: Path, rows: Iterator[tuple[int, list[str]]], header: list[str]) 
     parts: list[tuple[np.ndarray, np.ndarray]] = []
     for chunk in _chunks(path, rows):
         cells = list(chain.from_iterable(row[1:] for row in chunk))
-        parts.append(_numbers(path, cells, header[1:], len(first)) if cells else _no_numbers(len(chunk)))
+        none = (np.empty((len(chunk), 0)), np.zeros(len(chunk), dtype=np.intp))
+        parts.append(_numbers(path, cells, header[1:], len(first)) if cells else none)
         first += [row[0].strip() for row in chunk]
     if not first:
         raise DataFileError(f"{path} has a header row but no rows below it.")
@@ -219,10 +220,6 @@ def _numbers(path: Path, cells: list[str], names: list[str], start: int) -> tupl
         "number.",
         **RAW_TABLE,
     )
-
-
-def _no_numbers(rows: int) -> tuple[np.ndarray, np.ndarray]:
-    return np.empty((rows, 0)), np.zeros(rows, dtype=np.intp)
 
 
 def _is_text(path: Path, name: str, cells: list[str]) -> bool:

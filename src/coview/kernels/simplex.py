@@ -31,7 +31,7 @@ from coview.kernels.ratio import fast_log
 from coview.kernels.simplex_l1 import l1_pair_row, l1_row, sort_breaks
 from coview.kernels.simplex_l2 import l2_row
 
-__all__ = ["l1_rows", "l2_rows", "skl_rows", "wright_omega"]
+__all__ = ["l1_rows", "l2_rows", "skl_rows"]
 
 # Sums may be reordered and fused; NaN and infinity keep their meaning.
 _MATH = {"reassoc", "contract", "nsz", "arcp"}
@@ -67,20 +67,6 @@ def _first_omega(z):
     x = z - 1.0
     w = 1.0 + x * (0.5 + x * (1.0 / 16.0 - x * (1.0 / 192.0))) if z > -1.5 else math.exp(z)
     return _moved(w, z - w - fast_log(w))
-
-
-@njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")
-def wright_omega(z, out):
-    """Solve w + log w = z for each z; where w would underflow the result is 0."""
-    for i in range(len(z)):
-        if z[i] < -700.0:
-            out[i] = math.exp(z[i])
-            continue
-        over, under = _first_omega(z[i])
-        for _ in range(2):
-            w = over / under
-            over, under = _moved(w, z[i] - w - fast_log(w))
-        out[i] = over / under
 
 
 @njit(nogil=True, cache=True, fastmath=_MATH, error_model="numpy")

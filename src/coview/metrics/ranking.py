@@ -88,7 +88,8 @@ def rank_tests(table: Any, *, higher_is_better: bool = True) -> dict[str, Any]:
     best = int(ranks.argmin())
     others = [k for k in range(n_methods) if k != best]
     pairs = list(combinations(range(n_methods), 2))
-    raw = np.array([_signed_rank(scores[:, j] - scores[:, k]) for j, k in pairs])
+    gaps = [scores[:, j] - scores[:, k] for j, k in pairs]
+    raw = np.array([wilcoxon(gap).pvalue if gap.any() else 1.0 for gap in gaps])
     order = raw.argsort(kind="stable")
     holm = np.empty(len(raw))
     holm[order] = np.minimum(np.maximum.accumulate(raw[order] * np.arange(len(raw), 0, -1)), 1.0)
@@ -102,10 +103,6 @@ def rank_tests(table: Any, *, higher_is_better: bool = True) -> dict[str, Any]:
         "best": names[best],
         "against_best": {names[k]: corrected[min(best, k), max(best, k)] for k in others},
     }
-
-
-def _signed_rank(gaps: np.ndarray) -> float:
-    return float(wilcoxon(gaps).pvalue) if gaps.any() else 1.0
 
 
 def _checked(table: Any) -> tuple[list[Any] | None, np.ndarray]:

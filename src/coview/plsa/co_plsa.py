@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -388,7 +389,7 @@ class CoPLSA(ByViewModel):
         return check_count("n_components", self.n_components)
 
     def _scaled(self, views: Any) -> Any:
-        return views.map(_unit_sums) if self.scale_rows else views
+        return views.map(partial(normalize, norm="l1")) if self.scale_rows else views
 
     def _steps(self) -> CoSteps:
         check_option("divergence", self.divergence, tuple(DIVERGENCES))
@@ -430,11 +431,6 @@ class CoPLSA(ByViewModel):
 
     def _learn_batch(self, views: Views, extra: dict[str, Any]) -> None:
         super()._learn_batch(self._scaled(views), _CARRIED)
-
-
-def _unit_sums(matrix: Any) -> Any:
-    """Rows that sum to one; rows of zeros stay."""
-    return normalize(matrix, norm="l1")
 
 
 _CARRIED: dict[str, Any] = {"have": has_data}  # by the blocks

@@ -132,7 +132,7 @@ def read_archive(
                 raise _damaged(path, "its description does not match its checksum")
             tensor = MappedTensors(path) if mmap else stream.get_tensor
             decoder = Outline if outline else Decoder
-            tree = decoder(tensor, header, revive).decode(_loads(text))
+            tree = decoder(tensor, header, revive).decode(json.loads(text.decode(errors="surrogatepass")))
     except ModelFileError:
         raise
     except Altered as error:
@@ -190,10 +190,6 @@ def _damaged(path: Path, why: str) -> ModelFileError:
 def _dumps(value: Any) -> bytes:
     # surrogates pass as they are: escaped, two lone ones would come back as one character
     return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode(errors="surrogatepass")
-
-
-def _loads(text: bytes) -> Any:
-    return json.loads(text.decode(errors="surrogatepass"))
 
 
 # -- values to JSON and tensors: what is not JSON's own is {tag: content}, an array a reference to its tensor

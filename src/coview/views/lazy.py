@@ -168,7 +168,7 @@ class LazyViews(NamedViews):
         if self.is_dask:
             return self._source.delayed()
         delayed = load_dask().delayed
-        return [delayed(_read_part)(self, i) for i in range(len(self.lengths))]
+        return [delayed(LazyViews.part)(self, i) for i in range(len(self.lengths))]
 
     def __getitem__(self, key: Any) -> Views:
         if isinstance(key, str):
@@ -273,7 +273,3 @@ def stack_views(pieces: Sequence[Views]) -> Views:
             arrays[name] = np.concatenate(blocks)
     ids = None if first.ids is None else np.concatenate([piece.ids for piece in pieces])
     return Views._trusted(arrays, ids, np.concatenate([piece.present for piece in pieces]), first.feature_names)
-
-
-def _read_part(views: LazyViews, i: int) -> Views:
-    return views.part(i)
