@@ -280,6 +280,22 @@ def test_random_starts_differ_from_restart_to_restart():
     assert len(set(seen)) == 3
 
 
+def test_no_start_is_made_for_restarts_that_the_time_budget_leaves_out(tmp_path):
+    made = []
+
+    class Watched(MultiViewPLSA):
+        def _first_memberships(self, views, context):
+            made.append(context.seed)
+            return super()._first_memberships(views, context)
+
+    X = make_topic_views(n_objects=30, n_clusters=2, random_state=0).views
+    settings = {"n_init": 3, "time_budget": 1e-9, "max_iter": 3, "random_state": 0}
+    model = Watched(2, 3, **settings).fit(X)
+    assert (len(made), model.n_iter_, model.stopped_by_) == (1, 1, "time")
+    Watched(2, 3, checkpoint=tmp_path / "fit", **settings).fit(X)  # a resumed fit needs all of them
+    assert len(made) == 4
+
+
 def test_a_classifier_learns_from_minibatches():
     made = make_topic_views(n_objects=400, n_clusters=3, random_state=4)
     y = np.where(np.arange(400) % 5 == 0, made.target, -1)

@@ -185,6 +185,10 @@ class TimeBudget:
         """Seconds that are left; never 0, since every stage makes one sweep at least."""
         return None if self.deadline is None else max(self.deadline - time.monotonic(), 1e-9)
 
+    def is_spent(self) -> bool:
+        """Tell whether the time is over."""
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
 
 @dataclass(frozen=True)
 class FitContext:

@@ -175,10 +175,15 @@ class ClusterModel(WeightedModel):
         return make, carried
 
     def _each_start(self, views: Any, context: FitContext) -> list[Any]:
-        """Starts of the objects: one, or one for each restart."""
+        """Starts of the objects: one, or one for each restart; once the time is over, no more restarts will come."""
         number = self.n_init if self._own_starts and not self._fixed_start() else 1
-        seeds = [context.seed + RESTART * restart for restart in range(number)]
-        return [self._first_memberships(views, replace(context, seed=seed)) for seed in seeds]
+        starts: list[Any] = []
+        for restart in range(number):
+            # with a checkpoint all are made, however long it takes: a resumed fit must start at the same place
+            if starts and self.checkpoint is None and context.budget.is_spent():
+                break
+            starts.append(self._first_memberships(views, replace(context, seed=context.seed + RESTART * restart)))
+        return starts
 
     def _fixed_start(self) -> bool:
         return {"topic_feature", "cluster_topic"} <= given_keys(self.init)
