@@ -391,31 +391,26 @@ def _constraints(n_views: int, n_labels: int, pairs: tuple[Pairs, Pairs] | None)
     rows: list[dict[int, float]] = []
     upper: list[float] = []
     charged: list[int] = []
-    column = size
+
+    def charge(cost: int, bound: float, *sums: dict[int, float]) -> None:
+        """Add a variable that pays for what the sums exceed the bound by."""
+        rows.extend({**part, size + len(charged): -1.0} for part in sums)
+        upper.extend([bound] * len(sums))
+        charged.append(cost)
+
     for v, w in combinations(range(n_views), 2):
         for i in range(n_labels):
-            rows += [{y[v, i]: 1, y[w, i]: -1, column: -1}, {y[v, i]: -1, y[w, i]: 1, column: -1}]
-            upper += [0, 0]
-            charged.append(0)
-            column += 1
+            charge(0, 0, {y[v, i]: 1, y[w, i]: -1}, {y[v, i]: -1, y[w, i]: 1})
     for v in range(n_views):
         if pairs is None:
-            rows += [{**dict.fromkeys(y[v], 1.0), column: -1}, {**dict.fromkeys(y[v], -1.0), column + 1: -1}]
-            upper += [1, -1]
-            charged += [2, 2]
-            column += 2
+            charge(2, 1, dict.fromkeys(y[v], 1.0))
+            charge(2, -1, dict.fromkeys(y[v], -1.0))
             continue
         for child, parent in pairs[0]:
-            rows.append({y[v, child]: 1, y[v, parent]: -1, column: -1})
-            upper.append(0)
-            charged.append(1)
-            column += 1
+            charge(1, 0, {y[v, child]: 1, y[v, parent]: -1})
         for a, b in pairs[1]:
-            rows.append({y[v, a]: 1, y[v, b]: 1, column: -1})
-            upper.append(1)
-            charged.append(2)
-            column += 1
+            charge(2, 1, {y[v, a]: 1, y[v, b]: 1})
     entries = [(r, int(c), value) for r, row in enumerate(rows) for c, value in row.items()]
     r, c, values = zip(*entries) if entries else ((), (), ())
-    matrix = sparse.coo_array((values, (r, c)), shape=(len(rows), column)).tocsr()
+    matrix = sparse.coo_array((values, (r, c)), shape=(len(rows), size + len(charged))).tocsr()
     return matrix, np.array(upper, dtype=float), np.array(charged, dtype=np.int64)

@@ -163,18 +163,21 @@ def read_objects(root: Path, folder: str) -> Iterator[SourceObject]:
         relative = path.relative_to(root)
         if _is_skipped(relative) or not path.is_file():
             continue
-        tree = _parse(path)
-        if tree is None:
-            continue
-        parts = relative.with_suffix("").parts
-        module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        for name, node in _definitions(tree, module):
+        for name, node in read_definitions(root, relative):
             words = docstring_words(ast.get_docstring(node) or "")
             if len(words) < MIN_WORDS:
                 continue
             code = code_tokens(node)
             if len(set(code)) >= MIN_CODE:
                 yield SourceObject(name, relative.as_posix(), words, code)
+
+
+def read_definitions(root: Path, file: Path) -> Iterator[tuple[str, Definition]]:
+    """Yield the definitions of a source file with their dotted names; none of a file that cannot be parsed."""
+    tree = _parse(root / file)
+    parts = file.with_suffix("").parts
+    module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    return iter(()) if tree is None else _definitions(tree, module)
 
 
 def docstring_words(docstring: str) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from scipy import sparse
 from coview.inspection.memberships import dense, label_codes, one_hot
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
+from coview.utils.docs import shared_parameters
 from coview.views.arrays import for_sklearn
 from coview.views.coerce import PLAIN, as_views, is_plain
 from coview.views.inputs import ViewInput
@@ -129,6 +130,7 @@ class LabelVerdict:
 Answer = Callable[[Any], np.ndarray]
 
 
+@shared_parameters
 @dataclass(frozen=True)
 class Inspection:
     """Uniform description of a fitted model, returned by `inspect`.
@@ -289,8 +291,7 @@ class Inspection:
 
         Parameters
         ----------
-        X : what the model takes
-            The objects.
+        <shared: inspected>
         lazy : bool, default=False
             Keep lazy views lazy, for an estimator that accepts them.
         """
@@ -306,8 +307,7 @@ class Inspection:
 
         Parameters
         ----------
-        X : what the model takes
-            The objects.
+        <shared: inspected>
         """
         if isinstance(X, LazyViews):
             return self.prepare(X, lazy=True), self.known(X)
@@ -328,8 +328,7 @@ class Inspection:
 
         Parameters
         ----------
-        X : what the model takes
-            The objects.
+        <shared: inspected>
         """
         objects = self.prepare(X)
         return objects if isinstance(objects, Views) else Views({PLAIN: objects})
@@ -360,10 +359,7 @@ class Inspection:
 
         Parameters
         ----------
-        X : what the model takes
-            The objects.
-        prepared : bool, default=False
-            Whether X has been through `prepare`.
+        <shared: inspected, prepared>
         """
         if self._memberships is not None:
             return dense(self._memberships(self._prepared(X, prepared, lazy=True)))
@@ -377,10 +373,7 @@ class Inspection:
 
         Parameters
         ----------
-        X : what the model takes
-            The objects.
-        prepared : bool, default=False
-            Whether X has been through `prepare`.
+        <shared: inspected, prepared>
         """
         views = self._prepared(X, prepared)
         if not isinstance(views, Views):
@@ -402,10 +395,7 @@ class Inspection:
 
         Parameters
         ----------
-        X : what the model takes
-            The objects.
-        prepared : bool, default=False
-            Whether X has been through `prepare`.
+        <shared: inspected, prepared>
         """
         objects = self._prepared(X, prepared)
         memberships = self.memberships(objects, prepared=True)
@@ -420,8 +410,7 @@ class Inspection:
 
         Parameters
         ----------
-        X : what the model takes
-            The objects.
+        <shared: inspected>
 
         Returns
         -------
@@ -440,8 +429,7 @@ class Inspection:
 
         Parameters
         ----------
-        X : what the model takes
-            The objects.
+        <shared: inspected>
         """
         return None if self._log_likelihood is None else float(self._log_likelihood(self.prepare(X)))
 
@@ -450,10 +438,7 @@ class Inspection:
 
         Parameters
         ----------
-        X : what the model takes
-            The objects.
-        prepared : bool, default=False
-            Whether X has been through `prepare`.
+        <shared: inspected, prepared>
         """
         objects = self._prepared(X, prepared, lazy=True)
         if self._predict is not None:
@@ -466,10 +451,7 @@ class Inspection:
 
         Parameters
         ----------
-        X : what the model takes
-            The objects.
-        prepared : bool, default=False
-            Whether X has been through `prepare`.
+        <shared: inspected, prepared>
         """
         objects = self._prepared(X, prepared)
         return self.memberships(objects, prepared=True) if self._embed is None else dense(self._embed(objects))
@@ -479,10 +461,7 @@ class Inspection:
 
         Parameters
         ----------
-        X : what the model takes
-            The objects.
-        prepared : bool, default=False
-            Whether X has been through `prepare`.
+        <shared: inspected, prepared>
         """
         if self._transform is None:
             return None
@@ -505,10 +484,7 @@ class Inspection:
 
         Parameters
         ----------
-        X : what the model takes
-            The objects.
-        prepared : bool, default=False
-            Whether X has been through `prepare`.
+        <shared: inspected, prepared>
         """
         return None if self._label_sets is None else self._label_sets(self._prepared(X, prepared))
 
@@ -547,8 +523,7 @@ class Inspection:
 
         Parameters
         ----------
-        X : what the model takes
-            The objects.
+        <shared: inspected>
         """
         if isinstance(X, LazyViews):
             parts = [X[start : start + _ROWS_AT_A_TIME] for start in range(0, len(X), _ROWS_AT_A_TIME)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from inspect import cleandoc
+from inspect import cleandoc, isfunction
 from textwrap import indent
 from typing import Any, TypeVar
 
@@ -35,6 +35,10 @@ SHARED = {
     `partial_fit` gives minibatch t the weight ``(learning_offset + t) ** -learning_decay``.""",
     "learning_offset": """learning_offset : float, default=10
     Weakens the first minibatches of `partial_fit`; see `learning_decay`.""",
+    "inspected": """X : what the model takes
+    The objects.""",
+    "prepared": """prepared : bool, default=False
+    Whether X has been through `prepare`.""",
     "max_iter": """max_iter : int, default=200
     Maximum number of sweeps over the data.""",
     "n_init": """n_init : int, default=1
@@ -60,7 +64,7 @@ T = TypeVar("T")
 
 
 def shared_parameters(cls: T) -> T:
-    """Fill in the shared parameters of a class's docstring.
+    """Fill in the shared parameters of the docstrings of a class and of its methods.
 
     Examples
     --------
@@ -73,6 +77,8 @@ def shared_parameters(cls: T) -> T:
     >>> print(Model.__doc__.splitlines()[2].strip())
     verbose : int, default=0
     """
+    for method in filter(isfunction, vars(cls).values()):
+        _fill_in(method, SHARED)
     return _fill_in(cls, SHARED)
 
 

@@ -10,12 +10,12 @@ import ast
 import hashlib
 import json
 import sys
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 import sklearn
@@ -26,7 +26,7 @@ from coview._version import __version__
 from coview.assignment.ontology import Ontology
 from coview.assignment.seeded_kmeans import SeededKMeansClassifier
 from coview.datasets.files import user_cache
-from coview.datasets.python_packages import load_python_packages, package_root
+from coview.datasets.python_packages import load_python_packages, package_root, read_definitions
 from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import CoviewError
 from coview.io.models import load, save
@@ -113,17 +113,14 @@ def _from_cache(path: Path) -> Any:
     return found if isinstance(found, CrossModalRetriever) else None
 
 
-def _into_cache(retriever: Any, path: Path) -> bool:
-    """Tell whether the retriever could be kept; those of older corpora and versions go."""
-    try:
+def _into_cache(retriever: Any, path: Path) -> None:
+    """Keep the retriever where the folder can be written; those of older corpora and versions go."""
+    with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         save(retriever, path)
         for old in path.parent.glob("*.coview"):
             if old != path:
                 old.unlink(missing_ok=True)
-    except OSError:
-        return False
-    return True
 
 
 @contextmanager
@@ -143,60 +140,29 @@ def _progress(what: str, quiet: bool) -> Iterator[None]:
 # -- what is shown of an object
 
 
-class _Sources(Sequence[str]):
+class _Sources:
     """Docstring or code of each object, read from its source file when it is asked for."""
 
     def __init__(self, names: np.ndarray, files: np.ndarray, view: str) -> None:
         self._names, self._files, self._view = names, files, view
 
-    def __len__(self) -> int:
-        return len(self._names)
-
-    @overload
-    def __getitem__(self, row: int) -> str: ...
-    @overload
-    def __getitem__(self, row: slice) -> list[str]: ...
-    def __getitem__(self, row: int | slice) -> str | list[str]:
-        if isinstance(row, slice):
-            return [self[i] for i in range(*row.indices(len(self)))]
-        found = _definitions(str(self._files[row])).get(str(self._names[row]))
-        return "" if found is None else found[0 if self._view == "words" else 1][:LONGEST]
+    def __getitem__(self, row: int) -> str:
+        document, code = _texts(str(self._files[row])).get(str(self._names[row]), ("", ""))
+        return (document if self._view == "words" else code)[:LONGEST]
 
 
 @lru_cache(maxsize=64)
-def _definitions(file: str) -> dict[str, tuple[str, str]]:
+def _texts(file: str) -> dict[str, tuple[str, str]]:
     """(docstring, code without it) of the definitions of a source file, by dotted name."""
-    path = package_root(Path(file).parts[0]) / file
-    source = path.read_text(encoding="utf-8", errors="replace")
-    parts = Path(file).with_suffix("").parts
-    module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-    found: dict[str, tuple[str, str]] = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the parser, about escapes in other people's strings
-        tree = ast.parse(source)
-    lines = source.splitlines()
-    waiting: list[tuple[ast.AST, str]] = [(tree, module)]
-    while waiting:
-        node, prefix = waiting.pop()
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                name = f"{prefix}.{child.name}"
-                found[name] = (ast.get_docstring(child) or "", _code(child, lines))
-                if isinstance(child, ast.ClassDef):
-                    waiting.append((child, name))
-            elif not isinstance(child, ast.expr):
-                waiting.append((child, prefix))
-    return found
+    root = package_root(Path(file).parts[0])
+    lines = (root / file).read_text(encoding="utf-8", errors="replace").splitlines()
+    definitions = read_definitions(root, Path(file))
+    return {name: (ast.get_docstring(node) or "", _code(node, lines)) for name, node in definitions}
 
 
 def _code(node: Any, lines: list[str]) -> str:
-    first = node.body[0] if node.body else None
-    is_doc = (
-        isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
-    )
-    start, end = node.lineno - 1, node.end_lineno
-    kept = lines[start:end]
-    if is_doc and first is not None:
-        kept = lines[start : first.lineno - 1] + lines[first.end_lineno : end]
-    indent = min((len(line) - len(line.lstrip()) for line in kept if line.strip()), default=0)
-    return "\n".join(line[indent:] for line in kept).strip("\n")
+    kept = lines[node.lineno - 1 : node.end_lineno]
+    if ast.get_docstring(node) is not None:
+        document = node.body[0]
+        kept = lines[node.lineno - 1 : document.lineno - 1] + lines[document.end_lineno : node.end_lineno]
+    return textwrap.dedent("\n".join(kept)).strip("\n")

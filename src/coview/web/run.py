@@ -15,14 +15,14 @@ __all__ = ["bound_socket", "running", "serve_app"]
 def bound_socket(host: str, port: int) -> socket.socket:
     """Return a socket that is bound already, so that its port is known (0 takes a free one) and nobody else's."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    found = socket.socket(family, socket.SOCK_STREAM)
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    opened = socket.socket(family, socket.SOCK_STREAM)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        found.bind((host, port))
+        opened.bind((host, port))
     except OSError as error:
-        found.close()
+        opened.close()
         raise OSError(f"Cannot listen on {host} port {port}: {error.strerror}. Choose another with --port.") from error
-    return found
+    return opened
 
 
 def serve_app(app: Any, opened: socket.socket, on_start: Callable[[], None] | None = None) -> None:
