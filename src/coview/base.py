@@ -173,11 +173,11 @@ class CountsGate:
         values: Any = matrix.data if sparse.issparse(matrix) else matrix
         lowest = values.min() if values.size else 0
         if lowest < 0:
-            found = f"View {name!r} has negative values (minimum {lowest:.3g}), but {self.model} models counts."
+            problem = f"View {name!r} has negative values (minimum {lowest:.3g}), but {self.model} models counts."
             if self.plain:
-                found = f"Negative values in data passed to {self.model}: {found}"
+                problem = f"Negative values in data passed to {self.model}: {problem}"
             raise ViewsError(
-                found,
+                problem,
                 python="Turn it into counts with Codebook(...), or shift it to be non-negative.",
                 cli="Turn it into counts with --step Codebook, or shift it to be non-negative.",
             )

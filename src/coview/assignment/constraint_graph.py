@@ -63,14 +63,14 @@ def components(ontology: Ontology) -> tuple[Component, ...]:
     pairs = np.concatenate([ontology.subset_codes, ontology.mutex_codes])
     graph = sparse.coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n, n))
     _, component = connected_components(graph, directed=False)
-    found = []
+    parts = []
     for number in dict.fromkeys(component.tolist()):
         codes = np.flatnonzero(component == number)
         place = {int(code): i for i, code in enumerate(codes)}
         subset = tuple((place[int(a)], place[int(b)]) for a, b in ontology.subset_codes if int(a) in place)
         mutex = tuple((place[int(a)], place[int(b)]) for a, b in ontology.mutex_codes if int(a) in place)
-        found.append(Component(codes, subset, mutex, plan_tree(len(codes), subset, mutex)))
-    return tuple(found)
+        parts.append(Component(codes, subset, mutex, plan_tree(len(codes), subset, mutex)))
+    return tuple(parts)
 
 
 def plan_tree(n: int, subset: Pairs, mutex: Pairs) -> TreePlan | None:
@@ -255,9 +255,9 @@ class _LabelSetSearch:
 
 
 def _bits(number: int) -> list[int]:
-    found = []
+    positions = []
     while number:
         low = number & -number
-        found.append(low.bit_length() - 1)
+        positions.append(low.bit_length() - 1)
         number ^= low
-    return found
+    return positions

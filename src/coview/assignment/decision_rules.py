@@ -74,11 +74,11 @@ class DecisionRule:
     def objective(self, scores: np.ndarray, labels: np.ndarray, present: np.ndarray) -> np.ndarray:
         """Return the objective of given labels, which assigning and learning both raise for sum and max_agree."""
         if self.combine == "max_agree":
-            found = np.zeros(len(scores))
+            total = np.zeros(len(scores))
             for rows, views in presence_patterns(present, scores.shape):
                 place = np.ix_(rows, views)
-                found[rows] = label_objective(scores[place], labels[place], self.costs, self.ontology)
-            return found
+                total[rows] = label_objective(scores[place], labels[place], self.costs, self.ontology)
+            return total
         if self.combine == "co_train":
             return np.where(labels, scores, 0).sum(axis=(1, 2), dtype=np.float64)
         on = np.asarray(labels.any(axis=1))

@@ -99,8 +99,8 @@ def _agreement(
     curve: list[float] = []
 
     def look(sweep: Sweep) -> bool:
-        found = np.concatenate([rows["codes"] for rows in sweep.state.rows])
-        curve.append(float(np.mean(agrees(found[held], codes[held], steps.rule.ontology))))
+        assigned = np.concatenate([rows["codes"] for rows in sweep.state.rows])
+        curve.append(float(np.mean(agrees(assigned[held], codes[held], steps.rule.ontology))))
         return not any(rows["flips"].any() for rows in sweep.state.rows)
 
     run(steps, MemoryHolder(blocks, engine), lambda restart: (shared, 0), Options(max_iter, 0.0, callbacks=[look]))
@@ -111,9 +111,9 @@ def hide_labels(block: Block, held: np.ndarray, engine: Engine) -> Block:
     """The same block with some labels hidden."""
     codes = engine.to_numpy(block.extra["code"]).copy()
     codes[held] = -1
-    given = engine.to_numpy(block.extra["given"]).copy()
-    given[held] = False
-    extra = {"code": engine.asarray(codes), "given": engine.asarray(given)}
+    labels = engine.to_numpy(block.extra["given"]).copy()
+    labels[held] = False
+    extra = {"code": engine.asarray(codes), "given": engine.asarray(labels)}
     return Block(block.start, block.stop, block.views, block.present, extra)
 
 
@@ -159,8 +159,8 @@ def best_weights(rule: DecisionRule, scores: np.ndarray, present: np.ndarray, tr
 
     def right(weights: np.ndarray) -> np.ndarray:
         weighed = scores * weights[:, None].astype(scores.dtype)
-        found, _ = rule.decide(weighed, rule.assign(weighed, present), present)
-        return agrees(found, truth, rule.ontology).astype(np.float64)
+        decided, _ = rule.decide(weighed, rule.assign(weighed, present), present)
+        return agrees(decided, truth, rule.ontology).astype(np.float64)
 
     weights = np.ones(scores.shape[1])
     now = right(weights)
@@ -178,6 +178,6 @@ def best_weights(rule: DecisionRule, scores: np.ndarray, present: np.ndarray, tr
 
 
 def _scaled(weights: np.ndarray, view: int, factor: float) -> np.ndarray:
-    found = weights.copy()
-    found[view] *= factor
-    return found / found.mean()
+    scaled = weights.copy()
+    scaled[view] *= factor
+    return scaled / scaled.mean()

@@ -153,10 +153,10 @@ def solve_with(
     for rows, views in presence_patterns(present, values.shape):
         whole = len(rows) == len(values) and len(views) == values.shape[1]
         part = values if whole else np.ascontiguousarray(values[np.ix_(rows, views)])
-        found, reached = work.flat(part) if ontology is None else work.constrained(part, ontology)
+        chosen, reached = work.flat(part) if ontology is None else work.constrained(part, ontology)
         if whole:
-            return found, reached
-        labels[np.ix_(rows, views)] = found
+            return chosen, reached
+        labels[np.ix_(rows, views)] = chosen
         objective[rows] = reached
     return labels, objective
 
@@ -209,8 +209,8 @@ def presence_patterns(present: Any, shape: tuple[int, ...]) -> list[tuple[np.nda
     # rows are told apart by one number each, or by themselves where that would not fit
     bits = mask @ (1 << np.arange(n_views)) if n_views < 63 else np.unique(mask, axis=0, return_inverse=True)[1].ravel()
     kinds, first = np.unique(bits, return_index=True)
-    found = [(np.flatnonzero(bits == kind), np.flatnonzero(mask[row])) for kind, row in zip(kinds, first)]
-    return [(rows, views) for rows, views in found if len(views)]
+    patterns = [(np.flatnonzero(bits == kind), np.flatnonzero(mask[row])) for kind, row in zip(kinds, first)]
+    return [(rows, views) for rows, views in patterns if len(views)]
 
 
 class _Program:
@@ -254,8 +254,8 @@ class _Program:
         labels = np.zeros(scores.shape, dtype=bool)
         objective = np.zeros(len(scores))
         for part in parts:
-            found, reached = self._component(np.ascontiguousarray(scores[:, :, part.codes]), part)
-            labels[:, :, part.codes] = found
+            chosen, reached = self._component(np.ascontiguousarray(scores[:, :, part.codes]), part)
+            labels[:, :, part.codes] = chosen
             objective += reached
         return labels, objective
 
@@ -276,9 +276,9 @@ class _Program:
         assert part.tree is not None
         largest = part.tree.largest
         size = [len(part.codes) * 2**n_views * (cap + 1) ** n_views for cap in range(largest + 1)]
-        found = [cap for cap in sorted({min(3, largest), largest}) if size[cap] <= _MOST_STATES]
+        caps = [cap for cap in sorted({min(3, largest), largest}) if size[cap] <= _MOST_STATES]
         # of many views only one member at a time can be followed; that is enough for most objects
-        return found or [cap for cap in (min(1, largest),) if size[cap] <= _MOST_STATES]
+        return caps or [cap for cap in (min(1, largest),) if size[cap] <= _MOST_STATES]
 
     def _tree(self, part: Component, cap: int, scores: np.ndarray) -> Solution:
         tree = part.tree
@@ -291,10 +291,10 @@ class _Program:
         labels, objective = np.zeros(scores.shape, dtype=bool), np.zeros(n)
         others = (n_views - 1) * self.costs.disagreement
         most, least = max(float(scores.max()), 0.0), min(float(scores.min()), 0.0)
-        found = candidate_sets(part, most + others, others - least, self.costs.subset, self.costs.mutex, _MOST_SETS)
-        if found is None or len(found[0]) ** n_views > _MOST_CHOICES:
+        kept = candidate_sets(part, most + others, others - least, self.costs.subset, self.costs.mutex, _MOST_SETS)
+        if kept is None or len(kept[0]) ** n_views > _MOST_CHOICES:
             return labels, objective, np.zeros(n, dtype=bool)
-        sets, paid = found
+        sets, paid = kept
         on = sets.astype(np.float64)
         apart = self.costs.disagreement * (on @ (1 - on.T) + (1 - on) @ on.T)
         chosen = np.zeros((n, n_views), dtype=np.int64)
@@ -325,11 +325,11 @@ class _Program:
         left = np.arange(len(scores))
         for way in ways:
             whole = len(left) == len(scores)
-            found, reached, solved = way(scores if whole else scores[left])
+            chosen, reached, solved = way(scores if whole else scores[left])
             if whole and solved.all():
-                return found, reached
+                return chosen, reached
             done = left[solved]
-            labels[done], objective[done] = found[solved], reached[solved]
+            labels[done], objective[done] = chosen[solved], reached[solved]
             left = left[~solved]
             if not len(left):
                 return labels, objective
@@ -374,12 +374,12 @@ def _solve_milp(scores: np.ndarray, costs: Costs, pairs: tuple[Pairs, Pairs] | N
     for i in range(n):
         weights[: n_views * n_labels] = -scores[i].ravel()
         scale = _SCALE / max(float(np.abs(weights).max()), 1e-300)
-        found = optimize.milp(
+        solution = optimize.milp(
             weights * scale, integrality=integer, bounds=bounds, constraints=rule, options={"mip_rel_gap": 0.0}
         )
-        if found.x is None:
-            raise RuntimeError(f"HiGHS found no labels for object {i}: {found.message}")
-        labels[i] = found.x[: n_views * n_labels].reshape(n_views, n_labels) > 0.5
+        if solution.x is None:
+            raise RuntimeError(f"HiGHS found no labels for object {i}: {solution.message}")
+        labels[i] = solution.x[: n_views * n_labels].reshape(n_views, n_labels) > 0.5
     return labels
 
 

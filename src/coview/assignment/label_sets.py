@@ -67,9 +67,9 @@ def label_array(ontology: Ontology) -> np.ndarray:
     kinds = {str if isinstance(label, str) else type(label) for label in ontology.labels}
     if len(kinds) == 1 and kinds <= {str, int, float, bool}:
         return np.array(ontology.labels)
-    found = np.empty(len(ontology), dtype=object)
-    found[:] = ontology.labels
-    return found
+    array = np.empty(len(ontology), dtype=object)
+    array[:] = ontology.labels
+    return array
 
 
 def agrees(found: np.ndarray, truth: np.ndarray, ontology: Ontology | None) -> np.ndarray:
@@ -98,18 +98,18 @@ def consistent_sets(labels: np.ndarray, scores: np.ndarray, ontology: Ontology |
         return on
     specific = ontology.most_specific(on)
     reach = ontology.reach
-    found = np.zeros(on.shape, dtype=bool)
+    sets = np.zeros(on.shape, dtype=bool)
     single = specific.sum(axis=1) == 1
-    found[single] = reach[specific[single].argmax(axis=1)]
+    sets[single] = reach[specific[single].argmax(axis=1)]
     excluded = np.zeros((len(ontology), len(ontology)), dtype=bool)
     a, b = ontology.mutex_codes.T
     excluded[a, b] = excluded[b, a] = True
     for row in np.flatnonzero(~single):
         mine = np.flatnonzero(specific[row])
         for code in mine[np.argsort(-scores[row, mine], kind="stable")]:
-            if not (excluded[found[row]] & reach[code]).any():
-                found[row] |= reach[code]
-    return found
+            if not (excluded[sets[row]] & reach[code]).any():
+                sets[row] |= reach[code]
+    return sets
 
 
 def broken_constraints(

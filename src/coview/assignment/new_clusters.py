@@ -47,12 +47,12 @@ def open_clusters(
     """Centroids with a further column for each new cluster; `most` None opens as many as there are signs of."""
     old = {name: engine.to_numpy(part) for name, part in shared["centroids"].items()}
     scale = np.array([weights.get(name, 1.0) for name in views.names])
-    found = new_centers(views, codes, list(old.values()), scale, most)
-    if not found:
+    centers = new_centers(views, codes, list(old.values()), scale, most)
+    if not centers:
         return shared
     return {
         "centroids": {
-            name: engine.asarray(np.column_stack([part, *(center[v] for center in found)]).astype(part.dtype))
+            name: engine.asarray(np.column_stack([part, *(center[v] for center in centers)]).astype(part.dtype))
             for v, (name, part) in enumerate(old.items())
         }
     }
@@ -74,8 +74,8 @@ def new_centers(
     size = max(2, int(np.median(sizes[sizes > 0])))
     parts = [take_rows(X, free) for X in matrices]
     fit = scores[free].max(axis=1)
-    found: list[list[np.ndarray]] = []
-    while len(found) < (_MOST if most is None else most):
+    centers: list[list[np.ndarray]] = []
+    while len(centers) < (_MOST if most is None else most):
         poor = np.flatnonzero(fit < least)
         chance = betabinom.sf(len(poor) - 1, len(free), k, len(expected) - k + 1)
         if len(poor) < size or (most is None and chance >= SURE):
@@ -84,11 +84,11 @@ def new_centers(
         own = _others_fit(parts, weights, members, center)
         if most is None and np.median(own) < least:
             break
-        found.append([_unit(total) for total in center])
-        fresh: Any = sum(w * np.asarray(X @ c).ravel() for w, X, c in zip(weights, parts, found[-1]))
+        centers.append([_unit(total) for total in center])
+        fresh: Any = sum(w * np.asarray(X @ c).ravel() for w, X, c in zip(weights, parts, centers[-1]))
         fresh[members] = np.maximum(own, least)  # they are what the cluster is made of
         fit = np.maximum(fit, fresh)
-    return found
+    return centers
 
 
 def _expected_fits(
@@ -130,12 +130,12 @@ def _densest(parts: list[Any], weights: np.ndarray, poor: np.ndarray, size: int)
 
 def _others_fit(parts: list[Any], weights: np.ndarray, members: np.ndarray, center: list[np.ndarray]) -> np.ndarray:
     """Fit of each member with the others."""
-    found = np.zeros(len(members))
+    fits = np.zeros(len(members))
     for w, X, total in zip(weights, parts, center):
         part = take_rows(X, members)
         dots = np.asarray(part @ total).ravel()
-        found += w * _without_self(dots, np.full(len(members), float(total @ total)), _row_dots(part, part))
-    return found
+        fits += w * _without_self(dots, np.full(len(members), float(total @ total)), _row_dots(part, part))
+    return fits
 
 
 def _without_self(dots: np.ndarray, squares: np.ndarray, own: np.ndarray) -> np.ndarray:

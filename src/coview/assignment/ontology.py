@@ -285,8 +285,8 @@ class Ontology:
     def broken(self, labels: Any) -> list[tuple[str, Any, Any]]:
         """Return the constraints that a set of labels violates, as (kind, first, second)."""
         on = {self.labels[self.index(label)] for label in _as_set(labels)}
-        found = [("subset", child, parent) for child, parent in self.subset if child in on and parent not in on]
-        return found + [("mutex", a, b) for a, b in self.mutex if a in on and b in on]
+        pairs = [("subset", child, parent) for child, parent in self.subset if child in on and parent not in on]
+        return pairs + [("mutex", a, b) for a, b in self.mutex if a in on and b in on]
 
     def is_consistent(self, labels: Any) -> bool:
         """Return whether a set of labels violates no constraint."""
@@ -316,16 +316,16 @@ class Ontology:
         >>> tree.indicators(["Cat", None]).tolist()
         [[True, False, True], [False, False, False]]
         """
-        given = list(y)
-        found = np.zeros((len(given), len(self)), dtype=bool)
-        for row, labels in enumerate(given):
+        objects = list(y)
+        on = np.zeros((len(objects), len(self)), dtype=bool)
+        for row, labels in enumerate(objects):
             for label in _as_set(labels):
                 if label in self or not _is_no_label(label):
-                    found[row, self.index(label)] = True
+                    on[row, self.index(label)] = True
         if close:
-            found = _boolean_product(found, self.reach)
+            on = _boolean_product(on, self.reach)
             a, b = self.mutex_codes.T
-            bad = np.argwhere(found[:, a] & found[:, b])
+            bad = np.argwhere(on[:, a] & on[:, b])
             if len(bad):
                 row, pair = bad[0]
                 first, second = self.mutex[pair]
@@ -333,7 +333,7 @@ class Ontology:
                     f"Object {row} has the labels {first!r} and {second!r}, which exclude each other "
                     f"({len(np.unique(bad[:, 0]))} such objects). Correct its labels, or drop that mutex pair."
                 )
-        return found
+        return on
 
     def most_specific(self, indicators: np.ndarray) -> np.ndarray:
         """Return a boolean matrix of the labels that are set while none of their descendants is."""
@@ -380,9 +380,9 @@ class Ontology:
 
     # -- pieces
 
-    def _pairs(self, kind: str, given: Iterable[Any]) -> tuple[Pair, ...]:
-        found: dict[Pair, None] = {}
-        for entry in given:
+    def _pairs(self, kind: str, entries: Iterable[Any]) -> tuple[Pair, ...]:
+        pairs: dict[Pair, None] = {}
+        for entry in entries:
             pair = _as_pair(kind, entry)
             for label in pair:
                 if label not in self._index:
@@ -392,8 +392,8 @@ class Ontology:
                 raise ValueError(f"The {kind} pair {pair!r} has the same label twice.")
             if kind == "mutex" and self._index[pair[0]] > self._index[pair[1]]:
                 pair = pair[::-1]
-            found[pair] = None
-        return tuple(found)
+            pairs[pair] = None
+        return tuple(pairs)
 
     def _codes(self, pairs: tuple[Pair, ...]) -> np.ndarray:
         return np.array([[self._index[a], self._index[b]] for a, b in pairs], dtype=np.int64).reshape(-1, 2)
@@ -481,12 +481,12 @@ def _graph_edges(graph: Any) -> tuple[list[Any], list[Pair], list[Pair]]:
 def _sibling_pairs(parents: list[list[int]], children: list[list[int]], reach: np.ndarray) -> list[tuple[int, int]]:
     """Labels with a parent in common, or both on top, of which neither is above the other and none is below both."""
     top = [i for i, above in enumerate(parents) if not above]
-    found: dict[tuple[int, int], None] = {}
+    pairs: dict[tuple[int, int], None] = {}
     for group in (top, *children):
         for i, j in combinations(group, 2):
             if not (reach[i, j] or reach[j, i] or (reach[:, i] & reach[:, j]).any()):
-                found[i, j] = None
-    return list(found)
+                pairs[i, j] = None
+    return list(pairs)
 
 
 def _as_pair(kind: str, entry: Any) -> Pair:

@@ -65,17 +65,17 @@ def write_ontology(path: str | Path, labels: Sequence[Any], subset: Sequence[Any
 
 def _from_json(path: Path) -> OntologyContent:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise DataFileError(f"{path.name!r} is not valid JSON ({error}).") from None
-    if not isinstance(found, (dict, list)) or not found:
+    if not isinstance(content, (dict, list)) or not content:
         raise DataFileError(f"{path.name!r} must hold labels with subset and mutex pairs, or a nested tree of labels.")
-    if isinstance(found, dict) and "labels" in found and isinstance(found["labels"], list):
-        strange = sorted(set(found) - {"labels", "subset", "mutex"})
+    if isinstance(content, dict) and "labels" in content and isinstance(content["labels"], list):
+        strange = sorted(set(content) - {"labels", "subset", "mutex"})
         if strange:
             raise DataFileError(f"{path.name!r} has an unknown entry {strange[0]!r} beside labels, subset and mutex.")
-        return OntologyContent(found["labels"], found.get("subset", ()), found.get("mutex"))
-    return OntologyContent(tree=found)
+        return OntologyContent(content["labels"], content.get("subset", ()), content.get("mutex"))
+    return OntologyContent(tree=content)
 
 
 def _from_xml(path: Path) -> OntologyContent:
@@ -135,8 +135,8 @@ def _relations(part: ElementTree.Element) -> Iterator[tuple[str, str]]:
     if part.tag not in kinds:
         return
     # a restriction, which says something else than a subset, has no address
-    given = part.get(f"{_RDF}resource")
-    others: list[Any] = [given.removeprefix("#")] if given else [_address(child) for child in part]
+    resource = part.get(f"{_RDF}resource")
+    others: list[Any] = [resource.removeprefix("#")] if resource else [_address(child) for child in part]
     for other in others:
         if other:
             yield kinds[part.tag], other

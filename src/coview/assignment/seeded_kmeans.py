@@ -284,11 +284,11 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: classes by their centers; under an ontology memberships are those of its leaves."""
-        found = describe(self, self._view_inputs())
-        codes = found.codes(self.transduction_)
+        inspection = describe(self, self._view_inputs())
+        codes = inspection.codes(self.transduction_)
         by_view = {view: shares_of(self.label_sets_[:, v]) for v, view in enumerate(self.view_names_)}
         return replace(
-            found,
+            inspection,
             training=Training(
                 one_hot(codes, len(self.classes_)), by_view, codes, label_sets=np.asarray(self.label_sets_.any(axis=1))
             ),
@@ -448,11 +448,11 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
 
     def _named(self, codes: np.ndarray) -> np.ndarray:
         """Classes of codes; -1, or None beside other labels than numbers, where the set is empty."""
-        found = self.classes_[codes]
+        labels = self.classes_[codes]
         if (codes >= 0).all():
-            return found
-        number = found.dtype.kind in "iuf"
-        if found.dtype.kind not in "if":
-            found = found.astype(np.int64 if number else object)  # unsigned numbers have no room for -1
-        found[codes < 0] = -1 if number else None
-        return found
+            return labels
+        number = labels.dtype.kind in "iuf"
+        if labels.dtype.kind not in "if":
+            labels = labels.astype(np.int64 if number else object)  # unsigned numbers have no room for -1
+        labels[codes < 0] = -1 if number else None
+        return labels

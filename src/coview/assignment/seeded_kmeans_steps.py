@@ -90,12 +90,12 @@ class AssignmentSteps:
 
     def scores(self, block: Block, shared: Tree, ops: Engine) -> np.ndarray:
         """Scores (n, views, labels) of a block."""
-        found = []
+        parts = []
         for name, X in block.views.items():
             part = ops.to_numpy(ops.project(X, shared["centroids"][name]))
             weight = self.weights.get(name, 1.0)
-            found.append(part if weight == 1.0 else part * part.dtype.type(weight))
-        return np.stack(found, axis=1)
+            parts.append(part if weight == 1.0 else part * part.dtype.type(weight))
+        return np.stack(parts, axis=1)
 
     def present(self, block: Block) -> np.ndarray:
         """Which rows of a block have which view."""

@@ -95,13 +95,13 @@ def _clusters(corpus: Any, seed: int) -> tuple[dict[str, float], Any]:
     weighted = _weighted(views)
     matrices = {f"{name} alone, k-means": weighted[name] for name in views.names}
     matrices["concatenated, k-means"] = weighted.hstack()
-    found = {}
+    scores = {}
     for name, matrix in matrices.items():
         labels = KMeans(n_clusters, n_init=3, random_state=seed).fit_predict(matrix)
-        found[name] = float(normalized_mutual_info(target, labels))
+        scores[name] = float(normalized_mutual_info(target, labels))
     model = MultiViewPLSA(n_clusters, random_state=seed).fit(views)
-    found["both views, MultiViewPLSA"] = float(normalized_mutual_info(target, model.labels_))
-    return found, model
+    scores["both views, MultiViewPLSA"] = float(normalized_mutual_info(target, model.labels_))
+    return scores, model
 
 
 def _few_labels(corpus: Any, seed: int) -> tuple[dict[str, float], int]:
@@ -127,13 +127,13 @@ def _few_labels(corpus: Any, seed: int) -> tuple[dict[str, float], int]:
         partly[chosen] = target[chosen]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # scikit-learn wonders at one object a class
-            said = {
+            predictions = {
                 name: LogisticRegression(C=100, max_iter=300).fit(matrix[chosen], target[chosen]).predict(matrix)
                 for name, matrix in single.items()
             }
-            said.update({name: model.fit(data, partly).predict(data) for name, (model, data) in ours.items()})
-        for name, found in said.items():
-            scores[name].append(float((found == target)[elsewhere].mean()))
+            predictions.update({name: model.fit(data, partly).predict(data) for name, (model, data) in ours.items()})
+        for name, labels in predictions.items():
+            scores[name].append(float((labels == target)[elsewhere].mean()))
     return {name: float(np.mean(values)) for name, values in scores.items()}, len(chosen)
 
 
@@ -172,36 +172,36 @@ def _described(corpus: Any, model: Any, n: int = 8) -> list[dict[str, Any]]:
 # -- as people see it
 
 
-def show_demo(found: dict[str, Any], console: Any) -> None:
+def show_demo(results: dict[str, Any], console: Any) -> None:
     """Print what `run_demo` found."""
     from rich.table import Table
 
-    widths = ", ".join(f"{width:,} {view} features" for view, width in found["views"].items())
+    widths = ", ".join(f"{width:,} {view} features" for view, width in results["views"].items())
     console.print(
-        f"\n[bold]{found['objects']:,} functions and classes[/bold] of {found['labels']} packages, "
+        f"\n[bold]{results['objects']:,} functions and classes[/bold] of {results['labels']} packages, "
         f"with two views each: {widths}.\n"
     )
-    _bars(console, "Clusters without labels: agreement with the packages (NMI)", found["clustering_nmi"])
+    _bars(console, "Clusters without labels: agreement with the packages (NMI)", results["clustering_nmi"])
     table = Table(title="The largest clusters, found without knowing the packages", title_justify="left")
     table.add_column("objects", justify="right", style="dim")
     table.add_column("mostly", style="bold")
     table.add_column("words of the docstring")
     table.add_column("names in the code", style="cyan")
-    for row in found["clusters"]:
+    for row in results["clusters"]:
         mostly = f"{row['package']} {100 * row['share']:.0f} %"
         table.add_row(str(row["objects"]), mostly, " ".join(row["words"]), " ".join(row["code"]))
     console.print(table)
-    share = 100 * found["labeled_objects"] / found["objects"]
+    share = 100 * results["labeled_objects"] / results["objects"]
     title = f"Packages from one label each ({share:.1f} % labeled): accuracy in files without a label"
-    _bars(console, title, found["few_labels_accuracy"])
+    _bars(console, title, results["few_labels_accuracy"])
     table = Table(title="Code found with plain words", title_justify="left", show_header=False)
     table.add_column(ratio=2)
     table.add_column(ratio=3, overflow="fold", style="cyan")
-    for query, hits in found["queries"].items():
+    for query, hits in results["queries"].items():
         table.add_row(query, "\n".join(hits))
     console.print(table)
     console.print(
-        f"\nDone in {found['seconds']:.0f} s. The report of the clustering: [bold]{found['report']}[/bold]\n"
+        f"\nDone in {results['seconds']:.0f} s. The report of the clustering: [bold]{results['report']}[/bold]\n"
         'Next: [bold]coview search "cubic spline"[/bold] or [bold]coview fit --help[/bold].\n',
         soft_wrap=True,
     )

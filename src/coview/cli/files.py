@@ -30,9 +30,9 @@ WRITTEN = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 
 def read_input(views: Sequence[str], data: Path | None, table: Path | None) -> Any:
     """Return the views of ``--view name=file`` or of a folder or file, or the columns of a raw table."""
-    given = [bool(views), data is not None, table is not None]
-    if sum(given) != 1:
-        what = "none of them" if not any(given) else "more than one of them"
+    sources = [bool(views), data is not None, table is not None]
+    if sum(sources) != 1:
+        what = "none of them" if not any(sources) else "more than one of them"
         raise ValueError(
             f"Pass the data with --view NAME=FILE (one per view), --data FOLDER or --table FILE; got {what}."
         )
@@ -69,15 +69,15 @@ def table_front(text: Sequence[str], columns: Sequence[str], id: str | None) -> 
 
 
 def _pairs(options: Sequence[str], flag: str, example: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for option in options:
         name, sign, value = option.partition("=")
         if not sign or not name.strip() or not value.strip():
             raise ValueError(f"{flag} needs NAME=VALUE, got {option!r}. Example: {flag} {example}")
-        if name.strip() in found:
+        if name.strip() in values:
             raise ValueError(f"{flag} names {name.strip()!r} twice.")
-        found[name.strip()] = value.strip()
-    return found
+        values[name.strip()] = value.strip()
+    return values
 
 
 def _check_there(path: Path) -> None:
@@ -181,12 +181,12 @@ def _by_id(path: Path, ids: Sequence[Any], labels: Sequence[Any], own: Any) -> l
     label_of = {str(key): label for key, label in zip(ids, labels)}
     if len(label_of) < len(ids):
         raise DataFileError(f"{path} holds {len(ids) - len(label_of)} ids more than once.")
-    found = [label_of.get(str(key)) for key in own]
-    if all(label is None for label in found):
+    joined = [label_of.get(str(key)) for key in own]
+    if all(label is None for label in joined):
         raise DataFileError(
             f"{path} labels none of the objects: its ids ({short(ids[0])}, ...) differ from {short(own[0])}, ..."
         )
-    return found
+    return joined
 
 
 def _cleaned(labels: Sequence[Any]) -> Any:

@@ -148,12 +148,12 @@ def _against(y: Any, labels: Any) -> dict[str, float]:
     }
 
 
-def _show(found: dict[str, Any]) -> None:
+def _show(summary: dict[str, Any]) -> None:
     from rich.console import Console
     from rich.table import Table as Grid
 
-    grid = Grid(title=f"{found['model']} fitted", show_header=False)
-    for key, value in found.items():
+    grid = Grid(title=f"{summary['model']} fitted", show_header=False)
+    for key, value in summary.items():
         if key in ("model", "out", "next"):
             continue
         if key == "objective":
@@ -165,8 +165,8 @@ def _show(found: dict[str, Any]) -> None:
         grid.add_row(key, str(value))
     console = Console(highlight=False)
     console.print(grid)
-    out = found["out"]
-    line = f"Written to {out}. Next: coview info {out}, coview report {out} --help, {found['next']}"
+    out = summary["out"]
+    line = f"Written to {out}. Next: coview info {out}, coview report {out} --help, {summary['next']}"
     console.print(line, soft_wrap=True, markup=False)
 
 

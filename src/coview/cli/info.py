@@ -19,15 +19,15 @@ def info(
     """Show versions, cores, engines and models; or what is inside a model file."""
     from coview.io.models import outline
 
-    found = about_here() if model is None else outline(model)
+    about = about_here() if model is None else outline(model)
     if as_json:
-        print(json.dumps(found))
+        print(json.dumps(about))
         return
     from rich.console import Console
 
     console = Console(highlight=False, markup=False)
-    console.print(grid("coview" if model is None else str(model), found))
-    for step in found.get("steps", []):
+    console.print(grid("coview" if model is None else str(model), about))
+    for step in about.get("steps", []):
         console.print(grid(step["model"], step))
 
 

@@ -129,11 +129,11 @@ def demo(
     """Cluster, classify and search the Python packages on this machine by two views (offline, under a minute)."""
     from coview.cli.demo import run_demo, show_demo
 
-    found = run_demo(out, seed, say=None if as_json else Console(stderr=True, style="dim").print)
+    results = run_demo(out, seed, say=None if as_json else Console(stderr=True, style="dim").print)
     if as_json:
-        print(json.dumps(found))
+        print(json.dumps(results))
     else:
-        show_demo(found, Console())
+        show_demo(results, Console())
 
 
 for _command, _example in EXAMPLES.items():

@@ -75,10 +75,10 @@ def run_report(
     from coview.report.report import make_report
 
     fitted = inspect(load(model))
-    given = bool(view) or data is not None or table is not None
-    if labels is not None and not given:
+    has_objects = bool(view) or data is not None or table is not None
+    if labels is not None and not has_objects:
         raise ValueError("--labels requires the objects: pass --view, --data or --table too.")
-    X = read_input(view, data, table) if given else None
+    X = read_input(view, data, table) if has_objects else None
     key = fitted.id_column
     y = read_labels(labels, X, key)
     if table is not None and fitted.retriever is not None and fitted.front is not None:  # it makes views itself

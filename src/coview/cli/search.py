@@ -25,11 +25,11 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Search one view of objects with another: code with words, texts with an image."""
-    found = run_search(query, model, source, target, k, why=why, quiet=as_json)
+    result = run_search(query, model, source, target, k, why=why, quiet=as_json)
     if as_json:
-        print(json.dumps(found))
+        print(json.dumps(result))
         return
-    _show(found)
+    _show(result)
 
 
 def run_search(
@@ -76,12 +76,12 @@ def _loaded(path: Path) -> Any:
     return model
 
 
-def _show(found: dict[str, Any]) -> None:
+def _show(result: dict[str, Any]) -> None:
     from rich.console import Console
 
     console = Console(highlight=False, markup=False, soft_wrap=True)
-    console.print(f"{found['target'] or 'hits'} for {found['query']!r}, of {found['indexed']:,} objects")
-    for row in found["hits"]:
+    console.print(f"{result['target'] or 'hits'} for {result['query']!r}, of {result['indexed']:,} objects")
+    for row in result["hits"]:
         console.print(f"  {row['score']:.3f}  {row['id']}")
         for name, value in row.get("why", {}).items():
             console.print(f"           {value:+.3f}  {name}", style="dim")

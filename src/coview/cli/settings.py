@@ -41,13 +41,13 @@ def parse_settings(options: Sequence[str]) -> dict[str, Any]:
     >>> parse_settings(["model=LinkPLSA(20, random_state=0)"])
     {'model': LinkPLSA(n_components=20, random_state=0)}
     """
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for option in options:
         name, sign, text = option.partition("=")
         if not sign or not name.strip().isidentifier():
             raise ValueError(f"--set needs NAME=VALUE, got {option!r}. Example: --set n_clusters=7")
-        found[name.strip()] = _value(text.strip())
-    return found
+        settings[name.strip()] = _value(text.strip())
+    return settings
 
 
 def build_model(name: str, settings: dict[str, Any], steps: Sequence[str], front: Any, seed: int | None) -> Any:

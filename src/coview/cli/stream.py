@@ -47,11 +47,11 @@ def stream(
     from coview.online.stream import evaluate_stream
 
     learner = _learner(model, C, coupling, update, adaptive)
-    given: Any = sys.stdin if source == "-" else source
+    stream_in: Any = sys.stdin if source == "-" else source
     if source == "-" and format is None:
         raise ValueError("Standard input has no file extension: pass --format svmlight, jsonl or csv.")
     batches = read_stream(
-        given, format=format, views=_views(views), label=label or None, batch_size=batch, n_features=n_features
+        stream_in, format=format, views=_views(views), label=label or None, batch_size=batch, n_features=n_features
     )
     with ExitStack() as stack:
         watched: Any = learner
@@ -131,8 +131,8 @@ class _JsonLines:
     def rows(self, count: int) -> None:
         """Do nothing: a machine needs no progress."""
 
-    def line(self, found: dict[str, float]) -> None:
-        clean = {name: None if value != value else value for name, value in found.items()}
+    def line(self, figures: dict[str, float]) -> None:
+        clean = {name: None if value != value else value for name, value in figures.items()}
         print(json.dumps(clean), flush=True)
 
 
@@ -156,8 +156,8 @@ class _Progress:
         speed = self.count / max(time.perf_counter() - self.clock, 1e-9)
         self.bar.update(self.task, description=f"{self.count:,} rows, {speed:,.0f} a second{self.last}")
 
-    def line(self, found: dict[str, float]) -> None:
-        self.last = "".join(f", {name} {found[name]:.3f}" for name in ("accuracy", "f1") if name in found)
+    def line(self, figures: dict[str, float]) -> None:
+        self.last = "".join(f", {name} {figures[name]:.3f}" for name in ("accuracy", "f1") if name in figures)
 
 
 def _show(result: Any, model: Any) -> None:

@@ -58,25 +58,25 @@ def applicable_methods(classify: bool, views: Views, n_clusters: int, links: Any
     """Return every applicable method and every baseline, and with `links` the same behind `NeighborViews`."""
     counts = len(counted_views(views)) == len(views.names)
     methods = list(_from_catalog(classify, n_clusters))
-    found = methods + list(_baselines(classify, views, n_clusters, counts))
+    every = methods + list(_baselines(classify, views, n_clusters, counts))
     if links is not None:
-        found += list(_with_links(methods, classify, n_clusters, counts, _link_settings(links, views)))
-    return found
+        every += list(_with_links(methods, classify, n_clusters, counts, _link_settings(links, views)))
+    return every
 
 
-def selected_methods(methods: Any, found: list[Method]) -> list[Method]:
+def selected_methods(methods: Any, known: list[Method]) -> list[Method]:
     """Return the methods that `methods` asks for: names or patterns, estimators, or ``{name: estimator}``."""
     if methods is None:
-        return found
+        return known
     if isinstance(methods, Mapping):
         return [Method(str(name), _checked(estimator), "given") for name, estimator in methods.items()]
     asked = [methods] if isinstance(methods, str) or not isinstance(methods, Iterable) else list(methods)
     picked: dict[str, Method] = {}
     for item in asked:
         if isinstance(item, str):
-            fits = [c for c in found if _fits(item, c)]
+            fits = [c for c in known if _fits(item, c)]
             if not fits:
-                listed = ", ".join(c.name for c in found)
+                listed = ", ".join(c.name for c in known)
                 raise ValueError(f"There is no method {item!r} for this task. Choose from: {listed}.")
         else:
             fits = [Method(" ".join(repr(_checked(item)).split()), item, "given")]

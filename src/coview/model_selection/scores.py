@@ -83,11 +83,11 @@ def _recording(shared: tuple[Task, Views], step: Callable[..., Any], *args: Any)
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", ConvergenceWarning)
-        found = step(*shared, *args)
+        answer = step(*shared, *args)
     if heard:
-        figures = found if isinstance(found, dict) else found[-1]
+        figures = answer if isinstance(answer, dict) else answer[-1]
         figures["warning"] = f"{str(heard[0].message).strip().splitlines()[0].rstrip('. :')}."
-    return found
+    return answer
 
 
 # -- classes
@@ -187,18 +187,18 @@ def _cluster_subsample(task: Task, views: Views, method: Method, r: int, labels:
 
 def _silhouettes(views: Views, labels: np.ndarray, seed: int) -> dict[str, float]:
     """Mean silhouette of the clusters in each view, by cosines where the view holds counts; -1 without clusters."""
-    found = {}
+    silhouettes = {}
     for v, name in enumerate(views.names):
         rows = np.flatnonzero(views.present[:, v])
         if len(rows) > SILHOUETTE_ROWS:
             rows = np.sort(np.random.default_rng([seed, v]).choice(rows, SILHOUETTE_ROWS, replace=False))
         here, matrix = labels[rows], for_sklearn(take_rows(views[name], rows))
         if not 1 < len(np.unique(here)) < len(here):
-            found[name] = -1.0
+            silhouettes[name] = -1.0
             continue
         metric = "cosine" if holds_counts(matrix) else "euclidean"
-        found[name] = float(silhouette_score(matrix, here, metric=metric))
-    return found
+        silhouettes[name] = float(silhouette_score(matrix, here, metric=metric))
+    return silhouettes
 
 
 def view_agreement_of(views: Views, labels: np.ndarray, seed: int = 0) -> float:
@@ -215,8 +215,8 @@ def view_agreement_of(views: Views, labels: np.ndarray, seed: int = 0) -> float:
         if len(np.unique(labels[teach])) < 2 or not len(ask):
             right.append(0.0)
             continue
-        said = _nearest_centroid(matrix, teach, labels)
-        right.append(float(adjusted_rand_score(labels[ask], said[ask])))
+        placed = _nearest_centroid(matrix, teach, labels)
+        right.append(float(adjusted_rand_score(labels[ask], placed[ask])))
     return float(np.mean([min(pair) for pair in combinations(right, 2)] or right))
 
 
@@ -240,17 +240,17 @@ def check_scoring(scoring: Any, clusters: bool) -> dict[str, Any] | None:
             score if isinstance(score, str) else score.__name__ if isfunction(score) else "score": score
             for score in scoring
         }
-    found: dict[str, Any] = {}
+    scorers: dict[str, Any] = {}
     for name, score in scoring.items():
         if clusters and isinstance(score, str):
             if score not in CLUSTER_SCORES:
                 raise ValueError(
                     f"scoring for clustering must be one of {', '.join(CLUSTER_SCORES)}, or functions, got {score!r}."
                 )
-            found[name] = CLUSTER_SCORES[score]
+            scorers[name] = CLUSTER_SCORES[score]
         else:
-            found[name] = get_scorer(score) if isinstance(score, str) else score
-    return found
+            scorers[name] = get_scorer(score) if isinstance(score, str) else score
+    return scorers
 
 
 def _array(array: np.ndarray | None) -> np.ndarray:

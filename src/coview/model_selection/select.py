@@ -284,8 +284,8 @@ def recommend(rows: Sequence[dict[str, Any]], criteria: Sequence[str], names: Se
         ranks = {i: sum(sum(rows[j][name] > rows[i][name] for j in usable) for name in criteria) for i in usable}
         best = min(usable, key=lambda i: (ranks[i], rows[i]["n_clusters"]))
         clash = " The criteria disagree; this setting has the best mean rank."
-    said = "; ".join(_why(rows, best, tops[name], name, names, best in near[name]) for name in criteria)
-    return best, f"{_setting(rows[best], names)}: {said}.{clash}"
+    reasons = "; ".join(_why(rows, best, tops[name], name, names, best in near[name]) for name in criteria)
+    return best, f"{_setting(rows[best], names)}: {reasons}.{clash}"
 
 
 def _is_near(rows: Sequence[dict[str, Any]], usable: Sequence[int], i: int, top: int, name: str) -> bool:
@@ -428,12 +428,12 @@ def _parameter(model: Any, names: tuple[str, ...]) -> str:
 def _numbers(n_clusters: Any, n_rows: int) -> list[int]:
     if n_clusters is None:
         return list(range(2, max(min(10, n_rows // 2), 2) + 1))
-    found = sorted({check_count("n_clusters", value) for value in _listed(n_clusters)})
-    if not found:
+    numbers = sorted({check_count("n_clusters", value) for value in _listed(n_clusters)})
+    if not numbers:
         raise ValueError("n_clusters is empty. Pass the numbers of clusters to try, such as range(2, 11).")
-    if found[-1] > n_rows // 2:
-        raise ValueError(f"n_clusters goes up to {found[-1]}, which is too many clusters for {n_rows} objects.")
-    return found
+    if numbers[-1] > n_rows // 2:
+        raise ValueError(f"n_clusters goes up to {numbers[-1]}, which is too many clusters for {n_rows} objects.")
+    return numbers
 
 
 def _listed(value: Any) -> list[Any]:

@@ -43,10 +43,10 @@ def folds(codes: np.ndarray, cv: Any, groups: Any, seed: int) -> list[Split]:
         splitter = check_cv(cv, codes, classifier=True)
     with warnings.catch_warnings():  # a class with fewer objects than folds is no error here
         warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
-        found = list(splitter.split(rows, codes, groups))
-    if not found:
+        splits = list(splitter.split(rows, codes, groups))
+    if not splits:
         raise ValueError(f"cv gives no split: {cv!r}.")
-    return [(np.asarray(train), np.asarray(test)) for train, test in found]
+    return [(np.asarray(train), np.asarray(test)) for train, test in splits]
 
 
 def few_label_splits(
@@ -64,14 +64,14 @@ def few_label_splits(
     groups = _checked_groups(groups, len(codes))
     if cv is None and groups is None:
         return [_at_random(codes, known, share, np.random.default_rng([seed, r])) for r in range(n_repeats)]
-    found = []
+    splits = []
     here = None if groups is None else groups[known]
     for r, (train, test) in enumerate(folds(codes[known], cv, here, seed)):
         kept = known[train]
         if share is not None:
             kept = _of_each_class(codes, kept, share, np.random.default_rng([seed, r]))
-        found.append((np.sort(kept), np.sort(known[test])))
-    return found
+        splits.append((np.sort(kept), np.sort(known[test])))
+    return splits
 
 
 def subsamples(n_rows: int, number: int, seed: int) -> Iterator[np.ndarray]:
@@ -98,17 +98,17 @@ def _of_each_class(
     codes: np.ndarray, rows: np.ndarray, share: float, rng: np.random.Generator, leave: int = 0
 ) -> np.ndarray:
     """A share of the rows of each class at random: one at least, but so many that `leave` of them are left."""
-    found = []
+    parts = []
     for k in np.unique(codes[rows]):
         mine = rng.permutation(rows[codes[rows] == k])
-        found.append(mine[: min(int(np.ceil(share * len(mine))), len(mine) - leave)])
-    return np.concatenate(found)
+        parts.append(mine[: min(int(np.ceil(share * len(mine))), len(mine) - leave)])
+    return np.concatenate(parts)
 
 
 def _checked_groups(groups: Any, n_rows: int) -> np.ndarray | None:
     if groups is None:
         return None
-    found = np.asarray(groups)
-    if found.shape != (n_rows,):
-        raise ValueError(f"groups must hold one value per object, {n_rows} of them, got shape {found.shape}.")
-    return found
+    array = np.asarray(groups)
+    if array.shape != (n_rows,):
+        raise ValueError(f"groups must hold one value per object, {n_rows} of them, got shape {array.shape}.")
+    return array

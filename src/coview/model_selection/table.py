@@ -161,15 +161,15 @@ class Comparison(ResultTable):
         """
         best, metric = self.best_, self.metrics[0]
         top = np.array([part[metric] for part in self.scores.get(best, ())])
-        found = [best]
+        near = [best]
         for row in self.rows:
             values = np.array([part[metric] for part in self.scores.get(row["method"], ())])
             if row["status"] != "done" or row["method"] == best or len(values) != len(top) or len(top) < 2:
                 continue
             gap, n = top - values, len(top)
             if gap.mean() <= 2 * gap.std(ddof=1) * math.sqrt(1 / n + 1 / (n - 1)):
-                found.append(row["method"])
-        return found
+                near.append(row["method"])
+        return near
 
     def plot(self, metric: str | None = None, axis: Any = None) -> Any:
         """Plot one bar per method with its standard deviation; baselines are gray.

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from coview.inspection import softmax
+
 __all__ = ["class_probabilities", "new_calibration", "update_calibration"]
 
 _HALF_LIFE = 10_000.0  # rows after which what was learned counts half
@@ -31,7 +33,7 @@ def update_calibration(known: dict[str, float], scores: np.ndarray, codes: np.nd
     precision = known["precision"] * 0.5 ** (len(codes) / _HALF_LIFE)
     slope, curvature = known["slope"], 0.0
     for _ in range(20):
-        shares = _softmax(slope * logits)
+        shares = softmax(logits, slope)
         mean = (shares * logits).sum(axis=1)
         curvature = float((shares * (logits - mean[:, None]) ** 2).sum())
         gradient = float((mean - own).sum()) + precision * (slope - known["slope"])
@@ -45,15 +47,10 @@ def update_calibration(known: dict[str, float], scores: np.ndarray, codes: np.nd
 
 def class_probabilities(known: dict[str, float], scores: np.ndarray) -> np.ndarray:
     """Return softmax(slope x scores) (rows, classes); scores of two classes are one column."""
-    return _softmax(known["slope"] * _logits(scores)).astype(scores.dtype, copy=False)
+    return softmax(_logits(scores), known["slope"]).astype(scores.dtype, copy=False)
 
 
 def _logits(scores: np.ndarray) -> np.ndarray:
     if scores.ndim == 2:
         return scores.astype(np.float64, copy=False)
     return np.column_stack([np.zeros(len(scores)), scores]).astype(np.float64, copy=False)
-
-
-def _softmax(logits: np.ndarray) -> np.ndarray:
-    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return odds / odds.sum(axis=1, keepdims=True)

@@ -39,19 +39,19 @@ def hash_feature(name: str, width: int = WIDTH) -> tuple[int, float]:
     >>> 0 <= column < 1024, abs(sign)
     (True, 1.0)
     """
-    found = murmurhash3_32(name, seed=0)
-    return abs(found) % width, 1.0 if found >= 0 else -1.0
+    hashed = murmurhash3_32(name, seed=0)
+    return abs(hashed) % width, 1.0 if hashed >= 0 else -1.0
 
 
 def hash_row(features: Mapping[str, Any] | Iterable[str] | str, width: int = WIDTH) -> tuple[np.ndarray, np.ndarray]:
     """Return columns and values of one row, given by name (or as text, or as a list of words)."""
-    found: dict[int, float] = {}
+    sums: dict[int, float] = {}
     for name, value in _named(features).items():
         if isinstance(value, str):
             name, value = f"{name}={value}", 1.0
         column, sign = hash_feature(str(name), width)
-        found[column] = found.get(column, 0.0) + sign * value
-    return np.fromiter(found.keys(), dtype=np.int32, count=len(found)), np.array(list(found.values()), dtype=np.float64)
+        sums[column] = sums.get(column, 0.0) + sign * value
+    return np.fromiter(sums.keys(), dtype=np.int32, count=len(sums)), np.array(list(sums.values()), dtype=np.float64)
 
 
 class ColumnCache(dict[str, int]):
@@ -66,8 +66,8 @@ class ColumnCache(dict[str, int]):
             raise TypeError(f"Feature names must be text, got {name!r}.")
         if len(self) >= _KEPT:
             self.clear()
-        found = int(murmurhash3_32(name, seed=0))
-        self[name] = found % self.width + 1 if found >= 0 else -(-found % self.width) - 1
+        hashed = int(murmurhash3_32(name, seed=0))
+        self[name] = hashed % self.width + 1 if hashed >= 0 else -(-hashed % self.width) - 1
         return self[name]
 
     def row(self, features: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -75,10 +75,10 @@ class ColumnCache(dict[str, int]):
         if type(features) is not dict or not features or not _NUMBERS.issuperset(map(type, features.values())):
             return hash_row(features, self.width)
         try:
-            found = itemgetter(*features)(self)
+            signs = itemgetter(*features)(self)
         except TypeError:  # a name that is no text
             return hash_row(features, self.width)
-        signed = np.array(found, dtype=np.int32, ndmin=1)
+        signed = np.array(signs, dtype=np.int32, ndmin=1)
         columns = np.abs(signed)
         if len(set(columns.tolist())) < len(features):  # names that share a column
             return hash_row(features, self.width)

@@ -256,17 +256,17 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         first = not self.__sklearn_is_fitted__()
         views = self._fit_views(X) if first else X if self._is_plain_batch(X) else self._new_views(X)
         known, n = None if first else self.classes_, len(views)
-        codes, found = known_classes(y, n, known, classes, not first and self._memory["fixed"])
+        codes, known_now = known_classes(y, n, known, classes, not first and self._memory["fixed"])
         if first:
-            self.classes_ = found
+            self.classes_ = known_now
             self._begin(views, fixed=classes is not None)
             self.n_iter_ = 1
             self.history_ = {}
         else:
             memory = dense_memory(self._memory)
-            if len(found) > len(self.classes_):
-                memory = grow_classes(memory, np.searchsorted(found, self.classes_).tolist(), len(found))
-            self.classes_ = found
+            if len(known_now) > len(self.classes_):
+                memory = grow_classes(memory, np.searchsorted(known_now, self.classes_).tolist(), len(known_now))
+            self.classes_ = known_now
             self._memory = {**memory, "fixed": memory["fixed"] or classes is not None}
         return self._pass(self._batch(views, codes), np.arange(n), calibrate=True), codes
 
@@ -310,9 +310,9 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
 
     def _options(self) -> np.ndarray:
         """Parameters as the kernels take them; refuses those out of range."""
-        given = (self.loss, self.update, self.gate, self.average, self.fit_intercept, self.view_weighting)
+        choices = (self.loss, self.update, self.gate, self.average, self.fit_intercept, self.view_weighting)
         rates = (self.C, self.coupling, self.weighting_rate, self.weighting_share)
-        return kernel_options(len(self.view_names_), *given, *rates)
+        return kernel_options(len(self.view_names_), *choices, *rates)
 
     # -- predicting
 
@@ -355,12 +355,12 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         """Answer `inspect`: linear classifiers by view, in a vote."""
 
         def by_view(X: Any) -> dict[str, np.ndarray]:
-            return {view: softmax(both_sides(found)) for view, found in self.decision_function_by_view(X).items()}
+            return {view: softmax(both_sides(scores)) for view, scores in self.decision_function_by_view(X).items()}
 
-        found = super()._inspect()
-        views = {view: replace(given, hashed=_is_hashed(given)) for view, given in found.views.items()}
+        inspection = super()._inspect()
+        views = {view: replace(part, hashed=_is_hashed(part)) for view, part in inspection.views.items()}
         return replace(
-            found,
+            inspection,
             views=views,
             view_weights=self.view_weights_,
             history=self.history_,

@@ -153,15 +153,15 @@ def _parsed(text: bytes) -> tuple[Any, np.ndarray]:
     rows, entries = text.count(b"\n") + 1, text.count(b":")
     labels, values = np.empty(rows), np.empty(entries)
     indptr, indices = np.empty(rows + 1, dtype=np.int32), np.empty(entries, dtype=np.int32)
-    found = parse_svmlight(np.frombuffer(text, dtype=np.uint8), labels, indptr, indices, values)
-    if found < 0:
+    n_rows = parse_svmlight(np.frombuffer(text, dtype=np.uint8), labels, indptr, indices, values)
+    if n_rows < 0:
         from sklearn.datasets import load_svmlight_file
 
         return load_svmlight_file(io.BytesIO(text), zero_based=True)
-    ends = indptr[: found + 1]
+    ends = indptr[: n_rows + 1]
     columns = indices[: ends[-1]]
-    shape = found, int(columns.max(initial=0)) + 1
-    return sparse.csr_array((values[: ends[-1]], columns, ends), shape=shape), labels[:found]
+    shape = n_rows, int(columns.max(initial=0)) + 1
+    return sparse.csr_array((values[: ends[-1]], columns, ends), shape=shape), labels[:n_rows]
 
 
 def _cut(matrix: Any, widths: Mapping[str, int], edges: np.ndarray, called: str) -> Views:
@@ -257,11 +257,11 @@ class _Assembler:
         labels = self._labels(rows)
         for row in rows if self.texts else []:
             _take_texts(row, self.texts)
-        found = [_group_by_view(row) for row in rows]
+        by_view = [_group_by_view(row) for row in rows]
         if not self.widths:
-            self._warn_of_texts(found)
-            self.widths = dict.fromkeys(dict.fromkeys(view for row in found for view in row), self.n_features)
-        for row in found:
+            self._warn_of_texts(by_view)
+            self.widths = dict.fromkeys(dict.fromkeys(view for row in by_view for view in row), self.n_features)
+        for row in by_view:
             for view in row:
                 if view not in self.widths:
                     known = ", ".join(map(repr, self.widths))
@@ -273,8 +273,8 @@ class _Assembler:
                     )
         if not self.widths:
             raise DataFileError(f"The rows of {self.called} have no features besides {self.label!r}.")
-        present = np.array([[view in row for view in self.widths] for row in found])
-        columns = {view: [row.get(view) for row in found] for view in self.widths}
+        present = np.array([[view in row for view in self.widths] for row in by_view])
+        columns = {view: [row.get(view) for row in by_view] for view in self.widths}
         matrices = {view: self._matrix(view, values) for view, values in columns.items()}
         return Batch(Views(matrices, present=present), labels)
 
@@ -366,12 +366,12 @@ def _clean_label(value: Any, textual: bool) -> Any:
 
 def _key_names(rows: list[dict[str, Any]], most: int = 8) -> str:
     """Names of keys and columns for a message: of views as they are, of cells in the view "x" by themselves."""
-    found: dict[str, None] = {}
+    keys: dict[str, None] = {}
     for row in rows:
         for key, value in row.items():
             plain = key == PLAIN and isinstance(value, dict)
-            found.update(dict.fromkeys(value if plain else [key]))
-    names = [repr(name) for name in found]
+            keys.update(dict.fromkeys(value if plain else [key]))
+    names = [repr(name) for name in keys]
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "") or "none"
 
 

@@ -90,9 +90,9 @@ class _OneByOne:
         learner = self._row_learner()
         code = None if learner is None else learner.codes.get(y)
         if learner is None or code is None:
-            found = _by_view(x)
-            self.widths = self.widths or dict.fromkeys(found, self.n_features)
-            self.model.partial_fit(self._views(found), [y])  # the first object, or a new class: by the long way
+            by_view = _by_view(x)
+            self.widths = self.widths or dict.fromkeys(by_view, self.n_features)
+            self.model.partial_fit(self._views(by_view), [y])  # the first object, or a new class: by the long way
             return
         score = learner.learn(self._rows(x), code)
         if self.model.probability and len(learner.codes) > 1:
@@ -152,31 +152,31 @@ class _OneByOne:
         kept, rows = self._last
         if kept is not None and kept == x:
             return rows
-        found = _by_view(x)
-        self._check_names(found)
+        by_view = _by_view(x)
+        self._check_names(by_view)
         rows = []
         for view, width in self.widths.items():
-            if view not in found:
+            if view not in by_view:
                 rows.append(None)
                 continue
             if view not in self._columns:
                 self._columns[view] = ColumnCache(width)
-            row = self._columns[view].row(found[view])
+            row = self._columns[view].row(by_view[view])
             if not isfinite(row[1].sum()):
-                strange = next(f"{name!r} is {value}" for name, value in found[view].items() if not isfinite(value))
+                strange = next(f"{name!r} is {value}" for name, value in by_view[view].items() if not isfinite(value))
                 raise ViewsError(f"View {view!r} has a value that is not finite: {strange}.")
             rows.append(row)
         # a copy, since the caller may change the object between two calls
         self._last = {view: dict(part) if type(part) is dict else part for view, part in x.items()}, rows
         return rows
 
-    def _views(self, found: Mapping[str, Any]) -> Views:
-        self._check_names(found)
-        present = np.array([[view in found for view in self.widths]])
-        return Views({v: hash_rows([found.get(v)], width) for v, width in self.widths.items()}, present=present)
+    def _views(self, by_view: Mapping[str, Any]) -> Views:
+        self._check_names(by_view)
+        present = np.array([[view in by_view for view in self.widths]])
+        return Views({v: hash_rows([by_view.get(v)], width) for v, width in self.widths.items()}, present=present)
 
-    def _check_names(self, found: Mapping[str, Any]) -> None:
-        for view in found:
+    def _check_names(self, by_view: Mapping[str, Any]) -> None:
+        for view in by_view:
             if view not in self.widths:
                 if view == "x" and self.widths:
                     first = next(iter(self.widths))

@@ -319,15 +319,15 @@ class _RunningScores:
 
     def line(self) -> dict[str, float]:
         """Return the metrics now, and open a new window."""
-        found: dict[str, float] = {"rounds": self.rounds}
+        figures: dict[str, float] = {"rounds": self.rounds}
         for name in self.names:
-            found[name] = self._value(name)
+            figures[name] = self._value(name)
         self.in_window = 0
         self.pairs[True] = Counter()
         self.kept = []
         for sums in self.sums.values():
             sums[2:] = 0
-        return found
+        return figures
 
     def _value(self, name: str) -> float:
         if name in self.functions:

@@ -70,14 +70,14 @@ def known_classes(
     try:
         return encode_labels(y, n_rows, known)
     except ValueError:  # a new class; any other mistake is told by the next line
-        found = encode_labels(y, n_rows)[1]
-    if (found.dtype.kind in "US") != (known.dtype.kind in "US"):
+        fresh = encode_labels(y, n_rows)[1]
+    if (fresh.dtype.kind in "US") != (known.dtype.kind in "US"):
         raise ParameterError(
-            f"holds labels such as {short(found[0])}, but earlier ones were like {short(known[0])}. Use numbers only, "
+            f"holds labels such as {short(fresh[0])}, but earlier ones were like {short(known[0])}. Use numbers only, "
             "or strings only.",
             parameter="y",
         )
-    return encode_labels(y, n_rows, np.union1d(known, found))
+    return encode_labels(y, n_rows, np.union1d(known, fresh))
 
 
 def class_costs(class_weight: Any, C: float, classes: np.ndarray, codes: np.ndarray) -> np.ndarray:
@@ -128,8 +128,8 @@ def _quick_codes(y: Any, n_rows: int, known: np.ndarray) -> np.ndarray | None:
     """Codes of whole numbers in an array, all known, or of known texts in a list, as streams bring; else None."""
     if isinstance(y, list) and known.dtype.kind == "U" and len(y) == n_rows > 0 and set(map(type, y)) == {str}:
         positions = {label: code for code, label in enumerate(known.tolist())}
-        found = [positions.get(label, UNLABELED) for label in y]
-        return None if UNLABELED in found else np.array(found, dtype=np.int64)
+        codes_of = [positions.get(label, UNLABELED) for label in y]
+        return None if UNLABELED in codes_of else np.array(codes_of, dtype=np.int64)
     if not isinstance(y, np.ndarray) or y.dtype.kind != "i" or known.dtype.kind != "i" or y.shape != (n_rows,):
         return None
     if known[0] == 0 and known[-1] == len(known) - 1:  # 0, 1, 2, ... are their own codes

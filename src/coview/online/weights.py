@@ -143,24 +143,24 @@ def shuffled_rows(rows: np.ndarray, before: np.ndarray, rng: np.random.Generator
 def score_views(memory: Memory, views: Views) -> dict[str, np.ndarray]:
     """Return each view's own scores, without intercept, by the averaged weights where there are any."""
     n_rounds = max(memory["n_rounds"], 1)
-    found = {}
+    scores = {}
     for name, matrix in views.items():
-        found[name] = _product(matrix, memory["weights"][name])
+        scores[name] = _product(matrix, memory["weights"][name])
         if memory["lags"] is not None:
-            found[name] = found[name] - _product(matrix, memory["lags"][name]) / n_rounds
-    return found
+            scores[name] = scores[name] - _product(matrix, memory["lags"][name]) / n_rounds
+    return scores
 
 
 def tables(memory: Memory) -> tuple[dict[str, Any], np.ndarray]:
     """Return copies of the weights (rows are classes, one row for two classes) and of the intercepts."""
     bias, weights, lags = memory["bias"][0], memory["weights"], memory["lags"]
     if lags is None:
-        found = {name: array.copy() for name, array in weights.items()}
+        averaged = {name: array.copy() for name, array in weights.items()}
     else:
         n_rounds = max(memory["n_rounds"], 1)
-        found = {name: array - lags[name] / n_rounds for name, array in weights.items()}
+        averaged = {name: array - lags[name] / n_rounds for name, array in weights.items()}
         bias = bias - memory["bias"][1] / n_rounds
-    rows = {name: array.T if array.ndim == 2 else array.reshape(1, -1) for name, array in found.items()}
+    rows = {name: array.T if array.ndim == 2 else array.reshape(1, -1) for name, array in averaged.items()}
     return rows, np.atleast_1d(np.array(bias, dtype=np.float64))
 
 
@@ -199,10 +199,10 @@ def _as_weights(array: np.ndarray) -> np.ndarray:
 
 
 def _product(matrix: Any, weights: Any) -> np.ndarray:
-    found = matrix @ weights
+    product = matrix @ weights
     if sparse.issparse(weights):
-        found = _as_weights(found.toarray() if sparse.issparse(found) else np.asarray(found))
-    return found
+        product = _as_weights(product.toarray() if sparse.issparse(product) else np.asarray(product))
+    return product
 
 
 def _csr(matrix: Any) -> Any:

@@ -118,8 +118,8 @@ def _refit(inspection: Inspection, views: Views, target: np.ndarray, rows: np.nd
     quiet = {"verbose": 0, "callbacks": None, "checkpoint": None}  # this fit is nobody's to watch or to resume
     copy.set_params(**{name: value for name, value in quiet.items() if name in copy.get_params(deep=False)})
     if not isinstance(inspection.estimator, LabeledScoreMixin):
-        given = inspection.prepare(views[rows]) if inspection.takes_matrix else views[rows]
-        return inspect(copy.fit(given, np.array(target[rows].tolist())))
+        part = inspection.prepare(views[rows]) if inspection.takes_matrix else views[rows]
+        return inspect(copy.fit(part, np.array(target[rows].tolist())))
     return inspect(copy.fit(views, target))
 
 

@@ -45,8 +45,8 @@ def is_sound(blob: np.ndarray, fresh: np.ndarray, keys: np.ndarray) -> bool:
     ours, theirs = _opened(fresh), _opened(blob)
     if ours is None or theirs is None:
         return False
-    head, found = ours["head"], theirs["head"]
-    alike = np.array_equal(head[:17], found[:17]) and np.array_equal(head[33:], found[33:])  # all but the two counts
+    head, stored = ours["head"], theirs["head"]
+    alike = np.array_equal(head[:17], stored[:17]) and np.array_equal(head[33:], stored[33:])  # all but the two counts
     if not alike or (ours["sizes"][1:3] != theirs["sizes"][1:3]).any() or ours["columns"] != theirs["columns"]:
         return False
     return _links_are_sound(theirs) and _items_are_ours(theirs, keys)
@@ -62,16 +62,16 @@ def _opened(blob: np.ndarray) -> dict[str, Any] | None:
         return None
     _, head, sizes, marks = (blob[start:end] for start, end in pairwise(cuts))
     levels = marks.copy().view("<i2").astype(np.int64)
-    found: dict[str, Any] = {"columns": columns, "head": head, "levels": levels, "nodes": blob[cuts[-1] :]}
-    found["sizes"] = sizes.copy().view("<u8").astype(np.float64)  # exact below 2^53, and never overflows
-    size, links, base, top, entry = found["sizes"]
+    parts: dict[str, Any] = {"columns": columns, "head": head, "levels": levels, "nodes": blob[cuts[-1] :]}
+    parts["sizes"] = sizes.copy().view("<u8").astype(np.float64)  # exact below 2^53, and never overflows
+    size, links, base, top, entry = parts["sizes"]
     if size != rows or not rows or not 0 < links < 2**16 or not 0 < base < 2**16:
         return None
     if (levels < 0).any() or levels.max() != top or not entry < rows or levels[int(entry)] != top:
         return None
     widths = _NODE + 4 * (1 + int(base)) + levels * 4 * (1 + int(links))
-    found["begins"] = np.cumsum(widths) - widths
-    return found if widths.sum() == len(found["nodes"]) else None
+    parts["begins"] = np.cumsum(widths) - widths
+    return parts if widths.sum() == len(parts["nodes"]) else None
 
 
 def _links_are_sound(graph: dict[str, Any]) -> bool:
@@ -85,22 +85,22 @@ def _links_are_sound(graph: dict[str, Any]) -> bool:
         # a list of level 1 or above lies behind the longer one of level 0
         at = begins[rows] + _NODE + (level > 0) * 4 * (1 + base) + max(level - 1, 0) * 4 * (1 + links)
         for start in range(0, len(rows), 65_536):
-            found = _gathered(nodes, at[start : start + 65_536], 4 * (1 + room), "<u4").astype(np.int64)
-            used = np.arange(room) < found[:, :1]
-            if (found[:, 0] > room).any() or (found[:, 1:][used] >= len(levels)).any():
+            lists = _gathered(nodes, at[start : start + 65_536], 4 * (1 + room), "<u4").astype(np.int64)
+            used = np.arange(room) < lists[:, :1]
+            if (lists[:, 0] > room).any() or (lists[:, 1:][used] >= len(levels)).any():
                 return False
-            if (levels[found[:, 1:][used]] < level).any():
+            if (levels[lists[:, 1:][used]] < level).any():
                 return False
     return True
 
 
 def _items_are_ours(graph: dict[str, Any], keys: np.ndarray) -> bool:
     """Whether the live slots have the keys of the items, each once."""
-    found = _gathered(graph["nodes"], graph["begins"], 8, "<u8")[:, 0]
+    stored = _gathered(graph["nodes"], graph["begins"], 8, "<u8")[:, 0]
     counts = graph["head"][17:33].copy().view("<u8")
-    live = np.sort(found[found != _FREE])
+    live = np.sort(stored[stored != _FREE])
     return (
-        np.array_equal(live, keys.astype(np.uint64)) and counts[0] == len(keys) and counts[1] == len(found) - len(keys)
+        np.array_equal(live, keys.astype(np.uint64)) and counts[0] == len(keys) and counts[1] == len(stored) - len(keys)
     )
 
 

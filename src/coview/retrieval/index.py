@@ -150,11 +150,11 @@ class GraphIndex(ExactIndex):
             return self._exactly(queries, k)
         graph = self._opened()
         graph.expansion_search = max(self.effort, k)
-        found = graph.search(queries, k)
-        counts = getattr(found, "counts", len(found))  # one query alone comes back without counts
+        hits = graph.search(queries, k)
+        counts = getattr(hits, "counts", len(hits))  # one query alone comes back without counts
         short = np.broadcast_to(np.asarray(counts) < k, len(queries))  # removals may leave parts out of reach
         keys = np.full((len(queries), k), self.keys[0])
-        found_keys = np.atleast_2d(found.keys)
+        found_keys = np.atleast_2d(hits.keys)
         keys[~short] = found_keys[~short, :k] if not short.all() else keys[~short]
         scores = np.einsum("qkd,qd->qk", self.vectors[self.rows_of(keys)], queries)
         order = np.lexsort((keys, -scores), axis=1)

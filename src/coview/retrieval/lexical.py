@@ -38,16 +38,16 @@ def learn_words(views: Views) -> dict[str, Any]:
             use={"lexical": 0},
         )
     column = {word: j for j, word in enumerate(shared)}
-    found: dict[str, Any] = {"names": np.array(shared), "features": {}, "columns": {}, "weights": {}}
+    learned: dict[str, Any] = {"names": np.array(shared), "features": {}, "columns": {}, "weights": {}}
     for name, words in spelled.items():
         here = np.array([j for j, word in enumerate(words) if word in column], dtype=np.int64)
         matrix = views[name][:, here]
         frequency = _document_frequency(matrix)
         present = views.present[:, views.names.index(name)].sum()
-        found["features"][name] = here
-        found["columns"][name] = np.array([column[words[j]] for j in here], dtype=np.int64)
-        found["weights"][name] = np.log((1 + present) / (1 + frequency)) + 1
-    return found
+        learned["features"][name] = here
+        learned["columns"][name] = np.array([column[words[j]] for j in here], dtype=np.int64)
+        learned["weights"][name] = np.log((1 + present) / (1 + frequency)) + 1
+    return learned
 
 
 def word_rows(learned: dict[str, Any], name: str, matrix: Matrix) -> sparse.csr_array:

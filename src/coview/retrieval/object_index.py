@@ -58,9 +58,9 @@ class ObjectIndex:
         """Add objects; for each view, (which of the new objects have it, their vectors), and rows of words likewise."""
         ids = self._new_ids(np.arange(self.next_key, self.next_key + n_rows) if ids is None else ids, n_rows)
         keys = np.arange(self.next_key, self.next_key + len(ids))
-        for name, (rows, found) in vectors.items():
+        for name, (rows, part) in vectors.items():
             self.indexes[name] = self._with_room(name, len(rows))
-            self.indexes[name].add(keys[rows], found)
+            self.indexes[name].add(keys[rows], part)
         for name, rows in (words or {}).items():
             self.words[name] = sparse.vstack([self.words[name], rows], format="csr") if name in self.words else rows
         self.ids = np.concatenate([self.ids, ids]) if len(self.ids) else ids
@@ -113,20 +113,20 @@ class ObjectIndex:
         return wanted
 
     def _new_ids(self, ids: Any, n_rows: int) -> np.ndarray:
-        found: Any = as_ids(ids, n_rows)
-        if len(self.ids) and (found.dtype.kind in "iu") != (self.ids.dtype.kind in "iu"):
-            old, new = self.ids.tolist()[0], found.tolist()[0]
+        fresh: Any = as_ids(ids, n_rows)
+        if len(self.ids) and (fresh.dtype.kind in "iu") != (self.ids.dtype.kind in "iu"):
+            old, new = self.ids.tolist()[0], fresh.tolist()[0]
             raise ViewsError(
                 f"Ids must be of one type: the index has {short(old)}, the new ones are like {short(new)}."
             )
-        unique, counts = np.unique(found, return_counts=True)
+        unique, counts = np.unique(fresh, return_counts=True)
         if (counts > 1).any():
             raise ViewsError(f"Ids must be unique, got {short(unique[counts > 1].tolist()[0])} more than once.")
-        known = np.isin(found, self.ids)
+        known = np.isin(fresh, self.ids)
         if known.any():
-            first = found[known].tolist()[0]
+            first = fresh[known].tolist()[0]
             raise ViewsError(f"Object {short(first)} is already in the index. Remove it first, or use another id.")
-        return found
+        return fresh
 
     # -- as plain values, for pickles and model files
 

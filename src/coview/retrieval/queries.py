@@ -92,12 +92,12 @@ def _raw_views(queries: list[Any], view: ViewInput) -> Views:
             python=f"Put TextViews(...) before the model, or pass a matrix: Views({source}=...).",
             cli="Fit the retriever on a raw table, by --table and --text.",
         )
-    found = Views({source: matrix}, feature_names=None if names is None else {source: names})
-    empty = np.flatnonzero(np.asarray(found[source].sum(axis=1)).ravel() == 0)
+    views = Views({source: matrix}, feature_names=None if names is None else {source: names})
+    empty = np.flatnonzero(np.asarray(views[source].sum(axis=1)).ravel() == 0)
     if len(empty):
         shown = short(queries[empty[0]]) if isinstance(queries[empty[0]], str) else f"number {empty[0]}"
         raise ViewsError(f"Nothing in the query {shown} is known to view {source!r}. Use other words or images.")
-    return found
+    return views
 
 
 def _count_known(texts: list[str], names: Any) -> sparse.csr_array:

@@ -334,13 +334,13 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             raise ValueError(f"explain takes one query, got {len(views)}.")
         words = self._word_rows(views)
         row = self.index_.row_of(hit, target)
-        found = self.index_.indexes[target].vectors[row]
+        vector = self.index_.indexes[target].vectors[row]
         rest = 1 - (self.lexical if words is not None else 0)
         by_feature = by != "dimension" and self._explains_features(needed=by == "feature")
         if by_feature:
-            named = {name: rest * value for name, value in self._feature_contributions(views, found).items()}
+            named = {name: rest * value for name, value in self._feature_contributions(views, vector).items()}
         else:
-            parts = rest * self._vectors(views)[0].astype(np.float32).astype(np.float64) * found
+            parts = rest * self._vectors(views)[0].astype(np.float32).astype(np.float64) * vector
             named = dict(zip(self._dimension_names(target), parts.tolist()))
         if words is not None and self.words_ is not None:
             spelled = {name.lower(): name for name in named} if by_feature else {}
@@ -464,9 +464,9 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             raise ViewsError(f"No object has view {absent[0]!r}. Drop the view, or pass objects that have it.")
         positions = {name: self._positions(views, name) for name in views.names}
         self._learn_classes(views, positions, y)
-        parts = {name: self._to_space(name, found) for name, found in positions.items()}
-        self.means_ = {name: [part.mean(axis=0, dtype=np.float64) for part in found] for name, found in parts.items()}
-        return {name: self._normalized(name, found) for name, found in parts.items()}
+        parts = {name: self._to_space(name, here) for name, here in positions.items()}
+        self.means_ = {name: [part.mean(axis=0, dtype=np.float64) for part in here] for name, here in parts.items()}
+        return {name: self._normalized(name, here) for name, here in parts.items()}
 
     def _learn_classes(self, views: Views, positions: dict[str, list[np.ndarray]], y: Any) -> None:
         """Learn what semantic space needs: classes, and a logistic regression per view for models without them."""
@@ -482,14 +482,14 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         codes, self.classes_ = encode_labels(y, len(views))
         self.classifiers_ = {}
         strengths = dict(zip(views.names, per_view("C", self.C, views.names)))
-        for name, found in positions.items():
+        for name, parts in positions.items():
             labels = codes[self._rows_with(views, name)]
             known = labels >= 0
             if not known.any():
                 raise ViewsError(f"No labeled object has view {name!r}. Label some, or drop the view.")
             self.classifiers_[name] = [
                 None if has else fit_classifier(rows[known], labels[known], strengths[name])
-                for has, rows in zip(own, found)
+                for has, rows in zip(own, parts)
             ]
 
     def _to_space(self, name: str, positions: list[np.ndarray]) -> list[np.ndarray]:
@@ -504,14 +504,14 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
     def _normalized(self, name: str, parts: list[np.ndarray]) -> np.ndarray:
         """Vectors to be compared: centered parts of length 1, side by side, so that products are means of products."""
         shares = self.shares_ if len(parts) == len(self.shares_) else np.ones(1)
-        found = []
+        pieces = []
         for share, part, mean in zip(shares, parts, self.means_[name]):
             part = part.astype(np.float64)
             apart = part - (mean if self.center == "mean" else part.mean(axis=1, keepdims=True))
             # what rounding leaves of nothing is no direction
             apart[np.abs(apart).max(axis=1, initial=0.0) < 1e-12] = 0
-            found.append(np.sqrt(share) * normalize(apart))
-        return found[0] if len(found) == 1 else np.hstack(found)
+            pieces.append(np.sqrt(share) * normalize(apart))
+        return pieces[0] if len(pieces) == 1 else np.hstack(pieces)
 
     def _embed_by(self, views: Views, name: str) -> np.ndarray:
         """Vectors of the objects that have a view, by that view."""
@@ -524,12 +524,12 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
 
     def _vectors(self, views: Views) -> np.ndarray:
         """One vector for each object: the mean over its views, of length 1; zeros where it has none."""
-        found = []
+        by_view = []
         for name in views.names:
             whole = np.zeros((len(views), self._width()))
             whole[self._rows_with(views, name)] = self._embed_by(views, name)
-            found.append(whole)
-        return found[0] if len(found) == 1 else normalize(np.sum(found, axis=0))
+            by_view.append(whole)
+        return by_view[0] if len(by_view) == 1 else normalize(np.sum(by_view, axis=0))
 
     def _expected(self, views: Views, target: str) -> np.ndarray:
         """Expected features of a view given each object's topics: the mean over its views and the topic models."""
@@ -548,8 +548,8 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         """Shared words of each object over all of its views."""
         if not self.lexical or self.words_ is None:
             return None
-        found = [word_rows(self.words_, name, views[name]) for name in views.names]
-        return found[0] if len(found) == 1 else sparse.csr_array(normalize(sum(found[1:], found[0])))
+        rows = [word_rows(self.words_, name, views[name]) for name in views.names]
+        return rows[0] if len(rows) == 1 else sparse.csr_array(normalize(sum(rows[1:], rows[0])))
 
     # -- objects in
 
@@ -597,10 +597,10 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             )
         return False
 
-    def _feature_contributions(self, views: Views, found: np.ndarray) -> dict[str, float]:
+    def _feature_contributions(self, views: Views, vector: np.ndarray) -> dict[str, float]:
         """What each feature of one query adds to its product with an object's vector."""
         ends = np.cumsum([len(mean) for mean in self.means_[views.names[0]]])
-        pieces = np.split(found.astype(np.float64), ends[:-1])
+        pieces = np.split(vector.astype(np.float64), ends[:-1])
         here = [name for name in views.names if len(self._rows_with(views, name))]
         vectors = [self._embed_by(views, name)[0] for name in here]
         length = np.linalg.norm(np.sum(vectors, axis=0)) if len(views.names) > 1 else 1.0
@@ -674,10 +674,10 @@ def _split_front(model: Any) -> tuple[Any, Any]:
 
 def _position(model: Inspection, views: Views, name: str) -> np.ndarray:
     """Positions of objects by one view: in the space of a projection, or what the model's `transform` gives."""
-    found: Any = model.embed(views) if model.projections or not model.transforms else model.transform(views)
-    if isinstance(found, (Views, Mapping)):
-        found = found[name]
-    return np.asarray(found.toarray() if sparse.issparse(found) else found)
+    position: Any = model.embed(views) if model.projections or not model.transforms else model.transform(views)
+    if isinstance(position, (Views, Mapping)):
+        position = position[name]
+    return np.asarray(position.toarray() if sparse.issparse(position) else position)
 
 
 def _profiles(model: Inspection, view: str) -> np.ndarray | None:

@@ -130,21 +130,21 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the most likely class from some or all of the fitted views."""
-        found = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[found]
+        codes = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[codes]
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: classes through a common space."""
 
         def features(view: str) -> Features | None:
-            found = conventional_weights(self.classifiers_[view])
-            if found is None or len(found.weights) != len(self.classes_):
+            kept = conventional_weights(self.classifiers_[view])
+            if kept is None or len(kept.weights) != len(self.classes_):
                 return None  # a constant, or a view that has not met all classes
-            return Features(found.weights @ self.projections_[view].T, False, "coefficient")
+            return Features(kept.weights @ self.projections_[view].T, False, "coefficient")
 
-        found = describe(self, self._view_inputs())
+        inspection = describe(self, self._view_inputs())
         return replace(
-            found,
+            inspection,
             history={"correlations": self.correlations_},
             projections=dict(self.projections_),
             _features=features,
@@ -159,10 +159,10 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
     def _probabilities(self, views: Views) -> np.ndarray:
         total = np.zeros((len(views), len(self.classes_)))
         for v, name in enumerate(views.names):
-            found = class_probabilities(
+            part = class_probabilities(
                 self.classifiers_[name], self._project_view(name, views[name]), len(self.classes_)
             )
-            total += views.present[:, [v]] * found
+            total += views.present[:, [v]] * part
         mass = total.sum(axis=1, keepdims=True)
         return np.where(mass > 0, total / np.where(mass > 0, mass, 1), 1 / len(self.classes_))
 
@@ -177,7 +177,7 @@ def fit_classifier(positions: np.ndarray, codes: np.ndarray, C: float) -> Any:
 
 def class_probabilities(classifier: Any, positions: np.ndarray, n_classes: int) -> np.ndarray:
     """Return class probabilities (objects x n_classes); classes that the classifier was not trained on have none."""
-    found = np.zeros((len(positions), n_classes))
+    probabilities = np.zeros((len(positions), n_classes))
     if len(positions):
-        found[:, classifier.classes_] = classifier.predict_proba(positions)
-    return found
+        probabilities[:, classifier.classes_] = classifier.predict_proba(positions)
+    return probabilities

@@ -88,13 +88,13 @@ def demo_retriever(quiet: bool = False, cache: Path | None = None) -> Any:
     with _progress("Reading the Python packages on this machine (parsed, never imported)", quiet):
         corpus = load_python_packages()
     path = (user_cache() / "search" if cache is None else cache) / f"{_key(corpus.content_hash)}.coview"
-    found = _from_cache(path)
-    if found is None:
+    retriever = _from_cache(path)
+    if retriever is None:
         with _progress("Learning a common space of words and code, once", quiet):
             model = make_pipeline(TfidfViews(sublinear_tf=True), MultiViewCCA(100, random_state=0))
-            found = CrossModalRetriever(model, lexical=0.3).fit(corpus.views)
-        _into_cache(found, path)
-    return found
+            retriever = CrossModalRetriever(model, lexical=0.3).fit(corpus.views)
+        _into_cache(retriever, path)
+    return retriever
 
 
 def _key(content_hash: str) -> str:
@@ -107,10 +107,10 @@ def _from_cache(path: Path) -> Any:
     if not path.is_file():
         return None
     try:
-        found = load(path)
+        model = load(path)
     except (CoviewError, OSError):  # whatever is wrong with it, it is made anew
         return None
-    return found if isinstance(found, CrossModalRetriever) else None
+    return model if isinstance(model, CrossModalRetriever) else None
 
 
 def _into_cache(retriever: Any, path: Path) -> None:

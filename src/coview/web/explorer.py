@@ -101,15 +101,15 @@ class Explorer:
         names = self.service.data.feature_names.get(view)
         if names is None and view in self.service.model.inputs:
             names = self.service.model.inputs[view].feature_names
-        found = [[f"f{columns[j]}" if names is None else str(names[columns[j]]), float(values[j])] for j in order]
-        return found, len(columns)
+        features = [[f"f{columns[j]}" if names is None else str(names[columns[j]]), float(values[j])] for j in order]
+        return features, len(columns)
 
     def _near(self, row: int) -> list[dict[str, Any]]:
         """What search finds with each view of an object in each view of the others."""
         searcher, data = self.service.searcher, self.service.data
         if searcher is None or data is None:
             return []
-        found = []
+        searches = []
         for v, source in enumerate(data.names):
             if source not in searcher.inputs or not data.present[row, v]:
                 continue
@@ -120,8 +120,8 @@ class Explorer:
                 hits = searcher.retriever.search(query, target=target, k=NEAR + 1)[0]
                 mine = self.service.ids[row]
                 listed = [self._as_hit(key, score) for key, score in hits if key != mine][:NEAR]
-                found.append({"source": source, "target": target, "hits": listed})
-        return found
+                searches.append({"source": source, "target": target, "hits": listed})
+        return searches
 
     def _as_hit(self, key: Any, score: float) -> dict[str, Any]:
         return {"id": key, "score": round(score, 4), "row": self._row(key)}
@@ -130,8 +130,8 @@ class Explorer:
         """What made an object match a query."""
         views, target = self.service.read_query(query, source, target)
         row = self._row(key)
-        found = self.service.why(views, target, [key if row is None else self.service.ids[row]])[0]
-        return {**found, "theirs": [] if row is None else self._theirs(views, target, row)}
+        reasons = self.service.why(views, target, [key if row is None else self.service.ids[row]])[0]
+        return {**reasons, "theirs": [] if row is None else self._theirs(views, target, row)}
 
     def _theirs(self, views: Views, target: str, row: int) -> list[dict[str, Any]]:
         """By how much the two come apart when one feature of the object is left out."""
@@ -269,14 +269,14 @@ class Explorer:
         for name in labels:
             if name not in known:
                 raise ViewsError(f"The ontology has no label {name!r:.60}.")
-        given = {known[name] for name in labels}
-        closed = ontology.close(given) if given else set()
+        chosen = {known[name] for name in labels}
+        closed = ontology.close(chosen) if chosen else set()
         answer: dict[str, Any] = {
-            "labels": sorted(map(str, given)),
+            "labels": sorted(map(str, chosen)),
             "closed": [str(label) for label in ontology.labels if label in closed],
-            "added": [str(label) for label in ontology.labels if label in closed - given],
+            "added": [str(label) for label in ontology.labels if label in closed - chosen],
             "broken": [_said(*one) for one in ontology.broken(closed)],
-            "open": [_said(*one) for one in ontology.broken(given) if one[0] == "subset"],
+            "open": [_said(*one) for one in ontology.broken(chosen) if one[0] == "subset"],
         }
         if row is not None:
             answer["object"] = self._judged(row, closed)

@@ -102,7 +102,7 @@ class Groups:
     def _topics_apart(self, model: Inspection) -> list[dict[str, Any]]:
         """Topics that belong to one view each, with the groups that use them most."""
         assert model.topics is not None
-        names, found = group_names(model, model.kind), []
+        names, groups = group_names(model, model.kind), []
         for view, topics in model.topics.features.items():
             shares = model.topics.shares[view]
             shares = shares / np.maximum(shares.sum(axis=0, keepdims=True), 1e-300)
@@ -110,8 +110,8 @@ class Groups:
                 best = np.argsort(-shares[:, k], kind="stable")[:3]
                 by = [[names[c], int(c), round(float(shares[c, k]), 3)] for c in best if shares[c, k] > 0.1]
                 shown = {"index": k, "name": f"{view} {k}", "size": None, "views": {view: row}}
-                found.append({**shown, "of": model.kind, "used_by": by})
-        return found
+                groups.append({**shown, "of": model.kind, "used_by": by})
+        return groups
 
     def _features(self, kind: str, model: Inspection, view: str) -> list[list[list[Any]]]:
         data, reading = self._service.data, self.reading(kind)
@@ -163,6 +163,6 @@ def _correlations(matrix: Any, coordinates: Any) -> np.ndarray:
     values = matrix.power(2) if sparse.issparse(matrix) else np.square(matrix)
     length = np.sqrt(np.asarray(values.sum(axis=0)).ravel())
     count = np.asarray((matrix != 0).sum(axis=0)).ravel()
-    found = np.asarray(matrix.T @ centered) / np.maximum(length, 1e-12)[:, None]
-    found[count < LEAST_OBJECTS] = 0
-    return (found / np.maximum(np.linalg.norm(centered, axis=0), 1e-12)).T
+    correlations = np.asarray(matrix.T @ centered) / np.maximum(length, 1e-12)[:, None]
+    correlations[count < LEAST_OBJECTS] = 0
+    return (correlations / np.maximum(np.linalg.norm(centered, axis=0), 1e-12)).T

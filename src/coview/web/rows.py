@@ -66,31 +66,31 @@ class CellReader:
     def dense(self, row: Sequence[Any]) -> np.ndarray:
         """All features of one object, checked."""
         try:
-            found = np.array(row)
+            values = np.array(row)
         except (ValueError, OverflowError):
-            found = np.empty(0, dtype=object)
-        if found.dtype.kind not in "biuf" or found.ndim != 1:
+            values = np.empty(0, dtype=object)
+        if values.dtype.kind not in "biuf" or values.ndim != 1:
             raise ViewsError(f"A row of view {self.name!r} must be a list of numbers, got {_shown(row)}.")
-        if len(found) != self.width:
-            raise ViewsError(f"View {self.name!r} has {self.width} features, got a row of {len(found)}.")
-        if not np.isfinite(found).all():
+        if len(values) != self.width:
+            raise ViewsError(f"View {self.name!r} has {self.width} features, got a row of {len(values)}.")
+        if not np.isfinite(values).all():
             raise ViewsError(f"A row of view {self.name!r} holds a value that is not a finite number.")
-        return found.astype(np.float64)
+        return values.astype(np.float64)
 
     def cells(self, cell: Mapping[str, Any] | str, strict: bool) -> tuple[list[int], list[float]]:
         """Columns and values of one object that is given by names or by raw text."""
         if isinstance(cell, str):
             return self._of_text(cell)
-        found: dict[int, float] = {}
+        value_of: dict[int, float] = {}
         for name, value in cell.items():
             column, number = self._feature(str(name), value)
             if column is not None:
-                found[column] = found.get(column, 0.0) + number
+                value_of[column] = value_of.get(column, 0.0) + number
             elif strict:
                 raise ViewsError(
                     f'View {self.name!r} has no feature {_shown(name)}. Leave it out, or send "unknown": "ignore".'
                 )
-        return list(found), list(found.values())
+        return list(value_of), list(value_of.values())
 
     def _feature(self, name: str, value: Any) -> tuple[int | None, float]:
         if isinstance(value, str):  # a category: its indicator is named column_category
@@ -121,9 +121,9 @@ class CellReader:
         """Columns and values of objects that are given by raw text, by one call of the vectorizer."""
         if self.vectorizer is None or not texts:
             return [self._of_text(text) for text in texts]
-        found = sparse.csr_array(self.vectorizer.transform(list(texts)))
-        indices, values = found.indices.tolist(), found.data.astype(np.float64).tolist()
-        return [(indices[start:stop], values[start:stop]) for start, stop in pairwise(found.indptr.tolist())]
+        matrix = sparse.csr_array(self.vectorizer.transform(list(texts)))
+        indices, values = matrix.indices.tolist(), matrix.data.astype(np.float64).tolist()
+        return [(indices[start:stop], values[start:stop]) for start, stop in pairwise(matrix.indptr.tolist())]
 
     def _of_text(self, text: str) -> tuple[list[int], list[float]]:
         if self.vectorizer is not None:
@@ -156,7 +156,7 @@ def read_rows(rows: Any, known: Sequence[str]) -> tuple[dict[str, list[Any]], in
         names = dict.fromkeys(name for row in rows for name in row)
         columns = {name: [row.get(name) for row in rows] for name in names}
     elif isinstance(rows, dict):
-        columns = {name: _as_cells(name, given) for name, given in rows.items()}
+        columns = {name: _as_cells(name, part) for name, part in rows.items()}
     else:
         raise ViewsError(f"rows must be {{view: ...}} or a list of such objects, got {_shown(rows)}.")
     for name in columns:
@@ -166,8 +166,8 @@ def read_rows(rows: Any, known: Sequence[str]) -> tuple[dict[str, list[Any]], in
     if not columns:
         raise ViewsError(f"rows contains no views; the views are {listed(tuple(known))}.")
     if len(set(lengths.values())) > 1:
-        found = ", ".join(f"{name!r} has {n}" for name, n in lengths.items())
-        raise ViewsError(f"Views must have the same number of rows: {found}.")
+        counted = ", ".join(f"{name!r} has {n}" for name, n in lengths.items())
+        raise ViewsError(f"Views must have the same number of rows: {counted}.")
     n_rows = next(iter(lengths.values()))
     if n_rows > MOST_ROWS:
         raise ViewsError(f"A request may have at most {MOST_ROWS} rows, got {n_rows}. Send them in parts.")
@@ -213,17 +213,17 @@ def _stacked(blocks: Sequence[Any]) -> sparse.csr_array:
     return sparse.csr_array((data, indices, starts), shape=(len(lengths), blocks[0].shape[1]))
 
 
-def _as_cells(name: str, given: Any) -> list[Any]:
+def _as_cells(name: str, part: Any) -> list[Any]:
     """Cells of one view: one object's cell may stand alone."""
-    if given is None or isinstance(given, (str, dict)):
-        return [given]
-    if not isinstance(given, list):
-        raise ViewsError(f"View {_shown(name)} must be a list of rows, features by name or text, got {_shown(given)}.")
-    if not given:
+    if part is None or isinstance(part, (str, dict)):
+        return [part]
+    if not isinstance(part, list):
+        raise ViewsError(f"View {_shown(name)} must be a list of rows, features by name or text, got {_shown(part)}.")
+    if not part:
         raise ViewsError(f"View {_shown(name)} has no rows.")
-    if all(isinstance(value, (int, float)) for value in given):
-        return [given]
-    return given
+    if all(isinstance(value, (int, float)) for value in part):
+        return [part]
+    return part
 
 
 def _matrix(reader: CellReader, cells: list[Any], strict: bool) -> Any:
@@ -239,18 +239,18 @@ def _matrix(reader: CellReader, cells: list[Any], strict: bool) -> Any:
         if isinstance(cell, list):
             dense = reader.dense(cell)
             here = np.flatnonzero(dense).tolist()
-            found = here, dense[here].tolist()
+            columns_values = here, dense[here].tolist()
         elif isinstance(cell, str):
-            found = next(of_texts)
+            columns_values = next(of_texts)
         elif isinstance(cell, dict):
-            found = reader.cells(cell, strict)
+            columns_values = reader.cells(cell, strict)
         else:
             raise ViewsError(
                 f"A row of view {reader.name!r} must be numbers, features by name or text, got {_shown(cell)}."
             )
-        rows += [i] * len(found[0])
-        indices += found[0]
-        values += found[1]
+        rows += [i] * len(columns_values[0])
+        indices += columns_values[0]
+        values += columns_values[1]
     # pairs that repeat, as words of a text do, are summed
     cells_of = (np.array(values, dtype=np.float64), (np.array(rows, dtype=np.intp), np.array(indices, dtype=np.intp)))
     return sparse.csr_array(cells_of, shape=(len(cells), reader.width))

@@ -21,6 +21,7 @@ from sklearn.exceptions import NotFittedError
 from coview._version import __version__
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, inspect
+from coview.inspection.memberships import dense
 from coview.io.models import load
 from coview.io.tables import TABLES, read_table
 from coview.io.views_folder import read_views
@@ -68,9 +69,9 @@ class Service:
         self.data = data
         self.texts = dict(texts or {})
         self.started = time.time()
-        self.readers = {view: CellReader(given) for view, given in self.model.inputs.items() if given.n_features}
+        self.readers = {view: CellReader(part) for view, part in self.model.inputs.items() if part.n_features}
         self._query_readers = (
-            {} if self.searcher is None else {view: CellReader(given) for view, given in self.searcher.inputs.items()}
+            {} if self.searcher is None else {view: CellReader(part) for view, part in self.searcher.inputs.items()}
         )
         self._position: dict[str, dict[Any, int]] = {}
 
@@ -149,41 +150,39 @@ class Service:
 
         "known" is false for an object without anything that the model knows: it gets what the model says of nothing.
         """
-        found = self._labels(views)
+        answer = self._labels(views)
         if by_view and len(views.names) > 1:
-            found["by_view"] = {}
+            answer["by_view"] = {}
             for v, view in enumerate(views.names):
                 here = np.flatnonzero(views.present[:, v])
                 alone = self._labels(views[here].select(view)) if len(here) else {}
-                found["by_view"][view] = {key: _spread(part, here, len(views)) for key, part in alone.items()}
-        return found
+                answer["by_view"][view] = {key: _spread(part, here, len(views)) for key, part in alone.items()}
+        return answer
 
     def _labels(self, views: Views) -> dict[str, Any]:
         model = self.predictor
         if not (model.predicts or model.kind == "topic"):
             raise ViewsError(f"{model.name} has no predict. Use /transform for the coordinates of objects.")
-        given, known = model.prepare_known(views)
-        found: dict[str, Any] = {"known": plain(known)}
-        memberships = model.memberships(given, prepared=True) if model.probabilities else None
+        prepared, known = model.prepare_known(views)
+        answer: dict[str, Any] = {"known": plain(known)}
+        memberships = model.memberships(prepared, prepared=True) if model.probabilities else None
         if memberships is not None:
-            found["probabilities"] = plain(memberships)
+            answer["probabilities"] = plain(memberships)
         if model.kind == "topic" and memberships is not None:
             names = group_names(model, "topic")
-            return {**found, "labels": [names[k] for k in memberships.argmax(axis=1)]}
-        found["labels"] = plain(np.asarray(model.predict(given, prepared=True)))
-        sets = model.label_sets(given, prepared=True)
+            return {**answer, "labels": [names[k] for k in memberships.argmax(axis=1)]}
+        answer["labels"] = plain(np.asarray(model.predict(prepared, prepared=True)))
+        sets = model.label_sets(prepared, prepared=True)
         if sets is not None:
-            found["label_sets"] = [[model.groups[j] for j in np.flatnonzero(row)] for row in sets]
-        return found
+            answer["label_sets"] = [[model.groups[j] for j in np.flatnonzero(row)] for row in sets]
+        return answer
 
     def transform(self, views: Views) -> dict[str, Any]:
         """Coordinates of objects in the model's space."""
-        found = self.model.transform(views)
-        if found is None:
+        coordinates = self.model.transform(views)
+        if coordinates is None:
             raise ViewsError(f"{self.model.name} has no transform. Use /predict.")
-        if isinstance(found, Views):
-            found = found.hstack()
-        return {"coordinates": plain(found.toarray() if sparse.issparse(found) else np.asarray(found))}
+        return {"coordinates": plain(dense(coordinates))}
 
     def read_query(self, query: Any, source: str | None, target: str | None) -> tuple[Views, str]:
         """A query as views, and the view to search in."""
@@ -227,13 +226,13 @@ class Service:
         for hit in hits:
             retriever.index_.row_of(hit, target)  # says so where there is no such object
         worth = self._worth(views, target, hits)
-        found = []
+        reasons = []
         for hit, features in zip(hits, worth):
             parts = retriever.explain(views, hit, target=target).contributions
             best = sorted(parts.items(), key=lambda part: -abs(part[1]))[:most]
             shown = [{**adds(*part), **self._side(part[0], hit, target)} for part in best]
-            found.append({"parts": shown, "features": features})
-        return found
+            reasons.append({"parts": shown, "features": features})
+        return reasons
 
     def _side(self, name: str, hit: Any, target: str) -> dict[str, Any]:
         """At which end of a component an object is, and what that end is about; nothing for parts of other kinds."""
@@ -274,16 +273,16 @@ class Service:
         what, _, *rest = key
         views = stack_views(questions)
         if what == "predict":
-            found = self.predict(views, by_view=rest[0])
+            answers = self.predict(views, by_view=rest[0])
         elif what == "transform":
-            found = self.transform(views)
+            answers = self.transform(views)
         else:
-            found = self.search(views, rest[0], rest[1])
+            answers = self.search(views, rest[0], rest[1])
         starts = np.cumsum([0, *map(len, questions)]).tolist()
-        return [cut(found, start, stop) for start, stop in pairwise(starts)]
+        return [cut(answers, start, stop) for start, stop in pairwise(starts)]
 
 
-def cut(found: Any, start: int, stop: int) -> Any:
+def cut(answer: Any, start: int, stop: int) -> Any:
     """Return some rows of an answer.
 
     Examples
@@ -291,9 +290,9 @@ def cut(found: Any, start: int, stop: int) -> Any:
     >>> cut({"labels": ["a", "b", "c"], "by_view": {"words": {"labels": [0, 1, 0]}}}, 1, 3)
     {'labels': ['b', 'c'], 'by_view': {'words': {'labels': [1, 0]}}}
     """
-    if isinstance(found, dict):
-        return {key: cut(part, start, stop) for key, part in found.items()}
-    return found[start:stop]
+    if isinstance(answer, dict):
+        return {key: cut(part, start, stop) for key, part in answer.items()}
+    return answer[start:stop]
 
 
 def adds(name: str, value: float) -> dict[str, Any]:
@@ -321,10 +320,10 @@ def without_each(row: Any) -> tuple[sparse.csr_array, np.ndarray]:
 
 def _spread(values: list[Any], rows: np.ndarray, n_rows: int) -> list[Any]:
     """Values at their rows, None elsewhere."""
-    found: list[Any] = [None] * n_rows
+    spread: list[Any] = [None] * n_rows
     for row, value in zip(rows.tolist(), values):
-        found[row] = value
-    return found
+        spread[row] = value
+    return spread
 
 
 def _other(names: tuple[str, ...], one: str | None) -> str | None:
@@ -338,8 +337,8 @@ def _other(names: tuple[str, ...], one: str | None) -> str | None:
 
 def _only_text(readers: dict[str, CellReader]) -> str | None:
     """The one view that has a vectorizer of text, if there is one only."""
-    found = [name for name, reader in readers.items() if reader.vectorizer is not None]
-    return found[0] if len(found) == 1 else None
+    views = [name for name, reader in readers.items() if reader.vectorizer is not None]
+    return views[0] if len(views) == 1 else None
 
 
 # -- what an inspection means to the service
@@ -404,7 +403,7 @@ def load_service(model: Path, data: Path | None = None, also: Sequence[Path] = (
     """
     paths = [model, *also]
     loaded = [load(path) for path in paths]
-    models = [_inspected(path, found) for path, found in zip(paths, loaded)]
+    models = [_inspected(path, estimator) for path, estimator in zip(paths, loaded)]
     if data is None:
         return Service(loaded[0], also=loaded[1:], title=model.name)
     reader = next((each for each in models if each.front is not None), None)
@@ -439,6 +438,8 @@ def _check_views(path: Path, views: Views, model: Inspection) -> None:
         expected = listed(tuple(model.inputs))
         raise ViewsError(f"{path} has the views {listed(views.names)}, but {model.name} was fitted on {expected}.")
     for name in known:
-        width, given = model.inputs[name].n_features, views[name].shape[1]
-        if given != width:
-            raise ViewsError(f"View {name!r} of {path} has {given} features, but {model.name} was fitted with {width}.")
+        width, n_features = model.inputs[name].n_features, views[name].shape[1]
+        if n_features != width:
+            raise ViewsError(
+                f"View {name!r} of {path} has {n_features} features, but {model.name} was fitted with {width}."
+            )
