@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def run_demo(out: Path, seed: int = 0, say: Say | None = None) -> dict[str, Any]
     """Run the demonstration and return what it found; the report goes to ``out/report.html``."""
     from coview.datasets import load_python_packages
 
-    act = _acts(say)
+    act = partial(_act, say)
     begun = time.perf_counter()
     with act("Reading the Python packages on this machine (parsed, never imported)"):
         corpus = load_python_packages()
@@ -62,17 +63,13 @@ def run_demo(out: Path, seed: int = 0, say: Say | None = None) -> dict[str, Any]
     }
 
 
-def _acts(say: Say | None) -> Callable[[str], Any]:
-    """Return a context that says what goes on and how long it took."""
-
-    @contextmanager
-    def act(title: str) -> Iterator[None]:
-        begun = time.perf_counter()
-        yield
-        if say is not None:
-            say(f"{title}: {time.perf_counter() - begun:.1f} s")
-
-    return act
+@contextmanager
+def _act(say: Say | None, title: str) -> Iterator[None]:
+    """Say what was done and how long it took."""
+    begun = time.perf_counter()
+    yield
+    if say is not None:
+        say(f"{title}: {time.perf_counter() - begun:.1f} s")
 
 
 def _weighted(views: Any) -> Any:

@@ -74,13 +74,8 @@ def write_config(ctx: Any, config: Path, options: dict[str, Any]) -> None:
         return
     lines = [f"command = {json.dumps(ctx.info_name)}"]
     for name, value in options.items():
-        if value is None or value == [] or value == ():
-            continue
-        if isinstance(value, (list, tuple)):
-            lines.append(f"{name} = [{', '.join(json.dumps(str(each), ensure_ascii=False) for each in value)}]")
-        elif isinstance(value, (bool, int, float)):
-            lines.append(f"{name} = {json.dumps(value)}")
-        else:
-            lines.append(f"{name} = {json.dumps(str(value), ensure_ascii=False)}")
+        if value is not None and value != [] and value != ():
+            # JSON of texts, numbers, truth values and lists is TOML too; a path is a text
+            lines.append(f"{name} = {json.dumps(value, ensure_ascii=False, default=str)}")
     with atomic_path(config) as beside:
         beside.write_text("\n".join(lines) + "\n", encoding="utf-8")

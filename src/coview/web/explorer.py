@@ -119,12 +119,11 @@ class Explorer:
             for target in searcher.inputs:
                 hits = searcher.retriever.search(query, target=target, k=NEAR + 1)[0]
                 mine = self.service.ids[row]
-                listed = [self._as_hit(key, score) for key, score in hits if key != mine][:NEAR]
+                listed = [
+                    {"id": key, "score": round(score, 4), "row": self._row(key)} for key, score in hits if key != mine
+                ][:NEAR]
                 searches.append({"source": source, "target": target, "hits": listed})
         return searches
-
-    def _as_hit(self, key: Any, score: float) -> dict[str, Any]:
-        return {"id": key, "score": round(score, 4), "row": self._row(key)}
 
     def why(self, query: str, source: str | None, target: str | None, key: str) -> dict[str, Any]:
         """What made an object match a query."""
