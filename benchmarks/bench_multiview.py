@@ -54,11 +54,11 @@ def naive_bayes(X: Any, size: str, k: int) -> dict[str, Any]:
 
 
 def main(quick: bool) -> None:
-    here, shelf = str(Path(__file__)), tempfile.TemporaryDirectory()
+    here, scratch = str(Path(__file__)), tempfile.TemporaryDirectory()
     size = "newsgroups" if quick else "large"
     rows: list[list[Any]] = []
     for k in (20, 64):
-        found = in_process(here, "sweeps", size, str(k), shelf.name)
+        found = in_process(here, "sweeps", size, str(k), scratch.name)
         twice, ours = 2 * median(found["plsa"]), median(found["multiview"])
         rows.append(
             [
@@ -70,7 +70,7 @@ def main(quick: bool) -> None:
                 ours / twice,
             ]
         )
-        found = in_process(here, "naive_bayes", size, str(k), shelf.name)
+        found = in_process(here, "naive_bayes", size, str(k), scratch.name)
         ours, theirs = median(found["ours"]), median(found["theirs"])
         rows.append(
             [f"MultiViewNaiveBayes, 2 views, {k} classes", size, ours, "MultinomialNB per view", theirs, ours / theirs]

@@ -112,27 +112,27 @@ def threads(X: Any, size: str, k: int) -> dict[str, Any]:
 
 def main(quick: bool) -> None:
     here = str(Path(__file__))
-    shelf = tempfile.TemporaryDirectory()
+    scratch = tempfile.TemporaryDirectory()
     rows: list[list[Any]] = []
     notes = ["Seconds per sweep are medians; ratio = the peer's median / ours, both measured in turn in one process."]
     wide: list[str] = []
     if not quick:
-        found = in_process(here, "memory", "large", "64", shelf.name)
+        found = in_process(here, "memory", "large", "64", scratch.name)
         must = found["csr"] + found["csc"] + found["factors"]
         wide.append(
             f"large, K = 64: peak memory {found['peak'] / 2**20:.0f} MiB = {found['peak'] / must:.2f} x "
             f"(CSR + CSC + the two factors = {must / 2**20:.0f} MiB)."
         )
-        found = in_process(here, "threads", "large", "64", shelf.name, threads=2)
+        found = in_process(here, "threads", "large", "64", scratch.name, threads=2)
         wide.append(f"large, K = 64: two threads are {median(found['one']) / median(found['two']):.2f} x one thread.")
     for size in ["newsgroups"] if quick else ["newsgroups", "large"]:
         for k in (20, 64, 128):
-            found = in_process(here, "speed", size, str(k), shelf.name)
+            found = in_process(here, "speed", size, str(k), scratch.name)
             ours, theirs = median(found["ours"]), median(found["theirs"])
             rows.append([size, found["nnz"], k, ours, theirs, theirs / ours])
             print(rows[-1], flush=True)
     for k in (20, 64, 128):
-        found = in_process(here, "equal", "newsgroups", str(k), shelf.name)
+        found = in_process(here, "equal", "newsgroups", str(k), scratch.name)
         gap = (found["ours"] - found["theirs"]) / abs(found["theirs"])
         ratio = found["theirs_seconds"] / found["ours_seconds"]
         notes.append(

@@ -85,9 +85,9 @@ def memory(size: str, k: int, folder: str) -> dict[str, Any]:
 
 
 def main(quick: bool) -> None:
-    here, shelf = str(Path(__file__)), tempfile.TemporaryDirectory()
+    here, scratch = str(Path(__file__)), tempfile.TemporaryDirectory()
     size, k = ("newsgroups", 20) if quick else ("disk", 20)
-    pairs = [[in_process(here, job, size, str(k), shelf.name) for job in ("disk", "memory")] for _ in range(1)]
+    pairs = [[in_process(here, job, size, str(k), scratch.name) for job in ("disk", "memory")] for _ in range(1)]
     slow, fast = (median([pair[side]["seconds"] for pair in pairs]) for side in (0, 1))
     on_disk, inside = pairs[-1]
     rows = [["from disk", size, k, slow, "in memory, one thread", fast, slow / fast]]
@@ -100,8 +100,8 @@ def main(quick: bool) -> None:
             f"{on_disk['peak'] / 1e6:.0f} MB = {on_disk['peak'] / on_disk['limit']:.2f} x the limit."
         )
     size, k = ("newsgroups", 20) if quick else ("large", 64)
-    cluster = in_process(here, "dask", size, str(k), shelf.name)
-    alone = in_process(here, "memory", size, str(k), shelf.name)
+    cluster = in_process(here, "dask", size, str(k), scratch.name)
+    alone = in_process(here, "memory", size, str(k), scratch.name)
     one, two = median(cluster["1"]), median(cluster["2"])
     rows.append(["Dask, 2 workers of one thread", size, k, two, "Dask, 1 worker", one, two / one])
     rows.append(["Dask, 1 worker", size, k, one, "in memory, one thread", alone["seconds"], one / alone["seconds"]])

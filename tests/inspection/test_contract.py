@@ -160,3 +160,11 @@ def test_a_wrapped_mixture_has_memberships(name, options):
     X = DATA.views.map(lambda matrix: matrix.toarray() if hasattr(matrix, "toarray") else matrix)
     memberships = inspect(resolve(name)(mixture, **options).fit(X)).memberships(X)
     np.testing.assert_allclose(memberships.sum(axis=1), 1)
+
+
+def test_memberships_that_are_no_numbers_are_zero():
+    X = np.vstack([np.eye(3), np.full((1, 3), 1e6)])
+    model = LabelSpreading().fit(X[:3], [0, 1, 2])
+    with np.errstate(invalid="ignore"):
+        assert np.isnan(model.predict_proba(X)[3]).all()
+        assert inspect(model).memberships(X)[3].tolist() == [0, 0, 0]

@@ -120,15 +120,15 @@ def make_topic_views(
         rng = of_view[name]
         topic_feature[name] = _draw_topics(rng, topics[name], columns[name], concentrations[name], qualities[name])
         cluster_topic[name] = _draw_cluster_topics(rng, n_clusters, topics[name], overlaps[name])
-        doc_topic = _doc_cluster(clusters[name], noise, mixing) @ cluster_topic[name]
+        topic_shares = _memberships(clusters[name], noise, mixing) @ cluster_topic[name]
         n_tokens = (1 + rng.poisson(lengths[name] - 1, size=n_objects)) * present[:, v]
-        arrays[name] = _draw_counts(rng, n_tokens, doc_topic, topic_feature[name], dtype)
+        arrays[name] = _draw_counts(rng, n_tokens, topic_shares, topic_feature[name], dtype)
     target = next(iter(clusters.values()))
     return Bunch(
         views=Views(arrays, present=present),
         target=target,
         view_cluster=clusters,
-        memberships=_doc_cluster(target, noise, mixing),
+        memberships=_memberships(target, noise, mixing),
         cluster_topic=cluster_topic,
         topic_feature=topic_feature,
     )
@@ -325,19 +325,19 @@ def _draw_cluster_topics(rng: np.random.Generator, n_clusters: int, n_topics: in
     return mixed / mixed.sum(axis=1, keepdims=True)
 
 
-def _doc_cluster(clusters: np.ndarray, noise: np.ndarray, mixing: float) -> np.ndarray:
+def _memberships(clusters: np.ndarray, noise: np.ndarray, mixing: float) -> np.ndarray:
     result = mixing * noise
     result[np.arange(len(clusters)), clusters] += 1 - mixing
     return result / result.sum(axis=1, keepdims=True)
 
 
 def _draw_counts(
-    rng: np.random.Generator, n_tokens: np.ndarray, doc_topic: np.ndarray, topic_feature: np.ndarray, dtype: Any
+    rng: np.random.Generator, n_tokens: np.ndarray, topic_shares: np.ndarray, topic_feature: np.ndarray, dtype: Any
 ) -> sparse.csr_array:
     """Counts (objects x features): tokens get a topic object by object, and a feature topic by topic."""
     n_topics, n_features = topic_feature.shape
-    doc_topic = doc_topic / doc_topic.sum(axis=1, keepdims=True)  # rounding may have lifted a share above 1
-    per_topic = rng.multinomial(n_tokens, doc_topic)
+    topic_shares = topic_shares / topic_shares.sum(axis=1, keepdims=True)  # rounding may have lifted a share above 1
+    per_topic = rng.multinomial(n_tokens, topic_shares)
     names = np.tile(np.arange(n_topics, dtype=np.min_scalar_type(n_topics)), len(n_tokens))
     topic_of_token = np.repeat(names, per_topic.ravel())
     features = np.empty(len(topic_of_token), dtype=np.int32)

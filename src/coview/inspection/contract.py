@@ -362,7 +362,8 @@ class Inspection:
         <shared: inspected, prepared>
         """
         if self._memberships is not None:
-            return dense(self._memberships(self._prepared(X, prepared, lazy=True)))
+            found = dense(self._memberships(self._prepared(X, prepared, lazy=True)))
+            return np.nan_to_num(found) if np.isnan(found).any() else found  # of LabelSpreading, far from all objects
         if self._predict is None or not self.groups or self.kind == "value":
             return None
         codes = self.codes(self._predict(self._prepared(X, prepared)))
