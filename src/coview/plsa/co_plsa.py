@@ -270,8 +270,7 @@ class CoPLSA(ByViewModel):
     history_ : dict of lists
         "objective" (log-likelihood less coupling times divergence) and "seconds" after each sweep; entry 0 is the
         start.
-    n_iter_ : int
-        Sweeps of the best start.
+    <shared: n_iter_, stopped_by_>
     view_names_ : list of str
         Names of the views.
 

@@ -33,7 +33,7 @@ class DualPLSA(MultiViewPLSA):
     <same: topic_feature_>
     topic_view_ : ndarray (n_components, n_views)
         ``p(view | topic)``: how much of each topic lies in each view.
-    <same: view_weights_, history_>
+    <same: view_weights_, history_, n_iter_, stopped_by_>
 
     Examples
     --------
@@ -68,7 +68,7 @@ class DualPLSAClassifier(MultiViewPLSAClassifier):
     <same: topic_feature_>
     topic_view_ : ndarray (n_components, n_views)
         ``p(view | topic)``: how much of each topic lies in each view.
-    <same: view_weights_, history_>
+    <same: view_weights_, history_, n_iter_, stopped_by_>
 
     Examples
     --------

@@ -45,7 +45,7 @@ class LinkPLSA(WeightedModel, PLSA):
     memberships_ : ndarray (n_objects, n_components)
         ``p(topic | object)`` of the training objects, shared by all views.
     <shared: view_weights_>
-    <shared: history_>
+    <shared: history_, n_iter_, stopped_by_>
 
     Examples
     --------

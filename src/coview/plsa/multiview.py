@@ -306,7 +306,7 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
         ``p(topic | cluster, view)`` by view.
     <shared: topic_feature_>
     <shared: view_weights_>
-    <shared: history_>
+    <shared: history_, n_iter_, stopped_by_>
 
     Examples
     --------
@@ -426,7 +426,7 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
         ``p(topic | class, view)`` by view.
     <shared: topic_feature_>
     <shared: view_weights_>
-    <shared: history_>
+    <shared: history_, n_iter_, stopped_by_>
 
     Examples
     --------

@@ -251,8 +251,7 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
     history_ : dict of lists
         "objective" (weighted log-likelihood less the penalty of the pairs) and "seconds" after each sweep; entry 0 is
         the start.
-    n_iter_ : int
-        Sweeps of the best start.
+    <shared: n_iter_, stopped_by_>
 
     Notes
     -----

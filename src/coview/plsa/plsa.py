@@ -80,8 +80,7 @@ class PLSA(MixtureModel):
     memberships_ : ndarray (n_objects, n_components)
         ``p(topic | object)`` of the training objects.
     <shared: history_>
-    n_iter_ : int
-        Sweeps of the best start.
+    <shared: n_iter_, stopped_by_>
     view_names_ : list of str
         Names of the views.
 

@@ -65,7 +65,7 @@ class VotingPLSA(ClusterMixin, WeightedModel):
         Objects on which the views agreed.
     <shared: topic_feature_>
     <shared: view_weights_>
-    <shared: history_>
+    <shared: history_, n_iter_, stopped_by_>
 
     References
     ----------

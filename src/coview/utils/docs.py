@@ -17,6 +17,10 @@ __all__ = ["SHARED", "parameters_of", "shared_parameters"]
 SHARED = {
     "history_": """history_ : dict of lists
     "objective" and "seconds" after each sweep; entry 0 is the start.""",
+    "n_iter_": """n_iter_ : int
+    Sweeps of the best start.""",
+    "stopped_by_": """stopped_by_ : str
+    Why the fit ended: "tol", "max_iter", "time", "callback" or "interrupt".""",
     "topic_feature_": """topic_feature_ : dict of ndarray (n_topics, n_features of the view)
     ``p(feature | topic, view)`` by view; rows sum to one.""",
     "view_weights_": """view_weights_ : dict of float
