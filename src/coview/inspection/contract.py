@@ -45,6 +45,14 @@ __all__ = [
 ]
 
 KINDS = ("topic", "cluster", "class", "component", "value")
+GROUP_NOUNS = {
+    "topic": "topics",
+    "cluster": "clusters",
+    "class": "classes",
+    "component": "components",
+    "value": "value",
+}
+_SHOWN_GROUPS = 10
 _ROWS_AT_A_TIME = 4096  # of lazy views
 
 
@@ -131,7 +139,7 @@ Answer = Callable[[Any], np.ndarray]
 
 
 @shared_parameters
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Inspection:
     """Uniform description of a fitted model, returned by `inspect`.
 
@@ -212,6 +220,10 @@ class Inspection:
     --------
     >>> from coview import PLSA, inspect
     >>> model = inspect(PLSA(2, random_state=0).fit(np.array([[3, 0], [0, 2], [1, 2]])))
+    >>> model
+    PLSA: 2 topics (0, 1)
+      view 'x': 2 features
+      fitted on 3 objects
     >>> model.kind, model.groups
     ('topic', ['0', '1'])
     """
@@ -252,6 +264,16 @@ class Inspection:
     inputs: dict[str, ViewInput] = field(default_factory=dict)
     front: Any = None
     steps: tuple[Any, ...] = ()
+
+    def __repr__(self) -> str:
+        shown = ", ".join(self.groups[:_SHOWN_GROUPS]) + (", ..." if len(self.groups) > _SHOWN_GROUPS else "")
+        noun = GROUP_NOUNS[self.kind]
+        lines = [f"{self.name}: {len(self.groups)} {noun} ({shown})" if self.groups else self.name]
+        for view, given in self.views.items():
+            lines.append(f"  view {view!r}: {given.n_features} features")
+        if self.training.codes is not None:
+            lines.append(f"  fitted on {len(self.training.codes)} objects")
+        return "\n".join(lines)
 
     @property
     def name(self) -> str:
