@@ -164,7 +164,7 @@ def test_ctrl_c_in_a_fit_writes_nothing(run, folder, tmp_path, monkeypatch):
     def stop(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(loop._Run, "_advance", stop)
+    monkeypatch.setattr(loop, "sweep", stop)
     model = tmp_path / "m.coview"
     code, _, error = run("fit", "PLSA", "--data", folder, "--set", "n_components=3", "--out", model)
     assert code == 1 and not model.exists()
