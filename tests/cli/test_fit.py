@@ -80,6 +80,21 @@ def test_views_of_a_folder_are_clustered_and_scored_against_labels(run, folder, 
     assert np.allclose(shares.sum(axis=0), 1) and shares.shape == (3, 60)
 
 
+def test_sweeps_and_objective_are_shown_where_the_objective_is_one_curve(run, folder, tmp_path):
+    code, out, _ = run(
+        "fit", "AutoClustering", "--data", folder, "--set", "n_clusters=3", "-o", tmp_path / "m", "--json"
+    )
+    found = json.loads(out)
+    assert code == 0 and found["candidates"] and not {"objective", "sweeps"} & set(found)
+
+
+def test_a_classifier_without_labels_says_which_option_is_missing(run, pages, folder, tmp_path):
+    table = ["--table", pages, "--text", "words=body"]
+    for data, sentence in ((table, "--labels COLUMN or FILE."), (["--data", folder], "--labels FILE.")):
+        code, _, error = run("fit", "MultiViewPLSAClassifier", *data, "-o", tmp_path / "m.coview")
+        assert code == 2 and f"MultiViewPLSAClassifier needs labels: add {sentence}" in error
+
+
 def test_predicting_with_one_view_of_two(run, folder, tmp_path):
     model = tmp_path / "m.coview"
     run("fit", "MultiViewPLSA", "--data", folder, "--set", "n_clusters=3", "--out", model)
@@ -119,7 +134,8 @@ def test_info_shows_a_model_without_loading_it(run, pages, tmp_path):
     found = json.loads(out)
     assert code == 0 and [step["model"] for step in found["steps"]] == ["TableViews", "MultiViewPLSA"]
     assert found["steps"][1]["fitted"]["memberships_"] == "24 x 2 float64"
-    assert run("info", model)[0] == 0
+    code, shown, _ = run("info", model)
+    assert code == 0 and "words from body" in shown and "transform_input" not in shown
 
 
 @pytest.mark.parametrize(
@@ -134,7 +150,8 @@ def test_info_shows_a_model_without_loading_it(run, pages, tmp_path):
         (["fit", "PLSA", "--text", "a=b", "--data", "d", "-o", "m"], "--table"),
         (["fit", "PLSA", "--table", "pages.csv", "-o", "m"], "--text words=COLUMN"),
         (["predict"], "coview predict model.coview"),
-        (["predict", "absent.coview", "--data", "d"], "absent"),
+        (["predict", "absent.coview", "--data", "d"], "There is no file absent.coview."),
+        (["fit", "PLSA", "--table", "absent.csv", "--text", "a=b", "-o", "m"], "There is no file absent.csv."),
         (["predict", "m.coview", "--data", "d", "--out", "x.docx"], ".csv"),
         (["fit", "--nonsense"], "coview fit --help"),
         (["nonsense"], "coview --help"),

@@ -19,6 +19,7 @@ from sklearn.ensemble import RandomForestClassifier, VotingClassifier
 from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
@@ -435,3 +436,11 @@ def test_truncated_and_altered_model_files_are_refused(path):
             path.write_bytes(altered)
             with pytest.raises(ModelFileError, match=r"model\.coview"):
                 load(path)
+
+
+def test_a_search_that_cannot_be_stored_names_what_can(tmp_path):
+    X, y = np.eye(6), [0, 1] * 3
+    search = GridSearchCV(MultinomialNB(), {"alpha": [0.5, 1.0]}, cv=2).fit(X, y)
+    with pytest.raises(TypeError, match=r"Save search\.best_estimator_ instead\."):
+        save(search, tmp_path / "s.coview")
+    save(search.best_estimator_, tmp_path / "s.coview")

@@ -84,7 +84,7 @@ def test_broken_tables_are_refused_with_their_place(tmp_path, name, content, sen
     (tmp_path / name).write_text(content)
     with pytest.raises(DataFileError, match=sentence):
         read_table(tmp_path / name)
-    with pytest.raises(DataFileError, match="absent"):
+    with pytest.raises(DataFileError, match="There is no file"):
         read_table(tmp_path / "other.csv")
 
 

@@ -463,9 +463,9 @@ def test_objects_without_revive_are_refused(path):
 
 
 def test_an_absent_file_and_a_folder_are_refused(tmp_path):
-    with pytest.raises(ModelFileError, match="absent"):
+    with pytest.raises(ModelFileError, match="There is no file"):
         read(tmp_path / "nothing.coview")
-    with pytest.raises(ModelFileError, match="no file"):
+    with pytest.raises(ModelFileError, match="is a folder, not a file"):
         read(tmp_path)
 
 

@@ -60,7 +60,9 @@ def test_serve_answers_until_it_is_stopped(saved):
     with started("serve", str(saved / "r.coview"), str(saved / "data")) as (url, _):
         found = ask(f"{url}search", params={"q": "wordaa", "source": "words", "k": 3}).json()
         assert len(found["hits"]) == 3
-        assert ask(url).status_code == 404  # no page
+        root = ask(url).json()  # no page
+        assert root["model"] == "CrossModalRetriever" and {"/info", "/search"} <= set(root["paths"])
+        assert all(ask(f"{url}{path[1:]}").status_code != 404 for path in root["paths"])
 
 
 def test_explore_beyond_this_machine_prints_a_token(saved):

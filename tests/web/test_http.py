@@ -45,7 +45,7 @@ def test_search_by_text_names_and_numbers_is_the_same(client):
         ("/search", {"query": "wordaa", "source": "nope"}, 422, "has no view 'nope'"),
         ("/search", {"query": "wordaa", "source": "words", "k": 0}, 422, "The field 'k' is wrong"),
         ("/search", {}, 422, "Send either query"),
-        ("/predict", {}, 422, "The field 'rows' is wrong"),
+        ("/predict", {}, 422, 'The field \'rows\' is missing. Example: {"rows": [{"words": "some text"}]}'),
         ("/predict", {"rows": {"words": [[1]]}}, 422, "has 30 features, got a row of 1"),
         ("/predict", {"rows": {"words": [[-1] * 30]}}, 422, "negative"),
         ("/predict", [1, 2], 422, "must be a JSON object"),

@@ -75,8 +75,8 @@ def _fit(options: Any, quiet: bool) -> dict[str, Any]:
     estimator = build_model(options.model, settings, options.step or [], front, options.seed)
     X = read_input(options.view or [], options.data, table)
     y = read_labels(options.labels, X, options.id)
-    if y is None and get_tags(estimator).target_tags.required:
-        raise ValueError(f"{options.model} requires labels: pass --labels FILE or a column of the table.")
+    if y is None and get_tags(_last(estimator)).target_tags.required:
+        raise ValueError(f"{options.model} needs labels: add --labels {'FILE' if table is None else 'COLUMN or FILE'}.")
     _show_progress(estimator, settings, quiet)
     begun = time.perf_counter()
     with warnings.catch_warnings():
@@ -100,23 +100,31 @@ def _next(model: Any, out: Path) -> str:
 
 
 def _show_progress(estimator: Any, settings: dict[str, Any], quiet: bool) -> None:
-    from sklearn.pipeline import Pipeline
-
-    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    last = _last(estimator)
     if not quiet and sys.stderr.isatty() and "verbose" in last.get_params(deep=False) and "verbose" not in settings:
         last.set_params(verbose=1)
+
+
+def _last(estimator: Any) -> Any:
+    """The model itself, where steps stand before it."""
+    from sklearn.pipeline import Pipeline
+
+    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
 
 
 def _summary(model: Any, y: Any) -> dict[str, Any]:
     """What a fit came to, in plain values."""
     import numpy as np
 
+    from coview.catalog import ESTIMATORS
+
     summary: dict[str, Any] = {"model": model.name, "views": list(model.inputs)}
     objective = model.history.get("objective")
-    if model.n_iter is not None:
-        summary["sweeps"] = int(model.n_iter)
-    if objective:
-        summary["objective"] = [float(objective[0]), float(objective[-1])]
+    if model.name in ESTIMATORS and ESTIMATORS[model.name].monotone:  # of others the two ends of the curve say nothing
+        if model.n_iter is not None:
+            summary["sweeps"] = int(model.n_iter)
+        if objective:
+            summary["objective"] = [float(objective[0]), float(objective[-1])]
     if model.candidates:
         pairs = zip(model.candidates["name"], model.candidates["weight"])
         summary["candidates"] = {name: round(float(weight), 2) for name, weight in pairs}

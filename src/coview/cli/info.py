@@ -40,9 +40,24 @@ def grid(title: str, rows: dict[str, Any]) -> Any:
         if key == "steps":
             value = ", ".join(step["model"] for step in value)
         elif isinstance(value, dict):
-            value = "\n".join(f"{name}: {_short(part)}" for name, part in value.items() if name != "history_")
+            shown = {name: part for name, part in value.items() if name != "history_" and not _is_plumbing(rows, name)}
+            value = "\n".join(f"{name}: {_text(key, name, part)}" for name, part in shown.items())
+            if key == "parameters" and not value:
+                continue
         table.add_row(key, _short(value))
     return table
+
+
+def _is_plumbing(rows: dict[str, Any], name: str) -> bool:
+    """Whether a name is one of Pipeline's own parameters, which say nothing of the model."""
+    return rows.get("model") == "Pipeline" and name in ("memory", "transform_input", "verbose")
+
+
+def _text(section: str, name: str, value: Any) -> str:
+    """A value in one line; where it says which columns a view is made of, as words."""
+    if section == "parameters" and name in ("text", "columns", "groups") and isinstance(value, dict):
+        return ", ".join(f"{view} from {_short(columns)}" for view, columns in value.items())
+    return _short(value)
 
 
 def _short(value: Any) -> str:

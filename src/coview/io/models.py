@@ -102,7 +102,16 @@ def save(model: Any, path: str | Path) -> None:
     packer = _Packer()
     versions = {"coview": __version__, "numpy": np.__version__, "scipy": scipy.__version__}
     tree = {"estimator": model, "versions": {**versions, "scikit-learn": sklearn.__version__}}
-    write_archive(path, tree, kind="model", version=_FORMAT, extend=packer)
+    try:
+        write_archive(path, tree, kind="model", version=_FORMAT, extend=packer)
+    except TypeError as error:
+        from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+
+        if not isinstance(model, (GridSearchCV, RandomizedSearchCV)):
+            raise
+        raise TypeError(
+            f"A model file cannot hold all of this {type(model).__name__}. Save search.best_estimator_ instead."
+        ) from error
     if packer.left_out:
         warnings.warn(
             f"save left out {', '.join(packer.left_out)}: functions, callbacks and engine objects are not written. "

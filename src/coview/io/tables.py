@@ -49,7 +49,8 @@ def read_table(path: str | Path) -> Any:
     """
     path = Path(path)
     if not path.is_file():
-        raise DataFileError(f"{path} is {'no file' if path.exists() else 'absent'}; pass the path of a table.")
+        problem = f"{path} is a folder, not a table." if path.is_dir() else f"There is no file {path}."
+        raise DataFileError(f"{problem} Pass the path of a table.")
     kind = path.suffix.lower()
     if kind == ".parquet":
         return native_parquet(path)

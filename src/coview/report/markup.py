@@ -87,19 +87,19 @@ def plural(noun: str, n: int | None = None) -> str:
 
 
 def signed(value: Any, digits: int = 3) -> str:
-    """Return a difference with its sign.
+    """Return a difference with its sign, or zero without one.
 
     Examples
     --------
     >>> signed(0.0371), signed(-0.5), signed(None)
     ('+0.037', '−0.500', '–')
     >>> signed(-0.00001)
-    '±0.000'
+    '0.000'
     """
     if value is None:
         return "–"
     if round(value, digits) == 0:
-        return f"±{0:.{digits}f}"
+        return f"{0:.{digits}f}"
     return f"{value:+.{digits}f}".replace("-", "−")
 
 

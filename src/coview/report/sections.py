@@ -126,10 +126,13 @@ def _best_view(summary: Summary) -> str:
             f"The view that comes closest to the result of all views is {best['name']}: on its own it gives "
             f"{percent(best['alone'])} of the same answers."
         )
-    gain = signed(views["whole"] - best["alone"])
+    gain = views["whole"] - best["alone"]
+    beside = f"the same as {best['name']} alone"
+    if round(gain, 3):
+        beside = f"{signed(gain)} compared with {best['name']} alone"
     return (
         f"The best single view is {best['name']} ({views['measure']} {number(best['alone'])}); "
-        f"all views together reach {number(views['whole'])} ({gain})."
+        f"all views together reach {number(views['whole'])}, {beside}."
     )
 
 

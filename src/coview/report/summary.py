@@ -35,7 +35,7 @@ LEAST_OBJECTS = 1_000  # however full they are
 MAP_OBJECTS = 3_000
 FEATURES = 10  # of a group in one view
 MOST_GROUPS = 60
-MOST_TOPICS = 40
+MOST_TOPICS = 12  # of a view, the largest
 MOST_COMPONENTS = 12
 QUERIES, SHOWN_QUERIES, HITS = 200, 5, 10  # of searches
 

@@ -123,7 +123,8 @@ def read_archive(
 
     path = Path(path)
     if not path.is_file():
-        raise ModelFileError(f"{path} is {'no file' if path.exists() else 'absent'}; pass the path of a {kind} file.")
+        problem = f"{path} is a folder, not a file." if path.is_dir() else f"There is no file {path}."
+        raise ModelFileError(f"{problem} Pass the path of a {kind} file.")
     try:
         with safe_open(path, framework="numpy") as stream:
             header = _read_header(path, stream.metadata(), kind, newest)

@@ -187,9 +187,10 @@ def _check_finite(name: str, matrix: Any) -> None:
     else:
         row, column = (int(i) for i in np.argwhere(bad)[0])
         value = values[row, column]
+    n_bad = int(bad.sum())
+    which = f"{value}" if n_bad == 1 else f"{n_bad} values, the first is {value}"
     raise ViewsError(
-        f"View {name!r} has NaN or infinity ({int(bad.sum())} values, the first is {value} at row {row}, column "
-        f"{column}).",
+        f"View {name!r} has NaN or infinity ({which} at row {row}, column {column}).",
         python=f"Fill or drop them; mark rows that lack the whole view by present={{{name!r}: mask}}, or join with "
         "Views.align.",
         cli="Fill or drop them, or leave all cells of a row empty where the object lacks the view.",

@@ -36,6 +36,12 @@ _ROWS = (
     "{view: rows} or a list of {view: cell}. A cell is a list of numbers (all features), {feature: value}, raw text, "
     "or null where the object lacks the view; rows are one cell or a list of cells."
 )
+_EXAMPLES = {  # by field that a request must have
+    "rows": '{"rows": [{"words": "some text"}]}',
+    "q": "/search?q=some+text",
+    "labels": '{"labels": ["animal", "dog"]}',
+    "ids": '{"ids": ["p1", "p2"]}',
+}
 
 
 class Rows(BaseModel):
@@ -127,6 +133,8 @@ def make_app(
     if page:
         _add_explorer(app, Explorer(service), in_thread)
         _add_page(app)
+    else:
+        _add_root(app, service)
     app.state.batcher = batcher
     open_paths = ("/health", "/") if page else ("/health",)
     return Guard(app, limits or Limits(), token=token, local=local, open_paths=open_paths)
@@ -232,6 +240,16 @@ def _add_page(app: FastAPI) -> None:
     app.mount("/static", StaticFiles(directory=STATIC))
 
 
+def _add_root(app: FastAPI, service: Service) -> None:
+    """Say at the root what answers here, for those who open the printed address."""
+
+    @app.get("/", summary="Name of the model and the paths that answer", tags=["service"])
+    async def root() -> Answers:
+        does = [name for name in ("predict", "transform", "search") if name in service.abilities]
+        paths = ["/health", "/info", *(f"/{name}" for name in does), "/openapi.json"]
+        return Answers({"title": service.title, "model": service.model.name, "paths": paths})
+
+
 def _classes(service: Service) -> Any:
     kinds = [kind for kind in kinds_of(service.predictor) if kind == service.predictor.kind != "component"]
     return group_names(service.predictor, kinds[0]) if kinds else None
@@ -276,6 +294,9 @@ def _first_problem(error: RequestValidationError) -> str:
     reason = str(problem.get("msg", "invalid value")).rstrip(".")
     if not where:
         return f"The request must be a JSON object with Content-Type application/json: {reason}."[:300]
+    if problem.get("type") == "missing":
+        example = f" Example: {_EXAMPLES[where]}" if where in _EXAMPLES else ""
+        return f"The field {where[:80]!r} is missing.{example}"
     return f"The field {where[:80]!r} is wrong: {reason}."[:300]
 
 
