@@ -7,6 +7,7 @@ import shlex
 
 import pytest
 from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -14,10 +15,13 @@ from sklearn.pipeline import make_pipeline
 from coview import (
     PLSA,
     AutoClustering,
+    ColumnViews,
     ConcatenatedViews,
     MultiViewNaiveBayes,
     MultiViewPLSA,
     SphericalKMeans,
+    TableViews,
+    TextViews,
     TfidfViews,
     inspect,
     make_report,
@@ -65,6 +69,31 @@ def test_a_raw_table_is_read_as_one(make):
     found = describe_reproduction(inspect(make("PLSA")), table="pages.csv")
     assert 'X = read_table("pages.csv")' in found["code"]
     assert "--table pages.csv" in found["commands"][-1]
+
+
+@pytest.mark.parametrize("front", ["table", "text", "columns", "words of their own"])
+def test_a_pipeline_that_takes_tables_reads_a_table(front):
+    table = {"key": ["a", "b", "c", "d"], "body": ["red fox", "sea", "fox", "blue sea"], "year": [1, 2, 3, 4]}
+    first, options = {
+        "table": (
+            TableViews({"words": "body"}, {"meta": ["year"]}, id="key"),
+            "words=body --columns meta=year --id key",
+        ),
+        "text": (TextViews({"words": "body"}), "words=body --step TfidfViews --set"),
+        "columns": (ColumnViews({"meta": ["year"]}), "--columns meta=year"),
+        "words of their own": (TextViews({"words": "body"}, CountVectorizer(min_df=2)), None),
+    }[front]
+    between = [TfidfViews()] if front == "text" else []
+    model = make_pipeline(first, *between, MultiViewPLSA(2, 2, max_iter=2, random_state=0)).fit(table)
+    found = make_report(model, table, [0, 1, 0, 1]).summary["reproduce"]
+    assert 'X = read_table("table.csv")' in found["code"] and "read_table, save" in found["code"]
+    assert "model.fit(X)" in found["code"] and "make_report(model, X, y)" in found["code"]
+    assert found["commands"][-1] == "coview report model.coview --table table.csv --labels labels.csv --out report.html"
+    if options is None:  # a vectorizer has no option
+        assert len(found["commands"]) == 1
+    else:
+        assert found["commands"][0].startswith("coview fit MultiViewPLSA --table table.csv --")
+        assert options in found["commands"][0] and "n_clusters=2" in found["commands"][0]
 
 
 def test_a_fit_without_a_seed_is_told(data):

@@ -12,10 +12,14 @@ from typing import Any
 
 import numpy as np
 from sklearn import config_context
+from sklearn.pipeline import Pipeline
 
 from coview._version import __version__
 from coview.catalog import ESTIMATORS, TRANSFORMERS
 from coview.inspection import Inspection
+from coview.preprocessing.columns import ColumnViews
+from coview.preprocessing.tables import TableViews
+from coview.preprocessing.text import TextViews
 
 __all__ = ["describe_model", "describe_reproduction", "written"]
 
@@ -62,10 +66,11 @@ def describe_reproduction(
     data: dict[str, str] | str | None = None,
     labels: str | None = None,
     table: str | None = None,
+    labeled: bool = False,
 ) -> dict[str, Any]:
     """Return code and commands that fit the model again and write its report.
 
-    The paths are those of `coview.make_report`.
+    The paths are those of `coview.make_report`; `labeled` says whether the report has labels.
 
     Examples
     --------
@@ -84,12 +89,15 @@ def describe_reproduction(
     """
     supervised = inspection.kind in ("class", "value")
     saved = model_path or "model.coview"
+    labeled = labeled or supervised or labels is not None
+    if table is None and data is None and isinstance(inspection.front, (TableViews, TextViews, ColumnViews)):
+        table = "table.csv"
     notes = []
     if inspection.estimator.get_params(deep=False).get("random_state", 0) is None:
         notes.append("random_state is not set, so another fit may give another result. Set it to repeat a fit exactly.")
     return {
-        "code": _code(inspection.model, supervised, saved, data, labels, table),
-        "commands": _commands(inspection, supervised, saved, data, labels, table),
+        "code": _code(inspection.model, supervised, labeled, saved, data, labels, table),
+        "commands": _commands(inspection, supervised, labeled, saved, data, labels, table),
         "notes": notes,
     }
 
@@ -124,7 +132,9 @@ def _parameters(estimator: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def _code(model: Any, supervised: bool, saved: str, data: Any, labels: str | None, table: str | None) -> str:
+def _code(
+    model: Any, supervised: bool, labeled: bool, saved: str, data: Any, labels: str | None, table: str | None
+) -> str:
     with config_context(print_changed_only=True):
         call = " ".join(repr(model).split())
     if type(model).__name__ in ESTIMATORS:  # the parameters in the order of the constructor
@@ -134,18 +144,17 @@ def _code(model: Any, supervised: bool, saved: str, data: Any, labels: str | Non
     named = set(re.findall(r"\b([A-Z]\w+)\(", call))
     ours = sorted(named & {*ESTIMATORS, *TRANSFORMERS})
     source = table if table is not None else "folder" if data is None else data
-    arguments = "X, y" if supervised else "X"
     return "\n".join(
         [
             f"from coview import {', '.join([*ours, 'make_report', read, 'save'])}",
             *sorted(_sklearn_imports(model, named)),
             "",
             f"X = {read}({_quoted(source)})",
-            *([f"y = ...  # one label per object{'' if labels is None else f', from {labels}'}"] if supervised else []),
+            *([f"y = ...  # one label per object{'' if labels is None else f', from {labels}'}"] if labeled else []),
             f"model = {call}",
-            f"model.fit({arguments})",
+            f"model.fit({'X, y' if supervised else 'X'})",
             f"save(model, {_quoted(saved)})",
-            f'make_report(model, {arguments}).save("report.html")',
+            f'make_report(model, {"X, y" if labeled else "X"}).save("report.html")',
         ]
     )
 
@@ -162,7 +171,13 @@ def _sklearn_imports(model: Any, named: set[str]) -> set[str]:
 
 
 def _commands(
-    inspection: Inspection, supervised: bool, saved: str, data: Any, labels: str | None, table: str | None
+    inspection: Inspection,
+    supervised: bool,
+    labeled: bool,
+    saved: str,
+    data: Any,
+    labels: str | None,
+    table: str | None,
 ) -> list[str]:
     if table is not None:
         source = ["--table", table]
@@ -172,17 +187,66 @@ def _commands(
         source = ["--data", str(data)]
     else:
         source = [part for view in inspection.views for part in ("--view", f"{view}={view}.npz")]
-    truth = ["--labels", labels or "labels.csv"] if supervised or labels else []
+    truth = ["--labels", labels or "labels.csv"] if labeled else []
     report = shlex.join(["coview", "report", saved, *source, *truth, "--out", "report.html"])
-    if inspection.estimator is not inspection.model or inspection.name not in ESTIMATORS:
+    before, changed = _steps_before(inspection), _plain_settings(inspection.estimator)
+    if before is None or changed is None or inspection.name not in ESTIMATORS:
         return [report]
-    values = inspection.estimator.get_params(deep=False)
-    changed = {row["name"]: values[row["name"]] for row in _parameters(inspection.estimator) if row["changed"]}
-    if not all(isinstance(value, (int, float, str)) for value in changed.values()):
-        return [report]  # a dict of arrays or an estimator is more than a command line can say
     settings = [part for name, value in changed.items() for part in ("--set", f"{name}={value}")]
-    fit = ["coview", "fit", inspection.name, *source, *(truth if supervised else []), *settings, "--out", saved]
-    return [shlex.join(fit), report]
+    truth = truth if supervised else []
+    return [shlex.join(["coview", "fit", inspection.name, *source, *before, *truth, *settings, "--out", saved]), report]
+
+
+def _steps_before(inspection: Inspection) -> list[str] | None:
+    """Options of the command line for the steps of a pipeline, or None where it has none for them."""
+    model = inspection.model
+    if model is inspection.estimator:
+        return []
+    if not isinstance(model, Pipeline) or model.steps[-1][1] is not inspection.estimator:
+        return None
+    steps = [step for _, step in model.steps[:-1]]
+    options: list[str] = []
+    if steps and steps[0] is inspection.front:
+        front = _table_options(steps.pop(0))
+        if front is None:
+            return None
+        options += front
+    for step in steps:
+        settings = _plain_settings(step)
+        if settings is None or type(step).__name__ not in TRANSFORMERS:
+            return None
+        inside = ", ".join(f"{name}={value!r}" for name, value in settings.items())
+        options += ["--step", f"{type(step).__name__}({inside})" if inside else type(step).__name__]
+    return options
+
+
+def _table_options(front: Any) -> list[str] | None:
+    """``--text``, ``--columns`` and ``--id`` that make the same views of a table, or None where they cannot."""
+    text: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
+    key: str | None = None
+    if isinstance(front, TableViews) and front.vectorizer is None:
+        text, columns, key = front.text or {}, front.columns or {}, front.id
+    elif isinstance(front, TextViews) and front.vectorizer is None:
+        text = front.columns_
+    elif isinstance(front, ColumnViews) and isinstance(front.categorical, str) and front.categorical == "auto":
+        columns = front.columns_
+    groups = {view: [names] if isinstance(names, str) else list(names) for view, names in columns.items()}
+    named = [*text.values(), *(name for names in groups.values() for name in names), *([] if key is None else [key])]
+    if not named or not all(isinstance(name, str) and "," not in name for name in named):
+        return None
+    return [
+        *(part for view, name in text.items() for part in ("--text", f"{view}={name}")),
+        *(part for view, names in groups.items() for part in ("--columns", f"{view}={','.join(names)}")),
+        *([] if key is None else ["--id", key]),
+    ]
+
+
+def _plain_settings(estimator: Any) -> dict[str, Any] | None:
+    """The parameters that were set, or None where one is more than a command line can say."""
+    values = estimator.get_params(deep=False)
+    changed = {row["name"]: values[row["name"]] for row in _parameters(estimator) if row["changed"]}
+    return changed if all(isinstance(value, (int, float, str)) for value in changed.values()) else None
 
 
 def _quoted(value: Any) -> str:

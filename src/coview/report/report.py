@@ -156,7 +156,9 @@ def make_report(
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "title": title or f"{inspection.name} report",
         "model": describe_model(inspection, saved_with),
-        "reproduce": describe_reproduction(inspection, model_path=model_path, data=data, labels=labels, table=table),
+        "reproduce": describe_reproduction(
+            inspection, model_path=model_path, data=data, labels=labels, table=table, labeled=y is not None
+        ),
         **summarize(inspection, X, y, y_fit, held_out, max_objects, map_method),
     }
     return Report(plain({key: section for key, section in summary.items() if section is not None or key == "noun"}))
