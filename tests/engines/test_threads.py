@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-from coview.engines.threads import Team, balanced_chunks, thread_count, thread_pools
+from coview.engines.threads import Team, balanced_chunks, few_threads, thread_count, thread_pools
 
 
 @settings(max_examples=50, deadline=None)
@@ -41,6 +41,20 @@ def test_threadpoolctl_limits_are_respected():
         assert thread_count(None) == 1
         assert thread_count(8) == 1
     assert thread_count(1) == 1
+
+
+def test_small_problems_get_one_thread_and_large_ones_what_there_was():
+    import sklearn.cluster  # noqa: F401  (loads an OpenMP runtime to limit)
+
+    def threads():
+        return {pool["filepath"]: pool["num_threads"] for pool in thread_pools().info()}
+
+    before = threads()
+    with few_threads(300, 3):
+        assert set(threads().values()) == {1}
+    with few_threads(300_000, 30):
+        assert threads() == before
+    assert threads() == before
 
 
 def test_zero_jobs_are_refused():

@@ -17,6 +17,7 @@ import numpy as np
 from coview.auto.candidates import Candidate, default_candidates, given_candidates, preparation, prepared
 from coview.auto.evidence import agreements, candidate_weights, reliabilities
 from coview.clustering.consensus import BaseConsensus
+from coview.engines.threads import few_threads
 from coview.inspection import Inspection, Training, inspect
 from coview.metrics import normalized_mutual_info
 from coview.utils.docs import shared_parameters
@@ -118,8 +119,9 @@ class AutoClustering(BaseConsensus):
         else:
             candidates = given_candidates(self.candidates, seed)
         self.preparation_ = transformers if self.candidates is None else []
-        fitted, stability, failed = self._fit_candidates(candidates, ready if self.preparation_ else views, seed)
-        self._weigh(fitted, np.array(stability), ready, {**failed, **dropped}, seed)
+        with few_threads(len(views), self.n_clusters):
+            fitted, stability, failed = self._fit_candidates(candidates, ready if self.preparation_ else views, seed)
+            self._weigh(fitted, np.array(stability), ready, {**failed, **dropped}, seed)
         kept = {name: self.labels_by_candidate_[name] for name in self.estimators_}
         # the kept clusterings are few and good: each is a start, and random ones would only cost time
         self._agree(kept, views, seed=seed, n_init=len(kept))

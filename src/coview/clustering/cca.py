@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
 from coview.decomposition.cca import CommonSpace, MultiViewCCA, common_space
+from coview.engines.threads import few_threads
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, near_centers
 from coview.utils.docs import parameters_of
@@ -132,10 +133,11 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         seed = base_seed(self.random_state)
         ridge = per_view("regularization", self.regularization, views.names, default=0.01)
         scaled = self._scaled(views)
-        space = common_space(scaled, n_components, ridge=ridge, power=self.power, rank=self.rank, seed=seed)
-        self.projections_, self.offsets_, self.correlations_ = space.projections, space.offsets, space.correlations
-        embedding = self._embed(space, scaled)
-        clusterer = KMeans(n_clusters, n_init=n_init, random_state=seed).fit(embedding)
+        with few_threads(len(views), n_clusters):
+            space = common_space(scaled, n_components, ridge=ridge, power=self.power, rank=self.rank, seed=seed)
+            self.projections_, self.offsets_, self.correlations_ = space.projections, space.offsets, space.correlations
+            embedding = self._embed(space, scaled)
+            clusterer = KMeans(n_clusters, n_init=n_init, random_state=seed).fit(embedding)
         self.labels_ = clusterer.labels_.astype(np.int64)
         self.cluster_centers_ = clusterer.cluster_centers_
         return self

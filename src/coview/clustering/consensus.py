@@ -24,6 +24,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
+from coview.engines.threads import few_threads
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, Training, conventional_weights, one_hot
 from coview.utils.docs import shared_parameters
@@ -421,10 +422,11 @@ class ConsensusClustering(BaseConsensus):
         self.unit_rows_ = self.estimator is None
         self.estimators_: dict[str, Any] = {}
         self.labels_by_view_: dict[str, np.ndarray] = {}
-        for v, name in enumerate(views.names):
-            self.estimators_[name], self.labels_by_view_[name] = self._cluster(name, views, v, seed)
-        settings = {"softness": self.softness, "max_iter": self.max_iter, "tol": self.tol, "n_init": self.n_init}
-        self._agree(self.labels_by_view_, views, seed=seed, **settings)
+        with few_threads(len(views), self.n_clusters):
+            for v, name in enumerate(views.names):
+                self.estimators_[name], self.labels_by_view_[name] = self._cluster(name, views, v, seed)
+            settings = {"softness": self.softness, "max_iter": self.max_iter, "tol": self.tol, "n_init": self.n_init}
+            self._agree(self.labels_by_view_, views, seed=seed, **settings)
         return self
 
     def _inspect(self) -> Inspection:

@@ -43,6 +43,7 @@ from coview.clustering.affinity import (
     neighbors_by_default,
     unit_length,
 )
+from coview.engines.threads import few_threads
 from coview.inspection import Inspection
 from coview.utils.docs import shared_parameters
 from coview.validation import base_seed, check_count, check_enough_objects, check_number, check_option, per_view
@@ -187,28 +188,8 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         seed = base_seed(self.random_state)
         self.method_, self.view_weights_ = self.method, dict(zip(self.view_names_, map(float, weights)))
         self.part_weights_ = np.ones(1)
-        self._scale(views, weights)
-        self.n_neighbors_ = {name: self._count([name], len(views)) for name in views.names}
-        self.joint_neighbors_ = self._count(views.names, len(views))
-        if self.method == "stacked":
-            vectors, objective = self._stacked(views, weights, seed)
-        elif self.method in ("sum", "concatenated"):
-            graph = (
-                self._concatenated(views) if self.method == "concatenated" else self._sum(self._graphs(views), weights)
-            )
-            found, vectors = leading_vectors(Graph.of(graph, self.lift), self.n_clusters, seed)
-            self.eigenvalues_, objective = {"all": found}, [float(found.sum())]
-        else:
-            graphs = [Graph.of(part, self.lift) for part in self._graphs(views)]
-            rounds = _CoRegularization(graphs, weights, self.n_clusters, seed, float(self.coupling), self.method)
-            vectors, objective = rounds.run(self.max_iter, float(self.tol))
-            self.eigenvalues_ = dict(zip(views.names, rounds.values))
-        self.embedding_ = vectors if self.method == "stacked" else unit_length(vectors)
-        self.cluster_centers_, self.labels_ = kmeans_of_parts(
-            self.embedding_, len(self.part_weights_), self.n_clusters, self.n_init, seed
-        )
-        self.history_ = {"objective": objective}
-        self.n_iter_ = len(objective) - 1
+        with few_threads(len(views), self.n_clusters):
+            self._fit_graphs(views, weights, seed)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -243,6 +224,31 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         )
 
     # -- pieces
+
+    def _fit_graphs(self, views: Views, weights: np.ndarray, seed: int) -> None:
+        """Scale the views, join their graphs and cluster the leading vectors."""
+        self._scale(views, weights)
+        self.n_neighbors_ = {name: self._count([name], len(views)) for name in views.names}
+        self.joint_neighbors_ = self._count(views.names, len(views))
+        if self.method == "stacked":
+            vectors, objective = self._stacked(views, weights, seed)
+        elif self.method in ("sum", "concatenated"):
+            graph = (
+                self._concatenated(views) if self.method == "concatenated" else self._sum(self._graphs(views), weights)
+            )
+            found, vectors = leading_vectors(Graph.of(graph, self.lift), self.n_clusters, seed)
+            self.eigenvalues_, objective = {"all": found}, [float(found.sum())]
+        else:
+            graphs = [Graph.of(part, self.lift) for part in self._graphs(views)]
+            rounds = _CoRegularization(graphs, weights, self.n_clusters, seed, float(self.coupling), self.method)
+            vectors, objective = rounds.run(self.max_iter, float(self.tol))
+            self.eigenvalues_ = dict(zip(views.names, rounds.values))
+        self.embedding_ = vectors if self.method == "stacked" else unit_length(vectors)
+        self.cluster_centers_, self.labels_ = kmeans_of_parts(
+            self.embedding_, len(self.part_weights_), self.n_clusters, self.n_init, seed
+        )
+        self.history_ = {"objective": objective}
+        self.n_iter_ = len(objective) - 1
 
     def _check_parameters(self) -> None:
         check_count("n_clusters", self.n_clusters)

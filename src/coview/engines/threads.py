@@ -6,14 +6,16 @@ import os
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Team", "balanced_chunks", "team_of", "thread_count", "thread_pools"]
+__all__ = ["Team", "balanced_chunks", "few_threads", "team_of", "thread_count", "thread_pools"]
 
+SMALL = 30_000  # objects x clusters: k-means of that size takes a third of a second on one thread, more on several
 _known: tuple[int, Any] = (0, None)  # how many modules were loaded, and the thread pools found then
 
 
@@ -29,6 +31,18 @@ def thread_pools() -> Any:
     if _known[0] != len(sys.modules):
         _known = len(sys.modules), ThreadpoolController()
     return _known[1]
+
+
+def few_threads(n_objects: int, n_clusters: int) -> AbstractContextManager[Any]:
+    """One thread for BLAS and OpenMP inside the block where the problem is small; otherwise as many as before.
+
+    Examples
+    --------
+    >>> with few_threads(300, 3):
+    ...     thread_count(None)
+    1
+    """
+    return thread_pools().limit(limits=1) if n_objects * n_clusters <= SMALL else nullcontext()
 
 
 def thread_count(n_jobs: int | None) -> int:
@@ -81,9 +95,9 @@ class Team:
 
 def team_of(engine: Any) -> Team:
     """Threads of an engine, or those of this process where it has none of its own."""
-    return engine.team or _process_team()
+    return engine.team or _process_team(thread_count(None))
 
 
 @cache
-def _process_team() -> Team:
-    return Team(thread_count(None))
+def _process_team(size: int) -> Team:
+    return Team(size)
