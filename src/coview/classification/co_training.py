@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
 from coview.classification.naive_bayes import mean_posterior
-from coview.classification.wrapper import in_type_of, named_or_minus_one
+from coview.classification.wrapper import in_type_of
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, conventional_weights
 from coview.utils.docs import shared_parameters
@@ -58,7 +58,7 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
     estimators_ : dict
         Classifier of each view, fitted on the codes 0, 1, ... of the classes.
     transduction_ : ndarray (n_objects,)
-        Labels of the training objects, given or found; -1 where none was found.
+        Labels of the training objects: given, found in a round, or else predicted; `labeled_iter_` tells which.
     view_weights_ : dict
         Weight of each view.
     labeled_iter_ : ndarray (n_objects,)
@@ -145,8 +145,11 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         self.estimators_ = self._train(views, codes, seed)
         if not self.estimators_:
             raise ViewsError("No view has labeled objects of two classes. Label more objects, or pass more views.")
-        self.transduction_ = named_or_minus_one(codes, self.classes_)
         self.class_prior_ = np.bincount(given[given >= 0], minlength=len(self.classes_)) / (given >= 0).sum()
+        left = np.flatnonzero(codes < 0)
+        if left.size:
+            codes[left] = self.predict_proba(views[left]).argmax(axis=1)
+        self.transduction_ = self.classes_[codes]
         return self
 
     def predict(self, X: Any) -> np.ndarray:
