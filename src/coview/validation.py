@@ -32,6 +32,7 @@ __all__ = [
     "check_option",
     "check_sample_weight",
     "encode_labels",
+    "is_plus_minus_one",
     "labeled",
     "minus_one_is_unlabeled",
     "per_view",
@@ -86,7 +87,8 @@ def check_enough_objects(n_objects: int, n_clusters: int) -> None:
     """Refuse fewer objects than clusters."""
     if n_objects < n_clusters:
         raise ParameterError(
-            f"n_samples={n_objects} should be >= n_clusters={n_clusters}.", use={"n_clusters": n_objects}
+            f"n_clusters={n_clusters} is more than the number of objects (n_samples={n_objects}). "
+            "Choose fewer clusters."
         )
 
 
@@ -182,6 +184,18 @@ def encode_labels(
     if values.size:
         codes[known] = np.searchsorted(names, values.astype(names.dtype, copy=False))
     return codes, names
+
+
+def is_plus_minus_one(y: Any) -> bool:
+    """Tell whether the labels are the numbers -1 and 1, both of them and nothing else.
+
+    Examples
+    --------
+    >>> is_plus_minus_one([1, -1, 1]), is_plus_minus_one([1, -1, None]), is_plus_minus_one([1, 0])
+    (True, False, False)
+    """
+    labels = _as_column(y)
+    return labels.dtype.kind in "iuf" and np.unique(labels).tolist() == [UNLABELED, 1]
 
 
 def unlabeled_rows(y: Any, *, semi_supervised: bool = True) -> np.ndarray:
@@ -334,10 +348,10 @@ def _classes_of(labels: np.ndarray, values: np.ndarray, semi_supervised: bool) -
     with warnings.catch_warnings():  # few labels are the rule here: one of each class is no regression problem
         warnings.filterwarnings("ignore", message="The number of unique classes", category=UserWarning)
         check_classification_targets(values)
-    if semi_supervised and labels.dtype.kind in "iuf" and classes.tolist() == [1] and (labels == UNLABELED).any():
+    if semi_supervised and classes.tolist() == [1] and labels.dtype.kind in "iuf" and (labels == UNLABELED).any():
         raise ParameterError(
             "holds only -1 and 1, but -1 marks an unlabeled object for semi-supervised estimators, so only one class "
-            "is left. Write the two classes as 0 and 1, or as strings.",
+            "is left. Write the classes as 0 and 1, or choose supervised methods.",
             parameter="y",
         )
     return classes

@@ -21,11 +21,11 @@ COMMANDS = {
     ),
     "too many clusters": (
         ["fit", "CCAClustering", "--data", "views", "--set", "n_clusters=99", "-o", "m.coview"],
-        "Use --set n_clusters=20.",
+        "Choose fewer clusters.",
     ),
     "most clusters": (
         ["fit", "MultiViewPLSA", "--data", "views", "--set", "n_clusters=99", "-o", "m.coview"],
-        "Use --set n_clusters=20.",
+        "Choose fewer clusters.",
     ),
     "different rows": ([*FIT, "--view", "a=a.npy", "--view", "b=b.npy"], "Add an id column"),
     "negative values": ([*FIT, "--view", "a=negative.npy"], "--step Codebook"),
@@ -41,7 +41,7 @@ COMMANDS = {
         ["fit", "CrossModalRetriever", "--data", "views", "--set", "lexical=0.5", "-o", "m.coview"],
         "Use --set lexical=0.",
     ),
-    "clusters to compare": (["compare", "--data", "views"], "Use --clusters 7."),
+    "clusters to compare": (["compare", "--data", "views"], "Pass it, for example --clusters 7."),
     "labels to compare": (["compare", "--data", "views", "--task", "few_labels"], "Give --labels."),
     "label of a stream": (["stream", "rows.jsonl", "--label", "x"], '--label, or pass --label ""'),
     "update of a stream": (["stream", "rows.jsonl", "--label", "kind", "--update", "paper"], "Use --update exact"),

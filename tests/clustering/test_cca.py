@@ -71,7 +71,7 @@ def test_sparse_and_dense_agree():
     ("change", "sentence"),
     [
         ({"n_clusters": 0}, "n_clusters must be an integer of at least 1, got 0"),
-        ({"n_clusters": 999}, "n_samples=300 should be >= n_clusters=999"),
+        ({"n_clusters": 999}, r"n_clusters=999 is more than the number of objects \(n_samples=300\)"),
         ({"power": -1}, "power must be a number of at least 0, got -1"),
         ({"normalize": "columns"}, "normalize must be one of None, 'rows', 'both', got 'columns'"),
         ({"rank": 0}, "rank must be an integer of at least 1, got 0"),

@@ -98,7 +98,7 @@ def test_sparse_and_dense_counts_agree():
     ("change", "sentence"),
     [
         ({"n_clusters": 0}, "n_clusters must be an integer of at least 1, got 0"),
-        ({"n_clusters": 999}, "n_samples=300 should be >= n_clusters=999"),
+        ({"n_clusters": 999}, r"n_clusters=999 is more than the number of objects \(n_samples=300\)"),
         ({"method": "triple"}, "method must be one of"),
         ({"coupling": -1}, "coupling must be a number of at least 0, got -1"),
         ({"n_neighbors": 0}, "n_neighbors must be an integer of at least 1, got 0"),

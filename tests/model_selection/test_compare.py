@@ -190,7 +190,10 @@ def test_progress_goes_to_standard_error(capsys):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"y": None}, "needs the number of clusters"),
+        (
+            {"y": None},
+            "compare needs the number of clusters. Pass it, for example n_clusters=7, or let select_clusters",
+        ),
         ({"y": None, "task": "classification"}, "needs labels"),
         ({"y": None, "n_clusters": 3, "scoring": "nmi"}, "nothing to score against"),
         ({"task": "regression"}, "task must be one of"),
@@ -209,6 +212,19 @@ def test_bad_input_is_refused_with_a_sentence(arguments, sentence):
         compare(DATA.views, given.pop("y"), **given)
 
 
+def test_minus_one_is_a_class_where_all_methods_are_supervised():
+    y = DATA.target % 2
+    methods = ["concatenated LinearSVC", "MultiViewNaiveBayes"]
+    signs, bits = (compare(DATA.views, labels, methods=methods, cv=2, **HERE) for labels in (2 * y - 1, y))
+    assert signs.about["classes"] == 2 and signs.task == bits.task == "classification"
+    assert [(row["method"], row["accuracy"]) for row in signs.rows] == [
+        (row["method"], row["accuracy"]) for row in bits.rows
+    ]
+    for arguments in ({"methods": [*methods, "MultiViewPLSAClassifier"]}, {"methods": methods, "label_share": 0.5}):
+        with pytest.raises(ValueError, match="Write the classes as 0 and 1, or choose supervised methods"):
+            compare(DATA.views, 2 * y - 1, cv=2, **arguments, **HERE)
+
+
 def test_no_rows_are_refused():
     with pytest.raises(ViewsError, match="0 rows"):
         compare(DATA.views[:0], [])
@@ -225,7 +241,7 @@ def test_own_pipelines_and_scores_take_part():
 
 def test_more_clusters_than_objects_are_refused_at_once():
     X = make_topic_views(40, n_clusters=2, n_features=20, random_state=0).views
-    with pytest.raises(ValueError, match="n_clusters=41 is too many clusters for 40 objects per fit"):
+    with pytest.raises(ValueError, match=r"n_clusters=41 is more than the number of objects \(n_samples=40\)"):
         compare(X, np.arange(40) % 2, task="clustering", n_clusters=41, verbose=0)
-    with pytest.raises(ValueError, match=r"n_clusters=39 is too many clusters for 3\d objects per fit"):
+    with pytest.raises(ValueError, match=r"n_clusters=39 is more than the number of objects \(n_samples=3\d\)"):
         compare(X, n_clusters=39)

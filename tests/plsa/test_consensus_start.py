@@ -72,7 +72,7 @@ def test_each_restart_has_a_consensus_of_its_own_and_the_best_is_kept(seed, lazy
 
 @pytest.mark.parametrize("init", ["consensus", "random"])
 def test_more_clusters_than_objects_are_refused(init):
-    sentence = "MultiViewPLSA cannot find n_clusters=9 clusters among n_samples=4 objects. Use n_clusters=4."
+    sentence = r"n_clusters=9 is more than the number of objects \(n_samples=4\)\. Choose fewer clusters\."
     with pytest.raises(ValueError, match=sentence):
         MultiViewPLSA(9, 3, init=init).fit(MADE.views[:4])
     with pytest.raises(ValueError, match=sentence):

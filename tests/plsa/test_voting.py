@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from coview import PLSA, Checkpoint, Views
 from coview.datasets import make_topic_views
-from coview.exceptions import ViewsError
+from coview.exceptions import ParameterError
 from coview.metrics import clustering_accuracy
 from coview.plsa.voting import VotingPLSA
 
@@ -155,5 +155,5 @@ def test_a_wrong_share_is_refused(share):
 
 
 def test_more_clusters_than_objects_are_refused():
-    with pytest.raises(ViewsError, match="n_clusters=70 clusters among n_samples=60"):
+    with pytest.raises(ParameterError, match=r"n_clusters=70 is more than the number of objects \(n_samples=60\)"):
         VotingPLSA(70).fit(corpus().views)

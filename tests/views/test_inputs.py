@@ -123,6 +123,7 @@ def test_views_whose_columns_are_the_fitted_ones_come_back_as_they_are():
     [
         (Views(words=COUNTS[:, :3]), "View 'words' has 3 features, but PLSA was fitted with 5"),
         (Views(sound=COUNTS), "PLSA was not fitted on view 'sound'; it was fitted on 'words', 'links'."),
+        (Views(sound=COUNTS, words=COUNTS), r"'links'\. Leave it out, for example X\.select\('words'\)\."),
         (Views(words=COUNTS, feature_names={"words": list("vwxyz")}), "none of the columns that PLSA was fitted with"),
         (Views(words=COUNTS, feature_names={"words": list("aabcd")}), "some names are there twice"),
         (
@@ -130,7 +131,7 @@ def test_views_whose_columns_are_the_fitted_ones_come_back_as_they_are():
             "its rows are read when needed",
         ),
     ],
-    ids=["width", "view", "foreign", "twice", "lazy"],
+    ids=["width", "view", "one view too many", "foreign", "twice", "lazy"],
 )
 def test_what_cannot_be_matched_is_refused(X, sentence):
     with pytest.raises(ViewsError, match=sentence):

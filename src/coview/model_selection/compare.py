@@ -16,7 +16,15 @@ from coview.model_selection.scores import Task, check_scoring, evaluate
 from coview.model_selection.splits import few_label_splits, folds, subsamples
 from coview.model_selection.table import Comparison
 from coview.utils.messages import short
-from coview.validation import base_seed, check_count, check_option, encode_labels
+from coview.validation import (
+    base_seed,
+    check_count,
+    check_enough_objects,
+    check_option,
+    encode_labels,
+    is_plus_minus_one,
+    minus_one_is_unlabeled,
+)
 from coview.views.coerce import as_views
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
@@ -53,7 +61,8 @@ def compare(
     X : Views or what becomes Views
         The objects: sparse or dense, frames, with missing views. Methods that refuse them are listed with their reason.
     y : array-like, optional
-        Classes; -1, None or NaN where an object has no label.
+        Classes; -1, None or NaN where an object has no label. In labels of -1 and 1 alone, -1 is a class if all chosen
+        methods are supervised; otherwise they are refused.
     task : {None, "classification", "few_labels", "clustering"}, default=None
         What to find; by default it follows from y.
     methods : names, patterns, estimators or {name: estimator}, optional
@@ -120,7 +129,13 @@ def compare(
     seed = base_seed(random_state)
     if time_budget is not None and not time_budget > 0:
         raise ValueError(f"time_budget must be a positive number of seconds or None, got {time_budget!r}.")
-    plan, n_groups = _task(views, y, task, cv, n_repeats, groups, scoring, n_clusters, label_share, seed)
+    semi_supervised = True
+    if y is not None and task in (None, "classification") and label_share is None and is_plus_minus_one(y):
+        chosen = selected_methods(methods, applicable_methods(True, views, 2, links))
+        semi_supervised = any(minus_one_is_unlabeled(method.estimator) for method in chosen)
+    plan, n_groups = _task(
+        views, y, task, cv, n_repeats, groups, scoring, n_clusters, label_share, seed, semi_supervised
+    )
     if links is not None:
         views = _identified(views, links)
     classify = plan.kind in ("classification", "few_labels")
@@ -168,8 +183,7 @@ def _in_memory(X: Any) -> Views:
 
 def _number(n_clusters: Any, n_rows: int) -> int:
     """Number of clusters, refused before every method by itself fails."""
-    if check_count("n_clusters", n_clusters, 2) > n_rows:
-        raise ValueError(f"n_clusters={n_clusters} is too many clusters for {n_rows} objects per fit.")
+    check_enough_objects(n_rows, check_count("n_clusters", n_clusters, 2))
     return int(n_clusters)
 
 
@@ -184,6 +198,7 @@ def _task(
     n_clusters: int | None,
     share: float | None,
     seed: int,
+    semi_supervised: bool,
 ) -> tuple[Task, int]:
     """What every method has to do, and the number of classes or clusters."""
     check_option("task", task, (None, "classification", "few_labels", "clustering"))
@@ -201,16 +216,15 @@ def _task(
             )
         if n_clusters is None:
             raise ParameterError(
-                "Without labels, compare needs the number of clusters.",
-                use={"n_clusters": 7},
-                python="select_clusters(X) helps to choose it.",
-                cli="",
+                "compare needs the number of clusters.",
+                python="Pass it, for example n_clusters=7, or let select_clusters(X) suggest it.",
+                cli="Pass it, for example --clusters 7.",
             )
         if scoring is not None:
             raise ValueError("scoring requires y: without labels there is nothing to score against.")
         rows = [(rows, rows) for rows in subsamples(len(views), n_repeats, seed)]
         return Task("internal", splits=rows, seed=seed), _number(n_clusters, min(len(some) for some, _ in rows))
-    codes, classes = encode_labels(y, len(views))
+    codes, classes = encode_labels(y, len(views), semi_supervised=semi_supervised)
     known = codes >= 0
     kind = task or ("classification" if known.all() and share is None else "few_labels")
     if kind == "clustering":

@@ -158,17 +158,6 @@ def _type_of(shared: Tree) -> Any:
 # -- the estimators
 
 
-def check_enough(model: Any, views: Any, n_clusters: int) -> Any:
-    """Views that have an object for every cluster, or one sentence."""
-    if n_clusters > len(views):
-        raise ViewsError(
-            f"{type(model).__name__} cannot find n_clusters={n_clusters} clusters among n_samples={len(views)} "
-            "objects.",
-            use={"n_clusters": len(views)},
-        )
-    return views
-
-
 def random_profiles(given: Mapping[str, Any], n_topics: int, views: Any, seed: int) -> dict[str, np.ndarray]:
     """Profiles that are one distribution per view to start with, as given or random."""
     topics = random_topics(given, dict.fromkeys(views.names, n_topics), views.n_features, seed)

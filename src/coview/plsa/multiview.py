@@ -44,10 +44,10 @@ from coview.plsa.factors import (
     view_shares,
     with_masses,
 )
-from coview.plsa.mixture import RESTART, FitContext, MixtureSteps, WeightedModel, check_enough
+from coview.plsa.mixture import RESTART, FitContext, MixtureSteps, WeightedModel
 from coview.plsa.plsa import split_by_view
 from coview.utils.docs import shared_parameters
-from coview.validation import LabeledScoreMixin, check_count, check_option, encode_labels
+from coview.validation import LabeledScoreMixin, check_count, check_enough_objects, check_option, encode_labels
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
@@ -384,7 +384,9 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
         return check_count("n_clusters", self.n_clusters)
 
     def _fit_views(self, X: Any) -> Any:
-        return check_enough(self, super()._fit_views(X), self._n_columns())
+        views = super()._fit_views(X)
+        check_enough_objects(len(views), self._n_columns())
+        return views
 
     def _first_memberships(self, views: Any, context: FitContext) -> Any:
         if isinstance(self.init, str):

@@ -23,10 +23,10 @@ from coview.inspection import Inspection, one_hot
 from coview.plsa.alignment import align_topics, topic_overlap
 from coview.plsa.by_view import has_data
 from coview.plsa.factors import FEATURE_FLOOR, softened
-from coview.plsa.mixture import FitContext, MixtureSteps, WeightedModel, check_enough
+from coview.plsa.mixture import FitContext, MixtureSteps, WeightedModel
 from coview.plsa.plsa import PLSA
 from coview.utils.docs import shared_parameters
-from coview.validation import check_count
+from coview.validation import check_count, check_enough_objects
 
 __all__ = ["VotingPLSA"]
 
@@ -142,7 +142,9 @@ class VotingPLSA(ClusterMixin, WeightedModel):
         return replace(answer, kind="cluster", training=replace(answer.training, memberships_by_view=votes))
 
     def _fit_views(self, X: Any) -> Any:
-        return check_enough(self, super()._fit_views(X), check_count("n_clusters", self.n_clusters))
+        views = super()._fit_views(X)
+        check_enough_objects(len(views), check_count("n_clusters", self.n_clusters))
+        return views
 
     def _steps(self) -> MixtureSteps:
         return MixtureSteps(self.n_clusters, weights=self.view_weights_)

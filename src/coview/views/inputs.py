@@ -73,7 +73,12 @@ def match_columns(who: str, views: Any, n_features: Mapping[str, int], feature_n
     arrays: dict[str, Any] = {}
     for name, width in views.n_features.items():
         if name not in n_features:
-            raise ViewsError(f"{who} was not fitted on view {name!r}; it was fitted on {listed(n_features)}.")
+            both = [view for view in views.names if view in n_features]
+            raise ViewsError(
+                f"{who} was not fitted on view {name!r}; it was fitted on {listed(n_features)}.",
+                python=f"Leave it out, for example X.select({', '.join(map(repr, both))})." if both else "",
+                cli="Leave it out." if both else "",
+            )
         fitted, columns = feature_names.get(name), views.feature_names.get(name)
         if fitted is None or columns is None:
             if width != n_features[name]:
