@@ -34,8 +34,10 @@ def test_new_tables_may_lack_a_part():
     front = TableViews({"words": "body"}, {"meta": ["year"]}).fit(TABLE)
     assert front.transform({"body": ["fox"]}).names == ("words",)
     assert front.transform({"year": [2000]}).names == ("meta",)
-    with pytest.raises(ViewsError, match="body"):
+    with pytest.raises(ViewsError, match=r"The table has none of the columns 'body', 'year'; it has 'other'\."):
         front.transform({"other": [1]})
+    with pytest.raises(ViewsError, match=r"TableViews needs the column 'body'; the columns are 'other'\."):
+        TableViews({"words": "body"}).fit(TABLE).transform({"other": [1]})
 
 
 @pytest.mark.parametrize(
@@ -43,7 +45,9 @@ def test_new_tables_may_lack_a_part():
     [
         (TableViews(), "got neither"),
         (TableViews({"a": "body"}, {"a": ["year"]}), "Rename one of them"),
-        (TableViews({"a": "bodies"}), "bodies"),
+        (TableViews({"a": "bodies"}), "TableViews needs the column 'bodies'"),
+        (TableViews(columns={"a": ["years"]}), "TableViews needs the column 'years'"),
+        (TableViews({"a": "year"}), "TableViews needs text, but column 'year' holds int. .* name it in columns=."),
         (TableViews({"a": "body"}, id="venue"), "row 1 has no value"),
     ],
 )

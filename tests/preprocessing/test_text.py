@@ -157,5 +157,5 @@ def test_bad_input_is_refused_with_a_sentence(model, X, sentence):
 
 
 def test_transform_needs_one_of_the_columns(table):
-    with pytest.raises(ViewsError, match="TextViews needs the column 'title'; the columns are 'other'"):
+    with pytest.raises(ViewsError, match=r"The table has none of the columns 'title', 'body'; it has 'other'\."):
         TextViews().fit(table).transform({"other": ["x"]})

@@ -71,12 +71,12 @@ class ColumnViews(RawTransformer):
         for view, names in columns.items():
             encoders[view] = {}
             for column in (table.column(name) for name in names):
-                _check_kind(column)
+                _check_kind(column, table.who)
                 if column.kind == "number" and column.name not in as_category:
                     continue
                 if column.missing.all():
                     raise ViewsError(f"Column {column.name!r} of view {view!r} has no value in any row.")
-                _warn_of_text(column)
+                _warn_of_text(column, table.who)
                 encoders[view][column.name] = OneHotEncoder(handle_unknown="ignore").fit(_categories(column))
         self.columns_ = columns
         self.encoders_ = encoders
@@ -89,10 +89,12 @@ class ColumnViews(RawTransformer):
         table = as_table(X, "ColumnViews")
         chosen = [view for view, names in self.columns_.items() if any(name in table.sources for name in names)]
         for view in chosen or self.view_names_:
-            table.check_has(self.columns_[view], "ColumnViews")
+            table.check_has(self.columns_[view])
         arrays, present, names = {}, {}, {}
         for view in chosen:
             columns = [table.column(name) for name in self.columns_[view]]
+            for column in columns:
+                _check_kind(column, table.who)
             have = ~np.all([column.missing for column in columns], axis=0)
             arrays[view], names[view] = _matrix(view, columns, self.encoders_[view], have)
             present[view] = have
@@ -115,7 +117,7 @@ class ColumnViews(RawTransformer):
             if self.categorical != "auto":
                 raise ViewsError(f"categorical must be 'auto' or a list of columns, got {self.categorical!r}.")
             return []
-        table.check_has(list(self.categorical), "ColumnViews")
+        table.check_has(list(self.categorical))
         return list(self.categorical)
 
 
@@ -130,27 +132,28 @@ def _chosen_groups(groups: Any, table: Table, as_category: list[Any]) -> dict[st
     for view, names in chosen.items():
         if not names:
             raise ViewsError(f"View {view!r} has no columns. Name at least one.")
-        table.check_has(names, "ColumnViews")
+        table.check_has(names)
     return chosen
 
 
-def _warn_of_text(column: Column) -> None:
+def _warn_of_text(column: Column, who: str) -> None:
     """Warn where categories are as many as objects: they say nothing that two objects share."""
     values = column.values[~column.missing]
     different = len(set(values.tolist()))
+    by = "TextViews" if who == "ColumnViews" else f"{who}(text=)"
     if column.kind == "text" and len(values) >= 20 and different > 0.9 * len(values):
         warnings.warn(
             f"Column {column.name!r} has {different} different values in {len(values)} rows, so hardly any category is "
-            "shared. If it contains text, count its words with TextViews (--text on the command line).",
+            f"shared. If it contains text, count its words with {by} (--text on the command line).",
             UserWarning,
             stacklevel=3,
         )
 
 
-def _check_kind(column: Column) -> None:
+def _check_kind(column: Column, who: str) -> None:
     if column.kind == "other":
         raise ViewsError(
-            f"Column {column.name!r} holds {column.type_name}, but ColumnViews takes numbers, text, categories and "
+            f"Column {column.name!r} holds {column.type_name}, but {who} takes numbers, text, categories and "
             "booleans. Turn it into one of these, or leave it out."
         )
 
@@ -160,7 +163,6 @@ def _matrix(view: str, columns: list[Column], encoders: Mapping[Any, OneHotEncod
     blocks: list[Any] = []
     names: list[str] = []
     for column in columns:
-        _check_kind(column)
         if column.name in encoders:
             blocks.append(_indicators(column, encoders[column.name]))
             names += encoders[column.name].get_feature_names_out([str(column.name)]).tolist()

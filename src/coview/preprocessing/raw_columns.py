@@ -44,6 +44,7 @@ class Table:
 
     sources: dict[Any, Any]
     n_rows: int
+    who: str  # the transformer that reads it, for its errors
     ids: np.ndarray | None = None
 
     @property
@@ -60,44 +61,58 @@ class Table:
             return _number(name, str(source.dtype), source)
         return _of_values(name, list(source))
 
-    def check_has(self, names: list[Any], who: str) -> None:
+    def check_has_any(self, names: list[Any]) -> None:
+        """Refuse a table that has none of these columns."""
+        if len(names) > 1 and not any(name in self.sources for name in names):
+            raise ViewsError(f"The table has none of the columns {listed(names)}; it has {listed(self.names)}.")
+        if len(names) == 1:
+            self.check_has(names)
+
+    def check_has(self, names: list[Any]) -> None:
         """Refuse columns that are not there."""
         absent = [name for name in names if name not in self.sources]
         if absent:
             hint = ""
             if len(self.names) == 1 and any(sign in str(self.names[0]) for sign in ";\t|"):
                 hint = " Separate the columns by commas: the header uses another separator."
-            raise ViewsError(f"{who} needs the column {short(absent[0])}; the columns are {listed(self.names)}.{hint}")
+            raise ViewsError(
+                f"{self.who} needs the column {short(absent[0])}; the columns are {listed(self.names)}.{hint}"
+            )
 
 
 def as_table(X: Any, who: str, bare: str | None = None) -> Table:
-    """Return X as a table; with `bare`, one list of values is a table with one column of that name."""
+    """Return X as a table; with `bare`, one list of values is a table with one column of that name.
+
+    What is a table already keeps the name of the transformer that it was made for.
+    """
+    if isinstance(X, Table):
+        return X
     if is_frame(X):
         frame = open_frame(X)
         sources = {name: frame.select(name) for name in frame.columns}
-        return _checked(Table(sources, len(frame), frame_ids(frame)), who)
+        return _checked(Table(sources, len(frame), who, frame_ids(frame)))
     if isinstance(X, Mapping):
         lengths = {name: len(values) for name, values in X.items()}
         if len(set(lengths.values())) > 1:
             found = ", ".join(f"{short(name)} has {n}" for name, n in lengths.items())
             raise ViewsError(f"Columns must have the same rows: {found}.")
-        return _checked(Table(dict(X), next(iter(lengths.values()), 0)), who)
+        return _checked(Table(dict(X), next(iter(lengths.values()), 0), who))
     values = X.tolist() if hasattr(X, "tolist") else list(X) if isinstance(X, (list, tuple)) else _to_list(X)
     if bare is None or values is None or any(isinstance(value, list) for value in values[:1]):
         texts = "" if bare is None else " or a list of texts"
         raise ViewsError(f"{who} needs a data frame, a mapping of columns{texts}, got {type(X).__name__}.")
     index = getattr(X, "index", None)
     own = index is not None and not callable(index) and type(index).__name__ != "RangeIndex"
-    return _checked(Table({bare: values}, len(values), np.asarray(index) if own else None), who)
+    return _checked(Table({bare: values}, len(values), who, np.asarray(index) if own else None))
 
 
 def _to_list(X: Any) -> list[Any] | None:
     return X.to_list() if hasattr(X, "to_list") else None
 
 
-def _checked(table: Table, who: str) -> Table:
+def _checked(table: Table) -> Table:
     if not table.n_rows or not table.sources:
-        raise ViewsError(f"{who} got an empty table: {table.n_rows} rows x {len(table.sources)} columns.")
+        raise ViewsError(f"{table.who} got an empty table: {table.n_rows} rows x {len(table.sources)} columns.")
     return table
 
 

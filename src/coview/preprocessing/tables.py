@@ -81,7 +81,7 @@ class TableViews(RawTransformer):
         ids = self._ids(table)
         self.text_ = TextViews(self.text, self.vectorizer) if self.text else None
         self.columns_ = ColumnViews(self.columns) if self.columns else None
-        parts = [part.fit_transform(X) for part in (self.text_, self.columns_) if part is not None]
+        parts = [part.fit_transform(table) for part in (self.text_, self.columns_) if part is not None]
         self.vectorizers_ = self.text_.vectorizers_ if self.text_ is not None else {}
         self.view_names_ = [name for part in parts for name in part.names]
         return _together(parts, ids)
@@ -91,11 +91,13 @@ class TableViews(RawTransformer):
         check_is_fitted(self)
         table = as_table(X, "TableViews")
         ids = self._ids(table, needed=False)
-        parts = [part.transform(X) for part in (self.text_, self.columns_) if part is not None and _has(part, table)]
+        parts = [
+            part.transform(table) for part in (self.text_, self.columns_) if part is not None and _has(part, table)
+        ]
         if not parts:
             wanted = [*(self.text_.columns_.values() if self.text_ else ())]
             wanted += [name for names in (self.columns_.columns_.values() if self.columns_ else ()) for name in names]
-            table.check_has(wanted, "TableViews")
+            table.check_has_any(wanted)
         return _together(parts, ids)
 
     def raw_texts(self, X: Any) -> dict[str, list[str]]:
@@ -118,7 +120,7 @@ class TableViews(RawTransformer):
     def _ids(self, table: Table, needed: bool = True) -> np.ndarray | None:
         if self.id is None or (not needed and self.id not in table.sources):
             return table.ids
-        table.check_has([self.id], "TableViews")
+        table.check_has([self.id])
         column = table.column(self.id)
         gaps = np.flatnonzero(column.missing)
         if gaps.size:

@@ -94,7 +94,7 @@ class TextViews(RawTransformer):
         table = self._table(X, self.columns_)
         columns = {view: name for view, name in self.columns_.items() if name in table.sources}
         if not columns:
-            table.check_has(list(self.columns_.values()), "TextViews")
+            table.check_has_any(list(self.columns_.values()))
         found = {}
         for view, name in columns.items():
             column = _text_column(table, name)
@@ -128,7 +128,7 @@ class TextViews(RawTransformer):
         if self.columns is None:
             chosen = {str(name): name for name in table.names if table.column(name).kind == "text"}
             if not chosen:
-                raise ViewsError(f"TextViews found no column of text; the columns are {listed(table.names)}.")
+                raise ViewsError(f"{table.who} found no column of text; the columns are {listed(table.names)}.")
             return chosen
         if isinstance(self.columns, Mapping):
             chosen = dict(self.columns)
@@ -136,8 +136,8 @@ class TextViews(RawTransformer):
             names = [self.columns] if isinstance(self.columns, str) else self.columns
             chosen = {str(name): name for name in names}
         if not chosen:
-            raise ViewsError("TextViews needs at least one column, got none.")
-        table.check_has(list(chosen.values()), "TextViews")
+            raise ViewsError(f"{table.who} needs at least one column, got none.")
+        table.check_has(list(chosen.values()))
         return chosen
 
     def _chosen_vectorizers(self, views: tuple[str, ...]) -> dict[str, Any]:
@@ -166,8 +166,8 @@ def _text_column(table: Table, name: Any) -> Column:
     if column.kind == "text" or all(isinstance(value, str) for value in column.values[~column.missing]):
         return column
     raise ViewsError(
-        f"TextViews needs text, but column {name!r} holds {column.type_name}.",
-        python="Turn it into text, or use ColumnViews.",
+        f"{table.who} needs text, but column {name!r} holds {column.type_name}.",
+        python="Turn it into text, or " + ("use ColumnViews." if table.who == "TextViews" else "name it in columns=."),
         cli="Turn it into text, or use --columns in place of --text.",
     )
 
