@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import accuracy_score, confusion_matrix, normalized_mutual_info_score
 from sklearn.pipeline import make_pipeline
 
-from coview import PLSA, MultiViewNaiveBayes, TfidfViews, Views, make_report, write_views
+from coview import PLSA, MultiViewNaiveBayes, MultiViewPLSA, TfidfViews, Views, make_report, write_views
 from coview.report import summary
 
 
@@ -184,3 +184,14 @@ def test_a_single_matrix_is_one_view(data):
     found = summary_of(PLSA(3, max_iter=5, random_state=0).fit(X["words"]), X["words"], y)
     assert [view["name"] for view in found["data"]["views"]] == ["x"] and "views" not in found
     assert found["scores"]["n_labeled"] == 60
+
+
+def test_the_largest_topics_of_a_view_are_listed_and_all_are_counted(data):
+    X, _ = data
+    model = MultiViewPLSA(2, 20, max_iter=2, random_state=0).fit(X)
+    report = make_report(model)
+    topics = report.summary["topics"]
+    for view, items in topics["items"].items():
+        masses = [item["mass"] for item in items]
+        assert len(items) == 12 and topics["count"][view] == 20 and masses == sorted(masses, reverse=True)
+    assert "the 12 largest of 20 topics" in report.html
