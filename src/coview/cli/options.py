@@ -46,6 +46,8 @@ def merge_config(ctx: Any, config: Path | None, paths: tuple[str, ...]) -> dict[
     `paths` names the options that are paths.
     """
     options = {name: value for name, value in ctx.params.items() if name not in _NEVER}
+    for name in paths:  # older versions of typer make paths of texts only when they call the command
+        options[name] = None if options[name] is None else Path(options[name])
     if config is None or not config.exists():
         return options
     try:
