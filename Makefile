@@ -57,8 +57,8 @@ units: $(VENV)/.dev
 coverage: $(VENV)/.dev
 	$(PYTEST) --cov --cov-report=term
 
-test-lowest:
-	@$(MAKE) --no-print-directory units VENV=.venv-lowest CONSTRAINTS=constraints-lowest.txt PYTHON=$(call python,3.11)
+test-lowest:  # the checks of scikit-learn 1.6 can be imported only with SciPy's array API
+	@SCIPY_ARRAY_API=1 $(MAKE) --no-print-directory units VENV=.venv-lowest CONSTRAINTS=constraints-lowest.txt PYTHON=$(call python,3.11)
 
 test-3.11 test-3.12 test-3.13: test-%:
 	@$(MAKE) --no-print-directory units VENV=.venv-$* PYTHON=$(call python,$*)
