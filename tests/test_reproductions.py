@@ -238,6 +238,24 @@ def test_a_claim_without_its_runs_is_neither_true_nor_false(toy: Path) -> None:
     assert found.holds is None
 
 
+def test_rows_of_coview_stand_beside_the_published_ones_and_claims_are_checked_for_both(toy: Path) -> None:
+    claim = "{ text = 't', check = 'at_least', row = 'coin', data = ['here'], column = 0.1, value = 51.0 }"
+    toml = TOML.replace('rows.here = ["die"]', 'coview = { coin = "die" }').replace(
+        "claims = []", f"claims = [{claim}]"
+    )
+    (toy / "paper.toml").write_text('legend = "Rows of die are ours."\n' + toml)
+    text = run_toy(toy)
+    assert "Rows of die are ours." in text.split("## In short")[0]
+    lines = text.splitlines()
+    first = lines.index("| coin | as published | 51.00 ± 1.00 **within** | 51.00 ± 1.00 **below** |")
+    assert lines[first + 1 : first + 3] == [
+        "| | paper | 51.00 ± 0.10 | 90 |",
+        "| die | coview | 15.00 ± 0.00 | 15.00 ± 0.00 |",
+    ]
+    assert "| where | the paper | as published | found | coview | found |" in lines
+    assert "| table1 | t | holds | 51.00 | does not hold | 15.00 |" in lines
+
+
 # -- the 2012 paper
 
 

@@ -29,7 +29,7 @@ from coview import (
 )
 from coview.datasets import load_leaves, load_mfeat, load_reuters_multilingual
 from coview.metrics import clustering_accuracy, normalized_mutual_info
-from coview.plsa.consensus_start import consensus_arrays
+from coview.plsa.likeliest_start import likeliest_arrays
 from coview.validation import base_seed
 
 LOADERS = {"reuters": load_reuters_multilingual, "mfeat": load_mfeat, "leaves": load_leaves}
@@ -168,7 +168,7 @@ def _start(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str
 def _start_of(views: Views, k: int, seed: int) -> np.ndarray:
     """The clustering at which CoPLSA begins."""
     ordered = views.select(*sorted(views.names))
-    return np.asarray(consensus_arrays(ordered, k, base_seed(seed), {}, 1)["memberships"].argmax(axis=1))
+    return np.asarray(likeliest_arrays(ordered, k, base_seed(seed), {}, 1)["memberships"].argmax(axis=1))
 
 
 def _drawn_to_each_other(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:

@@ -69,6 +69,7 @@ class Table:
     note: str
     figure: str | None
     figure_rows: tuple[str, ...]
+    coview: Mapping[str, str]  # row of the published algorithm -> row of coview's own in its place
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ def _table(name: str, spec: Mapping[str, Any], experiments: Mapping[str, Any]) -
         raise ValueError(f"Table {name!r} needs experiment {spec['experiment']!r}, which paper.toml does not have.")
     experiment = experiments[spec["experiment"]]
     across = spec.get("across")
-    rows, columns, published = {}, {}, {}
+    rows, columns, published, coview = {}, {}, {}, spec.get("coview", {})
     for data in experiment["data"]:
         printed = {row: tuple(map(_figure, texts)) for row, texts in spec.get("published", {}).get(data, {}).items()}
         columns[data] = _columns(name, experiment, data, across)
@@ -147,7 +148,8 @@ def _table(name: str, spec: Mapping[str, Any], experiments: Mapping[str, Any]) -
                     f"Table {name!r}, {data}, {row}: {len(figures)} published figures for {len(columns[data])} columns."
                 )
         published[data] = printed
-        rows[data] = tuple(dict.fromkeys([*printed, *spec.get("rows", {}).get(data, [])]))
+        plain = [*printed, *spec.get("rows", {}).get(data, [])]
+        rows[data] = tuple(dict.fromkeys(row for each in plain for row in (each, coview.get(each, each))))
     return Table(
         name,
         spec["title"],
@@ -161,6 +163,7 @@ def _table(name: str, spec: Mapping[str, Any], experiments: Mapping[str, Any]) -
         spec.get("note", ""),
         spec.get("figure"),
         tuple(spec.get("figure_rows", ())),
+        coview,
     )
 
 

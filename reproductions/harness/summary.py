@@ -37,6 +37,7 @@ class Claim(NamedTuple):
     text: str
     holds: bool | None  # None: not all runs are there
     found: str
+    coview: tuple[bool | None, str] | None = None  # the same with coview's own rows in place of the published ones
 
 
 def verdict(ours: float, published: Figure) -> str:
@@ -104,15 +105,25 @@ def check_claims(table: Table, numbers: Numbers) -> Iterator[Claim]:
         for data in spec.get("data", table.rows):
             where = numbers.paper.title_of(data)
             text = spec["text"] if len(spec.get("data", table.rows)) == 1 else f"{where}: {spec['text']}"
-            rows: dict[tuple[str, str], list[Ours]] = {}
-            for row, metric in itertools.product(table.published[data] or table.rows[data], table.metrics):
-                values = numbers.of_row(table, data, row, metric)
-                rows[row, metric] = [ours for ours in values if ours is not None]
-            if any(len(values) < max(len(table.columns[data]), 1) for values in rows.values()):
-                yield Claim(text, None, "not all runs are there")
-                continue
-            holds, found = _CHECKS[spec["check"]](table, data, spec, rows)
-            yield Claim(text, holds is spec.get("expect", True), found)
+            found = _checked(table, data, spec, numbers, {})
+            yield Claim(text, *found, _checked(table, data, spec, numbers, table.coview) if table.coview else None)
+
+
+def _checked(
+    table: Table, data: str, spec: Mapping[str, Any], numbers: Numbers, instead: Mapping[str, str]
+) -> tuple[bool | None, str]:
+    """Whether a claim holds, and what was found, with other rows in place of some."""
+    plain = [row for row in table.published[data] or table.rows[data] if row not in table.coview.values()]
+    rows: dict[tuple[str, str], list[Ours]] = {}
+    for row, metric in itertools.product(plain, table.metrics):
+        values = numbers.of_row(table, data, instead.get(row, row), metric)
+        rows[instead.get(row, row), metric] = [ours for ours in values if ours is not None]
+    if any(len(values) < max(len(table.columns[data]), 1) for values in rows.values()):
+        return None, "not all runs are there"
+    if "row" in spec:
+        spec = {**spec, "row": instead.get(spec["row"], spec["row"])}
+    holds, found = _CHECKS[spec["check"]](table, data, spec, rows)
+    return holds is spec.get("expect", True), found
 
 
 def _highest(table: Table, data: str, spec: Mapping[str, Any], rows: dict[Any, list[Ours]]) -> tuple[bool, str]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from harness.paper import Paper, Table
-from harness.summary import POINTS, Claim, Numbers, check_claims, column_name, verdict
+from harness.summary import POINTS, Numbers, check_claims, column_name, verdict
 
 __all__ = ["table_text"]
 
@@ -22,6 +22,7 @@ def table_text(paper: Paper, numbers: Numbers, absent: Mapping[str, str] | None 
         "",
         raw["measure"],
         "",
+        *([raw["legend"], ""] if "legend" in raw else []),
         f"Each of our figures is the mean ± standard deviation of {numbers.runs} runs. **within**: our mean differs "
         f"from the published one by at most the published standard deviation or {POINTS:g} point, whichever is more; "
         "else **above** or **below**. Rows without a line of the paper are not in the paper.",
@@ -85,15 +86,23 @@ def _verdicts(table: Table, data: str, numbers: Numbers) -> Iterator[list[str]]:
 
 
 def _claim_lines(paper: Paper, numbers: Numbers) -> Iterator[str]:
-    yield "| where | the paper | here | found |"
-    yield "|---|---|---|---|"
+    both = any(table.coview for table in paper.tables)
+    yield (
+        "| where | the paper | as published | found | coview | found |"
+        if both
+        else "| where | the paper | here | found |"
+    )
+    yield "|---|---|---|---|---|---|" if both else "|---|---|---|---|"
     for table in paper.tables:
         for claim in check_claims(table, numbers):
-            yield f"| {table.name} | {claim.text} | {_holds(claim)} | {claim.found} |"
+            cells = [table.name, claim.text, _holds(claim.holds), claim.found]
+            if both:
+                cells += ["", ""] if claim.coview is None else [_holds(claim.coview[0]), claim.coview[1]]
+            yield f"| {' | '.join(cells)} |"
 
 
-def _holds(claim: Claim) -> str:
-    return "not run" if claim.holds is None else "holds" if claim.holds else "does not hold"
+def _holds(holds: bool | None) -> str:
+    return "not run" if holds is None else "holds" if holds else "does not hold"
 
 
 def _figure_lines(table: Table) -> list[str]:
@@ -118,6 +127,7 @@ def _rows(table: Table, data: str, numbers: Numbers, absent: bool) -> Iterator[s
                     continue
                 text = f"{ours.mean:.2f} ± {ours.std:.2f}"
                 cells.append(f"{text} **{verdict(ours.mean, figures[c])}**" if figures else text)
-        yield f"| {row} | ours | " + " | ".join(cells) + " |"
+        kind = "as published" if row in table.coview else "coview" if row in table.coview.values() else "ours"
+        yield f"| {row} | {kind} | " + " | ".join(cells) + " |"
         if figures:
             yield "| | paper | " + " | ".join(figure.text for figure in figures) + " |"

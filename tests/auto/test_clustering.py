@@ -238,7 +238,7 @@ def test_candidates_are_those_that_the_views_allow():
 
 
 def test_a_topic_model_is_a_candidate_by_its_likeliest_topics(counts):
-    model = AutoClustering(3, candidates=[("topics", LinkPLSA(3, init="consensus"))], random_state=0).fit(counts.views)
+    model = AutoClustering(3, candidates=[("topics", LinkPLSA(3, init="likeliest"))], random_state=0).fit(counts.views)
     assert normalized_mutual_info(counts.target, model.labels_) > 0.9
     assert_array_equal(model.predict(counts.views), model.labels_)
 

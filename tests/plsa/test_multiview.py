@@ -10,9 +10,12 @@ from scipy import sparse
 from coview import (
     PLSA,
     Checkpoint,
+    ConsensusClustering,
     DualPLSA,
     DualPLSAClassifier,
+    LazyViews,
     LinkPLSA,
+    MultiViewNaiveBayes,
     MultiViewPLSA,
     MultiViewPLSAClassifier,
     Views,
@@ -20,6 +23,8 @@ from coview import (
 from coview.datasets import make_topic_views
 from coview.exceptions import InterruptedFitWarning, ModelFileError
 from coview.metrics import clustering_accuracy
+from coview.plsa.factors import softened
+from coview.validation import base_seed
 
 
 def counts(n, m, seed):
@@ -92,6 +97,29 @@ def test_classification_equals_the_five_index_em_with_clamped_objects(n_views):
     for v in views.names:
         assert_allclose(model.topic_feature_[v], F[v], atol=1e-9)
         assert_allclose(model.cluster_topic_[v], B[v], atol=1e-9)
+
+
+@pytest.mark.parametrize("n_views", [1, 2])
+def test_the_published_start_of_the_classifier_is_the_mean_posterior_of_naive_bayes(n_views):
+    made = make_topic_views(n_objects=60, n_views=n_views, length=20, random_state=4)
+    y = np.where(np.arange(60) % 7 == 0, made.target, -1)
+    posterior = MultiViewNaiveBayes().fit(made.views[y >= 0], y[y >= 0]).predict_proba(made.views)
+    settings = {"schedule": "joint", "max_iter": 5, "tol": 0, "random_state": 0}
+    given = MultiViewPLSAClassifier(4, init={"memberships": softened(posterior)}, **settings).fit(made.views, y)
+    named = MultiViewPLSAClassifier(4, init="naive_bayes", **settings).fit(made.views, y)
+    assert_allclose(named.memberships_, given.memberships_, atol=1e-12)
+    assert not np.allclose(MultiViewPLSAClassifier(4, **settings).fit(made.views, y).memberships_, given.memberships_)
+
+
+def test_the_published_start_of_the_clusterer_is_one_consensus_clustering():
+    views = make_topic_views(n_objects=60, n_clusters=3, quality=0.4, length=20, random_state=4).views
+    agreed = ConsensusClustering(3, random_state=base_seed(0)).fit(views).memberships_
+    settings = {"schedule": "joint", "max_iter": 5, "tol": 0, "random_state": 0}
+    given = MultiViewPLSA(3, 4, init={"memberships": softened(agreed)}, **settings).fit(views)
+    named = MultiViewPLSA(3, 4, init="consensus", **settings).fit(views)
+    assert_allclose(named.memberships_, given.memberships_, atol=1e-12)
+    lazy = MultiViewPLSA(3, 4, init="consensus", **settings).fit(LazyViews.from_views(views, 25))
+    assert lazy.memberships_.shape == (60, 3)
 
 
 def test_view_weights_equal_the_five_index_em_with_weights():

@@ -14,10 +14,10 @@ from coview import PLSA, Checkpoint, LinkPLSA, Views
 from coview.datasets import make_topic_views
 from coview.exceptions import ViewsError
 from coview.metrics import clustering_accuracy
-from coview.plsa import consensus_start as starts
+from coview.plsa import likeliest_start as starts
 from coview.plsa import pairwise
-from coview.plsa.consensus_start import consensus_start
 from coview.plsa.factors import softened
+from coview.plsa.likeliest_start import likeliest_start
 from coview.plsa.mixture import FitContext
 from coview.plsa.pairwise import PairwiseCoPLSA
 from coview.validation import base_seed
@@ -297,7 +297,7 @@ def test_a_cluster_agrees():
         assert_array_equal(np.asarray(there.predict(lazy)), here.predict(X))
 
 
-@pytest.mark.parametrize("init", ["plsa", "link", "consensus"])
+@pytest.mark.parametrize("init", ["plsa", "link", "likeliest"])
 def test_a_warm_start_begins_higher(init):
     X = corpus(n=60)
     cold, warm = (PairwiseCoPLSA(3, init=name, max_iter=2, tol=0, random_state=0).fit(X) for name in ("random", init))
@@ -318,7 +318,7 @@ def test_a_checkpoint_goes_on_where_it_stopped(tmp_path):
 def test_the_start_is_a_consensus_clustering_moved_by_link_plsa():
     X = corpus(n=60)
     mine = PairwiseCoPLSA(3, max_iter=4, tol=0, random_state=5).fit(X)
-    memberships = softened(consensus_start(X, 3, base_seed(5), {}, None))
+    memberships = softened(likeliest_start(X, 3, base_seed(5), {}, None))
     sums = {name: (matrix.T @ memberships).T for name, matrix in X.items()}
     link = LinkPLSA(3, init={"memberships": memberships, "topic_feature": sums}, max_iter=20, tol=0).fit(X)
     given = {"memberships_by_view": link.memberships_, "topic_feature": link.topic_feature_}
@@ -329,13 +329,13 @@ def test_the_start_is_a_consensus_clustering_moved_by_link_plsa():
 def test_of_several_consensus_starts_the_highest_is_taken(monkeypatch):
     X = corpus(n=40, mixing=0.9)
     begun = []
-    made = starts.consensus_arrays
+    made = starts.likeliest_arrays
 
     def noted(*args):
         begun.append(made(*args))
         return begun[-1]
 
-    monkeypatch.setattr(pairwise, "consensus_arrays", noted)
+    monkeypatch.setattr(pairwise, "likeliest_arrays", noted)
     found = PairwiseCoPLSA(3, n_init=4, n_jobs=1)._warm_arrays(X, FitContext(0))
     ends = [LinkPLSA(3, init=init, max_iter=20, tol=0).fit(X) for init in begun]
     highest = max(ends, key=lambda model: model.history_["objective"][-1])
@@ -347,14 +347,14 @@ def test_of_very_many_rows_naive_bayes_places_those_outside_the_sample(monkeypat
     data = make_topic_views(90, {"words": 60, "links": 40}, 3, random_state=0)
     lazy = LazyViews.from_views(data.views, 25)
     monkeypatch.setattr(starts, "SAMPLE", 60)
-    found = starts.consensus_arrays(lazy, 3, 0, {}, None)
+    found = starts.likeliest_arrays(lazy, 3, 0, {}, None)
     assert found["memberships"].shape == (90, 3)
     assert clustering_accuracy(data.target, found["memberships"].argmax(axis=1)) > 0.9
     sums = found["memberships"].T @ data.views["links"].toarray()
     assert_allclose(found["topic_feature"]["links"], np.maximum(sums, 1e-15), rtol=1e-12)
 
 
-@pytest.mark.parametrize("init", ["consensus", "link", "plsa"])
+@pytest.mark.parametrize("init", ["likeliest", "link", "plsa"])
 def test_the_time_budget_ends_the_warm_start_too(init, monkeypatch):
     X = corpus(n=30)
     short = PairwiseCoPLSA(3, init=init, max_iter=50, tol=0, time_budget=1e-9, random_state=0).fit(X)

@@ -128,7 +128,7 @@ def default_candidates(views: Views, n_clusters: int, seed: int) -> tuple[list[C
         reason = "has negative values" if views[others[0]].min() < 0 else "has few zeros, unlike counts"
         skipped["topics"] = f"view {others[0]!r} {reason}"
     else:  # rows of unit length: neither a long text nor a long view dominates
-        topics = LinkPLSA(n_clusters, init="consensus", max_iter=60, engine="cpu", random_state=seed)
+        topics = LinkPLSA(n_clusters, init="likeliest", max_iter=60, engine="cpu", random_state=seed)
         candidates.append(Candidate("topics", make_pipeline(UnitRows(), topics)))
     return candidates, skipped
 

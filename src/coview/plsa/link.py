@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from coview.plsa.consensus_start import consensus_arrays
+from coview.plsa.likeliest_start import likeliest_arrays
 from coview.plsa.mixture import FitContext, MixtureModel, MixtureSteps, WeightedModel, random_profiles
 from coview.plsa.plsa import PLSA
 from coview.utils.docs import shared_parameters
@@ -31,8 +31,8 @@ class LinkPLSA(WeightedModel, PLSA):
     n_components : int, default=10
         Number of topics.
     <shared: view_weights, max_iter, tol, n_init>
-    init : {"random", "nndsvd", "consensus"} or dict, default="random"
-        Initialization; "consensus" starts from the most likely, after a few sweeps, of several consensus clusterings
+    init : {"random", "nndsvd", "likeliest"} or dict, default="random"
+        Initialization; "likeliest" starts from the most likely, after a few sweeps, of several consensus clusterings
         of the views. A dict holds any of ``memberships`` and ``topic_feature`` (an array where there is
         one view, else ``{view: array}``) in the shapes of the fitted attributes; the rest is random.
     <shared: schedule, acceleration, engine, n_jobs>
@@ -107,7 +107,7 @@ class LinkPLSA(WeightedModel, PLSA):
         return self._expected(X, dict.fromkeys(self.view_names_, 1.0))
 
     _start_names = ("memberships", "topic_feature")
-    _start_options = ("random", "nndsvd", "consensus")
+    _start_options = ("random", "nndsvd", "likeliest")
     _profiles = MixtureModel._profiles
     _shared_attributes = MixtureModel._shared_attributes
 
@@ -116,9 +116,9 @@ class LinkPLSA(WeightedModel, PLSA):
         return MixtureSteps(n_topics, self.schedule == "alternating", self.view_weights_)
 
     def _initial_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
-        if not isinstance(self.init, str) or self.init != "consensus":
+        if not isinstance(self.init, str) or self.init != "likeliest":
             return super()._initial_arrays(views, context)
-        return consensus_arrays(views, self.n_components, context.seed, self.view_weights_, self.n_jobs)
+        return likeliest_arrays(views, self.n_components, context.seed, self.view_weights_, self.n_jobs)
 
     def _start_profiles(self, arrays: dict[str, Any], views: Any, seed: int) -> dict[str, np.ndarray]:
         return random_profiles(arrays.get("topic_feature", {}), self.n_components, views, seed)
@@ -127,4 +127,4 @@ class LinkPLSA(WeightedModel, PLSA):
         return {name: part / part.sum(axis=0) for name, part in columns.items()}
 
     def _fixed_start(self) -> bool:
-        return self.init == "consensus" or super()._fixed_start()
+        return self.init == "likeliest" or super()._fixed_start()

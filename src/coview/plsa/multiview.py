@@ -22,12 +22,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin, ClusterMixin, is_classifier
 
-from coview.classification.naive_bayes import label_start
+from coview.classification.naive_bayes import NaiveBayesStart, label_start
 from coview.engines.passes import named
 from coview.engines.protocol import Block, Engine
 from coview.engines.state import Tree
 from coview.inspection import Features, Inspection, Topics
-from coview.plsa.consensus_start import consensus_start
 from coview.plsa.factors import (
     FEATURE_FLOOR,
     ROW_FLOOR,
@@ -44,6 +43,7 @@ from coview.plsa.factors import (
     view_shares,
     with_masses,
 )
+from coview.plsa.likeliest_start import consensus_start, likeliest_start
 from coview.plsa.mixture import RESTART, FitContext, MixtureSteps, WeightedModel
 from coview.plsa.plsa import split_by_view
 from coview.utils.docs import shared_parameters
@@ -286,12 +286,12 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
         Largest number of sweeps over the data.
     <shared: tol>
     n_init : int, default=1
-        Number of starts, each from its own consensus clustering; the one with the highest objective is kept.
-    init : {"consensus", "random"} or dict, default="consensus"
-        Initial memberships: random, or the most likely, after a few sweeps, of several clusterings, most of them a
-        consensus of one k-means per view. A dict holds any of ``memberships``, ``topic_feature``, ``cluster_topic``
-        (``{view: array}``, or one array where there is one view) in the shapes of the fitted attributes; memberships
-        that it lacks start from the consensus, everything else at random.
+        Number of starts, each from its own clusterings; the one with the highest objective is kept.
+    init : {"likeliest", "consensus", "random"} or dict, default="likeliest"
+        Initial memberships: the most likely, after a few sweeps, of several clusterings of different kinds; one
+        consensus clustering (`ConsensusClustering`), as published; or random. A dict holds any of ``memberships``,
+        ``topic_feature``, ``cluster_topic`` (``{view: array}``, or one array where there is one view) in the shapes of
+        the fitted attributes; memberships that it lacks start as by default, everything else at random.
     <shared: schedule>
     <shared: acceleration, engine, n_jobs, learning_decay, learning_offset>
     <shared: time_budget, random_state, verbose, callbacks, checkpoint>
@@ -332,7 +332,7 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
         max_iter: int = 150,
         tol: float = 1e-5,
         n_init: int = 1,
-        init: Any = "consensus",
+        init: Any = "likeliest",
         schedule: str = "alternating",
         acceleration: str | None = None,
         engine: Any = "auto",
@@ -389,9 +389,10 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
         return views
 
     def _first_memberships(self, views: Any, context: FitContext) -> Any:
-        if isinstance(self.init, str):
-            check_option("init", self.init, ("consensus", "random"))
-        return consensus_start(views, self.n_clusters, context.seed, self.view_weights_, self.n_jobs)
+        options = ("likeliest", "consensus", "random")
+        if isinstance(self.init, str) and check_option("init", self.init, options) == "consensus":
+            return consensus_start(views, self.n_clusters, context.seed, self.view_weights_)
+        return likeliest_start(views, self.n_clusters, context.seed, self.view_weights_, self.n_jobs)
 
 
 @shared_parameters
@@ -408,10 +409,11 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
     <shared: tol>
     n_init : int, default=1
         Number of starts; the one with the highest objective is kept.
-    init : {"naive_bayes", "random"} or dict, default="naive_bayes"
-        Initial memberships of unlabeled objects: the mean of one naive Bayes posterior per view, after two rounds of
-        co-EM, or random. A dict holds any of ``memberships``, ``topic_feature``, ``cluster_topic`` in the shapes of the
-        fitted attributes.
+    init : {"co_em", "naive_bayes", "random"} or dict, default="co_em"
+        Initial memberships of unlabeled objects: the mean of one naive Bayes posterior per view (Laplace's smoothing),
+        as published ("naive_bayes"), or after two rounds of co-EM ("co_em"), in which each view also learns from the
+        unlabeled objects; or random. A dict holds any of ``memberships``, ``topic_feature``, ``cluster_topic`` in the
+        shapes of the fitted attributes.
     <shared: schedule>
     <shared: acceleration, engine, n_jobs, learning_decay, learning_offset>
     <shared: time_budget, random_state, verbose, callbacks, checkpoint>
@@ -451,7 +453,7 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
         max_iter: int = 150,
         tol: float = 1e-5,
         n_init: int = 1,
-        init: Any = "naive_bayes",
+        init: Any = "co_em",
         schedule: str = "alternating",
         acceleration: str | None = None,
         engine: Any = "auto",
@@ -527,7 +529,8 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
         return len(self.classes_)
 
     def _first_memberships(self, views: Any, context: FitContext) -> Any:
-        if isinstance(self.init, str):
-            check_option("init", self.init, ("naive_bayes", "random"))
         assert context.labels is not None
+        options = ("co_em", "naive_bayes", "random")
+        if isinstance(self.init, str) and check_option("init", self.init, options) == "naive_bayes":
+            return NaiveBayesStart.learned(views, context.labels, len(self.classes_))
         return label_start(views, context.labels, len(self.classes_))

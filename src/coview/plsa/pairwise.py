@@ -39,8 +39,8 @@ from coview.engines.threads import team_of
 from coview.inspection import Inspection
 from coview.plsa.alignment import align_topics, topic_overlap
 from coview.plsa.by_view import ByViewModel, ByViewSteps, has_data, pair_couplings
-from coview.plsa.consensus_start import consensus_arrays
 from coview.plsa.factors import ROW_FLOOR, random_matrix
+from coview.plsa.likeliest_start import likeliest_arrays
 from coview.plsa.link import LinkPLSA
 from coview.plsa.mixture import RESTART, FitContext, MixtureSteps, WeightedModel, fold_rows
 from coview.plsa.pairs import Masses, PairField, Partners, median_distance
@@ -221,7 +221,7 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
     n_init : int, default=1
         Number of starts; the one with the highest objective is kept. Unless ``init="random"``, these are starts of the
         models that `init` names.
-    init : {"consensus", "link", "plsa", "random"} or dict, default="consensus"
+    init : {"likeliest", "link", "plsa", "random"} or dict, default="likeliest"
         Where to start: some sweeps of `LinkPLSA` on all views that begin at a consensus clustering (k-means of each
         view and of all side by side), the same from a random start, some of PLSA on each view, or one random mixture
         per object in all views and random topics. A dict holds any of ``memberships_by_view`` (``{view: array}``, or
@@ -290,7 +290,7 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
         max_iter: int = 200,
         tol: float = 1e-5,
         n_init: int = 1,
-        init: Any = "consensus",
+        init: Any = "likeliest",
         schedule: str = "alternating",
         acceleration: str | None = None,
         engine: Any = "auto",
@@ -432,17 +432,17 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
 
         Of one view (``init="plsa"``) that is PLSA.
         """
-        if check_option("init", self.init, ("consensus", "link", "plsa", "random")) == "random":
+        if check_option("init", self.init, ("likeliest", "link", "plsa", "random")) == "random":
             return {}
         groups = [(name,) for name in views.names] if self.init == "plsa" else [views.names]
         mixtures: dict[str, np.ndarray] = {}
         topics: dict[str, np.ndarray] = {}
         for names in groups:
             part = views.select(*names)
-            if self.init == "consensus":
+            if self.init == "likeliest":
                 ordered = part.select(*sorted(names))  # their order in the data does not matter
                 seeds = [context.seed + RESTART * restart for restart in range(self.n_init)]
-                starts = (consensus_arrays(ordered, self.n_clusters, seed, {}, self.n_jobs) for seed in seeds)
+                starts = (likeliest_arrays(ordered, self.n_clusters, seed, {}, self.n_jobs) for seed in seeds)
                 models = [self._warm_fit(part, start, 1, context) for start in starts]
                 model = max(models, key=lambda one: one.history_["objective"][-1])
             else:

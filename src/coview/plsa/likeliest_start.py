@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from coview.classification.naive_bayes import NaiveBayesStart
-from coview.clustering.consensus import several_memberships, side_by_side_memberships
+from coview.clustering.consensus import ConsensusClustering, several_memberships, side_by_side_memberships
 from coview.engines.loop import sweep
 from coview.engines.memory import MemoryHolder
 from coview.engines.passes import over_rows, sample_rows
@@ -31,20 +31,20 @@ from coview.plsa.mixture import MixtureSteps
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["best_start", "consensus_arrays", "consensus_start"]
+__all__ = ["consensus_start", "likeliest_arrays", "likeliest_start", "most_likely"]
 
 SWEEPS = 5
 SAMPLE = 20_000
 
 
-def consensus_start(views: Any, n_clusters: int, seed: int, weights: dict[str, float], n_jobs: int | None) -> Any:
+def likeliest_start(views: Any, n_clusters: int, seed: int, weights: dict[str, float], n_jobs: int | None) -> Any:
     """Memberships (objects x clusters); of lazy rows a function of some of them.
 
     The consensus of lazy rows is that of a sample, carried to the others by naive Bayes.
     """
     if isinstance(views, LazyViews):
         sample = sample_rows(views, SAMPLE)
-        codes = consensus_start(sample, n_clusters, seed, weights, n_jobs).argmax(axis=1)
+        codes = likeliest_start(sample, n_clusters, seed, weights, n_jobs).argmax(axis=1)
         return NaiveBayesStart.learned(sample, codes, n_clusters, scaled=True)
     # with few clusters a start may be all wrong; with many some of them are always right
     tries = int(np.clip(64 // n_clusters, 3, 8))
@@ -52,10 +52,19 @@ def consensus_start(views: Any, n_clusters: int, seed: int, weights: dict[str, f
     cut = tries - (2 if tries == 8 else 1)
     agreed = several_memberships(views, n_clusters, seeds[:cut])
     beside = side_by_side_memberships(views, n_clusters, seeds[cut:])
-    return next(agreed) if n_clusters == 1 else best_start(views, chain(agreed, beside), weights, n_jobs)
+    return next(agreed) if n_clusters == 1 else most_likely(views, chain(agreed, beside), weights, n_jobs)
 
 
-def best_start(
+def consensus_start(views: Any, n_clusters: int, seed: int, weights: dict[str, float]) -> Any:
+    """Memberships by one consensus clustering, as published; of lazy rows a function, as in `likeliest_start`."""
+    sample = sample_rows(views, SAMPLE) if isinstance(views, LazyViews) else views
+    model = ConsensusClustering(n_clusters, view_weights=weights, random_state=seed).fit(sample)
+    if sample is views:
+        return model.memberships_
+    return NaiveBayesStart.learned(sample, model.labels_, n_clusters, scaled=True)
+
+
+def most_likely(
     views: Views, starts: Iterable[np.ndarray], weights: dict[str, float] | None = None, n_jobs: int | None = None
 ) -> np.ndarray:
     """Of several memberships those whose likelihood is the highest after a few sweeps."""
@@ -80,7 +89,7 @@ def best_start(
     return best
 
 
-def consensus_arrays(views: Any, n_clusters: int, seed: int, weights: dict[str, float], n_jobs: int | None) -> Any:
+def likeliest_arrays(views: Any, n_clusters: int, seed: int, weights: dict[str, float], n_jobs: int | None) -> Any:
     """Memberships of a consensus clustering and the topics that they make, as an `init` for link-PLSA.
 
     Rows that are read when needed begin as those in memory do; of very many, a sample is clustered, and naive Bayes
@@ -88,7 +97,7 @@ def consensus_arrays(views: Any, n_clusters: int, seed: int, weights: dict[str, 
     """
     lazy = isinstance(views, LazyViews)
     few = sample_rows(views, SAMPLE) if lazy and len(views) <= SAMPLE else views
-    start = consensus_start(few, n_clusters, seed, weights, n_jobs)
+    start = likeliest_start(few, n_clusters, seed, weights, n_jobs)
     if callable(start):
         start = np.concatenate(over_rows(views, partial(_placed, start=start)))
     rows = softened(start)

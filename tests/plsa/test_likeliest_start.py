@@ -10,7 +10,7 @@ from coview.clustering.consensus import several_memberships, side_by_side_member
 from coview.datasets import make_topic_views
 from coview.engines.cpu import CpuEngine
 from coview.metrics import clustering_accuracy
-from coview.plsa.consensus_start import best_start, consensus_start
+from coview.plsa.likeliest_start import likeliest_start, most_likely
 from coview.plsa.mixture import RESTART
 
 MADE = make_topic_views(n_objects=120, n_clusters=3, random_state=0)
@@ -20,15 +20,15 @@ def test_the_likelihood_knows_the_right_start_among_wrong_ones():
     rng = np.random.default_rng(0)
     right = np.eye(3)[MADE.target]
     wrong = [np.eye(3)[rng.permutation(MADE.target)] for _ in range(3)]
-    assert best_start(MADE.views, [*wrong, right]) is right
-    assert best_start(MADE.views, [right, *wrong]) is right
+    assert most_likely(MADE.views, [*wrong, right]) is right
+    assert most_likely(MADE.views, [right, *wrong]) is right
 
 
 def test_the_choice_does_not_depend_on_how_rows_are_cut_into_blocks(monkeypatch):
     starts = list(several_memberships(MADE.views, 3, range(4)))
-    whole = best_start(MADE.views, starts)
+    whole = most_likely(MADE.views, starts)
     monkeypatch.setattr(CpuEngine, "block_rows", lambda self, *_: 50)
-    assert best_start(MADE.views, starts) is whole
+    assert most_likely(MADE.views, starts) is whole
 
 
 def test_views_that_weigh_nothing_have_no_say():
@@ -36,20 +36,20 @@ def test_views_that_weigh_nothing_have_no_say():
     y, other = MADE.target, rng.permutation(MADE.target)
     X = Views(a=MADE.views["view0"], b=MADE.views["view0"][np.argsort(np.argsort(other, kind="stable"))])
     by_a, by_b = np.eye(3)[y], np.eye(3)[y[np.argsort(np.argsort(other, kind="stable"))]]
-    assert best_start(X, [by_a, by_b], {"a": 1.0, "b": 0.0}) is by_a
-    assert best_start(X, [by_a, by_b], {"a": 0.0, "b": 1.0}) is by_b
+    assert most_likely(X, [by_a, by_b], {"a": 1.0, "b": 0.0}) is by_a
+    assert most_likely(X, [by_a, by_b], {"a": 0.0, "b": 1.0}) is by_b
 
 
 def test_it_is_one_of_several_and_the_same_for_a_seed():
-    found = consensus_start(MADE.views, 3, 5, {}, None)
+    found = likeliest_start(MADE.views, 3, 5, {}, None)
     agreed = several_memberships(MADE.views, 3, range(5, 11))
     beside = side_by_side_memberships(MADE.views, 3, range(11, 13))
     assert any((found == start).all() for start in (*agreed, *beside))
-    assert_array_equal(found, consensus_start(MADE.views, 3, 5, {}, None))
+    assert_array_equal(found, likeliest_start(MADE.views, 3, 5, {}, None))
 
 
 def test_lazy_rows_start_by_naive_bayes_on_a_sample():
-    start = consensus_start(LazyViews.from_views(MADE.views, 50), 3, 0, {}, None)
+    start = likeliest_start(LazyViews.from_views(MADE.views, 50), 3, 0, {}, None)
     assert isinstance(start, NaiveBayesStart)
     assert clustering_accuracy(MADE.target, start(MADE.views).argmax(axis=1)) > 0.9
 
@@ -70,7 +70,7 @@ def test_each_restart_has_a_consensus_of_its_own_and_the_best_is_kept(seed, lazy
     assert_array_equal(together.labels_, best.labels_)
 
 
-@pytest.mark.parametrize("init", ["consensus", "random"])
+@pytest.mark.parametrize("init", ["likeliest", "consensus", "random"])
 def test_more_clusters_than_objects_are_refused(init):
     sentence = r"n_clusters=9 is more than the number of objects \(n_samples=4\)\. Choose fewer clusters\."
     with pytest.raises(ValueError, match=sentence):
