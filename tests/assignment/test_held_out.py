@@ -33,14 +33,14 @@ def data_with_a_loud_view(n=240, seed=0):
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.integers(0, 10_000), st.sampled_from(["sum", "max_agree", "co_train"]))
+@given(st.integers(0, 10_000), st.sampled_from(["sum", "product", "max_agree", "co_train"]))
 def test_weights_never_lose_held_out_objects(seed, combine):
     scores, truth = scores_of(80, (0.4, 0.9, 0.6), seed)
     present, rule = np.ones((80, 3), dtype=bool), DecisionRule(combine)
     weights = best_weights(rule, scores, present, truth)
 
     def right(w):
-        weighed = scores * w[:, None]
+        weighed = scores ** w[:, None] if combine == "product" else scores * w[:, None]
         return np.mean(rule.decide(weighed, rule.assign(weighed, present), present)[0] == truth)
 
     assert right(weights) >= right(np.ones(3))
@@ -62,6 +62,13 @@ def test_views_that_are_equally_good_keep_equal_weights():
     scores, truth = scores_of(30, (0.4,), seed=1)
     both = np.repeat(scores, 2, axis=1)
     assert_array_equal(best_weights(DecisionRule("sum"), both, np.ones((30, 2), dtype=bool), truth), [1, 1])
+
+
+@pytest.mark.parametrize("combine", ["sum", "product"])
+def test_a_noisy_view_counts_less_than_a_clean_one(combine):
+    scores, truth = scores_of(300, (0.2, 1.5), seed=3)
+    weights = best_weights(DecisionRule(combine), scores, np.ones((300, 2), dtype=bool), truth)
+    assert weights[0] > weights[1]
 
 
 def test_a_loud_view_that_tells_nothing_counts_less():

@@ -120,6 +120,49 @@ def test_product_without_overlap_falls_back_to_the_sum_if_asked():
     assert plain.transduction_[3] == 0 and helped.transduction_[3] == 1
 
 
+def signed_views(n=90, seed=0):
+    """Two views of values above and below 0 around the vectors of three classes."""
+    rng = np.random.default_rng(seed)
+    target = np.arange(n) % 3
+    parts = [rng.normal(size=(3, 6))[target] + 0.8 * rng.normal(size=(n, 6)) for _ in range(2)]
+    return Views(one=parts[0], two=parts[1]), np.where(np.arange(n) < 15, target, -1), target
+
+
+def test_two_negative_cosines_do_not_make_a_high_product():
+    # the last object is like class 0 (cosine .6 in both views) and almost opposite to class 1 (-.99)
+    part = np.array([*[[1.0, 0]] * 5, *[[-0.7, 0.7]] * 5, [0.6, -0.8]])
+    X = Views(one=part, two=part)
+    model = SeededKMeansClassifier("product").fit(X, [0] * 5 + [1] * 5 + [-1])
+    assert model.transduction_[-1] == 0 and model.predict(X[[10]])[0] == 0
+    assert model.decision_function(X)[-1] < 0  # the lead of class 1
+
+
+@pytest.mark.parametrize("fallback", [None, "sum"])
+@pytest.mark.parametrize("weights", [None, {"one": 3.0}, {"two": 0.5}, {"one": 0.0}])
+def test_a_product_is_that_of_powers_of_positive_cosines(weights, fallback):
+    X, y, _ = signed_views()
+    model = SeededKMeansClassifier("product", fallback=fallback, view_weights=weights).fit(X, y)
+    cosines = [normalize(X[name]) @ model.cluster_centers_[name].T for name in X.names]
+    powers = [model.view_weights_[name] for name in X.names]
+    expected = np.prod([np.clip(c, 0, None) ** w for c, w in zip(cosines, powers)], axis=0)
+    if fallback == "sum":
+        none = (expected == 0).all(axis=1)
+        expected[none] = sum(w * c for c, w in zip(cosines, powers))[none]
+    assert_allclose(model.decision_function(X), expected, atol=1e-12)
+    assert_array_equal(model.transduction_[y < 0], expected.argmax(axis=1)[y < 0])
+
+
+def test_weights_of_a_product_change_labels():
+    X, y, _ = signed_views()
+    plain = SeededKMeansClassifier("product", fallback="sum").fit(X, y)
+    weighed = SeededKMeansClassifier("product", fallback="sum", view_weights={"one": 4.0}).fit(X, y)
+    assert (plain.transduction_ != weighed.transduction_).any()
+    alone = SeededKMeansClassifier("product", view_weights={"two": 0.0}).fit(X, y)
+    single = SeededKMeansClassifier("sum").fit(X.select("one"), y)
+    positive = single.decision_function(X.select("one")).max(axis=1) > 0
+    assert_array_equal(alone.transduction_[positive], single.transduction_[positive])
+
+
 @pytest.mark.parametrize("combine", COMBINATIONS)
 def test_an_absent_view_says_nothing(combine):
     """An object without words is judged by its links alone, in the fit and after it."""

@@ -1,11 +1,14 @@
 """From the scores of several views to labels: sum, product, maximal agreement, and labels for each other.
 
-With s_vi the score of label i in view v of one object, over the views that it has:
+With s_vi the score of label i in view v of one object and w_v the weight of the view, over the views that it has:
 
-    sum         label of the largest sum_v s_vi, the same in all views
-    product     label of the largest prod_v s_vi, the same in all views
-    max_agree   labels of each view by `solve_labels`: scores, minus the costs of differences and of broken constraints
+    sum         label of the largest sum_v w_v s_vi, the same in all views
+    product     label of the largest prod_v max(s_vi, 0)^w_v, the same in all views
+    max_agree   labels of each view by `solve_labels`: w_v s_vi, less the costs of differences and broken constraints
     co_train    label of the largest s_vi in each view; another view's centroids learn from it
+
+A weight is an exponent in a product, where a factor would be the same for all labels. Scores below 0 count as 0 there:
+two negative ones would make a positive product, and the label that is least alike in both views would win.
 
 With an ontology, sum and product are the program of `solve_labels` with one view, that of the combined scores.
 """
@@ -44,27 +47,38 @@ class DecisionRule:
     costs: Costs = DEFAULT_COSTS
     ontology: Ontology | None = None
     fallback: str | None = None
+    weights: tuple[float, ...] | None = None  # of the views, in the order of the scores; None: 1 each
     team: Team = field(default_factory=lambda: Team(1))
+
+    def weighed(self, scores: np.ndarray) -> np.ndarray:
+        """Scores times the weights of their views."""
+        if self.weights is None:
+            return scores
+        return scores * np.asarray(self.weights, dtype=scores.dtype)[:, None]
 
     def combined(self, scores: np.ndarray, present: np.ndarray | None = None) -> np.ndarray:
         """One score per object and label: the sum, or the product, over the views that an object has."""
         if self.combine != "product":
-            return scores.sum(axis=1)  # an absent view scores 0
-        factors = scores if present is None else np.where(present[:, :, None], scores, scores.dtype.type(1))
+            return self.weighed(scores).sum(axis=1)  # an absent view scores 0
+        factors = np.maximum(scores, 0)
+        if self.weights is not None:
+            factors = factors.astype(np.float64) ** np.asarray(self.weights)[:, None]  # powers of small cosines
+        if present is not None:
+            factors = np.where(present[:, :, None], factors, factors.dtype.type(1))
         product = factors.prod(axis=1)
         if self.fallback == "sum":
             flat = product.max(axis=1) == product.min(axis=1)
-            product[flat] = scores[flat].sum(axis=1)
+            product[flat] = self.weighed(scores[flat]).sum(axis=1)
         return product
 
     def assign(self, scores: np.ndarray, present: np.ndarray | None = None) -> np.ndarray:
         """Labels (n_objects, n_views, n_labels) of each view."""
         if self.combine == "max_agree":
-            return self._solve(scores, present)
+            return self._solve(self.weighed(scores), present)
         if self.combine == "co_train":
-            labels = np.zeros(scores.shape, dtype=bool)
+            labels, weighed = np.zeros(scores.shape, dtype=bool), self.weighed(scores)
             for v in range(scores.shape[1]):
-                labels[:, v] = self._solve_one(scores[:, v])
+                labels[:, v] = self._solve_one(weighed[:, v])
         else:
             labels = np.repeat(self._solve_one(self.combined(scores, present))[:, None], scores.shape[1], axis=1)
         if present is not None:
@@ -74,13 +88,13 @@ class DecisionRule:
     def objective(self, scores: np.ndarray, labels: np.ndarray, present: np.ndarray) -> np.ndarray:
         """Return the objective of given labels, which assigning and learning both raise for sum and max_agree."""
         if self.combine == "max_agree":
-            total = np.zeros(len(scores))
+            total, weighed = np.zeros(len(scores)), self.weighed(scores)
             for rows, views in presence_patterns(present, scores.shape):
                 place = np.ix_(rows, views)
-                total[rows] = label_objective(scores[place], labels[place], self.costs, self.ontology)
+                total[rows] = label_objective(weighed[place], labels[place], self.costs, self.ontology)
             return total
         if self.combine == "co_train":
-            return np.where(labels, scores, 0).sum(axis=(1, 2), dtype=np.float64)
+            return np.where(labels, self.weighed(scores), 0).sum(axis=(1, 2), dtype=np.float64)
         on = np.asarray(labels.any(axis=1))
         gain = np.where(on, self.combined(scores, present), 0).sum(axis=1, dtype=np.float64)
         if self.ontology is None:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -128,7 +129,7 @@ def weigh_views(
 ) -> np.ndarray:
     """Weight of each view by held-out labeled objects; all 1 with a warning where none can be held out.
 
-    `steps` score without weights; `begin` makes centroids from the labeled objects of blocks.
+    `begin` makes centroids from the labeled objects of blocks.
     """
     folds = make_folds(codes, n_folds, seed)
     scores, present, truth = [], [], []
@@ -158,8 +159,8 @@ def best_weights(rule: DecisionRule, scores: np.ndarray, present: np.ndarray, tr
     """Weights of the views by the scores (n_objects, n_views, n_labels) of objects whose label is known."""
 
     def right(weights: np.ndarray) -> np.ndarray:
-        weighed = scores * weights[:, None].astype(scores.dtype)
-        decided, _ = rule.decide(weighed, rule.assign(weighed, present), present)
+        weighing = replace(rule, weights=tuple(weights))
+        decided, _ = weighing.decide(scores, weighing.assign(scores, present), present)
         return agrees(decided, truth, rule.ontology).astype(np.float64)
 
     weights = np.ones(scores.shape[1])

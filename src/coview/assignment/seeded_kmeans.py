@@ -6,7 +6,7 @@ how the views' scores become labels.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Real
@@ -72,7 +72,8 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
     ----------
     combine : {"sum", "product", "max_agree", "co_train"}, default="sum"
         How the views' scores (cosines) become labels: the largest sum or product; the exact solution of a program
-        that lets views differ at a price; or each view by itself, teaching the next.
+        that lets views differ at a price; or each view by itself, teaching the next. In a product a cosine below 0
+        counts as 0, since two negative ones would make a positive product.
     ontology : Ontology or None, default=None
         Subset and mutual-exclusion constraints among labels. Then y holds the most specific label of an object or a
         set, and what is above follows. Needs no label for every class.
@@ -85,10 +86,12 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         label of a view more or less than one.
     fallback : {None, "sum"}, default=None
         For "product": where all products are equal, as where no class has features in common with an object in
-        every view, the first class wins, or the sum decides.
+        every view, or a positive cosine in every view, the first class wins, or the sum decides. Use "sum" for data
+        with negative values, where such objects are frequent.
     view_weights : None, float, {view: float} or "held_out", default=None
-        Factor of each view's scores; 1 by default. "held_out" chooses them: labeled objects are left out in folds,
-        and a view counts more or less where that clearly gives more of them their label back.
+        Factor of each view's scores, or their exponent for "product", where a factor would change nothing; 1 by
+        default, and 0 leaves a view out. "held_out" chooses them: labeled objects are left out in folds, and a view
+        counts more or less where that clearly gives more of them their label back.
     early_stopping : bool, default=False
         Choose the number of sweeps by held-out agreement: labeled objects are left out in folds, and the number of
         sweeps that finds most of their labels is taken. Learning from unlabeled objects often hurts where a view is
@@ -119,7 +122,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
     label_sets_ : ndarray of bool (n_objects, n_views, n_classes)
         Labels of the training objects in each view, as the program chose them.
     view_weights_ : dict of float
-        Factor of each view's scores, given or chosen.
+        Factor of each view's scores, or their exponent for "product", given or chosen.
     cluster_centers_ : dict of ndarray (n_classes, n_features of the view)
         Centroids of length 1, by view; zero where a class has no features there.
     violations_ : dict of ndarray
@@ -275,11 +278,15 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         return total[:, 1] - total[:, 0] if len(self.classes_) == 2 else total
 
     def decision_function_by_view(self, X: Any) -> dict[str, np.ndarray]:
-        """Compute the scores (n_objects, n_classes) of each view: cosines with its centroids, 0 if it is missing."""
+        """Compute the scores (n_objects, n_classes) of each view: its weight times the cosines with its centroids.
+
+        They are 0 if the view is missing.
+        """
         check_is_fitted(self, "cluster_centers_")
         views, engine = unit_views(self._new_views(X)), self._engine()
-        steps, shared = self._steps(len(self.classes_)), self._fitted(views, engine)
-        parts = [steps.scores(block, shared, engine) for block in self._each_block(views, engine, steps.n_labels)]
+        steps, shared = self._steps(len(self.classes_), views.names), self._fitted(views, engine)
+        blocks = self._each_block(views, engine, steps.n_labels)
+        parts = [steps.rule.weighed(steps.scores(block, shared, engine)) for block in blocks]
         return {name: np.concatenate([part[:, v] for part in parts]) for v, name in enumerate(views.names)}
 
     def _inspect(self) -> Inspection:
@@ -349,9 +356,12 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
     def _costs(self) -> Costs:
         return Costs.checked(self.disagreement_cost, self.subset_cost, self.mutex_cost)
 
-    def _steps(self, n_labels: int) -> AssignmentSteps:
-        rule = DecisionRule(self.combine, self._costs(), self.ontology, self.fallback, team_of(self.n_jobs))
-        return AssignmentSteps(rule, n_labels, self.view_weights_)
+    def _steps(self, n_labels: int, names: Sequence[str] | None = None) -> AssignmentSteps:
+        """Steps for views of the given names, by default all that were fitted."""
+        weights = tuple(self.view_weights_[name] for name in names or self.view_names_)
+        plain = None if set(weights) == {1.0} else weights
+        rule = DecisionRule(self.combine, self._costs(), self.ontology, self.fallback, plain, team_of(self.n_jobs))
+        return AssignmentSteps(rule, n_labels)
 
     def _labeled_blocks(self, views: Views, engine: Engine, targets: LabelTargets) -> list[Block]:
         carried = {"given": targets.given, "code": targets.codes}
@@ -362,8 +372,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
     ) -> tuple[AssignmentSteps, list[Block], Tree]:
         """Open clusters for what fits no class: further columns of the centroids and of the labels given."""
         most = None if self.n_new_clusters == "auto" else int(self.n_new_clusters)
-        weights = self._steps(1).weights
-        shared = open_clusters(views, targets.codes, shared, engine, blocks, weights, most)
+        shared = open_clusters(views, targets.codes, shared, engine, blocks, self.view_weights_, most)
         n_new = next(iter(shared["centroids"].values())).shape[1] - len(targets.classes)
         self.new_classes_ = new_names(targets.classes, n_new)
         self.classes_ = np.concatenate([targets.classes, self.new_classes_]) if n_new else targets.classes
@@ -432,7 +441,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
     def _assigned(self, X: Any) -> Iterator[tuple[Tree, np.ndarray, tuple[str, ...]]]:
         """Row state, combined scores and views of objects, block by block."""
         views, engine = unit_views(self._new_views(X)), self._engine()
-        steps, shared = self._steps(len(self.classes_)), self._fitted(views, engine)
+        steps, shared = self._steps(len(self.classes_), views.names), self._fitted(views, engine)
         with engine.limits():
             for block in self._each_block(views, engine, steps.n_labels):
                 scores = steps.scores(block, shared, engine)

@@ -34,7 +34,6 @@ class AssignmentSteps:
 
     rule: DecisionRule
     n_labels: int
-    weights: dict[str, float]
 
     def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree:
         """Labeled objects have their labels, the others none yet."""
@@ -89,12 +88,8 @@ class AssignmentSteps:
     # -- pieces
 
     def scores(self, block: Block, shared: Tree, ops: Engine) -> np.ndarray:
-        """Scores (n, views, labels) of a block."""
-        parts = []
-        for name, X in block.views.items():
-            part = ops.to_numpy(ops.project(X, shared["centroids"][name]))
-            weight = self.weights.get(name, 1.0)
-            parts.append(part if weight == 1.0 else part * part.dtype.type(weight))
+        """Scores (n, views, labels) of a block: cosines, which the rule weighs."""
+        parts = [ops.to_numpy(ops.project(X, shared["centroids"][name])) for name, X in block.views.items()]
         return np.stack(parts, axis=1)
 
     def present(self, block: Block) -> np.ndarray:
