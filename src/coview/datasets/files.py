@@ -9,6 +9,7 @@ import os
 import tarfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,18 @@ import numpy as np
 
 from coview.exceptions import DataFileError
 
-__all__ = ["DAMAGED", "data_home", "fetch", "locate", "read_lines", "read_numbers", "read_tar", "user_cache"]
+__all__ = [
+    "DAMAGED",
+    "damaged",
+    "data_home",
+    "fetch",
+    "locate",
+    "open_mat",
+    "read_lines",
+    "read_numbers",
+    "read_tar",
+    "user_cache",
+]
 
 ENVIRONMENT = "COVIEW_DATA"
 # what the readers of the standard library raise on a file that is cut short or not what its name says
@@ -126,16 +138,34 @@ def locate(
     Where none of this works, the error tells people to get the file from `source`.
     """
     home = _home(data_home)
-    for suffix in _OPENERS:
-        path = home / f"{name}{suffix}"
-        if path.is_file():
-            return path
-    if files is not None and name in files:
-        return fetch(name, files, base_urls, home)
+    packed = [f"{name}{suffix}" for suffix in _OPENERS]
+    for file in packed:
+        if (home / file).is_file():
+            return home / file
+    for file in packed:
+        if files is not None and file in files:
+            return fetch(file, files, base_urls, home)
     raise DataFileError(
         f"{name!r} is not in the data home {str(home)!r}. Get it from {source} and put it at {str(home / name)!r} "
         f"(.gz, .xz and .bz2 of it are read too), or set {ENVIRONMENT} to a folder that has it."
     )
+
+
+def damaged(path: Path, problem: str) -> DataFileError:
+    """Return the error for a file that is not what it should be; `problem` goes on after its name."""
+    return DataFileError(f"{str(path)!r} {problem}. Download it again.")
+
+
+@contextmanager
+def open_mat(path: Path, problem: str) -> Iterator[dict[str, Any]]:
+    """Give the variables of a MATLAB file; where what is wanted cannot be taken from them, `problem` says so."""
+    from scipy.io import loadmat
+    from scipy.io.matlab import MatReadError
+
+    try:
+        yield loadmat(path)
+    except (LookupError, TypeError, ValueError, NotImplementedError, MatReadError, *DAMAGED) as error:
+        raise damaged(path, f"{problem} ({error})") from error
 
 
 def read_lines(path: Path) -> Iterator[bytes]:
@@ -143,10 +173,7 @@ def read_lines(path: Path) -> Iterator[bytes]:
     opener = _OPENERS.get(path.suffix, _OPENERS[""])
     try:
         with opener(path, "rb") as stream:
-            for line in stream:
-                line = line.strip()
-                if line:
-                    yield line
+            yield from filter(None, map(bytes.strip, stream))
     except DAMAGED as error:
         raise _cut_short(path, error) from error
 
@@ -184,5 +211,5 @@ def read_numbers(path: Path, separator: str | None = None, *, labeled: bool = Fa
         if len(rows[-1]) != len(rows[0]) or not parts:
             raise DataFileError(f"Line {number} of {str(path)!r} has {len(parts)} numbers, not {len(rows[0])}.")
     if not rows:
-        raise DataFileError(f"{str(path)!r} has no rows. Download it again.")
+        raise damaged(path, "has no rows")
     return labels, np.array(rows)

@@ -9,8 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from coview.datasets.files import DAMAGED, locate
-from coview.exceptions import DataFileError
+from coview.datasets.files import DAMAGED, damaged, locate
 from coview.validation import check_option
 from coview.views.views import Views
 
@@ -114,9 +113,7 @@ def _read(path: Path) -> tuple[np.ndarray, list[bytes]]:
         with zipfile.ZipFile(path) as archive:
             names, data = archive.read("ad.names"), archive.read("ad.data")
     except (*DAMAGED, zipfile.BadZipFile, KeyError) as error:
-        raise DataFileError(
-            f"{str(path)!r} is not the archive with ad.names and ad.data ({error}). Download it again."
-        ) from error
+        raise damaged(path, f"is not the archive with ad.names and ad.data ({error})") from error
     lines = names.decode("latin-1").splitlines()
     described = [line for line in lines if ":" in line and not line.startswith("|")]
     columns = np.array([line.rpartition(":")[0].strip() for line in described])
@@ -133,14 +130,14 @@ def _parse(path: Path, lines: list[bytes], width: int) -> tuple[np.ndarray, np.n
         bits, _, label = rest.rpartition(b",")
         row = np.frombuffer(bits.replace(b",", b""), dtype=np.uint8) - ord("0")
         if len(first) != 4 or len(row) != width - 4 or (row > 1).any() or label not in (b"ad.", b"nonad."):
-            raise DataFileError(f"{str(path)!r} has a broken line {i + 1} in ad.data. Download it again.")
+            raise damaged(path, f"has a broken line {i + 1} in ad.data")
         geometry[i] = [np.nan if cell == b"?" else float(cell) for cell in first]
         flags[i], target[i] = row, label == b"ad."
     return geometry, flags, target
 
 
 def _columns_of(path: Path, columns: np.ndarray, prefix: str) -> np.ndarray:
-    found = np.flatnonzero(np.strings.startswith(columns, f"{prefix}*"))
-    if not len(found):
-        raise DataFileError(f"{str(path)!r} has no column {prefix}*... in ad.names. Download it again.")
-    return found
+    positions = np.flatnonzero(np.strings.startswith(columns, f"{prefix}*"))
+    if not len(positions):
+        raise damaged(path, f"has no column {prefix}*... in ad.names")
+    return positions

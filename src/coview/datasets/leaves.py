@@ -65,11 +65,8 @@ def load_leaves(data_home: str | Path | None = None) -> Bunch:
     >>> leaves.views["shape"].ravel().tolist(), leaves.target_names.tolist()
     ([0.2, 0.1], ['Acer', 'Tilia'])
     """
-    aligned = {}
-    for view, name in _FILES.items():
-        path = locate(f"leaves100/{name}", data_home, _SOURCE)
-        aligned[view] = _read(path, view)
-    joined = Views.align(aligned)
+    paths = {view: locate(f"leaves100/{name}", data_home, _SOURCE) for view, name in _FILES.items()}
+    joined = Views.align({view: _read(path, view) for view, path in paths.items()})
     assert joined.ids is not None
     order = np.argsort(joined.ids, kind="stable")
     views = joined[order]

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from coview.datasets.files import locate, read_lines
+from coview.datasets.files import damaged, locate, read_lines
 from coview.exceptions import DataFileError
 from coview.utils.docs import parameters_of
 from coview.validation import check_option
@@ -203,25 +203,20 @@ def linked_views(
     names: np.ndarray | None = None,
 ) -> Views:
     """Views "words" and links of documents, whose ids also name the columns of the links."""
-    found = link_views(links, direction, self_links)
-    named: dict[str, Any] = dict.fromkeys(found, ids)
-    return Views(
-        {"words": words, **found}, ids=ids, feature_names=named if names is None else {"words": names, **named}
-    )
+    matrices = link_views(links, direction, self_links)
+    features: dict[str, Any] = dict.fromkeys(matrices, ids)
+    if names is not None:
+        features["words"] = names
+    return Views({"words": words, **matrices}, ids=ids, feature_names=features)
 
 
 def link_matrix(links: Iterable[Sequence[str]], row_of: Mapping[str, int]) -> tuple[sparse.csr_array, int]:
     """L[citing, cited] of pairs of ids, each counted once, and how many links name an unknown document."""
-    pairs: set[tuple[int, int]] = set()
-    n_unknown = 0
-    for link in links:
-        citing, cited = (row_of.get(end, -1) for end in link)
-        if min(citing, cited) < 0:
-            n_unknown += 1
-        else:
-            pairs.add((citing, cited))
-    rows, cols = np.array(sorted(pairs), dtype=np.int32).reshape(-1, 2).T
-    return _sorted(sparse.csr_array((np.ones(len(rows)), (rows, cols)), shape=(len(row_of), len(row_of)))), n_unknown
+    ends = np.array([[row_of.get(end, -1) for end in link] for link in links], dtype=np.int32).reshape(-1, 2)
+    known = ends[ends.min(axis=1) >= 0]
+    rows, cols = np.unique(known, axis=0).T
+    matrix = sparse.csr_array((np.ones(len(rows)), (rows, cols)), shape=(len(row_of), len(row_of)))
+    return _sorted(matrix), len(ends) - len(known)
 
 
 def _read_content(path: Path) -> tuple[list[str], sparse.csr_array, list[str]]:
@@ -244,13 +239,13 @@ def _read_content(path: Path) -> tuple[list[str], sparse.csr_array, list[str]]:
             )
         key = head.decode("latin-1")
         if key in seen:
-            raise DataFileError(f"{str(path)!r} has document {key!r} twice. Download it again.")
+            raise damaged(path, f"has document {key!r} twice")
         seen.add(key)
         ids.append(key)
         labels.append(label.decode("latin-1"))
         columns.append(np.flatnonzero(flags).astype(np.int32))
     if not ids:
-        raise DataFileError(f"{str(path)!r} has no documents. Download it again.")
+        raise damaged(path, "has no documents")
     indptr = np.concatenate([[0], np.cumsum([len(part) for part in columns])]).astype(np.int32)
     indices = np.concatenate(columns)
     return ids, sparse.csr_array((np.ones(len(indices)), indices, indptr), shape=(len(ids), width)), labels

@@ -80,13 +80,12 @@ def load_mfeat(data_home: str | Path | None = None) -> Bunch:
     >>> folder.mkdir()
     >>> for part in ("fou", "fac", "kar", "pix", "zer", "mor"):
     ...     _ = (folder / f"mfeat-{part}").write_text("".join(f"  {i}.5\\n" for i in range(10)))
-    >>> found = load_mfeat(folder.parent)
-    >>> found.views["pixel"][3].tolist(), found.target.tolist()
+    >>> digits = load_mfeat(folder.parent)
+    >>> digits.views["pixel"][3].tolist(), digits.target.tolist()
     ([3.5], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
     """
-    matrices = {}
-    for view, name in VIEWS.items():
-        _, matrices[view] = read_numbers(locate(f"mfeat/{name}", data_home, _SOURCE, _FILES, _URL))
+    paths = {view: locate(f"mfeat/{name}", data_home, _SOURCE, _FILES, _URL) for view, name in VIEWS.items()}
+    matrices = {view: read_numbers(path)[1] for view, path in paths.items()}
     lengths = {view: len(matrix) for view, matrix in matrices.items()}
     n = lengths["fourier"]
     if len(set(lengths.values())) > 1 or n % _DIGITS:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from coview.datasets.files import data_home as find_data_home
-from coview.datasets.files import fetch, read_tar
+from coview.datasets.files import locate, read_tar
 from coview.exceptions import DataFileError
 from coview.validation import check_option
 
@@ -22,6 +22,7 @@ _FILES = {f"{_FOLDER}/{_ARCHIVE}.gz": "8f1b2514ca22a5ade8fbb9cfa5727df95fa587f4c
 _URLS = ("http://qwone.com/~jason/20Newsgroups", "https://people.csail.mit.edu/jrennie/20Newsgroups")
 
 _QUOTED = re.compile(r"[ \t]*(?:\w{0,4}>|[|:}\]])|In article\b").match
+_CONTINUED = re.compile(r"[ \t]*\n[ \t]+")  # a header line that begins with white space belongs to the one above
 _ATTRIBUTION = ("writes", "wrote", "says", "said")
 _SIGNATURE_LINES = 12  # a rule of dashes with more lines below it is part of the text
 
@@ -84,11 +85,7 @@ def _find_source(home: Path) -> Path:
     folder = home / _FOLDER
     if any((folder / half).is_dir() for half in HALVES):
         return folder
-    for suffix in (".xz", ".gz", ".bz2", ""):
-        path = folder / f"{_ARCHIVE}{suffix}"
-        if path.is_file():
-            return path
-    return fetch(next(iter(_FILES)), _FILES, _URLS, home)
+    return locate(f"{_FOLDER}/{_ARCHIVE}", home, _URLS[0], _FILES, _URLS)
 
 
 def _from_folders(folder: Path, wanted: Wanted) -> Iterator[tuple[str, str, str, bytes]]:
@@ -129,18 +126,9 @@ def split_header(text: str) -> tuple[str, str]:
 
 def header_lines(text: str, names: Sequence[str]) -> list[str]:
     """Contents of the named header lines of a post, with the lines that continue them."""
-    found: list[str] = []
-    inside = False
-    for line in split_header(text)[0].split("\n"):
-        if line[:1] in (" ", "\t"):  # continues the line above
-            if inside:
-                found[-1] = f"{found[-1]} {line.strip()}"
-            continue
-        name, _, content = line.partition(":")
-        inside = name.strip().lower() in names
-        if inside:
-            found.append(content.strip())
-    return found
+    header = _CONTINUED.sub(" ", split_header(text)[0])
+    lines = (line.partition(":") for line in header.split("\n"))
+    return [content.strip() for name, _, content in lines if name.rstrip().lower() in names]
 
 
 def _start_of_footer(lines: list[str]) -> int:

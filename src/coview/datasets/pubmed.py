@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from coview.datasets.files import locate, read_lines
+from coview.datasets.files import damaged, locate, read_lines
 from coview.datasets.linqs import DIRECTIONS, link_matrix, linked_views
 from coview.exceptions import DataFileError
 from coview.validation import check_option
@@ -114,7 +114,7 @@ def _read_papers(path: Path) -> tuple[list[str], sparse.csr_array, np.ndarray, n
     head = [next(lines, b"").decode("latin-1").split("\t") for _ in range(2)]
     names = [part.split(":")[1] for part in head[1] if part.startswith("numeric:")]
     if not names:
-        raise DataFileError(f"{str(path)!r} names no words in its second line. Download it again.")
+        raise damaged(path, "names no words in its second line")
     column = {name: j for j, name in enumerate(names)}
     ids: list[str] = []
     labels: list[int] = []
@@ -140,7 +140,7 @@ def _read_papers(path: Path) -> tuple[list[str], sparse.csr_array, np.ndarray, n
         labels.append(label)
         indptr.append(len(indices))
     if not ids or len(set(ids)) != len(ids):
-        raise DataFileError(f"{str(path)!r} has no papers, or one of them twice. Download it again.")
+        raise damaged(path, "has no papers, or one of them twice")
     words = sparse.csr_array((np.array(values, np.float32), indices, indptr), shape=(len(ids), len(names)))
     words.sort_indices()
     return ids, words, np.array(names), np.array(labels, dtype=np.int64)

@@ -192,8 +192,8 @@ def docstring_words(docstring: str) -> tuple[str, ...]:
         in_doctest = bool(text) and (in_doctest or text.startswith(">>>"))
         if not in_doctest:
             prose.append(text)
-    found = _WORD.findall(" ".join(prose).lower())
-    return tuple(word for word in found if word not in ENGLISH_STOP_WORDS)
+    words = _WORD.findall(" ".join(prose).lower())
+    return tuple(word for word in words if word not in ENGLISH_STOP_WORDS)
 
 
 def code_tokens(node: Definition) -> tuple[str, ...]:
@@ -256,18 +256,18 @@ def build_corpus(
     """Read all labels' folders and return the corpus as plain arrays, in the order of the objects' names."""
     with _without_cycle_search():
         objects = {
-            label: [found for folder in folders for found in read_objects(roots[folder.split("/")[0]], folder)]
+            label: [item for folder in folders for item in read_objects(roots[folder.split("/")[0]], folder)]
             for label, folders in labels.items()
         }
     chosen = choose(objects)
     target_names = sorted({label for label, _ in chosen})  # a later release may have moved a subpackage away
     arrays = {
-        "names": np.array([found.name for _, found in chosen], dtype=np.str_),
-        "groups": np.array([found.file for _, found in chosen], dtype=np.str_),
+        "names": np.array([item.name for _, item in chosen], dtype=np.str_),
+        "groups": np.array([item.file for _, item in chosen], dtype=np.str_),
         "target": np.array([target_names.index(label) for label, _ in chosen], dtype=np.int64),
         "target_names": np.array(target_names, dtype=np.str_),
     }
-    for view, tokens in (("words", [o.words for _, o in chosen]), ("code", [o.code for _, o in chosen])):
+    for view, tokens in (("words", [item.words for _, item in chosen]), ("code", [item.code for _, item in chosen])):
         vectorizer = CountVectorizer(analyzer=list, min_df=min_df, max_df=max_df, dtype=np.float32)
         counts = sparse.csr_array(vectorizer.fit_transform(tokens))
         counts.sort_indices()
@@ -281,17 +281,17 @@ def build_corpus(
 
 def choose(objects: Mapping[str, Iterable[SourceObject]], per_label: int = PER_LABEL) -> list[tuple[str, SourceObject]]:
     """Drop repeated names, docstrings and code, keep at most `per_label` of a label, and sort by name."""
-    pairs = [(label, found) for label, group in objects.items() for found in group]
+    pairs = [(label, item) for label, group in objects.items() for item in group]
     seen: set[Any] = set()
     kept: dict[str, list[SourceObject]] = {label: [] for label in objects}
-    for label, found in sorted(pairs, key=lambda pair: pair[1]):
-        marks = {("name", found.name), ("words", found.words), ("code", found.code)}
+    for label, item in sorted(pairs, key=lambda pair: pair[1]):
+        marks = {("name", item.name), ("words", item.words), ("code", item.code)}
         if seen.isdisjoint(marks):
-            kept[label].append(found)
+            kept[label].append(item)
             seen |= marks
     for group in kept.values():
-        group.sort(key=lambda found: hashlib.sha256(found.name.encode()).hexdigest())
-    chosen = [(label, found) for label, group in kept.items() for found in group[:per_label]]
+        group.sort(key=lambda item: hashlib.sha256(item.name.encode()).hexdigest())
+    chosen = [(label, item) for label, group in kept.items() for item in group[:per_label]]
     return sorted(chosen, key=lambda pair: pair[1].name)
 
 

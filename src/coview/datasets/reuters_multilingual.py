@@ -12,11 +12,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.io import loadmat
 from sklearn.utils import Bunch
 
-from coview.datasets.files import locate
-from coview.exceptions import DataFileError
+from coview.datasets.files import damaged, locate, open_mat
 from coview.validation import check_option
 from coview.views.views import Views
 
@@ -88,34 +86,26 @@ def load_reuters_multilingual(
     >>> for v in range(5):
     ...     cell[v, 0] = np.array([[v, 0.5], [0.0, 1.0]])
     >>> savemat(folder / "Reuters-1200.mat", {"X": cell, "y": np.array([[2], [1]])})
-    >>> found = load_reuters_multilingual(data_home=folder.parent)
-    >>> found.views["spanish"].toarray().tolist(), found.target.tolist()
+    >>> corpus = load_reuters_multilingual(data_home=folder.parent)
+    >>> corpus.views["spanish"].toarray().tolist(), corpus.target.tolist()
     ([[3.0, 0.5], [0.0, 1.0]], [1, 0])
     """
     if sample not in _PATHS or isinstance(sample, bool):
         raise ValueError(f"sample must be 1200 or 600, got {sample!r}.")
     check_option("negative", negative, ("zero", "keep"))
     path = locate(_PATHS[sample], data_home, _SOURCE, _FILES, _URL)
-    try:
-        found: dict[str, Any] = loadmat(path)
-        matrices, classes = (_cells if sample == 1200 else _triplets)(found)
-    except (KeyError, ValueError, TypeError, IndexError, OSError) as error:
-        raise DataFileError(
-            f"{str(path)!r} does not hold the sample of {sample} ({error}). Download it again."
-        ) from None
+    with open_mat(path, f"does not hold the sample of {sample}") as stored:
+        matrices, classes = _cells(stored) if sample == 1200 else _triplets(stored)
     names, target = np.unique(classes, return_inverse=True)
     for language, matrix in matrices.items():
         if matrix.shape[0] != len(target):
-            raise DataFileError(
-                f"{str(path)!r} has {len(target)} classes, but {matrix.shape[0]} documents in {language}. "
-                "Download it again."
-            )
+            raise damaged(path, f"has {len(target)} classes, but {matrix.shape[0]} documents in {language}")
     below = {language: int((matrix.data < 0).sum()) for language, matrix in matrices.items()}
     if negative == "zero":
         for matrix in matrices.values():
             np.maximum(matrix.data, 0.0, out=matrix.data)
             matrix.eliminate_zeros()
-    said = "were made zero" if negative == "zero" else "are kept"
+    fate = "were made zero" if negative == "zero" else "are kept"
     return Bunch(
         views=Views(matrices),
         target=target.astype(np.int64).ravel(),
@@ -126,24 +116,24 @@ def load_reuters_multilingual(
             k=len(names),
             each=len(target) // len(names),
             words=", ".join(f"{language} {matrix.shape[1]}" for language, matrix in matrices.items()),
-            negative=f"{sum(below.values())} negative weights {said}." if any(below.values()) else "",
+            negative=f"{sum(below.values())} negative weights {fate}." if any(below.values()) else "",
         ),
     )
 
 
-def _cells(found: dict[str, Any]) -> tuple[dict[str, Any], np.ndarray]:
-    parts = found["X"].ravel()
+def _cells(stored: dict[str, Any]) -> tuple[dict[str, Any], np.ndarray]:
+    parts = stored["X"].ravel()
     if len(parts) != len(LANGUAGES):
         raise ValueError(f"{len(parts)} languages, not {len(LANGUAGES)}")
     matrices = {name: sparse.csr_array(part, dtype=np.float64) for name, part in zip(LANGUAGES, parts)}
-    return matrices, found["y"].ravel()
+    return matrices, stored["y"].ravel()
 
 
-def _triplets(found: dict[str, Any]) -> tuple[dict[str, Any], np.ndarray]:
-    classes = found["truth"].ravel()
+def _triplets(stored: dict[str, Any]) -> tuple[dict[str, Any], np.ndarray]:
+    classes = stored["truth"].ravel()
     matrices = {}
     for language, (name, width) in _TRIPLETS.items():
-        rows, words, weights = found[name].T
+        rows, words, weights = stored[name].T
         places = rows.astype(np.int64) - 1, words.astype(np.int64) - 1
         matrices[language] = sparse.csr_array((weights, places), shape=(len(classes), width))
         matrices[language].sort_indices()

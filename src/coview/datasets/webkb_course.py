@@ -10,8 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch
 
-from coview.datasets.files import DAMAGED, locate, read_tar
-from coview.exceptions import DataFileError
+from coview.datasets.files import damaged, locate, open_mat, read_tar
 from coview.preprocessing.text import TextViews
 from coview.validation import check_option
 from coview.views.views import Views
@@ -24,7 +23,7 @@ _MATRICES = "webkb_course/WebKB_course.mat"
 _PAGES = "webkb_course/course-cotrain-data.tar"
 _SOURCE = "the authors of the data (Blum and Mitchell, 1998, the course co-training data of the WebKB project)"
 _CLASSES = ("non-course", "course")
-_FOLDERS = {"page": "fulltext", "link": "inlinks"}
+_VIEWS = {"fulltext": "page", "inlinks": "link"}  # folder -> view
 _HIDDEN = re.compile(r"<!--.*?-->|<(script|style)\b.*?</\1\s*>", re.DOTALL | re.IGNORECASE)
 _TAG = re.compile(r"<[^>]*>")
 
@@ -87,20 +86,12 @@ def load_webkb_course(form: str = "tfidf", data_home: str | Path | None = None, 
 
 
 def _read_matrices(data_home: str | Path | None) -> Bunch:
-    from scipy.io import loadmat
-    from scipy.io.matlab import MatReadError
-
     path = locate(_MATRICES, data_home, _SOURCE)
-    try:
-        found = loadmat(path)
-        link, page = (sparse.csr_array(np.asarray(found["X"][v, 0], dtype=np.float64)) for v in (0, 1))
-        labels = np.asarray(found["y"]).ravel()
-    except (KeyError, IndexError, TypeError, ValueError, MatReadError, *DAMAGED) as error:
-        raise DataFileError(
-            f"{str(path)!r} does not hold the matrices X and y ({error}). Download it again."
-        ) from error
+    with open_mat(path, "does not hold the matrices X and y") as stored:
+        link, page = (sparse.csr_array(np.asarray(stored["X"][v, 0], dtype=np.float64)) for v in (0, 1))
+        labels = np.asarray(stored["y"]).ravel()
     if not set(labels.tolist()) <= {1, 2} or not len(labels) == link.shape[0] == page.shape[0]:
-        raise DataFileError(f"{str(path)!r} has labels or rows that do not fit together. Download it again.")
+        raise damaged(path, "has labels or rows that do not fit together")
     return Bunch(views=Views(page=page, link=link), target=(labels == 1).astype(np.int64))
 
 
@@ -108,19 +99,16 @@ def _read_pages(data_home: str | Path | None, min_df: int) -> Bunch:
     from sklearn.feature_extraction.text import CountVectorizer
 
     path = locate(_PAGES, data_home, _SOURCE)
-    texts: dict[str, dict[tuple[str, str], str]] = {view: {} for view in _FOLDERS}
+    texts: dict[str, dict[tuple[str, str], str]] = {view: {} for view in _VIEWS.values()}
     for member, page in read_tar(path, lambda name: name.count("/") > 1):
         folder, label, name = member.split("/")[-3:]
-        view = next((view for view, of in _FOLDERS.items() if of == folder), None)
-        if view is not None and label in _CLASSES:
-            texts[view][label, name] = _text_of(page)
+        if folder in _VIEWS and label in _CLASSES:
+            texts[_VIEWS[folder]][label, name] = _text_of(page)
     keys = sorted(texts["page"])  # course first, as in the matrices
     if not keys or keys != sorted(texts["link"]):
-        raise DataFileError(
-            f"{str(path)!r} has {len(texts['page'])} pages and links to {len(texts['link'])} of them; both must be of "
-            "the same pages. Download it again."
-        )
-    kept = {view: [found[key] for key in keys] for view, found in texts.items()}
+        counts = f"{len(texts['page'])} pages and links to {len(texts['link'])} of them"
+        raise damaged(path, f"has {counts}; both must be of the same pages")
+    kept = {view: [pages[key] for key in keys] for view, pages in texts.items()}
     words = TextViews(vectorizer=CountVectorizer(stop_words="english", min_df=min_df, dtype=np.float64))
     ids = [name.replace("^", "/") for _, name in keys]
     target = np.array([label == "course" for label, _ in keys], dtype=np.int64)

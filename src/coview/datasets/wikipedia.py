@@ -7,14 +7,14 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils import Bunch
 
-from coview.datasets.files import DAMAGED, locate, read_lines, read_tar
+from coview.datasets.files import locate, open_mat, read_lines, read_tar
 from coview.exceptions import DataFileError
 from coview.utils.messages import short
 from coview.validation import check_option
@@ -156,7 +156,7 @@ def load_wikipedia_retrieval(
 
 def counts_of(shares: np.ndarray) -> np.ndarray:
     """Whole numbers that have the given shares in each row: the smallest ones that fit to rounding."""
-    found = np.zeros_like(shares, dtype=np.float64)
+    counts = np.zeros_like(shares, dtype=np.float64)
     for i, row in enumerate(shares):
         least = row[row > 0].min(initial=np.inf)
         for smallest in range(1, 64):  # the rarest visual word was seen so often
@@ -164,11 +164,11 @@ def counts_of(shares: np.ndarray) -> np.ndarray:
             scaled = row * total
             whole = np.rint(scaled)
             if total == 0 or (np.abs(scaled - whole).max() < 1e-2 and whole.sum() == total):
-                found[i] = whole
+                counts[i] = whole
                 break
         else:
             raise DataFileError(f"Row {i} of the histograms holds no shares of whole numbers; use image='shares'.")
-    return found
+    return counts
 
 
 # -- the files
@@ -195,11 +195,11 @@ def _read_list(split: str, data_home: str | Path | None) -> list[_Listed]:
 def _read_texts(path: Path, wanted: Sequence[str]) -> list[str]:
     """Texts in the order of the wanted ids."""
     files = read_tar(path, lambda name: name.endswith(".xml"))
-    found = dict(parse_document(text.decode("utf-8", "replace"), name) for name, text in files)
-    absent = [name for name in wanted if name not in found]
+    texts = dict(parse_document(text.decode("utf-8", "replace"), name) for name, text in files)
+    absent = [name for name in wanted if name not in texts]
     if absent:
         raise DataFileError(f"{len(absent)} texts of the lists are not in {str(path)!r}; the first is {absent[0]!r}.")
-    return [found[name] for name in wanted]
+    return [texts[name] for name in wanted]
 
 
 def parse_document(document: str, where: str) -> tuple[str, str]:
@@ -212,15 +212,8 @@ def parse_document(document: str, where: str) -> tuple[str, str]:
 
 
 def _read_features(path: Path, listed: Sequence[_Listed]) -> tuple[np.ndarray, np.ndarray]:
-    from scipy.io import loadmat
-
-    try:
-        stored: Any = loadmat(path)
+    with open_mat(path, "is no MATLAB file with T_tr, T_te, I_tr and I_te") as stored:
         parts = {name: np.asarray(stored[name], dtype=np.float64) for name in ("T_tr", "T_te", "I_tr", "I_te")}
-    except (KeyError, ValueError, TypeError, NotImplementedError, *DAMAGED) as error:
-        raise DataFileError(
-            f"{str(path)!r} is no MATLAB file with T_tr, T_te, I_tr and I_te ({error}). Download it again."
-        ) from error
     expected = Counter(row.split for row in listed)
     for name, part in parts.items():
         rows = expected["train" if name.endswith("tr") else "test"]

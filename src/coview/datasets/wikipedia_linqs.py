@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.io import loadmat
 from sklearn.utils import Bunch
 
-from coview.datasets.files import locate
+from coview.datasets.files import damaged, locate, open_mat
 from coview.datasets.linqs import linked_views
-from coview.exceptions import DataFileError
 from coview.validation import check_option
 
 __all__ = ["load_wikipedia_linqs"]
@@ -67,23 +64,15 @@ def load_wikipedia_linqs(
     """
     check_option("links", links, ("symmetric",))
     path = locate("wikipedia_linqs_2405/wiki.mat", data_home, _SOURCE)
-    try:
-        found: dict[str, Any] = loadmat(path)
-        words, groups, network = (
-            sparse.csr_array(found[name], dtype=np.float64) for name in ("feature", "group", "network")
-        )
-    except (KeyError, ValueError, TypeError, OSError) as error:
-        raise DataFileError(
-            f"{str(path)!r} does not hold feature, group and network ({error}). Download it again."
-        ) from None
+    with open_mat(path, "does not hold feature, group and network") as stored:
+        parts = [stored[name] for name in ("feature", "group", "network")]
+        words, groups, network = (sparse.csr_array(part, dtype=np.float64) for part in parts)
     n = words.shape[0]
     if groups.shape[0] != n or network.shape != (n, n):
-        raise DataFileError(
-            f"{str(path)!r} has {n} articles, {groups.shape[0]} rows of classes and links {network.shape}: they "
-            "do not match. Download it again."
-        )
+        sizes = f"{n} articles, {groups.shape[0]} rows of classes and links {network.shape}"
+        raise damaged(path, f"has {sizes}: they do not match")
     if not (np.diff(groups.indptr) == 1).all():
-        raise DataFileError(f"{str(path)!r} has articles without a class or with several. Download it again.")
+        raise damaged(path, "has articles without a class or with several")
     names, target = np.unique(groups.indices, return_inverse=True)
     ids = np.array([str(i) for i in range(n)])
     words.sort_indices()
