@@ -20,7 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from coview.exceptions import ParameterError
 from coview.utils.messages import listed, short
-from coview.utils.missing import is_gap
+from coview.utils.missing import is_gap, label_array
 
 __all__ = [
     "UNLABELED",
@@ -57,13 +57,7 @@ def check_count(name: str, value: Any, least: int = 1) -> int:
 
 
 def check_number(
-    name: str,
-    value: Any,
-    *,
-    least: float = 0.0,
-    below: float = np.inf,
-    most: float = np.inf,
-    positive: bool = False,
+    name: str, value: Any, *, least: float = 0.0, below: float = np.inf, most: float = np.inf, positive: bool = False
 ) -> float:
     """Return a finite number of at least `least` (or above 0) and below `below` or up to `most`, or say what was found.
 
@@ -105,8 +99,7 @@ def per_view(parameter: str, value: Any, names: Sequence[str], *, default: float
     by_view = value if isinstance(value, Mapping) else dict.fromkeys(names, default if value is None else value)
     for name, number in by_view.items():
         if name not in names:
-            known = ", ".join(map(repr, names))
-            raise ValueError(f"{parameter} names view {name!r}, but the views are {known}.")
+            raise ValueError(f"{parameter} names view {name!r}, but the views are {listed(names)}.")
         check_number(f"{parameter} of view {name!r}", number)
     numbers_by_view = np.array([float(by_view.get(name, default)) for name in names])
     if not numbers_by_view.any() and parameter.endswith("weights"):
@@ -266,17 +259,13 @@ def minus_one_is_unlabeled(estimator: Any) -> bool:
 
 
 def _as_column(y: Any) -> np.ndarray:
-    """Labels as one column, each in its own type: NumPy would turn ["a", None, -1] into three texts or refuse it."""
+    """Labels as one column, each in its own type."""
     if y is None:
         raise ValueError(
             "This estimator requires y to be passed, but the target y is None. Pass one label per object, with None "
             "or NaN for unlabeled objects."
         )
-    if isinstance(y, (list, tuple)):
-        kinds = {"text" if isinstance(label, str) else "gap" if label is None else "other" for label in y}
-        labels = np.fromiter(y, dtype=object, count=len(y)) if len(kinds) > 1 else np.asarray(y)
-    else:
-        labels = np.asarray(y)
+    labels = label_array(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         warnings.warn(
             DataConversionWarning(

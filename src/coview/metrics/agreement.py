@@ -99,8 +99,8 @@ def view_imbalance(*scores: Any, over: str = "pairs") -> float:
     20.0
     """
     _check_over(over)
-    given = scores[0] if len(scores) == 1 else scores
-    values = np.asarray(list(given.values()) if isinstance(given, Mapping) else given, dtype=np.float64)
+    by_view = scores[0] if len(scores) == 1 else scores
+    values = np.asarray(list(by_view.values()) if isinstance(by_view, Mapping) else by_view, dtype=np.float64)
     if values.ndim > 1:
         raise ValueError(f"view_imbalance needs one score per view, got an array of shape {values.shape}.")
     _check_several(values.size, "scores", "view_imbalance")
@@ -113,33 +113,33 @@ def view_imbalance(*scores: Any, over: str = "pairs") -> float:
 
 def _label_columns(labels: Sequence[Any]) -> np.ndarray:
     """Codes of shape (n_objects, n_views), equal where the labels are equal."""
-    given = labels[0] if len(labels) == 1 else list(labels)
-    if isinstance(given, np.ndarray) and given.ndim == 3:
-        if given.dtype != bool:
-            raise ValueError(f"Label sets must be boolean (n_objects, n_views, n_labels), got {given.dtype}.")
-        packed = np.packbits(given, axis=2)
+    by_view = labels[0] if len(labels) == 1 else list(labels)
+    if isinstance(by_view, np.ndarray) and by_view.ndim == 3:
+        if by_view.dtype != bool:
+            raise ValueError(f"Label sets must be boolean (n_objects, n_views, n_labels), got {by_view.dtype}.")
+        packed = np.packbits(by_view, axis=2)
         _, codes = np.unique(packed.reshape(-1, packed.shape[2]), axis=0, return_inverse=True)
-        return codes.reshape(given.shape[:2])
-    named = _by_view(given)
+        return codes.reshape(by_view.shape[:2])
+    named = _by_view(by_view)
     arrays = [as_labels(f"The labels of view {name!r}", column) for name, column in named.items()]
     if len({len(array) for array in arrays}) > 1:
-        found = ", ".join(f"{name!r} has {len(array)}" for name, array in zip(named, arrays))
-        raise ViewsError(f"All views must label the same objects: {found}.")
+        counts = ", ".join(f"{name!r} has {len(array)}" for name, array in zip(named, arrays))
+        raise ViewsError(f"All views must label the same objects: {counts}.")
     if not arrays:
         return np.empty((0, 0), dtype=np.intp)
-    return np.column_stack(encode(*arrays)[0])
+    return np.column_stack(encode(*arrays))
 
 
-def _by_view(given: Any) -> dict[Any, Any]:
-    if isinstance(given, Mapping):
-        return dict(given)
-    if is_frame(given):
-        return {name: np.asarray(given[name]) for name in given.columns}
-    if isinstance(given, np.ndarray):
-        if given.ndim != 2:
-            raise ValueError(f"One array of labels must have shape (n_objects, n_views), got {given.shape}.")
-        return dict(enumerate(given.T))
-    return dict(enumerate(given))
+def _by_view(labels: Any) -> dict[Any, Any]:
+    if isinstance(labels, Mapping):
+        return dict(labels)
+    if is_frame(labels):
+        return {name: np.asarray(labels[name]) for name in labels.columns}
+    if isinstance(labels, np.ndarray):
+        if labels.ndim != 2:
+            raise ValueError(f"One array of labels must have shape (n_objects, n_views), got {labels.shape}.")
+        return dict(enumerate(labels.T))
+    return dict(enumerate(labels))
 
 
 def _check_over(over: str) -> None:

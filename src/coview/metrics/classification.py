@@ -156,26 +156,26 @@ def _indicator_entries(name: str, Y: Any, columns: Any) -> tuple[int, np.ndarray
     named = list(columns)
     if len(named) != n_labels:
         raise ValueError(f"{name} has {n_labels} columns, but there are {len(named)} labels.")
-    rows, found = matrix.coords
+    rows, positions = matrix.coords
     on = matrix.data != 0
-    return n_objects, rows[on], [named[j] for j in found[on]]
+    return n_objects, rows[on], [named[j] for j in positions[on]]
 
 
 def _subset_pairs(ontology: Any) -> list[tuple[Any, Any]]:
     """(child, parent) pairs from any of the accepted forms."""
-    given = getattr(ontology, "subset", ontology)
-    if isinstance(given, Mapping):
+    subset = getattr(ontology, "subset", ontology)
+    if isinstance(subset, Mapping):
         return [
             (child, parent)
-            for child, parents in given.items()
+            for child, parents in subset.items()
             for parent in (parents if isinstance(parents, _SETS) else (parents,))
             if parent is not None
         ]
-    if isinstance(given, str) or not isinstance(given, Iterable):
+    if isinstance(subset, str) or not isinstance(subset, Iterable):
         raise TypeError(
-            f"ontology must be {{child: parent}}, pairs (child, parent) or an Ontology, got {type(given).__name__}."
+            f"ontology must be {{child: parent}}, pairs (child, parent) or an Ontology, got {type(subset).__name__}."
         )
-    pairs = [tuple(pair) if isinstance(pair, _SETS) else (pair,) for pair in given]
+    pairs = [tuple(pair) if isinstance(pair, _SETS) else (pair,) for pair in subset]
     for pair in pairs:
         if len(pair) != 2:
             raise ValueError(f"Each pair of the ontology must be (child, parent), got {pair!r}.")
@@ -218,7 +218,7 @@ def check_acyclic(pairs: Iterable[tuple[Any, Any]]) -> None:
 def _closed(n_objects: int, rows: np.ndarray, codes: list[int], reach: sparse.csr_array) -> sparse.csr_array:
     """0/1 matrix of the label sets with all ancestors added."""
     shape = (n_objects, reach.shape[0])
-    given = sparse.coo_array((np.ones(len(codes), dtype=np.int64), (rows, np.array(codes, dtype=np.intp))), shape)
-    closed = given.tocsr() @ reach.astype(np.int64)
+    sets = sparse.coo_array((np.ones(len(codes), dtype=np.int64), (rows, np.array(codes, dtype=np.intp))), shape)
+    closed = sets.tocsr() @ reach.astype(np.int64)
     closed.data[:] = 1
     return closed

@@ -117,10 +117,10 @@ def pairwise_f1(y_true: Any, y_pred: Any) -> float:
 
 def _codes(y_true: Any, y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
     """Classes and clusters as numbers from 0 on."""
-    truth, found = as_labels("y_true", y_true), as_labels("y_pred", y_pred)
-    if len(truth) != len(found):
-        raise ValueError(f"y_true and y_pred must have the same length, got {len(truth)} and {len(found)} labels.")
-    return encode(truth)[0][0], encode(found)[0][0]
+    classes, clusters = as_labels("y_true", y_true), as_labels("y_pred", y_pred)
+    if len(classes) != len(clusters):
+        raise ValueError(f"y_true and y_pred must have the same length, got {len(classes)} and {len(clusters)} labels.")
+    return encode(classes)[0], encode(clusters)[0]
 
 
 def _contingency(y_true: Any, y_pred: Any) -> sparse.csr_array:

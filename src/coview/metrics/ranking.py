@@ -75,8 +75,8 @@ def rank_tests(table: Any, *, higher_is_better: bool = True) -> dict[str, Any]:
     --------
     >>> from coview.metrics import rank_tests
     >>> table = {"A": [9.1, 8.2, 7.4, 6.3, 9.9, 8.8], "B": [8, 7, 6, 5, 9, 7], "C": [8.1, 6.8, 6.1, 4.8, 9.2, 6.7]}
-    >>> found = rank_tests(table)
-    >>> found["best"], round(found["p_value"], 3), {name: round(p, 3) for name, p in found["against_best"].items()}
+    >>> tests = rank_tests(table)
+    >>> tests["best"], round(tests["p_value"], 3), {name: round(p, 3) for name, p in tests["against_best"].items()}
     ('A', 0.011, {'B': 0.094, 'C': 0.094})
     """
     methods, scores = _checked(table)
@@ -133,8 +133,8 @@ def _as_table(table: Any) -> tuple[list[Any] | None, np.ndarray]:
         return methods, _as_numbers("table", [[row[method] for method in methods] for row in table.values()])
     columns = {method: _as_numbers(f"Column {method!r}", column) for method, column in table.items()}
     if len({column.shape for column in columns.values()}) > 1:
-        found = ", ".join(f"{method!r} has {column.size}" for method, column in columns.items())
-        raise ValueError(f"Every method needs one score per data set: {found}.")
+        counts = ", ".join(f"{method!r} has {column.size}" for method, column in columns.items())
+        raise ValueError(f"Every method needs one score per data set: {counts}.")
     return list(columns), np.array(list(columns.values())).T
 
 

@@ -7,6 +7,8 @@ Items are ranked by falling score; equal scores keep the order of the items, so 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -110,50 +112,44 @@ def average_precision(
         raise ValueError(f"cutoff must be 'rank' or 'relevant', got {cutoff!r}.")
     ranked = _as_matrix("scores", scores)
     n_queries, n_items = ranked.shape
-    relevance = _Relevance(relevant, query_labels, item_labels, ranked.shape)
+    relevance = _relevance(relevant, query_labels, item_labels, ranked.shape)
     values = np.empty(n_queries)
     size = max(1, BLOCK // n_items)
     for start in range(0, n_queries, size):
         rows = slice(start, min(start + size, n_queries))
-        values[rows] = _block_precision(_score_block(ranked, rows), relevance.block(rows), at or n_items, cutoff)
+        values[rows] = _block_precision(_score_block(ranked, rows), relevance(rows), at or n_items, cutoff)
     return values
 
 
-class _Relevance:
-    """Blocks of the relevance matrix, from the matrix itself or from labels."""
+def _relevance(
+    relevant: Any, query_labels: Any, item_labels: Any, shape: tuple[int, int]
+) -> Callable[[slice], np.ndarray]:
+    """Return a function of some queries that gives their rows of the relevance matrix."""
+    sources = {"relevant": relevant, "query_labels": query_labels, "item_labels": item_labels}
+    names = [name for name, source in sources.items() if source is not None]
+    if names not in (["relevant"], ["query_labels", "item_labels"]):
+        raise ValueError(
+            f"Pass either relevant, or both query_labels and item_labels; got {', '.join(names) or 'none'}."
+        )
+    if relevant is not None:
+        matrix = _as_matrix("relevant", relevant)
+        n_queries, n_items = matrix.shape
+    else:
+        queries, items = encode(as_labels("query_labels", query_labels), as_labels("item_labels", item_labels))
+        n_queries, n_items = len(queries), len(items)
+    if (n_queries, n_items) != shape:
+        raise ValueError(
+            f"scores are {shape[0]} queries x {shape[1]} items, but relevance is given for {n_queries} x {n_items}."
+        )
+    return partial(_flags, matrix) if relevant is not None else lambda rows: queries[rows, None] == items
 
-    def __init__(self, relevant: Any, query_labels: Any, item_labels: Any, shape: tuple[int, int]) -> None:
-        labels = (query_labels, item_labels)
-        if (relevant is None) == (query_labels is None) or (query_labels is None) != (item_labels is None):
-            found = ", ".join(
-                name
-                for name, value in zip(("relevant", "query_labels", "item_labels"), (relevant, *labels))
-                if value is not None
-            )
-            raise ValueError(f"Pass either relevant, or both query_labels and item_labels; got {found or 'none'}.")
-        self.matrix: Any = None
-        if relevant is not None:
-            self.matrix = _as_matrix("relevant", relevant)
-            found_shape = self.matrix.shape
-        else:
-            (self.queries, self.items), _ = encode(
-                as_labels("query_labels", query_labels), as_labels("item_labels", item_labels)
-            )
-            found_shape = (len(self.queries), len(self.items))
-        if found_shape != shape:
-            raise ValueError(
-                f"scores are {shape[0]} queries x {shape[1]} items, but relevance is given for "
-                f"{found_shape[0]} x {found_shape[1]}."
-            )
 
-    def block(self, rows: slice) -> np.ndarray:
-        if self.matrix is None:
-            return self.queries[rows, None] == self.items
-        block = _dense_rows(self.matrix, rows)
-        flags = block.astype(bool)
-        if not np.array_equal(flags, block):
-            raise ValueError("relevant must be boolean, or 0 and 1. Turn grades into flags, e.g. grades > 0.")
-        return flags
+def _flags(matrix: Any, rows: slice) -> np.ndarray:
+    block = _dense_rows(matrix, rows)
+    flags = block.astype(bool)
+    if not np.array_equal(flags, block):
+        raise ValueError("relevant must be boolean, or 0 and 1. Turn grades into flags, e.g. grades > 0.")
+    return flags
 
 
 def _block_precision(scores: np.ndarray, relevant: np.ndarray, at: int, cutoff: str) -> np.ndarray:

@@ -82,13 +82,7 @@ def write_archive(path: str | Path, tree: Any, *, kind: str, version: int, exten
 
 
 def read_archive(
-    path: str | Path,
-    *,
-    kind: str,
-    newest: int,
-    revive: Revive | None = None,
-    mmap: bool = False,
-    outline: bool = False,
+    path: str | Path, *, kind: str, newest: int, revive: Revive | None = None, mmap: bool = False, outline: bool = False
 ) -> tuple[Any, dict[str, Any]]:
     """Read what `write_archive` wrote; anything else is refused with a sentence, and nothing in the file is executed.
 

@@ -7,11 +7,11 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["atomic_folder", "atomic_path"]
+__all__ = ["atomic_folder", "atomic_path", "remove_files"]
 
 _UMASK = os.umask(0o077)  # it can only be read by setting it: done once, here
 os.umask(_UMASK)
@@ -52,6 +52,12 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
             _replace_folder(beside, target)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
+
+
+def remove_files(paths: Iterable[str | Path]) -> None:
+    """Remove those of the files that are there."""
+    for path in paths:
+        Path(path).unlink(missing_ok=True)
 
 
 def _flush(file: Path) -> None:

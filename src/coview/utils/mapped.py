@@ -10,16 +10,8 @@ import numpy as np
 
 __all__ = ["MappedTensors"]
 
-_DTYPES = {
-    "BOOL": "?",
-    **{
-        f"{kind}{bits}": f"{kind.lower()}{bits // 8}"
-        for kind in "IUF"
-        for bits in (8, 16, 32, 64)
-        if (kind, bits) != ("F", 8)
-    },
-    "C64": "c8",
-}
+_DTYPES = {f"{kind}{bits}": f"{kind.lower()}{bits // 8}" for kind in "IUF" for bits in (8, 16, 32, 64)}
+_DTYPES |= {"BOOL": "?", "C64": "c8"}
 
 
 class MappedTensors:

@@ -1,10 +1,12 @@
-"""What stands for no label in an array of labels."""
+"""Labels with gaps: what stands for no label, and arrays in which each label keeps its type."""
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["is_gap"]
+import numpy as np
+
+__all__ = ["is_gap", "label_array"]
 
 
 def is_gap(label: Any) -> bool:
@@ -17,3 +19,18 @@ def is_gap(label: Any) -> bool:
     """
     # NA is known by its name, since pandas is not imported here and NA refuses to be compared
     return label is None or type(label).__name__ == "NAType" or bool(label != label)
+
+
+def label_array(labels: Any) -> np.ndarray:
+    """Return labels as an array, each in its own type: NumPy would turn [1, "1"] and ["a", None] into texts.
+
+    Examples
+    --------
+    >>> label_array(["a", None])
+    array(['a', None], dtype=object)
+    """
+    if isinstance(labels, (list, tuple)):
+        kinds = {"text" if isinstance(label, str) else "gap" if label is None else "other" for label in labels}
+        if len(kinds) > 1:
+            return np.fromiter(labels, dtype=object, count=len(labels))
+    return np.asarray(labels)
