@@ -26,6 +26,7 @@ __all__ = [
     "read_only",
     "scatter_rows",
     "side_by_side",
+    "stack",
     "take_rows",
     "unit_rows",
 ]
@@ -195,6 +196,15 @@ def _check_finite(name: str, matrix: Any) -> None:
         "Views.align.",
         cli="Fill or drop them, or leave all cells of a row empty where the object lacks the view.",
     )
+
+
+def stack(matrices: list[Any], axis: int = 0) -> Any:
+    """One matrix of several, one below the other or, with axis 1, side by side; sparse if any of them is."""
+    if len(matrices) == 1:
+        return matrices[0]
+    if any(sparse.issparse(matrix) for matrix in matrices):
+        return (sparse.vstack if axis == 0 else sparse.hstack)(matrices, format="csr")
+    return np.concatenate(matrices, axis=axis)
 
 
 def side_by_side(arrays: list[Any]) -> Any:

@@ -48,11 +48,10 @@ def named_matrices(views: Any, named: Mapping[str, Any]) -> dict[str, Any]:
         pairs = [(str(name), views[name]) for name in dict.fromkeys(views.columns.get_level_values(0))]
     else:
         pairs = [(PLAIN, views)]
-    pairs += list(named.items())
-    for name, _ in pairs:
-        check_name(name)
+    pairs += named.items()
     names = [name for name, _ in pairs]
     for name in names:
+        check_name(name)
         if names.count(name) > 1:
             raise ViewsError(f"View names must be unique, got {name!r} more than once.")
     return dict(pairs)
@@ -217,17 +216,11 @@ def as_rows(key: Any, n_rows: int) -> Any:
 
 def same_optional(a: np.ndarray | None, b: np.ndarray | None) -> bool:
     """Equality of arrays that may be absent."""
-    if a is None or b is None:
-        return a is b
-    return np.array_equal(a, b)
+    return a is b if a is None or b is None else np.array_equal(a, b)
 
 
 def same_values(a: Any, b: Any) -> bool:
     """Equality of two matrices; a dense one never equals a sparse one."""
-    if a.shape != b.shape:
+    if a.shape != b.shape or sparse.issparse(a) != sparse.issparse(b):
         return False
-    if sparse.issparse(a) and sparse.issparse(b):
-        return (a != b).nnz == 0
-    if sparse.issparse(a) or sparse.issparse(b):
-        return False
-    return np.array_equal(a, b)
+    return (a != b).nnz == 0 if sparse.issparse(a) else np.array_equal(a, b)

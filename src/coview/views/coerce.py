@@ -75,14 +75,11 @@ def is_plain(X: Any) -> bool:
 
 def _from_mudata(data: Any) -> Views:
     """Each modality of a MuData is a view; objects that a modality lacks are missing there."""
-    aligned = {
-        str(name): (np.asarray(part.obs_names, dtype=str), part.X) for name, part in data.mod.items() if part.n_vars
-    }
-    if not aligned:
+    parts = {str(name): part for name, part in data.mod.items() if part.n_vars}
+    if not parts:
         raise ViewsError("The MuData has no modality with features.")
-    joined = Views.align(aligned)
+    joined = Views.align({name: (np.asarray(part.obs_names, dtype=str), part.X) for name, part in parts.items()})
     order = {key: i for i, key in enumerate(joined.ids.tolist())}  # type: ignore[union-attr]
     rows = np.array([order[key] for key in np.asarray(data.obs_names, dtype=str) if key in order], dtype=np.intp)
-    names = {str(name): np.asarray(part.var_names, dtype=str) for name, part in data.mod.items() if part.n_vars}
-    joined = joined[rows]
-    return Views(dict(joined.items()), ids=joined.ids, present=joined.present, feature_names=names)
+    names = {name: np.asarray(part.var_names, dtype=str) for name, part in parts.items()}
+    return Views(joined[rows], feature_names=names)

@@ -20,7 +20,7 @@ from scipy import sparse
 
 from coview.exceptions import ViewsError
 from coview.utils.messages import listed
-from coview.views.arrays import as_matrix, is_dask_collection, is_frame, take_rows
+from coview.views.arrays import as_matrix, is_dask_collection, is_frame, stack, take_rows
 from coview.views.checks import as_feature_names, as_ids, as_present, check_same_index, common_length
 from coview.views.lazy import LazyViews
 from coview.views.sources import Source, ViewLayout, kind_of, load_dask, memory_size
@@ -32,11 +32,7 @@ Piece = tuple[list[Any], int, int]  # blocks side by side, and which of their ro
 
 
 def from_dask(
-    sources: Mapping[str, Any],
-    *,
-    ids: Any = None,
-    present: Any = None,
-    feature_names: Mapping[str, Any] | None = None,
+    sources: Mapping[str, Any], *, ids: Any = None, present: Any = None, feature_names: Mapping[str, Any] | None = None
 ) -> LazyViews:
     """Make `LazyViews` of matrices by name, at least one of which is a dask collection.
 
@@ -277,7 +273,7 @@ def _assemble(pieces: list[list[Piece]], about: list[Any], ids: Any, present: An
     indexes: list[tuple[str, np.ndarray]] = []
     for part, (name, indexed, dtype, titles) in zip(pieces, about):
         blocks = [_rows(name, *piece) for piece in part]
-        matrix = _stack([rows for rows, _ in blocks], axis=0)
+        matrix = stack([rows for rows, _ in blocks])
         if matrix.dtype != dtype and np.can_cast(matrix.dtype, dtype, "same_kind"):
             matrix = matrix.astype(dtype)  # chunks may be of other types than dask says, one by one
         arrays[name] = matrix
@@ -302,12 +298,4 @@ def _rows(name: str, blocks: list[Any], start: int, stop: int) -> tuple[Any, Any
         matrix, _, _ = as_matrix(name, part)
         matrices.append(matrix if is_frame(block) else take_rows(matrix, slice(start, stop)))
     index = np.asarray(blocks[0].index[start:stop]) if is_frame(blocks[0]) else None
-    return _stack(matrices, axis=1), index
-
-
-def _stack(matrices: list[Any], axis: int) -> Any:
-    if len(matrices) == 1:
-        return matrices[0]
-    if any(sparse.issparse(matrix) for matrix in matrices):
-        return (sparse.vstack if axis == 0 else sparse.hstack)(matrices, format="csr")
-    return np.concatenate(matrices, axis=axis)
+    return stack(matrices, axis=1), index

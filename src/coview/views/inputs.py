@@ -64,10 +64,10 @@ def match_columns(who: str, views: Any, n_features: Mapping[str, int], feature_n
     --------
     >>> from coview import Views
     >>> X = Views(x=np.array([[1, 2]]), feature_names={"x": ["b", "a"]})
-    >>> with warnings.catch_warnings(record=True) as told:
+    >>> with warnings.catch_warnings(record=True) as caught:
     ...     match_columns("PLSA", X, {"x": 2}, {"x": np.array(["a", "b"])})["x"]
     array([[2, 1]])
-    >>> print(told[0].message)
+    >>> print(caught[0].message)
     View 'x' has its columns in another order than PLSA was fitted with; they were put into the fitted order.
     """
     arrays: dict[str, Any] = {}

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from coview.exceptions import ViewsError
 from coview.utils.messages import listed
+from coview.views.arrays import stack
 from coview.views.base import NamedViews, html_table, text_table
 from coview.views.checks import as_rows
 from coview.views.sources import Mapped, MemorySource, Renamed, Source, load_dask
@@ -205,11 +205,7 @@ class LazyViews(NamedViews):
             local = rows[order][part[order] == i] - (self._ends[i] - self.lengths[i])
             pieces.append(self._source.take(int(i), local))
         whole = stack_views(pieces)
-        if np.array_equal(order, np.arange(len(rows))):
-            return whole
-        back = np.empty_like(order)
-        back[order] = np.arange(len(rows))
-        return whole[back]
+        return whole if (np.diff(order) > 0).all() else whole[np.argsort(order)]
 
     # -- lazy changes
 
@@ -218,7 +214,8 @@ class LazyViews(NamedViews):
 
     def rename(self, mapping: Mapping[str, str] | None = None, /, **named: str) -> LazyViews:
         """Rename views: ``X.rename(words="text")``."""
-        return LazyViews(Renamed(self._source, self._renaming(mapping, named)))
+        new = self._renaming(mapping, named)
+        return LazyViews(Renamed(self._source, {new.get(name, name): name for name in self.names}))
 
     def map(self, function: Callable[[Matrix], Any] | Mapping[str, Callable[[Matrix], Any]]) -> LazyViews:
         """Apply one function to every view on reading, or a separate function to each view by name.
@@ -264,12 +261,6 @@ def stack_views(pieces: Sequence[Views]) -> Views:
             )
         if (piece.ids is None) != (first.ids is None):
             raise ViewsError(f"All parts must have ids, or none: part {i} differs from part 0.")
-    arrays: dict[str, Matrix] = {}
-    for name in first.names:
-        blocks = [piece[name] for piece in pieces]
-        if any(sparse.issparse(block) for block in blocks):
-            arrays[name] = sparse.vstack(blocks, format="csr")
-        else:
-            arrays[name] = np.concatenate(blocks)
+    arrays = {name: stack([piece[name] for piece in pieces]) for name in first.names}
     ids = None if first.ids is None else np.concatenate([piece.ids for piece in pieces])
     return Views._trusted(arrays, ids, np.concatenate([piece.present for piece in pieces]), first.feature_names)

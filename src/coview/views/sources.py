@@ -19,7 +19,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from operator import methodcaller
 from typing import Any
 
@@ -88,7 +88,7 @@ class Source(ABC):
 
     def select(self, names: tuple[str, ...]) -> Source:
         """Return a source of these views only; one that can leave the others unread overrides this."""
-        return Selected(self, names)
+        return Renamed(self, {name: name for name in names})
 
     def delayed(self) -> list[Any]:
         """Return one dask Delayed of `Views` per part, where the source is dask's."""
@@ -155,36 +155,31 @@ class _Derived(Source):
         return {name: value for name, value in vars(self).items() if name != "_delayed"}  # made again where needed
 
 
-class Selected(_Derived):
-    """Some of the views of a source that reads them all."""
-
-    nnz = None  # the base knows the sum over its own views only
-
-    def __init__(self, base: Source, names: tuple[str, ...]) -> None:
-        super().__init__(base, methodcaller("select", *names))
-        self.names = names
-
-    @property
-    def layout(self) -> dict[str, ViewLayout]:  # type: ignore[override]
-        return {name: self._base.layout[name] for name in self.names}
-
-
 class Renamed(_Derived):
-    """The same views under other names."""
+    """Views of a source, all or some of them, under other names or the same: ``{name: name in the source}``."""
 
-    def __init__(self, base: Source, new: dict[str, str]) -> None:
-        super().__init__(base, methodcaller("rename", new))
-        self._old = {new.get(name, name): name for name in base.names}
-        self.names = tuple(self._old)
+    def __init__(self, base: Source, old: dict[str, str]) -> None:
+        super().__init__(base, partial(_renamed, old))
+        self._old = old
+        self.names = tuple(old)
 
     @property
     def layout(self) -> dict[str, ViewLayout]:  # type: ignore[override]
         return {name: self._base.layout[old] for name, old in self._old.items()}
 
+    @property
+    def nnz(self) -> tuple[int, ...] | None:  # type: ignore[override]
+        # the base knows the sum over all its views only
+        return self._base.nnz if len(self._old) == len(self._base.names) else None
+
     def select(self, names: tuple[str, ...]) -> Source:
         """Return a source of these views only, which reads no others if the base can."""
-        old = tuple(self._old[name] for name in names)
-        return Renamed(self._base.select(old), {self._old[name]: name for name in names})
+        old = {name: self._old[name] for name in names}
+        return Renamed(self._base.select(tuple(old.values())), old)
+
+
+def _renamed(old: dict[str, str], views: Views) -> Views:
+    return views.select(*old.values()).rename({was: name for name, was in old.items()})
 
 
 class Mapped(_Derived):

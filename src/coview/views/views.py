@@ -101,7 +101,7 @@ class Views(NamedViews):
             raise ViewsError("Views needs at least one view, got none. Example: Views(words=W, links=L).")
         arrays: dict[str, Matrix] = {}
         names: dict[str, np.ndarray] = {}
-        found_ids: list[tuple[str, np.ndarray]] = []
+        indexes: list[tuple[str, np.ndarray]] = []
         for name, source in sources.items():
             if is_dask_collection(source):
                 raise ViewsError(
@@ -113,12 +113,12 @@ class Views(NamedViews):
             if columns is not None:
                 names[name] = columns
             if index is not None:
-                found_ids.append((name, index))
+                indexes.append((name, index))
         n_rows = common_length({name: array.shape[0] for name, array in arrays.items()})
-        check_same_index(found_ids)
-        check_not_shuffled(found_ids, {name: source.index for name, source in sources.items() if counts_rows(source)})
-        if ids is None and found_ids:
-            ids = found_ids[0][1]
+        check_same_index(indexes)
+        check_not_shuffled(indexes, {name: source.index for name, source in sources.items() if counts_rows(source)})
+        if ids is None and indexes:
+            ids = indexes[0][1]
         mask = as_present(present, tuple(arrays), n_rows)
         for v, name in enumerate(arrays):
             check_absent_rows_empty(name, arrays[name], mask[:, v])
@@ -142,27 +142,14 @@ class Views(NamedViews):
 
     @classmethod
     def _trusted(
-        cls,
-        arrays: dict[str, Matrix],
-        ids: np.ndarray | None,
-        present: np.ndarray,
-        names: dict[str, np.ndarray],
+        cls, arrays: dict[str, Matrix], ids: np.ndarray | None, present: np.ndarray, names: dict[str, np.ndarray]
     ) -> Views:
         self = object.__new__(cls)
         self._set({name: read_only(array) for name, array in arrays.items()}, ids, present, names)
         return self
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {
-            "arrays": self._arrays,
-            "ids": self._ids,
-            "present": self._present,
-            "feature_names": self._feature_names,
-        }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        arrays = {name: read_only(array) for name, array in state["arrays"].items()}
-        self._set(arrays, state["ids"], state["present"], state["feature_names"])
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Views._trusted, (self._arrays, self._ids, self._present, self._feature_names)
 
     # -- what is in it
 
@@ -304,13 +291,12 @@ class Views(NamedViews):
             )
         return rows
 
+    def _title(self) -> str:
+        return f"Views of {len(self)} row{'' if len(self) == 1 else 's'}"
+
     def __repr__(self) -> str:
-        return text_table(f"Views of {len(self)} row{'' if len(self) == 1 else 's'}", self._summary(), aligned=3)
+        return text_table(self._title(), self._summary(), aligned=3)
 
     def _repr_html_(self) -> str:
         rows = [(*row[:4], row[4] or "in all rows") for row in self._summary()]
-        return html_table(
-            f"Views of {len(self)} row{'' if len(self) == 1 else 's'}",
-            ("view", "shape", "kind", "density", "present"),
-            rows,
-        )
+        return html_table(self._title(), ("view", "shape", "kind", "density", "present"), rows)
