@@ -114,7 +114,7 @@ def test_big_endian_files_become_native(tmp_path):
 @pytest.mark.parametrize(
     ("frame", "view", "shard", "text"),
     [
-        ({"a": [1, None], "b": [2, 3]}, "x", {}, "no value in 1 of 2 columns of row 1"),
+        ({"a": [1, None], "b": [2, 3]}, "x", {}, "1 of 2 cells empty in row 1"),
         ({"a": [1, 2], "b": ["p", "q"]}, "x", {}, "not numeric"),
         ({"id": [1, 2]}, "x", {}, "no column of features"),
         ({"a": [1, 2]}, {"name": "x", "kind": "sparse", "features": 3}, {}, "row, column and value"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,14 @@ import numpy as np
 from scipy import io, sparse
 
 from coview.exceptions import DataFileError, ViewsError
-from coview.io.tables import DELIMITERS, native_parquet, partly_empty, read_numbers
+from coview.io.tables import DELIMITERS, native_parquet, read_numbers, rows_present
 from coview.utils.messages import not_text, short
 from coview.utils.text_files import json_rows
 from coview.views.arrays import frame_ids
 from coview.views.coerce import as_views
 from coview.views.views import Views
 
-__all__ = ["EXTENSIONS", "FileView", "join_files", "load_file", "load_matrix", "one_line"]
+__all__ = ["EXTENSIONS", "FileView", "join_files", "load_file", "load_matrix", "one_sentence"]
 
 
 @dataclass(frozen=True)
@@ -41,16 +42,11 @@ def load_file(path: Path) -> dict[str, FileView]:
         raise DataFileError(f"{path} has no known format; the extensions read are {', '.join(EXTENSIONS)}.")
     if path.is_file() and not path.stat().st_size:
         raise DataFileError(f"{path} is empty (0 bytes). Write it again.")
-    try:
-        content = _READERS[extension](path)
-    except (DataFileError, ViewsError, MemoryError):
-        raise
-    except UnicodeDecodeError as error:
-        raise not_text(path, error) from None
-    except Exception as error:  # each format's library has errors of its own; all mean the same to the reader
-        raise DataFileError(
-            f"{path} cannot be read as {extension} ({one_line(error)}). The file is truncated or of another format."
-        ) from error
+    with one_sentence(f"{path} cannot be read as {extension}", "The file is truncated or of another format."):
+        try:
+            content = _READERS[extension](path)
+        except UnicodeDecodeError as error:
+            raise not_text(path, error) from None
     return content if isinstance(content, dict) else {path.stem: content}
 
 
@@ -62,9 +58,16 @@ def load_matrix(path: Path) -> Any:
     return next(iter(parts.values())).matrix
 
 
-def one_line(error: BaseException) -> str:
-    """Return what another library's error says, on one line and cut where it is long."""
-    return " ".join(str(error).split())[:200].rstrip(". ") or type(error).__name__
+@contextmanager
+def one_sentence(problem: str, advice: str = "Write it again.") -> Iterator[None]:
+    """Turn the errors of each format's library into one of ours: all mean the same to the reader."""
+    try:
+        yield
+    except (DataFileError, ViewsError, MemoryError):
+        raise
+    except Exception as error:
+        why = " ".join(str(error).split())[:200].rstrip(". ") or type(error).__name__
+        raise DataFileError(f"{problem} ({why}). {advice}") from error
 
 
 # -- joining files
@@ -114,26 +117,20 @@ def _read_npz(path: Path) -> FileView | dict[str, FileView]:
     if not zipfile.is_zipfile(path):
         raise DataFileError(f"{path} is not an .npz archive: it is truncated or of another format. Write it again.")
     with np.load(path, allow_pickle=False) as archive:
-        keys = list(archive.files)
-        if {"data", "indices", "indptr"} <= set(keys) and "format" not in keys:
-            return FileView(_csr_of_parts(archive))
-        if "format" not in keys:
-            if not keys:
+        keys = set(archive.files)
+        if "format" in keys:
+            matrix = sparse.load_npz(path)
+        elif {"data", "indices", "indptr"} <= keys:
+            shape = tuple(archive["shape"]) if "shape" in keys else None
+            matrix = sparse.csr_array((archive["data"], archive["indices"], archive["indptr"]), shape=shape)
+        else:
+            arrays = {key: FileView(archive[key]) for key in archive.files}
+            if not arrays:
                 raise DataFileError(f"{path} holds no array.")
-            arrays = {key: FileView(archive[key]) for key in keys}
             return arrays if len(arrays) > 1 else next(iter(arrays.values()))
-    matrix = sparse.load_npz(path)
     if hasattr(matrix, "check_format"):
         matrix.check_format(full_check=True)  # indices out of range would crash compiled code later
     return FileView(matrix)
-
-
-def _csr_of_parts(archive: Any) -> Any:
-    data, indices, indptr = archive["data"], archive["indices"], archive["indptr"]
-    shape = tuple(archive["shape"]) if "shape" in archive.files else None
-    matrix = sparse.csr_array((data, indices, indptr), shape=shape)
-    matrix.check_format(full_check=True)
-    return matrix
 
 
 def _read_mtx(path: Path) -> FileView:
@@ -163,13 +160,9 @@ def _read_parquet(path: Path) -> FileView:
     if not frame.columns:
         raise DataFileError(f"{path} has no column of features beside {first.name!r}.")
     empty = np.sum([column.is_null().to_numpy() for column in frame.iter_columns()], axis=0)
-    if not empty.any():
+    have = rows_present(path, empty, len(frame.columns))
+    if have is None:
         return FileView(frame.to_native(), ids)
-    columns = len(frame.columns)
-    partly = np.flatnonzero((empty > 0) & (empty < columns))
-    if partly.size:
-        raise partly_empty(path, int(partly[0]), int(empty[partly[0]]), columns)
-    have = empty == 0
     matrix = np.zeros(frame.shape)
     matrix[have] = frame.filter(have.tolist()).to_numpy()
     return FileView(matrix, ids, list(frame.columns), have)

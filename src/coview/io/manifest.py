@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import DataFileError, ViewsError
-from coview.io.formats import one_line
+from coview.io.formats import one_sentence
 from coview.io.shard_files import SUFFIXES, Facts, describe
 from coview.views.checks import as_feature_names, check_name
 
@@ -220,7 +220,8 @@ def _complete(
     def about(i: int, v: int) -> Facts:
         file = shards[i]["files"][v]
         if file not in facts:
-            facts[file] = _describe(root / file, i, drafts[v]["kind"])
+            with one_sentence(f"{root / file} of shard {i} cannot be read"):
+                facts[file] = describe(root / file, drafts[v]["kind"])
         return facts[file]
 
     full: list[ShardEntry] = []
@@ -245,15 +246,6 @@ def _complete(
             raise _damaged(root / MANIFEST, str(error)) from None
         views.append(ViewEntry(name, known["kind"], dtype, features, columns))
     return tuple(views), tuple(full)
-
-
-def _describe(path: Path, shard: int, kind: str | None) -> Facts:
-    try:
-        return describe(path, kind)
-    except (DataFileError, MemoryError):
-        raise
-    except Exception as error:  # each format's library has errors of its own; all mean the same to the reader
-        raise DataFileError(f"{path} of shard {shard} cannot be read ({one_line(error)}). Write it again.") from error
 
 
 def _damaged(path: Path, why: str) -> DataFileError:

@@ -22,9 +22,8 @@ from scipy import sparse
 
 from coview.exceptions import DataFileError
 from coview.io.formats import FileView, load_matrix
+from coview.io.tables import rows_present
 from coview.utils.mapped import MappedTensors
-from coview.views.arrays import take_rows
-from coview.views.sources import stored_values
 
 __all__ = ["FORMATS", "SUFFIXES", "Facts", "check_columns", "describe", "file_stem", "read_rows", "write_matrix"]
 
@@ -71,22 +70,18 @@ def write_matrix(folder: Path, stem: str, matrix: Any, format: str | None, names
 
 def read_rows(path: Path, start: int, stop: int, facts: Facts) -> FileView:
     """Read rows start to stop of a file: its matrix, and ids and missing rows where a table has them."""
-    suffix = path.suffix.lower()
-    if suffix == ".parquet":
+    if path.suffix.lower() == ".parquet":
         return _triples(path, start, stop, facts) if facts.kind != "dense" else _table(path, start, stop, facts)
-    if suffix == ".zarr":
-        return FileView(_zarr_rows(path, start, stop, facts))
-    if suffix == ".npy":
-        return FileView(_dense_rows(path, np.load(path, mmap_mode="r", allow_pickle=False), start, stop, facts))
-    if suffix == ".safetensors":
-        tensors = MappedTensors(path)
-        arrays = {name: tensors(name) for name in ("data", "indices", "indptr")}
-        return FileView(_csr_rows(path, arrays, _csr_about(tensors)[0], start, stop, facts))
-    matrix = _whole_npz(path, path.stat().st_mtime_ns)
-    if not sparse.issparse(matrix):
-        return FileView(_dense_rows(path, matrix, start, stop, facts))
-    _check_shape(path, matrix.shape, facts)
-    return FileView(take_rows(matrix, slice(start, stop)))
+    stored = _open(path)
+    if tuple(stored.shape) != (facts.rows, facts.features):
+        size_text = " x ".join(str(size) for size in stored.shape)
+        raise DataFileError(
+            f"{path} is {size_text}, but its shard has {facts.rows} rows and its view {facts.features} features. Write "
+            "it again."
+        )
+    if isinstance(stored, _StoredCsr):
+        return FileView(_csr_rows(path, stored.arrays, start, stop, facts))
+    return FileView(_plain(stored[start:stop]))
 
 
 def describe(path: Path, kind: str | None) -> Facts:
@@ -94,17 +89,13 @@ def describe(path: Path, kind: str | None) -> Facts:
     suffix = path.suffix.lower()
     if suffix == ".parquet":
         return _describe_parquet(path, kind)
-    if suffix == ".zarr":
-        return _describe_zarr(path)
-    if suffix == ".npz":
-        return _describe_npz(path)
-    if suffix == ".safetensors":
-        tensors = MappedTensors(path)
-        (n, m), kind = _csr_about(tensors)
-        data = tensors("data")
-        return Facts(n, m, data.dtype.str, kind, len(data))
-    matrix = np.load(path, mmap_mode="r", allow_pickle=False)
-    return _dense_facts(path, matrix.shape, matrix.dtype)
+    if suffix == ".npz" and (facts := _describe_npz(path)) is not None:
+        return facts
+    stored = _open(path)
+    if not isinstance(stored, _StoredCsr):
+        return _dense_facts(path, stored.shape, stored.dtype)
+    n, m = stored.shape
+    return Facts(n, m, stored.arrays["data"].dtype.str, stored.kind, len(stored.arrays["data"]))
 
 
 def check_columns(path: Path, matrix: Any) -> None:
@@ -128,25 +119,38 @@ def _write_csr(path: Path, matrix: Any) -> None:
     save_file(tensors, path, metadata={"shape": f"{n} {m}", "class": type(matrix).__name__})
 
 
-def _csr_about(tensors: MappedTensors) -> tuple[tuple[int, int], str]:
-    """Shape and class of the CSR matrix of a safetensors file."""
-    n, m = tensors.metadata["shape"].split()
-    return (int(n), int(m)), _csr_class(tensors.metadata)
+class _StoredCsr:
+    """A CSR matrix in a file: its three arrays by name, of which only what is needed is read, its shape and class."""
+
+    def __init__(self, arrays: Any, shape: Any, about: Any) -> None:
+        self.arrays, self.shape = arrays, tuple(int(size) for size in shape)
+        self.kind = about.get("class") if about.get("class") in _CLASSES else "csr_array"
 
 
-def _csr_class(metadata: Any) -> str:
-    kind = metadata.get("class", "csr_array")
-    return kind if kind in _CLASSES else "csr_array"
+def _open(path: Path) -> Any:
+    """Return the matrix of a file before it is read: an array, or the parts of a CSR matrix."""
+    suffix = path.suffix.lower()
+    if suffix == ".npz":
+        return _whole_npz(path, path.stat().st_mtime_ns)
+    if suffix == ".safetensors":
+        tensors = MappedTensors(path)
+        arrays = {name: tensors(name) for name in ("data", "indices", "indptr")}
+        return _StoredCsr(arrays, tensors.metadata["shape"].split(), tensors.metadata)
+    if suffix == ".zarr":
+        node = _zarr().open(str(path), mode="r")
+        return _StoredCsr(node, node.attrs["shape"], node.attrs) if isinstance(node, _zarr().Group) else node
+    return np.load(path, mmap_mode="r", allow_pickle=False)
 
 
 @functools.lru_cache(maxsize=2)
 def _whole_npz(path: Path, modified: int) -> Any:
     """Return the matrix of an .npz file; blocks of one shard come one after the other, so the last ones are kept."""
     matrix = load_matrix(path)
-    return sparse.csr_array(matrix) if sparse.issparse(matrix) else matrix
+    return _StoredCsr(vars(sparse.csr_array(matrix)), matrix.shape, {}) if sparse.issparse(matrix) else matrix
 
 
-def _describe_npz(path: Path) -> Facts:
+def _describe_npz(path: Path) -> Facts | None:
+    """Tell what the headers inside an .npz file say, or None of a sparse matrix that is not CSR."""
     with zipfile.ZipFile(path) as archive:
         headers = {name.removesuffix(".npy"): _npy_header(archive, name) for name in archive.namelist()}
     if len(headers) == 1:
@@ -156,9 +160,7 @@ def _describe_npz(path: Path) -> Facts:
             n, m = (int(size) for size in arrays["shape"])
         (stored,), dtype = headers["data"]
         return Facts(n, m, dtype.str, "csr_array", stored)
-    matrix = _whole_npz(path, path.stat().st_mtime_ns)  # another sparse format
-    n, m = matrix.shape
-    return Facts(n, m, matrix.dtype.str, "csr_array", stored_values(matrix))
+    return None
 
 
 def _npy_header(archive: zipfile.ZipFile, name: str) -> tuple[tuple[int, ...], np.dtype]:
@@ -181,23 +183,8 @@ def _plain(array: np.ndarray) -> Any:
     return plain if plain.dtype.isnative else plain.astype(plain.dtype.newbyteorder("="))
 
 
-def _check_shape(path: Path, shape: Any, facts: Facts) -> None:
-    if tuple(int(size) for size in shape) != (facts.rows, facts.features):
-        size_text = " x ".join(str(size) for size in shape)
-        raise DataFileError(
-            f"{path} is {size_text}, but its shard has {facts.rows} rows and its view {facts.features} features. Write "
-            "it again."
-        )
-
-
-def _dense_rows(path: Path, array: Any, start: int, stop: int, facts: Facts) -> Any:
-    _check_shape(path, array.shape, facts)
-    return _plain(array[start:stop])
-
-
-def _csr_rows(path: Path, arrays: Any, shape: Any, start: int, stop: int, facts: Facts) -> Any:
+def _csr_rows(path: Path, arrays: Any, start: int, stop: int, facts: Facts) -> Any:
     """Rows of a CSR matrix from its three arrays, of which only the slices needed are touched."""
-    _check_shape(path, shape, facts)
     data, indices, indptr = arrays["data"], arrays["indices"], arrays["indptr"]
     n_stored = data.shape[0]
     if indptr.shape != (facts.rows + 1,) or indices.shape != data.shape:
@@ -269,14 +256,8 @@ def _table(path: Path, start: int, stop: int, facts: Facts) -> FileView:
             f"{facts.features} are needed. Write it again."
         )
     empty = np.sum([column.is_null().to_numpy() for column in frame], axis=0)
-    partly = np.flatnonzero((empty > 0) & (empty < frame.width))
-    if partly.size:
-        raise DataFileError(
-            f"{path} has no value in {empty[partly[0]]} of {frame.width} columns of row {start + partly[0]}. Fill "
-            "them, or leave the whole row empty if the object lacks the view."
-        )
-    matrix = frame.fill_null(0).to_numpy().astype(facts.dtype)
-    return FileView(matrix, ids, None, empty == 0 if empty.any() else None)
+    present = rows_present(path, empty, frame.width, start)
+    return FileView(frame.fill_null(0).to_numpy().astype(facts.dtype), ids, None, present)
 
 
 def _has_ids(schema: Any) -> bool:
@@ -328,18 +309,3 @@ def _write_zarr(path: Path, matrix: Any) -> None:
     group = zarr.open_group(str(path), mode="w", attributes={"shape": matrix.shape, "class": type(matrix).__name__})
     for name, part in (("data", matrix.data), ("indices", matrix.indices), ("indptr", matrix.indptr)):
         group.create_array(name, data=np.ascontiguousarray(part), chunks=(max(1, min(len(part), _CHUNK)),))
-
-
-def _zarr_rows(path: Path, start: int, stop: int, facts: Facts) -> Any:
-    node = _zarr().open(str(path), mode="r")
-    if isinstance(node, _zarr().Group):
-        return _csr_rows(path, node, node.attrs["shape"], start, stop, facts)
-    return _dense_rows(path, node, start, stop, facts)
-
-
-def _describe_zarr(path: Path) -> Facts:
-    node = _zarr().open(str(path), mode="r")
-    if not isinstance(node, _zarr().Group):
-        return _dense_facts(path, node.shape, node.dtype)
-    (n, m), data = node.attrs["shape"], node["data"]
-    return Facts(n, m, data.dtype.str, _csr_class(node.attrs), len(data))

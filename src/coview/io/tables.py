@@ -15,7 +15,7 @@ from coview.exceptions import RAW_TABLE, DataFileError
 from coview.utils.messages import listed, not_text, short
 from coview.utils.text_files import csv_rows, json_rows
 
-__all__ = ["DELIMITERS", "TABLES", "native_parquet", "partly_empty", "read_numbers", "read_table"]
+__all__ = ["DELIMITERS", "TABLES", "native_parquet", "read_numbers", "read_table", "rows_present"]
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 TABLES = (*DELIMITERS, ".jsonl", ".json", ".parquet")
@@ -146,18 +146,18 @@ def read_numbers(path: Path) -> tuple[np.ndarray, np.ndarray | None, list[str], 
         matrix, empty = np.hstack([column, rest]), empty + lacking
     if not names:
         raise DataFileError(f"{path} has no column of features beside {short(header[0])}.")
-    partly = np.flatnonzero((empty > 0) & (empty < len(names)))
+    return matrix, ids, names, rows_present(path, empty, len(names))
+
+
+def rows_present(path: Path, empty: np.ndarray, columns: int, first: int = 0) -> np.ndarray | None:
+    """Return which rows of a table have values, or None where all do; `empty` counts the empty cells of each."""
+    partly = np.flatnonzero((empty > 0) & (empty < columns))
     if partly.size:
-        raise partly_empty(path, int(partly[0]), int(empty[partly[0]]), len(names))
-    return matrix, ids, names, (empty == 0) if empty.any() else None
-
-
-def partly_empty(path: Path, row: int, empty: int, columns: int) -> DataFileError:
-    """Return the error for a row of a table that has only some of its cells."""
-    return DataFileError(
-        f"{path} has {empty} of {columns} cells empty in row {row}. Fill them, or leave all of a row's cells empty "
-        "where the object lacks the view."
-    )
+        raise DataFileError(
+            f"{path} has {empty[partly[0]]} of {columns} cells empty in row {first + partly[0]}. Fill them, or leave "
+            "all of a row's cells empty where the object lacks the view."
+        )
+    return empty == 0 if empty.any() else None
 
 
 def _check_header(path: Path, header: list[str]) -> None:

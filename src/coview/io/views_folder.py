@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -17,24 +18,9 @@ import numpy as np
 from scipy import sparse
 
 from coview.exceptions import DataFileError, ViewsError
-from coview.io.formats import EXTENSIONS, FileView, join_files, load_file, one_line
-from coview.io.manifest import (
-    MANIFEST,
-    Manifest,
-    ShardEntry,
-    ViewEntry,
-    named_files,
-    read_manifest,
-    write_manifest,
-)
-from coview.io.shard_files import (
-    FORMATS,
-    Facts,
-    check_columns,
-    file_stem,
-    read_rows,
-    write_matrix,
-)
+from coview.io.formats import EXTENSIONS, FileView, join_files, load_file, one_sentence
+from coview.io.manifest import MANIFEST, Manifest, ShardEntry, ViewEntry, named_files, read_manifest, write_manifest
+from coview.io.shard_files import FORMATS, Facts, check_columns, file_stem, read_rows, write_matrix
 from coview.utils.atomic import atomic_folder
 from coview.utils.messages import listed
 from coview.views.arrays import take_rows
@@ -101,12 +87,7 @@ def read_views(source: str | Path | Mapping[str, str | Path], *, lazy: bool | No
 
 
 def write_views(
-    X: Any,
-    path: str | Path,
-    *,
-    rows_per_shard: int | None = None,
-    format: str | None = None,
-    overwrite: bool = False,
+    X: Any, path: str | Path, *, rows_per_shard: int | None = None, format: str | None = None, overwrite: bool = False
 ) -> None:
     """Write views to a folder, atomically, from which `read_views` restores them exactly.
 
@@ -309,12 +290,8 @@ class FolderSource(Source):
         """Rows of one file, which must be what the manifest says."""
         path, view, shard = self._path(part, column), self._manifest.views[column], self._manifest.shards[part]
         facts = Facts(shard.rows, view.features, view.dtype, view.kind, shard.nnz[column])
-        try:
+        with _unreadable(path, part):
             rows = read_rows(path, start, stop, facts)
-        except (DataFileError, MemoryError):
-            raise
-        except Exception as error:  # each format's library has errors of its own; all mean the same to the reader
-            raise _unreadable(path, part, error) from error
         matrix = rows.matrix
         kind = type(matrix).__name__ if sparse.issparse(matrix) else "dense"
         if matrix.dtype != np.dtype(view.dtype) or (kind == "dense") != (view.kind == "dense"):
@@ -327,21 +304,15 @@ class FolderSource(Source):
     def _small_array(self, part: int, file: str, shape: tuple[int, ...]) -> np.ndarray:
         """Return the ids or the missing rows of a shard."""
         path = self._manifest.folder / file
-        try:
+        with _unreadable(path, part):
             array = np.load(path, mmap_mode="r", allow_pickle=False)
-        except (DataFileError, MemoryError):
-            raise
-        except Exception as error:
-            raise _unreadable(path, part, error) from error
         if array.shape != shape:
             raise DataFileError(f"{path} of shard {part} has shape {array.shape}, but {shape} is needed.")
         return array
 
 
-def _unreadable(path: Path, part: int, error: Exception) -> DataFileError:
-    return DataFileError(
-        f"{path} of shard {part} is missing, cut short or damaged ({one_line(error)}). Write it again."
-    )
+def _unreadable(path: Path, part: int) -> AbstractContextManager[None]:
+    return one_sentence(f"{path} of shard {part} is missing, cut short or damaged")
 
 
 def _memory(view: ViewEntry, shard: ShardEntry, v: int) -> int:
