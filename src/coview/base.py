@@ -25,7 +25,7 @@ from coview.engines.watch import CallbackSupportMixin, ProgressBar, check_watche
 from coview.exceptions import RAW_TABLE, ViewsError
 from coview.inspection import Inspection, describe
 from coview.utils.front import public
-from coview.utils.messages import cut
+from coview.utils.messages import cut, listed
 from coview.validation import check_count, check_option
 from coview.views.arrays import from_tensor, is_tensor
 from coview.views.coerce import PLAIN, as_views, is_plain
@@ -90,8 +90,9 @@ class MultiViewEstimator(BaseEstimator):
         if not len(views):
             raise ViewsError("X has 0 rows: there is nothing to learn from. Pass at least one object.")
         if len(views.names) < self._min_views:
-            listed = ", ".join(map(repr, views.names))
-            raise ViewsError(f"{type(self).__name__} needs at least {self._min_views} views, got 1 ({listed}).")
+            raise ViewsError(
+                f"{type(self).__name__} needs at least {self._min_views} views, got 1 ({listed(views.names)})."
+            )
         if not plain:
             # forget the column names of an earlier fit on one frame
             self.__dict__.pop("feature_names_in_", None)
@@ -116,10 +117,9 @@ class MultiViewEstimator(BaseEstimator):
         plain = is_plain(X)
         if plain:
             if len(self.view_names_) > 1:
-                listed = ", ".join(map(repr, self.view_names_))
                 raise ViewsError(
-                    f"{type(self).__name__} was fitted on {len(self.view_names_)} views ({listed}), got one matrix. "
-                    f"Name its view: Views({self.view_names_[0]}=...)."
+                    f"{type(self).__name__} was fitted on {len(self.view_names_)} views ({listed(self.view_names_)}), "
+                    f"got one matrix. Name its view: Views({self.view_names_[0]}=...)."
                 )
             views: Any = self._plain_views(X, reset=False)
             if self.view_names_[0] != PLAIN:
@@ -262,34 +262,24 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
                 ours.append(stack.enter_context(ProgressBar(type(self).__name__)))
             if (watcher := sklearn_watcher(self, X, theirs, reconstruct, stack)) is not None:
                 ours.append(watcher)
-            options = Options(
-                self.max_iter,
-                float(self.tol),
-                n_init,
-                self.acceleration,
-                time_left,
-                ours,
-                self._checkpoint(views, holder, carried),
-            )
+            kept = self._checkpoint(views, holder, carried)
+            options = Options(self.max_iter, float(self.tol), n_init, self.acceleration, time_left, ours, kept)
             return run(steps, holder, begin, options)
 
     def _checkpoint(self, views: Any, holder: Holder, extra: Extra) -> Any:
         if self.checkpoint is None:
             return None
-        from coview.engines.checkpoint import CheckpointFile, as_checkpoint, fingerprint
+        from coview.engines.checkpoint import CheckpointFile, fingerprint
 
         # what decides when a fit ends or who watches it, but not where it goes
-        silent = (
-            *("max_iter", "tol", "time_budget", "verbose", "callbacks"),
-            *("checkpoint", "n_jobs", "engine"),
-        )
+        silent = ("max_iter", "tol", "time_budget", "verbose", "callbacks", "checkpoint", "n_jobs", "engine")
         settings = {name: value for name, value in self.get_params(deep=False).items() if name not in silent}
         carried = [np.asarray(extra[name]) for name in sorted(extra) if not callable(extra[name])]
         if isinstance(settings.get("init"), Mapping):
             carried += [np.asarray(array) for array in tree_leaves(dict(settings["init"]))]
             settings["init"] = sorted(settings["init"])
         settings["blocks"] = holder.stops  # row states are kept block by block
-        if settings.get("random_state") is None or not isinstance(settings["random_state"], numbers.Integral):
+        if not isinstance(settings.get("random_state"), numbers.Integral):
             raise ValueError("checkpoint requires an integer random_state, because a resumed fit must be reproducible.")
         settings["class"] = type(self).__name__
-        return CheckpointFile(as_checkpoint(self.checkpoint), fingerprint(views, settings, carried))
+        return CheckpointFile.of(self.checkpoint, fingerprint(views, settings, carried))

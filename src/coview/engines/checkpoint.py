@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import numbers
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +17,9 @@ from coview.engines.protocol import Holder
 from coview.engines.state import Fit, State, tree_map
 from coview.exceptions import ModelFileError
 from coview.utils.archive import read_archive, write_archive
-from coview.views.views import Views
+from coview.validation import check_count
 
-__all__ = ["Checkpoint", "CheckpointFile", "as_checkpoint", "fingerprint"]
+__all__ = ["Checkpoint", "CheckpointFile", "fingerprint"]
 
 VERSION = 1
 
@@ -46,31 +45,24 @@ class Checkpoint:
     every: int = 10
 
 
-def as_checkpoint(given: Any) -> Checkpoint:
-    """Return what a `checkpoint` parameter says: a `Checkpoint`, or a path."""
-    found = given if isinstance(given, Checkpoint) else Checkpoint(given)
-    if isinstance(found.every, bool) or not isinstance(found.every, numbers.Integral) or found.every < 1:
-        raise ValueError(f"every of a Checkpoint must be an integer of at least 1, got {found.every!r}.")
-    return Checkpoint(Path(found.path), int(found.every))
-
-
 @dataclass
 class CheckpointFile:
     """The file of one fit: written every few sweeps, read when the fit is resumed."""
 
-    settings: Checkpoint
+    path: Path
+    every: int
     fingerprint: str
-
     written: int = 0  # sweeps of the current restart that the file holds
 
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return Path(self.settings.path)
+    @classmethod
+    def of(cls, checkpoint: Any, fingerprint: str) -> CheckpointFile:
+        """Return the file that a `checkpoint` parameter says: a `Checkpoint`, or a path."""
+        settings = checkpoint if isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
+        return cls(Path(settings.path), check_count("every of a Checkpoint", settings.every), fingerprint)
 
     def maybe_write(self, restart: int, fit: Fit, best: Fit | None, holder: Holder) -> None:
         """Write if enough sweeps have passed since the last time."""
-        if fit.n_iter // self.settings.every == self.written // self.settings.every:
+        if fit.n_iter // self.every == self.written // self.every:
             return
         self.written = fit.n_iter
         tree = {
@@ -100,15 +92,9 @@ class CheckpointFile:
 
 
 def _packed(fit: Fit, holder: Holder, path: Path) -> dict[str, Any]:
-    return {
-        "rows": holder.pack(fit.state.rows, path),
-        "shared": tree_map(holder.ops.to_numpy, fit.state.shared),
-        "history": fit.history,
-        "n_iter": fit.n_iter,
-        "converged": fit.converged,
-        "stopped_by": fit.stopped_by,
-        "longest": fit.longest,
-    }
+    rest = {name: value for name, value in vars(fit).items() if name != "state"}
+    shared = tree_map(holder.ops.to_numpy, fit.state.shared)
+    return {"rows": holder.pack(fit.state.rows, path), "shared": shared, **rest}
 
 
 def _unpacked(tree: dict[str, Any], holder: Holder, path: Path) -> Fit:
@@ -132,13 +118,11 @@ def fingerprint(views: Any, settings: dict[str, Any], arrays: Iterable[Any] = ()
     return digest.hexdigest()
 
 
-def _digest(views: Views, first: int) -> bytes:
+def _digest(views: Any, first: int) -> bytes:
     digest = hashlib.blake2b(digest_size=16)
     for name, matrix in views.items():
         digest.update(f"{name} {matrix.shape} {matrix.dtype}".encode())
-        parts: list[Any] = [matrix]
-        if sparse.issparse(matrix):
-            parts = [getattr(matrix, part) for part in ("indptr", "indices", "data")]
+        parts = (matrix.indptr, matrix.indices, matrix.data) if sparse.issparse(matrix) else (matrix,)
         for part in parts:
             digest.update(np.ascontiguousarray(part).view(np.uint8).data)
     digest.update(np.packbits(views.present).data)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
@@ -174,7 +174,8 @@ class CpuEngine:
         empty = totals <= 0
         scale = 1.0 / np.where(empty, 1.0, totals)
         for name, part in sums.items():
-            self._column_scale(part, _fixed(scale.astype(part.dtype)), part.dtype.type(floor))
+            factors, least = _fixed(scale.astype(part.dtype)), part.dtype.type(floor)
+            self.team.map(partial(shares.column_scale, part, factors, least), _even_chunks(len(part)))
             if empty.any():
                 part[:, empty] = old[name][:, empty]
         return sums
@@ -185,9 +186,6 @@ class CpuEngine:
         partial = np.zeros((len(chunks), part.shape[1]))
         self.team.map(lambda i, j: shares.column_products(old, part, partial[i // _ROWS], i, j), chunks)
         return partial.sum(axis=0)
-
-    def _column_scale(self, part: np.ndarray, scale: np.ndarray, floor: Any) -> None:
-        self.team.map(lambda i, j: shares.column_scale(part, scale, floor, i, j), _even_chunks(len(part)))
 
     def log_likelihood(self, X: CpuMatrix, A: np.ndarray, B: np.ndarray) -> np.ndarray:
         parts, chunks = X.row_parts

@@ -15,6 +15,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,13 @@ class CudaMatrix:
         counts = self.indptr[1:] - self.indptr[:-1]
         of = torch.arange(self.shape[0], dtype=self.indices.dtype, device=self.indices.device)
         return torch.repeat_interleave(of, counts, output_size=len(self.values))
+
+    def slices(self, width: int) -> Iterator[tuple[Any, Any, Any]]:
+        """Rows, columns and values of some non-zeros at a time, for which factors of that width are gathered."""
+        step = max(1, _SLICE // width)
+        for start in range(0, len(self.values), step):
+            part = slice(start, start + step)
+            yield self.rows[part], self.indices[part], self.values[part]
 
     @cached_property
     def transposed(self) -> CudaMatrix:
@@ -108,6 +116,11 @@ class _ResidentBytes:
 def _host_parts(csr: Any) -> list[Any]:
     parts = (csr.indptr.astype(np.int64), np.ascontiguousarray(csr.indices), np.ascontiguousarray(csr.data))
     return [torch.from_numpy(part if part.flags.writeable else part.copy()) for part in parts]
+
+
+def _log_terms(values: Any, model: Any) -> Any:
+    """Values times the logarithm of the model, in float64; 0 where the model is."""
+    return values.double() * torch.where(model > 0, model, torch.ones_like(model)).double().log()
 
 
 def _device_bytes(csr: Any) -> int:
@@ -176,18 +189,10 @@ class CudaEngine:
         if self.device.type != "cuda":
             return None
         try:
-            from coview.kernels import triton_ratio
+            from coview.kernels import triton_ratio, triton_shares
         except ImportError:
             return None
-        return triton_ratio
-
-    @cached_property
-    def _shares(self) -> Any:
-        if self._kernels is None:
-            return None
-        from coview.kernels import triton_shares
-
-        return triton_shares
+        return SimpleNamespace(ratio=triton_ratio.ratio, shares=triton_shares)
 
     @contextmanager
     def limits(self) -> Iterator[None]:
@@ -246,13 +251,10 @@ class CudaEngine:
             return matrix
 
     def asarray(self, array: Any, dtype: Any = None) -> Any:
-        if isinstance(array, torch.Tensor):
-            found = array
-        else:
-            found = torch.from_numpy(np.array(array))
+        tensor = array if isinstance(array, torch.Tensor) else torch.from_numpy(np.array(array))
         if dtype is not None and not isinstance(dtype, torch.dtype):
             dtype = torch.from_numpy(np.empty(0, dtype=dtype)).dtype
-        return found.to(self.device, dtype).contiguous() if dtype is not None else found.to(self.device).contiguous()
+        return tensor.to(self.device, dtype).contiguous()
 
     def to_numpy(self, array: Any) -> np.ndarray:
         return array.detach().cpu().numpy() if isinstance(array, torch.Tensor) else np.asarray(array)
@@ -270,16 +272,13 @@ class CudaEngine:
             return self._kernels.ratio(X, A, gathered, into, logs)
         out = torch.zeros_like(A) if into is None else into
         total = torch.zeros((), dtype=torch.float64, device=self.device)
-        step = max(1, _SLICE // A.shape[1])
-        for start in range(0, len(X.values), step):
-            part = slice(start, start + step)
-            row, factor = X.rows[part], gathered[X.indices[part]].to(A.dtype)
-            model = (A[row] * factor).sum(dim=1)
-            weight = torch.where(model > 0, X.values[part] / model, torch.zeros_like(model))
-            out.index_add_(0, row, weight[:, None] * factor)
+        for rows, columns, values in X.slices(A.shape[1]):
+            factor = gathered[columns].to(A.dtype)
+            model = (A[rows] * factor).sum(dim=1)
+            weight = torch.where(model > 0, values / model, torch.zeros_like(model))
+            out.index_add_(0, rows, weight[:, None] * factor)
             if logs:
-                safe = torch.where(model > 0, model, torch.ones_like(model)).double()
-                total += (X.values[part].double() * safe.log()).sum()
+                total += _log_terms(values, model).sum()
         return out, total
 
     def clamp(self, mixture: Any, codes: Any) -> Any:
@@ -288,17 +287,18 @@ class CudaEngine:
         return torch.where((codes >= 0)[:, None], one_hot, mixture)
 
     def row_shares(self, old: Any, pull: Any, floor: float) -> Any:
-        if self._shares is not None and old.dtype == torch.float32:
-            return self._shares.row_shares(old, pull, floor)
+        if self._kernels is not None and old.dtype == torch.float32:
+            return self._kernels.shares.row_shares(old, pull, floor)
         values = old * pull
         sums = values.sum(dim=1, keepdim=True)
         shares = (values / torch.where(sums > 0, sums, torch.ones_like(sums))).clamp_(min=floor)
         return torch.where(sums > 0, shares, old)
 
     def column_shares(self, old: dict[str, Any], sums: dict[str, Any], floor: float) -> dict[str, Any]:
-        if self._shares is not None and next(iter(old.values())).dtype == torch.float32:
-            totals = sum(self._shares.column_products(old[name], part) for name, part in sums.items())
-            return {name: self._shares.column_scale(old[name], part, totals, floor) for name, part in sums.items()}
+        if self._kernels is not None and next(iter(old.values())).dtype == torch.float32:
+            shares = self._kernels.shares
+            totals = sum(shares.column_products(old[name], part) for name, part in sums.items())
+            return {name: shares.column_scale(old[name], part, totals, floor) for name, part in sums.items()}
         values = {name: part.mul_(old[name]) for name, part in sums.items()}
         totals = sum(value.sum(dim=0, dtype=torch.float64) for value in values.values())
         safe = torch.where(totals > 0, totals, torch.ones_like(totals))
@@ -310,13 +310,8 @@ class CudaEngine:
     def log_likelihood(self, X: Rows, A: Any, B: Any) -> Any:
         X = self._on_device(X)
         out = torch.zeros(X.shape[0], dtype=torch.float64, device=self.device)
-        step = max(1, _SLICE // A.shape[1])
-        for start in range(0, len(X.values), step):
-            part = slice(start, start + step)
-            row = X.rows[part]
-            model = (A[row] * B[X.indices[part]]).sum(dim=1)
-            safe = torch.where(model > 0, model, torch.ones_like(model)).double()
-            out.index_add_(0, row, X.values[part].double() * safe.log())
+        for rows, columns, values in X.slices(A.shape[1]):
+            out.index_add_(0, rows, _log_terms(values, (A[rows] * B[columns]).sum(dim=1)))
         return out
 
     def project(self, X: Rows, W: Any) -> Any:
@@ -330,10 +325,8 @@ class CudaEngine:
         return self._accumulate(X.transposed, W, out)
 
     def _accumulate(self, X: CudaMatrix, W: Any, out: Any) -> Any:
-        step = max(1, _SLICE // W.shape[1])
-        for start in range(0, len(X.values), step):
-            part = slice(start, start + step)
-            out.index_add_(0, X.rows[part], X.values[part, None] * W[X.indices[part]])
+        for rows, columns, values in X.slices(W.shape[1]):
+            out.index_add_(0, rows, values[:, None] * W[columns])
         return out
 
     def row_sums(self, X: Rows) -> Any:

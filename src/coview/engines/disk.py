@@ -10,7 +10,6 @@ Without one they have the engine's usual number of rows, and the fit equals the 
 from __future__ import annotations
 
 import itertools
-import os
 import shutil
 import tempfile
 import weakref
@@ -26,6 +25,7 @@ from coview.engines.memory import resident
 from coview.engines.protocol import Block, Engine, Extra, Gate, Steps, floating_type, make_block, row_bytes
 from coview.engines.state import Tree, tree_leaves, tree_map
 from coview.exceptions import EngineError
+from coview.utils.atomic import remove_files
 from coview.views.lazy import LazyViews
 
 __all__ = ["DiskHolder", "StoredTree", "TreeStore"]
@@ -60,7 +60,7 @@ class StoredTree:
     def __init__(self, store: TreeStore, paths: Any) -> None:
         self._store = store  # keeps the folder
         self.paths = paths
-        self._end = weakref.finalize(self, _unlink, list(tree_leaves(paths)))
+        self._end = weakref.finalize(self, remove_files, list(tree_leaves(paths)))
 
     def get_paths(self) -> list[Path]:
         """Return the files; who holds on to this method holds on to them."""
@@ -69,12 +69,6 @@ class StoredTree:
     def get(self) -> Tree:
         """Read the tree into memory."""
         return tree_map(lambda path: np.load(path, allow_pickle=False), self.paths)
-
-
-def _unlink(paths: list[Path]) -> None:
-    for path in paths:
-        if path.exists():
-            os.unlink(path)
 
 
 class DiskHolder:
@@ -110,12 +104,8 @@ class DiskHolder:
         return new, stats
 
     def objective(self, steps: Steps, rows: list[StoredTree], shared: Tree) -> float:
-        return float(
-            sum(
-                steps.objective(block, self._row_state(part), shared, self.ops)
-                for block, part in zip(self._blocks(), rows)
-            )
-        )
+        states = zip(self._blocks(), rows)
+        return float(sum(steps.objective(block, self._row_state(part), shared, self.ops) for block, part in states))
 
     def _row_state(self, stored: StoredTree) -> Tree:
         return tree_map(self.ops.asarray, stored.get())
@@ -145,9 +135,9 @@ class DiskHolder:
         for (start, stop), part in zip(self.cuts, rows):
             whole[start:stop] = part.get()[name]
         whole.flush()
-        found = np.load(stored.paths[name], mmap_mode="r")
-        weakref.finalize(found._mmap, stored.get_paths)  # the file stays as long as the mapping
-        return found
+        mapped = np.load(stored.paths[name], mmap_mode="r")
+        weakref.finalize(mapped._mmap, stored.get_paths)  # the file stays as long as the mapping
+        return mapped
 
     def _blocks(self, *, starting: bool = False) -> Iterator[Block]:
         """Blocks one after the other; while one is worked on, a thread reads the next."""

@@ -47,8 +47,8 @@ def run(steps: Steps, holder: Holder, begin: Callable[[int], tuple[Tree, int]], 
     best: Fit | None = None
     first, current = 0, None
     deadline = None if options.time_budget is None else time.monotonic() + options.time_budget
-    if options.checkpoint is not None and (found := options.checkpoint.read(holder)) is not None:
-        first, current, best = found
+    if options.checkpoint is not None and (stored := options.checkpoint.read(holder)) is not None:
+        first, current, best = stored
     for restart in range(first, options.n_init):
         if current is None:
             shared, seed = begin(restart)
@@ -74,31 +74,25 @@ def sweep(steps: Steps, holder: Holder, state: State) -> float:
     return float(stats["objective"])
 
 
+@dataclass
 class _Run:
     """One start, sweep by sweep."""
 
-    def __init__(
-        self,
-        steps: Steps,
-        holder: Holder,
-        options: Options,
-        deadline: float | None,
-        restart: int,
-        best: Fit | None,
-    ) -> None:
-        self.steps, self.holder, self.options = steps, holder, options
-        self.deadline, self.restart, self.best = deadline, restart, best
-        self.sweep = partial(sweep, steps, holder)
+    steps: Steps
+    holder: Holder
+    options: Options
+    deadline: float | None
+    restart: int
+    best: Fit | None
 
     def go(self, fit: Fit) -> Fit:
         """Sweep until something says stop; the last objective is measured in a pass of its own."""
         clock = time.monotonic() - (fit.history["seconds"][-1] if fit.history["seconds"] else 0.0)
         squarem = Squarem.start(self.options.acceleration, fit.longest, self.holder)
+        advance = partial(sweep, self.steps, self.holder)
         try:
             while fit.n_iter < self.options.max_iter:
-                before = (
-                    self.sweep(fit.state) if squarem is None else squarem.advance(fit.state, self.steps, self.sweep)
-                )
+                before = advance(fit.state) if squarem is None else squarem.advance(fit.state, self.steps, advance)
                 fit.history["objective"].append(before)
                 fit.history["seconds"].append(time.monotonic() - clock)
                 fit.n_iter += 1
@@ -125,19 +119,12 @@ class _Run:
         return fit
 
     def _should_stop(self, fit: Fit) -> bool:
-        values, options = fit.history["objective"], self.options
+        values, seconds, options = fit.history["objective"], fit.history["seconds"][-1], self.options
         change = np.inf
         if len(values) > 1:
             change = (values[-1] - values[-2]) / max(abs(values[-1]), np.finfo(float).tiny)
         report = Sweep(
-            self.restart,
-            options.n_init,
-            fit.n_iter,
-            options.max_iter,
-            values[-1],
-            float(change),
-            fit.history["seconds"][-1],
-            fit.state,
+            self.restart, options.n_init, fit.n_iter, options.max_iter, values[-1], float(change), seconds, fit.state
         )
         # every callback hears of every sweep, even when an earlier one asked to stop
         if any([bool(callback(report)) for callback in options.callbacks]):  # noqa: C419

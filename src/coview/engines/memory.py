@@ -40,9 +40,8 @@ class MemoryHolder:
         return rows, stats
 
     def objective(self, steps: Steps, rows: list[Tree], shared: Tree) -> float:
-        return float(
-            sum(steps.objective(block, part, shared, self.ops) for block, part in zip(self.blocks, rows, strict=True))
-        )
+        states = zip(self.blocks, rows, strict=True)
+        return float(sum(steps.objective(block, part, shared, self.ops) for block, part in states))
 
     def combine(self, function: Callable[..., Tree], *rows: list[Tree]) -> list[Tree]:
         return [function(*parts) for parts in zip(*rows)]
@@ -68,9 +67,9 @@ def bytes_of(amount: int | float | str) -> int:
     if isinstance(amount, (int, float)) and not isinstance(amount, bool) and amount > 0:
         return int(amount)
     if isinstance(amount, str):
-        found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Z]*)\s*", amount)
-        if found and found[2].upper() in _UNITS and float(found[1]) > 0:
-            return int(float(found[1]) * _UNITS[found[2].upper()])
+        match = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Z]*)\s*", amount)
+        if match and match[2].upper() in _UNITS and float(match[1]) > 0:
+            return int(float(match[1]) * _UNITS[match[2].upper()])
     raise EngineError(f"memory_limit must be a number of bytes or text such as '2 GB', got {amount!r}.")
 
 

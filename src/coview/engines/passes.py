@@ -41,7 +41,6 @@ def blockwise(method: Callable[..., Any]) -> Callable[..., Any]:
 
         # what comes out is known from what comes of one empty row
         sample = call(_empty_row(views), 0)
-        sample = np.asarray(sample)
         part = dask.delayed(call)
         arrays = [
             da.from_delayed(part(rows, 0), (length, *sample.shape[1:]), dtype=sample.dtype)
@@ -71,8 +70,8 @@ def _empty_row(views: LazyViews) -> Views:
 
 
 def _answer(model: Any, name: str, args: Any, kwargs: Any, rows: Views, first: int) -> np.ndarray:
-    found = getattr(model, name)(rows, *args, **kwargs)
-    return from_tensor(found) if is_tensor(found) else np.asarray(found)
+    answer = getattr(model, name)(rows, *args, **kwargs)
+    return from_tensor(answer) if is_tensor(answer) else np.asarray(answer)
 
 
 def _has_dask(X: Any) -> bool:

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-from scipy import sparse
 
 from coview.engines.state import Tree
 from coview.engines.threads import Team
 from coview.views.lazy import LazyViews
+from coview.views.sources import memory_size
 from coview.views.views import Views
 
 __all__ = [
@@ -233,8 +233,4 @@ def row_bytes(views: Any) -> float:
     """Bytes that a row of all views takes in memory, on average."""
     if isinstance(views, LazyViews):
         return sum(views.nbytes) / len(views)
-    sizes = (
-        sum(part.nbytes for part in (m.data, m.indices, m.indptr)) if sparse.issparse(m) else m.nbytes
-        for m in views.values()
-    )
-    return sum(sizes) / max(len(views), 1)
+    return sum(map(memory_size, views.values())) / max(len(views), 1)

@@ -24,12 +24,9 @@ def select_engine(engine: Any = "auto", *, n_jobs: int | None = None, data: Any 
         if hasattr(engine, "ratio_rows") and hasattr(engine, "prepare"):
             return engine
         raise EngineError(f"engine must be {_NAMES}, got {engine!r}.")
+    device = "cuda"
     if engine == "auto":
         engine, device = _engine_of(data)
-        if device is not None:
-            from coview.engines.cuda import CudaEngine
-
-            return CudaEngine(device)
     if engine == "cpu":
         from coview.engines.cpu import CpuEngine
 
@@ -37,7 +34,7 @@ def select_engine(engine: Any = "auto", *, n_jobs: int | None = None, data: Any 
     if engine == "cuda":
         from coview.engines.cuda import CudaEngine
 
-        return CudaEngine()
+        return CudaEngine(device)
     if engine == "dask":
         from coview.engines.dask.engine import DaskEngine
 
@@ -62,15 +59,15 @@ def hold(views: Any, engine: Any, width: int, extra: Extra, gate: Gate) -> Holde
     return MemoryHolder(list(make_blocks(views, engine, size, extra)), engine)
 
 
-def _engine_of(data: Any) -> tuple[str, str | None]:
+def _engine_of(data: Any) -> tuple[str, str]:
     """Name of the engine that data call for, and the device of CUDA tensors."""
     if isinstance(data, LazyViews) and data.is_dask:
-        return "dask", None
+        return "dask", ""
     parts = list(data.values()) if isinstance(data, dict) else data if isinstance(data, (list, tuple)) else [data]
     for part in parts:
         home = type(part).__module__.split(".")[0]
         if home == "dask":
-            return "dask", None
+            return "dask", ""
         if is_tensor(part) and part.is_cuda:
             return "cuda", str(part.device)
-    return "cpu", None
+    return "cpu", ""

@@ -53,11 +53,7 @@ def check_watchers(callbacks: Iterable[Any] | None) -> tuple[list[Watcher], list
 
 
 def sklearn_watcher(
-    estimator: Any,
-    X: Any,
-    added: list[Any],
-    reconstruct: Callable[[State], dict[str, Any]],
-    stack: ExitStack,
+    estimator: Any, X: Any, added: list[Any], reconstruct: Callable[[State], dict[str, Any]], stack: ExitStack
 ) -> Watcher | None:
     """Return a function that tells scikit-learn's callbacks of every sweep, or None where there are none.
 

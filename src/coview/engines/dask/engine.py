@@ -17,7 +17,7 @@ import itertools
 import uuid
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
@@ -30,6 +30,7 @@ from coview.engines.dask import work
 from coview.engines.protocol import Extra, Gate, Steps, floating_type, row_bytes
 from coview.engines.state import Tree
 from coview.exceptions import EngineError
+from coview.utils.atomic import remove_files
 from coview.views.lazy import LazyViews
 from coview.views.sources import MemorySource
 
@@ -120,7 +121,7 @@ class RowFiles:
 
     def __init__(self, paths: list[str]) -> None:
         self.paths = paths
-        self._end = weakref.finalize(self, _unlink, paths)
+        self._end = weakref.finalize(self, remove_files, paths)
 
 
 @dataclass
@@ -136,7 +137,7 @@ class DaskHolder:
     """Holds a fit whose rows are on a cluster."""
 
     def __init__(self, client: Any, engine: DaskEngine, views: Any, width: int, extra: Extra, gate: Gate) -> None:
-        self.client, self.engine, self.ops = client, engine, engine
+        self.client, self.ops, self.worker_engine = client, engine, engine.worker_engine
         self.sizes = width, floating_type(views).itemsize, row_bytes(views)
         client.wait_for_workers(1)
         workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
@@ -157,42 +158,31 @@ class DaskHolder:
     # -- what the loop asks
 
     def start(self, steps: Steps, shared: Tree, seed: int, restart: int) -> SpreadRows:
-        sent, engine = self._send(shared), self.engine.worker_engine
-        states = [
-            self._submit(i, work.start, part, sent, steps, seed, restart, engine) for i, part in enumerate(self.parts)
-        ]
-        return SpreadRows(_finished(states))
+        more = {"shared": self._send(shared), "steps": steps, "seed": seed, "restart": restart}
+        return SpreadRows(_finished(self._each(work.start, self.parts, engine=self.worker_engine, **more)))
 
     def step(self, steps: Steps, rows: SpreadRows, shared: Tree) -> tuple[SpreadRows, Tree]:
-        done = self._each(work.row_step, rows, self._send(shared), steps, self.engine.worker_engine)
-        states = [self._submit(i, itemgetter(0), pair) for i, pair in enumerate(done)]
-        stats = self._sum([self._submit(i, itemgetter(1), pair) for i, pair in enumerate(done)])
+        done = self._pass(work.row_step, steps, rows, shared)
+        states, stats = self._each(itemgetter(0), done), self._sum(self._each(itemgetter(1), done))
         return self._copied(SpreadRows(_finished(states), rows.n_steps + 1, rows.files)), stats
 
     def objective(self, steps: Steps, rows: SpreadRows, shared: Tree) -> float:
-        parts = self._each(work.objective, rows, self._send(shared), steps, self.engine.worker_engine)
-        return float(np.sum(self.client.gather(parts)))
+        return float(np.sum(self.client.gather(self._pass(work.objective, steps, rows, shared))))
 
     def combine(self, function: Callable[..., Tree], *rows: SpreadRows) -> SpreadRows:
-        states = zip(*(part.futures for part in rows))
-        new = [self._submit(i, work.combine, function, *some) for i, some in enumerate(states)]
+        states = self._each(work.combine, *(part.futures for part in rows), function=function)
         files = [file for part in rows for file in part.files]
-        return self._copied(SpreadRows(_finished(new), max(part.n_steps for part in rows) + 1, files))
+        return self._copied(SpreadRows(_finished(states), max(part.n_steps for part in rows) + 1, files))
 
     def total(self, function: Callable[..., np.ndarray], *rows: SpreadRows) -> np.ndarray:
-        states = zip(*(part.futures for part in rows))
-        parts = [self._submit(i, work.total, function, *some) for i, some in enumerate(states)]
-        return np.sum(self.client.gather(parts), axis=0)
+        totals = self._each(work.total, *(part.futures for part in rows), function=function)
+        return np.sum(self.client.gather(totals), axis=0)
 
     def pack(self, rows: SpreadRows, path: Path) -> Any:
-        engine = self.engine.worker_engine
-        return self.client.gather(
-            [self._submit(i, work.to_host, state, engine) for i, state in enumerate(rows.futures)]
-        )
+        return self.client.gather(self._each(work.to_host, rows.futures, engine=self.worker_engine))
 
     def unpack(self, tree: Any, path: Path) -> SpreadRows:
-        engine = self.engine.worker_engine
-        return SpreadRows(_finished([self._submit(i, work.to_engine, part, engine) for i, part in enumerate(tree)]))
+        return SpreadRows(_finished(self._each(work.to_engine, tree, engine=self.worker_engine)))
 
     def release(self) -> None:
         """Forget the data on the workers; row states stay until nobody asks for them."""
@@ -203,28 +193,30 @@ class DaskHolder:
         import dask
         import dask.array as da
 
-        engine = self.engine.worker_engine
-        shape, dtype = self.client.submit(work.shape_of, rows.futures[0], name, engine, pure=False).result()
+        shape, dtype = self.client.submit(work.shape_of, rows.futures[0], name, self.worker_engine, pure=False).result()
         pick = dask.delayed(work.pick)
         arrays = [
-            da.from_delayed(pick(future, name, engine), (stop - start, *shape), dtype=dtype)
+            da.from_delayed(pick(future, name, self.worker_engine), (stop - start, *shape), dtype=dtype)
             for future, (start, stop) in zip(rows.futures, self.cuts)
         ]
         return da.concatenate(arrays)
 
     # -- tasks
 
-    def _submit(self, i: int, function: Callable[..., Any], *args: Any) -> Any:
+    def _submit(self, i: int, task: Callable[..., Any], /, *args: Any, **more: Any) -> Any:
         """Run something about part i, where that part is."""
+        where = {"workers": [self.homes[i]], "allow_other_workers": True}
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Sending large graph", category=UserWarning)
-            return self.client.submit(function, *args, pure=False, workers=[self.homes[i]], allow_other_workers=True)
+            return self.client.submit(task, *args, pure=False, **where, **more)
 
-    def _each(self, function: Callable[..., Any], rows: SpreadRows, *args: Any) -> list[Any]:
-        return [
-            self._submit(i, function, part, state, *args)
-            for i, (part, state) in enumerate(zip(self.parts, rows.futures))
-        ]
+    def _each(self, task: Callable[..., Any], /, *columns: Sequence[Any], **more: Any) -> list[Any]:
+        """Run something about every part: its entry in each of the columns, and what is the same for all."""
+        return [self._submit(i, task, *entries, **more) for i, entries in enumerate(zip(*columns))]
+
+    def _pass(self, task: Callable[..., Any], steps: Steps, rows: SpreadRows, shared: Tree) -> list[Any]:
+        more = {"shared": self._send(shared), "steps": steps, "engine": self.worker_engine}
+        return self._each(task, self.parts, rows.futures, **more)
 
     def _send(self, shared: Tree) -> Any:
         """Parameters as a task of their own: sent once, the workers get them from each other."""
@@ -245,21 +237,17 @@ class DaskHolder:
         elif isinstance(self.views.source, MemorySource):
             part = self.views.part(i)
         else:
-            part = self._submit(i, work.read_part, self.views, i)
-        return self._submit(i, work.prepare, part, start, carried, self.gate, self.engine.worker_engine, *self.sizes)
+            part = self._submit(i, LazyViews.part, self.views, i)
+        return self._submit(i, work.prepare, part, start, carried, self.gate, self.worker_engine, *self.sizes)
 
     def _copied(self, rows: SpreadRows) -> SpreadRows:
         """Have the workers write a copy, if there is a folder and it is time; the state is then read from there."""
-        if self.engine.folder is None or rows.n_steps < self.engine.store_every:
+        if self.ops.folder is None or rows.n_steps < self.ops.store_every:
             return rows
-        stem, engine = (
-            Path(self.engine.folder).resolve() / f"{self.name}-{next(self.copies)}",
-            self.engine.worker_engine,
-        )
+        stem = Path(self.ops.folder).resolve() / f"{self.name}-{next(self.copies)}"
         files = RowFiles([f"{stem}-{i}.rows" for i in range(len(self.cuts))])
-        _finished([self._submit(i, work.write_copy, f, files.paths[i], engine) for i, f in enumerate(rows.futures)])
-        states = [self._submit(i, work.read_copy, path, engine) for i, path in enumerate(files.paths)]
-        return SpreadRows(_finished(states), 0, [files])
+        _finished(self._each(work.write_copy, rows.futures, files.paths, engine=self.worker_engine))
+        return SpreadRows(_finished(self._each(work.read_copy, files.paths, engine=self.worker_engine)), 0, [files])
 
 
 def _finished(futures: list[Any]) -> list[Any]:
@@ -271,8 +259,3 @@ def _finished(futures: list[Any]) -> list[Any]:
         if future.status != "finished":
             future.result()
     return futures
-
-
-def _unlink(paths: list[str]) -> None:
-    for path in paths:
-        Path(path).unlink(missing_ok=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from coview.engines.cpu import CpuEngine
 from coview.engines.protocol import Block, Extra, Gate, Steps, make_block
 from coview.engines.reference import ReferenceEngine
 from coview.engines.state import Tree, tree_leaves, tree_map
-from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
 __all__ = [
@@ -24,7 +24,6 @@ __all__ = [
     "pick",
     "prepare",
     "read_copy",
-    "read_part",
     "row_step",
     "same",
     "shape_of",
@@ -50,20 +49,9 @@ def _fitted(part: PreparedPart, rows: list[Tree], ops: Any) -> list[Tree]:
     lengths = [len(block) for block in part.blocks]
     if [len(next(tree_leaves(tree))) for tree in rows] == lengths:
         return rows
-    ends = np.cumsum(lengths)[:-1]
-    whole = [tree_map(ops.to_numpy, tree) for tree in rows]
-    joined = tree_map(lambda *leaves: np.split(np.concatenate(leaves), ends), *whole)
-    return [tree_map(lambda pieces, b=b: ops.asarray(pieces[b]), _leaves_as(joined)) for b in range(len(lengths))]
-
-
-class _Pieces(tuple):
-    """The pieces of one array: a leaf, where a list would be a branch."""
-
-
-def _leaves_as(tree: Any) -> Any:
-    if isinstance(tree, dict):
-        return {key: _leaves_as(value) for key, value in tree.items()}
-    return _Pieces(tree)
+    whole = tree_map(lambda *leaves: np.concatenate([ops.to_numpy(leaf) for leaf in leaves]), *rows)
+    ends = np.cumsum([0, *lengths]).tolist()
+    return [tree_map(lambda leaf, cut=slice(*cut): ops.asarray(leaf[cut]), whole) for cut in pairwise(ends)]
 
 
 @lru_cache
@@ -74,11 +62,6 @@ def _engine(name: str) -> Any:
 
         return CudaEngine()
     return ReferenceEngine() if name == "reference" else CpuEngine(n_jobs=1)
-
-
-def read_part(views: LazyViews, i: int) -> Views:
-    """Read one part of lazy views."""
-    return views.part(i)
 
 
 def prepare(
@@ -129,12 +112,12 @@ def objective(part: PreparedPart, rows: list[Tree], shared: Tree, steps: Steps, 
         return float(sum(steps.objective(block, tree, shared, ops) for block, tree in states))
 
 
-def combine(function: Callable[..., Tree], *rows: list[Tree]) -> list[Tree]:
+def combine(*rows: list[Tree], function: Callable[..., Tree]) -> list[Tree]:
     """Row state of a part out of several, block by block."""
     return [function(*trees) for trees in zip(*rows)]
 
 
-def total(function: Callable[..., np.ndarray], *rows: list[Tree]) -> np.ndarray:
+def total(*rows: list[Tree], function: Callable[..., np.ndarray]) -> np.ndarray:
     """Sum of a function of row states over the blocks."""
     return np.sum([function(*trees) for trees in zip(*rows)], axis=0)
 
