@@ -50,7 +50,7 @@ def tiny(text: str) -> Bunch:
 def test_every_printed_figure_is_transcribed():
     tables = read_paper(COPLSA).tables
     counts = [len(rows) for table in tables for rows in table.published.values() if rows]
-    assert counts == [5, 5, 5, 5]
+    assert counts == [5, 5] * 4  # Wikipedia and TVGraz
 
 
 def test_published_figures_are_those_of_table_1():
@@ -78,6 +78,8 @@ def test_every_method_gives_the_rows_of_its_tables(monkeypatch):
     for table in paper.tables:
         firsts = {(cell.data, cell.method): cell for cell in reversed(paper.cells([table.name], runs=1))}
         for data, rows in table.rows.items():
+            if data in paper.unavailable:
+                continue
             options = {**paper.raw["data"][data], "topics": 3, "weights": [1.0, 10.0]}
             mine = [cell for (name, _), cell in firsts.items() if name == data]
             made.update((cell, experiment.run(cell, options)) for cell in mine if cell not in made)

@@ -39,9 +39,9 @@ def experiment(monkeypatch):
     return module
 
 
-def test_every_printed_figure_that_can_be_had_is_transcribed():
+def test_every_printed_figure_is_transcribed():
     (table,) = (table for table in read_paper(PAPER).tables if table.name == "table2")
-    assert [len(rows) for rows in table.published.values()] == [4, 4]
+    assert [len(rows) for rows in table.published.values()] == [4, 4, 4]
     assert table.published["webkb"]["Two-view PA"][0].text == "97.50 ± 1.80"
 
 
@@ -61,6 +61,8 @@ def test_every_method_gives_the_rows_of_its_tables(experiment):
     for table in paper.tables:
         firsts = {(cell.data, cell.method): cell for cell in reversed(paper.cells([table.name], runs=1))}
         for data, rows in table.rows.items():
+            if data in paper.unavailable:
+                continue
             values = [
                 experiment.run(cell, paper.raw["data"][data]) for (name, _), cell in firsts.items() if name == data
             ]
@@ -68,6 +70,41 @@ def test_every_method_gives_the_rows_of_its_tables(experiment):
                 given = {row: x for value in values for row, x in value[metric].items()}
                 assert set(rows) <= set(given), (table.name, data)
                 assert all(x >= 0 for x in given.values())
+
+
+def test_the_sum_of_two_learners_is_that_of_their_scores(experiment):
+    data = experiment._load("")
+    learners = experiment.IndependentLearners(random_state=3).fit(data.views, data.target)
+    scores = 0.0
+    for name in data.views.names:
+        alone = experiment.Model(experiment.C, random_state=3).fit(data.views.select(name), data.target)
+        scores = scores + alone.decision_function(data.views.select(name))
+    np.testing.assert_array_equal(learners.predict(data.views), scores > 0)
+
+
+def test_passes_are_those_of_the_column(experiment):
+    paper = read_paper(PAPER)
+    cells = [cell for cell in paper.cells(["passes"], runs=1) if cell.data == "webkb" and cell.method == "TwoView"]
+    (once,) = (cell for cell in paper.cells(["table2"], runs=1) if cell.data == "webkb" and cell.method == "TwoView")
+    data, (learn, test) = experiment._load(""), experiment.fold(experiment._load("").target, 0)
+    by_passes = {cell["passes"]: experiment.run(cell, paper.raw["data"]["webkb"])["F1"] for cell in cells}
+    assert by_passes[1] == experiment.run(once, paper.raw["data"]["webkb"])["F1"]
+    model = experiment.Model(0.1, 0.5, update="paper", max_iter=5, random_state=0)
+    guess = model.fit(data.views[learn], data.target[learn]).predict(data.views[test])
+    assert by_passes[5]["Two-view PA"] == pytest.approx(100 * experiment._f1(data.target[test], guess))
+
+
+def test_with_the_same_view_twice_the_exact_update_is_pa_of_half_the_cost_and_algorithm_1_is_not(experiment):
+    data = experiment._load("")
+    first = data.views[data.views.names[0]]
+    twice, once = experiment.Views(a=first, b=first), experiment.Views(a=first)
+    half = experiment.Model(0.5, random_state=0).fit(once, data.target).decision_function(once)
+    exact = experiment.Model(1.0, random_state=0).fit(twice, data.target).decision_function(twice)
+    np.testing.assert_allclose(exact, half, atol=1e-9)
+    printed = experiment.Model(1.0, update="paper", random_state=0).fit(twice, data.target)
+    for cost in (0.25, 0.5, 1.0):
+        alone = experiment.Model(cost, random_state=0).fit(once, data.target).decision_function(once)
+        assert np.abs(printed.decision_function(twice) - alone).max() > 0.01
 
 
 def test_differences_are_those_of_the_weights_before_each_round(experiment):

@@ -134,6 +134,14 @@ def test_absent_data_are_skipped_and_named_without_a_path(toy: Path) -> None:
     assert "secret" not in text and str(toy.parent) not in text
 
 
+def test_data_that_nobody_can_have_are_listed_and_never_asked_for(toy: Path) -> None:
+    (toy / "paper.toml").write_text(TOML.replace("absent = true", 'unavailable = "It was never given away."'))
+    text = run_toy(toy)
+    assert "**Not to be had: Gone.** It was never given away." in text and "Not found" not in text
+    assert "| coin | ours | not run (no data) | not run (no data) |" in text
+    assert missing_cells(read_paper(toy), read_paper(toy).cells(), Results(toy / "results.jsonl")) == []
+
+
 def test_a_failed_session_keeps_its_runs_and_the_next_makes_only_the_rest(toy: Path) -> None:
     (toy / "broken").touch()
     with pytest.raises(RuntimeError, match="killed"):
@@ -226,6 +234,74 @@ def test_claims_in_words_are_checked(toy: Path, claim: str, holds: bool) -> None
     numbers = numbers_of(toy)
     (found,) = check_claims(numbers.paper.tables[0], numbers)
     assert found.holds is holds
+
+
+BY = """
+[by]
+paper = ["coin"]
+coview = ["die"]
+"""
+
+
+def test_a_table_says_whose_algorithm_each_row_is(toy: Path) -> None:
+    (toy / "paper.toml").write_text(TOML + BY)
+    text = run_toy(toy)
+    assert "**The published algorithm:** coin. **coview's own, not in the paper:** die." in text
+    assert "| die | coview | 15.00 ± 0.00 |" in text and "| coin | as published |" in text
+
+
+def test_a_row_of_coview_cannot_have_published_figures(toy: Path) -> None:
+    (toy / "paper.toml").write_text(TOML + '[by]\ncoview = ["coin", "die"]')
+    with pytest.raises(ValueError, match="cannot have published figures"):
+        read_paper(toy)
+
+
+def test_a_row_of_which_nobody_says_whose_it_is_is_refused(toy: Path) -> None:
+    (toy / "paper.toml").write_text(TOML + '[by]\npaper = ["coin"]')
+    with pytest.raises(ValueError, match="'die': whose algorithm"):
+        read_paper(toy)
+
+
+def test_notes_mark_their_figures_and_explained_ones_are_counted(toy: Path) -> None:
+    notes = """claims = []
+    notes = [
+      { data = ["here"], rows = ["coin"], columns = [0.2], explained = true, text = "A fair coin." },
+      { data = ["here"], rows = ["coin", "die"], explained = false, text = "Why so?" },
+    ]"""
+    (toy / "paper.toml").write_text(TOML.replace("claims = []", notes))
+    text = run_toy(toy)
+    assert "| coin | ours | 51.00 ± 1.00 **within** (2) | 51.00 ± 1.00 **below** (1) (2) |" in text
+    assert "| die | ours | 15.00 ± 0.00 (2) | 15.00 ± 0.00 (2) |" in text
+    assert "- (1) Explained: A fair coin.\n- (2) Unexplained: Why so?" in text
+    assert "| Table 1 | 4 | 1 | 0 | 1 | 1 | 2 |" in text
+
+
+def test_a_note_on_a_row_that_is_not_there_is_refused(toy: Path) -> None:
+    note = 'claims = []\nnotes = [{ data = ["here"], rows = ["cone"], text = "?" }]'
+    (toy / "paper.toml").write_text(TOML.replace("claims = []", note))
+    with pytest.raises(ValueError, match="a note on 'cone'"):
+        read_paper(toy)
+
+
+def test_a_claim_may_name_a_row_of_coview_to_check_too(toy: Path) -> None:
+    claim = "{ text = 't', check = 'at_least', row = 'coin', ours = 'die', column = 0.1, value = 50, data = ['here'] }"
+    (toy / "paper.toml").write_text(TOML.replace("claims = []", f"claims = [{claim}]") + BY)
+    assert "| table1 | t | holds | 51.00 | does not hold | 15.00 |" in run_toy(toy)
+
+
+def test_rows_of_coview_are_not_compared_with_the_paper_unless_a_claim_names_them(toy: Path) -> None:
+    claim = "{ text = 't', check = 'highest', row = 'card', data = ['here'] }"
+    named = claim.replace("}", ", against = ['coin'] }")
+    toml = TOML.partition("[tables.table1.published.here]")[0].replace('["die"]', '["die", "card", "coin"]')
+    toml = toml.replace("claims = []", f"claims = [{claim}, {named}]")
+    (toy / "paper.toml").write_text(toml + '[by]\npaper = ["card"]\ncoview = ["coin"]\nbaseline = ["die"]')
+    (toy / "experiment.py").write_text(EXPERIMENT.replace('"die|u=1"', '"card": 16.0, "die|u=1"'))
+    run_toy(toy)
+    numbers = numbers_of(toy)
+    assert [claim.found for claim in check_claims(numbers.paper.tables[0], numbers)] == [
+        "least lead 1.00 (die rate 0.1)",
+        "behind 35.00 (coin rate 0.1)",
+    ]
 
 
 def test_a_claim_without_its_runs_is_neither_true_nor_false(toy: Path) -> None:

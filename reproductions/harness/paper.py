@@ -17,7 +17,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-__all__ = ["Cell", "Figure", "Paper", "Table", "load_experiment", "read_paper"]
+__all__ = ["BY", "Cell", "Figure", "Note", "Paper", "Table", "load_experiment", "read_paper"]
+
+BY = ("paper", "coview", "baseline")  # whose algorithm a row runs; `[by]` in paper.toml lists the rows of each
 
 _FIGURE = re.compile(r"^(\d+(?:\.\d+)?)(?:\s*±\s*(\d+(?:\.\d+)?))?$")
 
@@ -28,6 +30,20 @@ class Figure(NamedTuple):
     mean: float
     std: float | None
     text: str
+
+
+class Note(NamedTuple):
+    """A remark on some figures of a table; `explained` says whether it tells why they are not the published ones."""
+
+    data: tuple[str, ...]
+    rows: tuple[str, ...]
+    columns: tuple[Any, ...]  # () for all
+    explained: bool | None  # None: it is about something else
+    text: str
+
+    def covers(self, row: str, column: Any) -> bool:
+        """Return whether the note is about this figure."""
+        return row in self.rows and (not self.columns or column in self.columns)
 
 
 @dataclass(frozen=True)
@@ -67,6 +83,8 @@ class Table:
     published: Mapping[str, Mapping[str, tuple[Figure, ...]]]  # data set -> row -> one figure per column
     claims: tuple[Mapping[str, Any], ...]
     note: str
+    notes: tuple[Note, ...]
+    by: Mapping[str, str]  # row -> one of BY
     figure: str | None
     figure_rows: tuple[str, ...]
     coview: Mapping[str, str]  # row of the published algorithm -> row of coview's own in its place
@@ -94,6 +112,11 @@ class Paper:
         """Name of a data set as the paper prints it."""
         return str(self.raw["data"][data].get("title", data))
 
+    @property
+    def unavailable(self) -> dict[str, str]:
+        """Data sets of the paper that nobody can have, and why: they are listed, and nothing is run."""
+        return {data: spec["unavailable"] for data, spec in self.raw["data"].items() if "unavailable" in spec}
+
     def cells(self, tables: list[str] | None = None, runs: int | None = None) -> list[Cell]:
         """Every run that the given tables (all by default) need; each once, though two tables may share it."""
         wanted = dict.fromkeys(table.experiment for table in self.tables if tables is None or table.name in tables)
@@ -101,7 +124,8 @@ class Paper:
 
     def _cells_of(self, name: str, runs: int) -> Iterator[Cell]:
         spec = self.raw["experiments"][name]
-        for data, method in itertools.product(spec["data"], spec["methods"]):
+        there = [data for data in spec["data"] if data not in self.unavailable]
+        for data, method in itertools.product(there, spec["methods"]):
             for setting in _settings(spec, data):
                 for seed in range(runs):
                     yield Cell(name, data, method, setting, seed)
@@ -112,7 +136,8 @@ def read_paper(folder: str | Path) -> Paper:
     folder = Path(folder)
     with open(folder / "paper.toml", "rb") as file:
         raw = tomllib.load(file)
-    tables = tuple(_table(name, spec, raw["experiments"]) for name, spec in raw["tables"].items())
+    by = {row: kind for kind in BY for row in raw.get("by", {}).get(kind, ())}
+    tables = tuple(_table(name, spec, raw["experiments"], by) for name, spec in raw["tables"].items())
     return Paper(folder, raw, tables)
 
 
@@ -133,12 +158,13 @@ def _settings(spec: Mapping[str, Any], data: str) -> list[tuple[tuple[str, Any],
     return [tuple(zip(grid, values)) for values in itertools.product(*grid.values())]
 
 
-def _table(name: str, spec: Mapping[str, Any], experiments: Mapping[str, Any]) -> Table:
+def _table(name: str, spec: Mapping[str, Any], experiments: Mapping[str, Any], listed: Mapping[str, str]) -> Table:
     if spec["experiment"] not in experiments:
         raise ValueError(f"Table {name!r} needs experiment {spec['experiment']!r}, which paper.toml does not have.")
     experiment = experiments[spec["experiment"]]
     across = spec.get("across")
     rows, columns, published, coview = {}, {}, {}, spec.get("coview", {})
+    by = {**dict.fromkeys(coview, "paper"), **dict.fromkeys(coview.values(), "coview"), **listed}
     for data in experiment["data"]:
         printed = {row: tuple(map(_figure, texts)) for row, texts in spec.get("published", {}).get(data, {}).items()}
         columns[data] = _columns(name, experiment, data, across)
@@ -150,6 +176,11 @@ def _table(name: str, spec: Mapping[str, Any], experiments: Mapping[str, Any]) -
         published[data] = printed
         plain = [*printed, *spec.get("rows", {}).get(data, [])]
         rows[data] = tuple(dict.fromkeys(row for each in plain for row in (each, coview.get(each, each))))
+        for row in rows[data]:
+            if listed and row not in by:
+                raise ValueError(f"Table {name!r}, {row!r}: whose algorithm is it? List it in [by] of paper.toml.")
+            if by.get(row) == "coview" and row in printed:
+                raise ValueError(f"Table {name!r}, {row!r}: a row of coview's cannot have published figures.")
     return Table(
         name,
         spec["title"],
@@ -161,10 +192,27 @@ def _table(name: str, spec: Mapping[str, Any], experiments: Mapping[str, Any]) -
         published,
         tuple(spec.get("claims", ())),
         spec.get("note", ""),
+        tuple(_note(name, note, rows, columns) for note in spec.get("notes", ())),
+        by,
         spec.get("figure"),
         tuple(spec.get("figure_rows", ())),
         coview,
     )
+
+
+def _note(name: str, spec: Mapping[str, Any], rows: Mapping[str, Any], columns: Mapping[str, Any]) -> Note:
+    note = Note(
+        tuple(spec.get("data", rows)),
+        tuple(spec["rows"]),
+        tuple(spec.get("columns", ())),
+        spec.get("explained"),
+        spec["text"],
+    )
+    for data in note.data:
+        wrong = [*(set(note.rows) - set(rows.get(data, ()))), *(set(note.columns) - set(columns.get(data, ())))]
+        if wrong:
+            raise ValueError(f"Table {name!r} has a note on {wrong[0]!r}, which it does not have for {data!r}.")
+    return note
 
 
 def _columns(name: str, experiment: Mapping[str, Any], data: str, across: str | None) -> tuple[Any, ...]:

@@ -105,15 +105,21 @@ def check_claims(table: Table, numbers: Numbers) -> Iterator[Claim]:
         for data in spec.get("data", table.rows):
             where = numbers.paper.title_of(data)
             text = spec["text"] if len(spec.get("data", table.rows)) == 1 else f"{where}: {spec['text']}"
+            instead = {**table.coview, **({spec["row"]: spec["ours"]} if "ours" in spec else {})}
             found = _checked(table, data, spec, numbers, {})
-            yield Claim(text, *found, _checked(table, data, spec, numbers, table.coview) if table.coview else None)
+            yield Claim(text, *found, _checked(table, data, spec, numbers, instead) if instead else None)
 
 
 def _checked(
     table: Table, data: str, spec: Mapping[str, Any], numbers: Numbers, instead: Mapping[str, str]
 ) -> tuple[bool | None, str]:
-    """Whether a claim holds, and what was found, with other rows in place of some."""
-    plain = [row for row in table.published[data] or table.rows[data] if row not in table.coview.values()]
+    """Whether a claim holds, and what was found, with other rows in place of some.
+
+    The claim is about `spec["row"]`, compared with the rows that `spec["against"]` names: if it names none, with those
+    that have published figures, or else with all but coview's.
+    """
+    others = [row for row in table.rows[data] if table.by.get(row) != "coview"]
+    plain = dict.fromkeys([*spec.get("against", table.published[data] or others), *filter(None, [spec.get("row")])])
     rows: dict[tuple[str, str], list[Ours]] = {}
     for row, metric in itertools.product(plain, table.metrics):
         values = numbers.of_row(table, data, instead.get(row, row), metric)
@@ -129,7 +135,7 @@ def _checked(
 def _highest(table: Table, data: str, spec: Mapping[str, Any], rows: dict[Any, list[Ours]]) -> tuple[bool, str]:
     """Is no other row's mean higher, in any column and metric?"""
     gaps = [
-        (ours.mean - other[c].mean, f"{row} {_named(table, data, c, metric)}")
+        (ours.mean - other[c].mean, f"{row} {_named(table, data, c, metric)}".strip())
         for metric in table.metrics
         for c, ours in enumerate(rows[spec["row"], metric])
         for (row, kind), other in rows.items()
@@ -153,7 +159,7 @@ def _significant(table: Table, data: str, spec: Mapping[str, Any], rows: dict[An
             p = float(gaps[0] <= 0) if same else float(ttest_rel(ours.values, other[c].values).pvalue)
             p = p if gaps.mean() > 0 else 1.0
             shown.append(p < 0.05)
-            weakest = max(weakest, (p, f"{row} {_named(table, data, c, metric)}"))
+            weakest = max(weakest, (p, f"{row} {_named(table, data, c, metric)}".strip()))
     return all(shown), f"{sum(shown)} of {len(shown)} comparisons; weakest: {weakest[1]}"
 
 

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.model_selection import ParameterGrid, RepeatedStratifiedKFold, StratifiedKFold
@@ -36,6 +36,34 @@ class Row(NamedTuple):
     grid: dict[str, list[Any]]
 
 
+class IndependentLearners(BaseEstimator):
+    """One PA per view, each with a loss of its own; the vote is the sum of their scores."""
+
+    def __init__(
+        self,
+        C: float = C,
+        fit_intercept: bool = False,
+        max_iter: int = 1,
+        average: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.average = average
+        self.random_state = random_state
+
+    def fit(self, X: Views, y: np.ndarray) -> IndependentLearners:
+        """Fit the learner of each view; all see the objects in the same order."""
+        self.models_ = {name: Model(**self.get_params()).fit(X.select(name), y) for name in X.names}
+        return self
+
+    def predict(self, X: Views) -> np.ndarray:
+        """Class of the sum of the scores, 0 or 1."""
+        scores = sum(model.decision_function(X.select(name)) for name, model in self.models_.items())
+        return (scores > 0).astype(int)
+
+
 def load(data: str, options: dict[str, Any]) -> Bunch:
     """Views and target of a data set; kept in memory."""
     return _load(options["loader"])
@@ -52,7 +80,7 @@ def run(cell: Any, options: dict[str, Any]) -> Values:
     learn, test = fold(data.target, cell.seed)
     found = {}
     for name, row in METHODS[cell.method](data.views, cell.experiment == "tuned", cell.seed).items():
-        model = row.model
+        model = clone(row.model).set_params(max_iter=cell["passes"]) if cell.experiment == "passes" else row.model
         if row.grid:
             model = clone(model).set_params(**_chosen(loader, cell.method, name, cell.seed))
         guess = model.fit(row.views[learn], data.target[learn]).predict(row.views[test])
@@ -81,6 +109,11 @@ def _pa(views: Views, tuned: bool, seed: int) -> dict[str, Row]:
     return {name: Row(Model(C, random_state=seed), part, grid if tuned else {}) for name, part in parts.items()}
 
 
+def _sum(views: Views, tuned: bool, seed: int) -> dict[str, Row]:
+    grid = {"C": COSTS, "fit_intercept": [False, True], "max_iter": [1, 10], "average": [True]}
+    return {"PA Sum": Row(IndependentLearners(random_state=seed), views, grid if tuned else {})}
+
+
 def _two_view(views: Views, tuned: bool, seed: int) -> dict[str, Row]:
     printed = Model(C, GAMMA, update="paper", random_state=seed)
     exact = Model(C, GAMMA, random_state=seed)
@@ -101,7 +134,7 @@ def _batch(views: Views, tuned: bool, seed: int) -> dict[str, Row]:
     return {"logistic regression": Row(model, views, {"estimator__C": [0.1, 1.0, 10.0, 100.0]})}
 
 
-METHODS = {"PA": _pa, "TwoView": _two_view, "Batch": _batch}
+METHODS = {"PA": _pa, "Sum": _sum, "TwoView": _two_view, "Batch": _batch}
 
 
 @cache
