@@ -89,6 +89,13 @@ def test_parts_follow_each_other_and_make_the_whole():
     assert stack_views([lazy.part(i) for i in range(4)]) == X
 
 
+def test_dense_and_sparse_parts_are_stacked_with_their_gaps():
+    one = Views(a=np.eye(2), present={"a": [True, True]})
+    two = Views(a=sparse.csr_array(np.array([[0.0, 0.0]])), present={"a": [False]})
+    X = stack_views([one, two])
+    assert X["a"].toarray().tolist() == [[1, 0], [0, 1], [0, 0]] and X.present.ravel().tolist() == [True, True, False]
+
+
 def test_ids_are_those_of_all_parts():
     X = eager(ids=np.arange(N) + 100)
     assert LazyViews.from_views(X, 7).ids.tolist() == X.ids.tolist()

@@ -9,13 +9,15 @@ those of the style sheet, the same as in `coview.plot`.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 
 from coview.plot.style import PALETTE
-from coview.report.markup import EMPTY, count, number
+from coview.report.markup import EMPTY, div, each
+from coview.report.words import count, number
 
 __all__ = ["bar", "color", "curve", "dots", "heat_map", "legend", "map_chart", "pairs_chart"]
 
@@ -64,13 +66,8 @@ def curve(values: Sequence[float | None], x_label: str, title: str, seconds: Seq
         final=number(numbers[-1]),
         last=last,
         x_label=x_label,
-        y_labels=EMPTY.join(
-            Markup('<span style="top:{}%">{}</span>').format(f"{100 * y:.2f}", number(t, digits)) for t, y in ticks
-        ),
-        grid=EMPTY.join(
-            Markup('<line class="grid" x1="0" x2="1000" y1="{y}" y2="{y}"/>').format(y=f"{1000 * y:.1f}")
-            for _, y in ticks
-        ),
+        y_labels=each('<span style="top:{:.2f}%">{}</span>', ((100 * y, number(t, digits)) for t, y in ticks)),
+        grid=each('<line class="grid" x1="0" x2="1000" y1="{0:.1f}" y2="{0:.1f}"/>', ((1000 * y,) for _, y in ticks)),
         at=json.dumps([i for i, _ in points]),
         values=json.dumps(numbers),
         seconds=json.dumps([] if seconds is None else [seconds[i] for i, _ in points]),
@@ -142,50 +139,42 @@ def legend(names: Sequence[str], kind: str, counts: Sequence[int], noun: str = "
     >>> legend(["a<b"], "g", [3]).count("&lt;")
     1
     """
-    button = Markup(
+    buttons = each(
         '<button type="button" class="key" data-toggle="{}{}" aria-pressed="true"><i style="background:{}"></i>'
-        "{}{} <small>{}</small></button>"
+        "{}{} <small>{}</small></button>",
+        (
+            (kind, k, color(k), f"{noun} " if noun else "", name, count(counts[k]))
+            for k, name in enumerate(names)
+            if counts[k]
+        ),
     )
-    buttons = EMPTY.join(
-        button.format(kind, k, color(k), f"{noun} " if noun else "", name, count(counts[k]))
-        for k, name in enumerate(names)
-        if counts[k]
-    )
-    return Markup('<div class="legend legend-{}{}">{}</div>').format(kind, " hidden" if hidden else "", buttons)
+    return div(f"legend legend-{kind}{' hidden' if hidden else ''}", buttons)
 
 
 def heat_map(
     rows: Sequence[str],
-    columns: Sequence[str],
-    shares: Sequence[Sequence[float | None]],
-    tips: Sequence[Sequence[str]],
+    columns: Sequence[str] | None,
+    cells: Sequence[Sequence[tuple[float | None, str, str]]],
     label: str,
-    texts: Sequence[Sequence[str]] | None = None,
     corner: str = "",
 ) -> Markup:
-    """Return a matrix as a table: the share (0 to 1) is the color of a cell.
+    """Return a matrix as a table; a cell is (share from 0 to 1, tip, text), and the share is its color.
 
-    Without texts the columns have no names and the cells fill the width, for matrices too wide for numbers.
+    Without names of the columns the cells fill the width, for matrices too wide for texts.
 
     Examples
     --------
-    >>> heat_map(["a"], ["b"], [[0.9]], [["3 objects"]], "Counts", [["3"]]).count("<td style")
+    >>> heat_map(["a"], ["b"], [[(0.9, "3 objects", "3")]], "Counts").count("<td style")
     1
     """
-    cell = Markup('<td style="--v:{}" data-tip="{}">{}</td>')
-    lines = EMPTY.join(
-        Markup('<tr><th scope="row">{}</th>{}</tr>').format(
-            name,
-            EMPTY.join(
-                cell.format(f"{shares[i][j] or 0:.3f}", tips[i][j], "" if texts is None else texts[i][j])
-                for j in range(len(columns))
-            ),
-        )
-        for i, name in enumerate(rows)
+    cell = '<td style="--v:{:.3f}" data-tip="{}">{}</td>'
+    lines = each(
+        '<tr><th scope="row">{}</th>{}</tr>',
+        ((name, each(cell, ((share or 0, tip, text) for share, tip, text in line))) for name, line in zip(rows, cells)),
     )
     head, kind = EMPTY, " bare"
-    if texts is not None:
-        top = EMPTY.join(Markup('<th scope="col"><span>{}</span></th>').format(name) for name in columns)
+    if columns is not None:
+        top = each('<th scope="col"><span>{}</span></th>', ((name,) for name in columns))
         head = Markup('<thead><tr><td class="corner">{}</td>{}</tr></thead>').format(corner, top)
         kind = " many" if len(columns) > 12 else ""
     return Markup('<div class="scroll"><table class="heat{}" aria-label="{}">{}<tbody>{}</tbody></table></div>').format(
@@ -193,33 +182,32 @@ def heat_map(
     )
 
 
-def dots(rows: Sequence[tuple[str, float | None, float | None]], whole: float | None, measure: str) -> Markup:
+def dots(rows: Sequence[Mapping[str, Any]], whole: float | None, measure: str) -> Markup:
     """Return a scale from 0 to 1 with two dots for each view: alone, and all views but this one.
 
     Examples
     --------
-    >>> dots([("words", 0.7, 0.5)], 0.8, "accuracy").count('<i class="dot')
+    >>> dots([{"name": "words", "alone": 0.7, "without": 0.5}], 0.8, "accuracy").count('<i class="dot')
     2
     """
-    dot = Markup('<i class="dot {}" style="left:{}%" data-tip="{} {}: {} {}"></i>')
     lines = []
-    for name, alone, without in rows:
+    for row in rows:
         marks = []
-        if alone is not None and without is not None:
-            low, high = sorted((_on_scale(alone), _on_scale(without)))
+        if row["alone"] is not None and row["without"] is not None:
+            low, high = sorted((_on_scale(row["alone"]), _on_scale(row["without"])))
             marks.append(Markup('<b style="left:{:.2f}%;width:{:.2f}%"></b>').format(low, high - low))
-        for value, kind, words in ((alone, "alone", "alone"), (without, "without", "left out")):
-            if value is not None:
-                marks.append(dot.format(kind, f"{_on_scale(value):.2f}", name, words, measure, number(value)))
+        for kind, words in (("alone", "alone"), ("without", "left out")):
+            if row[kind] is not None:
+                dot = Markup('<i class="dot {}" style="left:{:.2f}%" data-tip="{} {}: {} {}"></i>')
+                marks.append(dot.format(kind, _on_scale(row[kind]), row["name"], words, measure, number(row[kind])))
         if whole is not None:
             line = Markup('<u style="left:{:.2f}%" data-tip="all views: {}"></u>')
             marks.append(line.format(_on_scale(whole), number(whole)))
-        line = Markup('<div class="dotname">{}</div><div class="track">{}</div>')
-        lines.append(line.format(name, EMPTY.join(marks)))
-    scale = EMPTY.join(Markup("<span>{}</span>").format(t) for t in ("0", "0.25", "0.5", "0.75", "1"))
-    return Markup(
-        '<div class="dots" role="img" aria-label="{} by view">{}<div></div><div class="scale">{}</div></div>'
-    ).format(measure, EMPTY.join(lines), scale)
+        lines += [div("dotname", row["name"]), div("track", *marks)]
+    scale = each("<span>{}</span>", (("0",), ("0.25",), ("0.5",), ("0.75",), ("1",)))
+    return Markup('<div class="dots" role="img" aria-label="{} by view">{}<div></div>{}</div>').format(
+        measure, EMPTY.join(lines), div("scale", scale)
+    )
 
 
 def bar(share: float, background: str = "var(--accent)") -> Markup:
@@ -236,8 +224,8 @@ def bar(share: float, background: str = "var(--accent)") -> Markup:
 
 
 def _circles(x: Sequence[float], y: Sequence[float], radius: int, kinds: Sequence[str], tips: Sequence[str]) -> Markup:
-    mark = Markup('<circle cx="{}" cy="{}" r="{}" class="{}" data-tip="{}"/>')
-    return EMPTY.join(mark.format(round(a), round(b), radius, kind, tip) for a, b, kind, tip in zip(x, y, kinds, tips))
+    marks = ((round(a), round(b), radius, kind, tip) for a, b, kind, tip in zip(x, y, kinds, tips))
+    return each('<circle cx="{}" cy="{}" r="{}" class="{}" data-tip="{}"/>', marks)
 
 
 def _on_scale(value: float) -> float:

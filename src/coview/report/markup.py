@@ -1,17 +1,20 @@
-"""Numbers, words and tables of the page: values as people read them, and HTML in which every text is escaped.
+"""HTML of the page, in which every text is escaped: boxes, templates that repeat, tables that sort by their columns.
 
-HTML is made of `markupsafe.Markup` templates: ``Markup("<b>{name}</b>").format(name=...)`` escapes what is not HTML.
+It is made of `markupsafe.Markup` templates: ``Markup("<b>{name}</b>").format(name=...)`` escapes what is not HTML.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import repeat
+from typing import Any, NamedTuple
 
 from markupsafe import Markup, escape
 
-__all__ = ["EMPTY", "breakable", "count", "notes", "number", "percent", "plural", "signed", "table"]
+from coview.report.words import number
+
+__all__ = ["EMPTY", "Column", "breakable", "div", "each", "notes", "numbers", "table", "texts"]
 
 EMPTY = Markup("")
 
@@ -27,80 +30,27 @@ def breakable(text: Any) -> Markup:
     return Markup(re.sub(r"([./_\\])", r"\1<wbr>", str(escape(text))))
 
 
-def count(value: Any) -> str:
-    """Return a whole number with commas.
+def div(kind: str, *parts: Any) -> Markup:
+    """Return parts in a box of a class of the style sheet.
 
     Examples
     --------
-    >>> count(20000), count(None)
-    ('20,000', '–')
+    >>> str(div("note", "a<b", Markup("<br>")))
+    '<div class="note">a&lt;b<br></div>'
     """
-    return "–" if value is None else f"{int(value):,}"
+    return Markup('<div class="{}">{}</div>').format(kind, EMPTY.join(parts))
 
 
-def number(value: Any, digits: int = 3) -> str:
-    """Return a number with so many digits behind the point, or in all where it is large or tiny.
+def each(template: str, items: Iterable[Sequence[Any]]) -> Markup:
+    """Return a template once for each item, with the parts of the item in its gaps.
 
     Examples
     --------
-    >>> number(0.5), number(-1234567.8), number(0.00001234), number(None)
-    ('0.500', '−1,234,568', '1.23e−05', '–')
+    >>> str(each("<b>{}</b>{}", [("a", 1), ("b", 2)]))
+    '<b>a</b>1<b>b</b>2'
     """
-    if value is None or value != value:
-        return "–"
-    size = abs(value)
-    if size >= 10_000:
-        text = f"{value:,.0f}"
-    elif 0 < size < 10**-digits:
-        text = f"{value:.2e}"
-    else:
-        text = f"{value:,.{digits}f}"
-    return text.replace("-", "−")
-
-
-def percent(value: Any, digits: int = 1) -> str:
-    """Return a share in percent.
-
-    Examples
-    --------
-    >>> percent(0.1234), percent(None), percent(0.0004)
-    ('12.3 %', '–', '<0.1 %')
-    """
-    if value is None:
-        return "–"
-    if 0 < value < 10**-digits / 100:
-        return f"<{10**-digits:.{digits}f} %"
-    return f"{100 * value:.{digits}f} %"
-
-
-def plural(noun: str, n: int | None = None) -> str:
-    """Return the noun for so many things.
-
-    Examples
-    --------
-    >>> plural("class"), plural("cluster", 1), plural("topic", 2)
-    ('classes', 'cluster', 'topics')
-    """
-    if n == 1:
-        return noun
-    return noun + ("es" if noun.endswith("s") else "s")
-
-
-def signed(value: Any, digits: int = 3) -> str:
-    """Return a difference with its sign, or zero without one.
-
-    Examples
-    --------
-    >>> signed(0.0371), signed(-0.5), signed(None)
-    ('+0.037', '−0.500', '–')
-    >>> signed(-0.00001)
-    '0.000'
-    """
-    if value is None:
-        return "–"
-    if round(value, digits) == 0:
-        return f"{0:.{digits}f}"
-    return f"{value:+.{digits}f}".replace("-", "−")
+    markup = Markup(template)
+    return EMPTY.join(markup.format(*item) for item in items)
 
 
 def notes(sentences: Iterable[str]) -> Markup:
@@ -109,48 +59,56 @@ def notes(sentences: Iterable[str]) -> Markup:
     return Markup('<p class="note">{}</p>').format(text) if text else EMPTY
 
 
-def table(head: Sequence[tuple[str, str]], rows: Iterable[Sequence[Any]], label: str) -> Markup:
-    """Return a table that sorts by its columns.
+class Column(NamedTuple):
+    """A column of a table."""
 
-    Parameters
-    ----------
-    head : list of (title, kind)
-        Kind "num" for numbers, on the right, "text", or "wide" for long cells, by which it does not sort.
-    rows : lists of cells
-        A cell is what is shown, or a pair (what is sorted by, what is shown). HTML is only shown.
-    label : str
-        What the table is of, for those who do not see it.
+    title: str
+    kind: str  # "num" for numbers, on the right; "text"; "wide" for long cells, by which a table does not sort
+    cells: Sequence[Any]  # what is shown, or a pair (what is sorted by, what is shown); HTML is only shown
+
+
+def texts(title: str, rows: Iterable[Mapping[str, Any]], key: str) -> Column:
+    """Return a column of texts: one value of each row."""
+    return Column(title, "text", [row[key] for row in rows])
+
+
+def numbers(title: str, rows: Iterable[Mapping[str, Any]], key: str, write: Callable[[Any], str] = number) -> Column:
+    """Return a column of numbers: one value of each row, and how it is written."""
+    return Column(title, "num", [(row[key], write(row[key])) for row in rows])
+
+
+def table(label: str, columns: Sequence[Column]) -> Markup:
+    """Return a table that sorts by its columns; the label says what it is of, for those who do not see it.
 
     Examples
     --------
-    >>> text = table([("view", "text"), ("features", "num")], [("a", (1200, "1,200"))], "Views")
-    >>> '<td class="num" data-v="1200">1,200</td>' in text
+    >>> rows = [{"name": "a", "share": 0.5}]
+    >>> text = table("Views", [texts("view", rows, "name"), numbers("share", rows, "share")])
+    >>> '<td class="num" data-v="0.5">0.500</td>' in text
     True
     """
-    stacked = any(kind == "wide" for _, kind in head)  # on a phone each row becomes a block of lines
+    stacked = any(column.kind == "wide" for column in columns)  # on a phone each row becomes a block of lines
     top = EMPTY.join(
         Markup('<th class="{}" scope="col">{}</th>').format(
             kind, title if kind == "wide" else Markup('<button type="button">{}</button>').format(title)
         )
-        for title, kind in head
+        for title, kind, _ in columns
     )
-    body = EMPTY.join(
-        Markup("<tr>{}</tr>").format(
-            EMPTY.join(_cell(cell, title, kind, stacked) for (title, kind), cell in zip(head, row))
-        )
-        for row in rows
-    )
+    rows = zip(*(column.cells for column in columns))
+    body = each("<tr>{}</tr>", ([EMPTY.join(map(_cell, row, columns, repeat(stacked)))] for row in rows))
     return Markup(
         '<div class="scroll"><table class="sort{stack}" aria-label="{label}"><thead><tr>{top}</tr></thead>'
         "<tbody>{body}</tbody></table></div>"
     ).format(stack=" stack" if stacked else "", label=label, top=top, body=body)
 
 
-def _cell(cell: Any, title: str, kind: str, stacked: bool) -> Markup:
+def _cell(cell: Any, column: Column, stacked: bool) -> Markup:
     key, shown = cell if isinstance(cell, tuple) else (cell, cell)
     key = "" if key is None or isinstance(key, Markup) else key
     if not stacked:
-        return Markup('<td class="{}" data-v="{}">{}</td>').format(kind, key, shown)
-    if kind == "text" and not isinstance(shown, Markup):
+        return Markup('<td class="{}" data-v="{}">{}</td>').format(column.kind, key, shown)
+    if column.kind == "text" and not isinstance(shown, Markup):
         shown = breakable(shown)
-    return Markup('<td class="{}" data-v="{}" data-label="{}"><div>{}</div></td>').format(kind, key, title, shown)
+    return Markup('<td class="{}" data-v="{}" data-label="{}"><div>{}</div></td>').format(
+        column.kind, key, column.title, shown
+    )

@@ -32,19 +32,15 @@ def describe_model(inspection: Inspection, saved_with: Mapping[str, str] | None 
     document = (getdoc(type(inspection.estimator)) or "").strip().splitlines()
     parameters = inspection.estimator.get_params(deep=False)
     seed = parameters.get("random_state")
-    stages = (
-        [inspection.front, *inspection.steps, inspection.estimator]
-        if inspection.model is not inspection.estimator
-        else []
-    )
-    stages = [stage for stage in stages if stage is not None]
+    stages = [stage for stage in (inspection.front, *inspection.steps, inspection.estimator) if stage is not None]
+    alone = inspection.model is inspection.estimator or len(stages) == 1
     return {
         "name": inspection.name,
         "kind": entry.kind if entry else "estimator",
         "summary": entry.summary if entry else "",
         "sentence": document[0] if document else "",
         "parameters": _parameters(inspection.estimator),
-        "steps": [written(stage) for stage in stages] if len(stages) > 1 else [],
+        "steps": [] if alone else [written(stage) for stage in stages],
         "seed": int(seed) if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) else None,
         "takes_seed": "random_state" in parameters,
         "sweeps": inspection.n_iter,
@@ -92,14 +88,37 @@ def describe_reproduction(
     labeled = labeled or supervised or labels is not None
     if table is None and data is None and isinstance(inspection.front, (TableViews, TextViews, ColumnViews)):
         table = "table.csv"
+    if table is not None:
+        options = ["--table", table]
+    elif isinstance(data, dict):
+        options = _repeated("--view", data)
+    elif data is not None:
+        options = ["--data", str(data)]
+    else:
+        options = _repeated("--view", {view: f"{view}.npz" for view in inspection.views})
+    truth = ["--labels", labels or "labels.csv"] if labeled else []
+    commands = [["coview", "report", saved, *options, *truth, "--out", "report.html"]]
+    steps, settings = _step_options(inspection), _plain_settings(inspection.estimator)
+    if steps is not None and settings is not None and inspection.name in ESTIMATORS:
+        options += [*steps, *(truth if supervised else []), *_repeated("--set", settings)]
+        commands.insert(0, ["coview", "fit", inspection.name, *options, "--out", saved])
     notes = []
     if inspection.estimator.get_params(deep=False).get("random_state", 0) is None:
         notes.append("random_state is not set, so another fit may give another result. Set it to repeat a fit exactly.")
-    return {
-        "code": _code(inspection.model, supervised, labeled, saved, data, labels, table),
-        "commands": _commands(inspection, supervised, labeled, saved, data, labels, table),
-        "notes": notes,
-    }
+    read = "read_views" if table is None else "read_table"
+    call, names, imports = _constructor(inspection.model)
+    code = [
+        f"from coview import {', '.join([*names, 'make_report', read, 'save'])}",
+        *imports,
+        "",
+        f"X = {read}({_quoted(table if table is not None else 'folder' if data is None else data)})",
+        *([f"y = ...  # one label per object{'' if labels is None else f', from {labels}'}"] if labeled else []),
+        f"model = {call}",
+        f"model.fit({'X, y' if supervised else 'X'})",
+        f"save(model, {_quoted(saved)})",
+        f'make_report(model, {"X, y" if labeled else "X"}).save("report.html")',
+    ]
+    return {"code": "\n".join(code), "commands": [shlex.join(words) for words in commands], "notes": notes}
 
 
 def written(value: Any, longest: int = 120) -> str:
@@ -132,72 +151,30 @@ def _parameters(estimator: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def _code(
-    model: Any, supervised: bool, labeled: bool, saved: str, data: Any, labels: str | None, table: str | None
-) -> str:
+def _constructor(model: Any) -> tuple[str, list[str], list[str]]:
+    """Return the call that makes a model, the names in it that coview has, and the imports of scikit-learn's."""
     with config_context(print_changed_only=True):
         call = " ".join(repr(model).split())
     if type(model).__name__ in ESTIMATORS:  # the parameters in the order of the constructor
         changed = (f"{row['name']}={row['value']}" for row in _parameters(model) if row["changed"])
         call = f"{type(model).__name__}({', '.join(changed)})"
-    read = "read_views" if table is None else "read_table"
     named = set(re.findall(r"\b([A-Z]\w+)\(", call))
-    ours = sorted(named & {*ESTIMATORS, *TRANSFORMERS})
-    source = table if table is not None else "folder" if data is None else data
-    return "\n".join(
-        [
-            f"from coview import {', '.join([*ours, 'make_report', read, 'save'])}",
-            *sorted(_sklearn_imports(model, named)),
-            "",
-            f"X = {read}({_quoted(source)})",
-            *([f"y = ...  # one label per object{'' if labels is None else f', from {labels}'}"] if labeled else []),
-            f"model = {call}",
-            f"model.fit({'X, y' if supervised else 'X'})",
-            f"save(model, {_quoted(saved)})",
-            f'make_report(model, {"X, y" if labeled else "X"}).save("report.html")',
-        ]
-    )
-
-
-def _sklearn_imports(model: Any, named: set[str]) -> set[str]:
-    """Lines that import what a model holds of scikit-learn, from where it is public."""
     parts = [model, *model.get_params(deep=True).values()]
-    classes = {type(part) for part in parts if type(part).__name__ in named}
-    return {
+    foreign = {type(part) for part in parts if type(part).__module__.startswith("sklearn.")}
+    imports = {
         f"from {'.'.join(word for word in cls.__module__.split('.') if not word.startswith('_'))} import {cls.__name__}"
-        for cls in classes
-        if cls.__module__.startswith("sklearn.")
+        for cls in foreign
+        if cls.__name__ in named
     }
+    return call, sorted(named & {*ESTIMATORS, *TRANSFORMERS}), sorted(imports)
 
 
-def _commands(
-    inspection: Inspection,
-    supervised: bool,
-    labeled: bool,
-    saved: str,
-    data: Any,
-    labels: str | None,
-    table: str | None,
-) -> list[str]:
-    if table is not None:
-        source = ["--table", table]
-    elif isinstance(data, dict):
-        source = [part for view, path in data.items() for part in ("--view", f"{view}={path}")]
-    elif data is not None:
-        source = ["--data", str(data)]
-    else:
-        source = [part for view in inspection.views for part in ("--view", f"{view}={view}.npz")]
-    truth = ["--labels", labels or "labels.csv"] if labeled else []
-    report = shlex.join(["coview", "report", saved, *source, *truth, "--out", "report.html"])
-    before, changed = _steps_before(inspection), _plain_settings(inspection.estimator)
-    if before is None or changed is None or inspection.name not in ESTIMATORS:
-        return [report]
-    settings = [part for name, value in changed.items() for part in ("--set", f"{name}={value}")]
-    truth = truth if supervised else []
-    return [shlex.join(["coview", "fit", inspection.name, *source, *before, *truth, *settings, "--out", saved]), report]
+def _repeated(flag: str, values: Mapping[str, Any]) -> list[str]:
+    """Return an option once for each name and value."""
+    return [part for name, value in values.items() for part in (flag, f"{name}={value}")]
 
 
-def _steps_before(inspection: Inspection) -> list[str] | None:
+def _step_options(inspection: Inspection) -> list[str] | None:
     """Options of the command line for the steps of a pipeline, or None where it has none for them."""
     model = inspection.model
     if model is inspection.estimator:
@@ -235,11 +212,8 @@ def _table_options(front: Any) -> list[str] | None:
     named = [*text.values(), *(name for names in groups.values() for name in names), *([] if key is None else [key])]
     if not named or not all(isinstance(name, str) and "," not in name for name in named):
         return None
-    return [
-        *(part for view, name in text.items() for part in ("--text", f"{view}={name}")),
-        *(part for view, names in groups.items() for part in ("--columns", f"{view}={','.join(names)}")),
-        *([] if key is None else ["--id", key]),
-    ]
+    joined = {view: ",".join(names) for view, names in groups.items()}
+    return [*_repeated("--text", text), *_repeated("--columns", joined), *([] if key is None else ["--id", key])]
 
 
 def _plain_settings(estimator: Any) -> dict[str, Any] | None:

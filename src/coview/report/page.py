@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from markupsafe import Markup
 
-from coview.report import sections
-from coview.report.markup import EMPTY, plural
+from coview.report.markup import EMPTY
+from coview.report.sections import key_figures, render_sections
 
 __all__ = ["render_page"]
 
@@ -54,51 +53,23 @@ def render_page(summary: dict[str, Any]) -> str:
     """
     css, js, digest = _assets()
     links, parts = [], []
-    for key, title, name, about, render in _plan(summary):
-        inside = render(summary)
-        if not inside:
-            continue
+    for key, title, name, about, content in render_sections(summary):
         links.append(Markup('<li><a href="#{}">{}</a></li>').format(key, name))
         text = Markup("<p>{}</p>").format(about) if about else EMPTY
-        parts.append(Markup('<section id="{}"><h2>{}</h2>{}{}</section>').format(key, title, text, inside))
+        parts.append(Markup('<section id="{}"><h2>{}</h2>{}{}</section>').format(key, title, text, content))
     page = _FRAME.format(
         hash=digest,
         title=summary["title"],
         lead=summary["model"]["sentence"],
         css=css,
         js=js,
-        figures=sections.key_figures(summary),
+        figures=key_figures(summary),
         links=EMPTY.join(links),
         sections=EMPTY.join(parts),
         created=summary["created"].replace("T", " ").replace("+00:00", " UTC"),
         version=summary["model"]["versions"]["coview"],
     )
     return str(page)
-
-
-def _plan(summary: dict[str, Any]) -> list[tuple[str, str, str, str, Callable[[dict[str, Any]], Markup]]]:
-    """Sections in their order: anchor, title, name in the contents, a line below the title, and what renders it."""
-    groups = summary.get("groups") or {}
-    noun = groups.get("noun", "group")
-    distinctive = any(groups.get("probabilities", {}).values())
-    ranked = f"Features are ranked by {f'how well they distinguish the {noun}' if distinctive else 'weight'}."
-    by_view = "The fitted model predicts the same objects from each view alone and from all views but one."
-    near = "Objects that are similar to the model are close to each other."
-    plan: list[tuple[str, str, str, str, Callable[[dict[str, Any]], Markup]]] = [
-        ("glance", "At a glance", "At a glance", "", sections.glance),
-        ("model", "The model", "Model", "", sections.section_model),
-        ("data", "The data", "Data", "", sections.section_data),
-        ("scores", "How well it did", "Scores", "", sections.section_scores),
-        ("groups", plural(noun).capitalize(), plural(noun).capitalize(), ranked, sections.section_groups),
-        ("views", "What each view contributes", "Views", by_view, sections.section_views),
-        ("search", "Search across views", "Search", "", sections.section_search),
-        ("ontology", "Label hierarchy", "Labels", "", sections.section_ontology),
-        ("map", "Map of objects", "Map", near, sections.section_map),
-        ("examples", "Examples", "Examples", "", sections.section_examples),
-        ("reproduce", "How to reproduce it", "Reproduce", "", sections.section_reproduce),
-    ]
-    always = ("glance", "scores")  # made of other parts
-    return [part for part in plan if part[0] in always or summary.get(part[0])]
 
 
 @cache

@@ -92,7 +92,10 @@ def _labels_held_out(
         return {"note": reason}
     target = np.array(labels, dtype=object)
     target[hidden] = None
-    copy = _refit(inspection, views, target, shown)
+    if isinstance(inspection.estimator, LabeledScoreMixin):
+        copy = _refit(inspection, views, target)
+    else:  # it knows no objects without a label
+        copy = _refit(inspection, views[shown], np.array(target[shown].tolist()))
     measures = list(label_measures(copy, copy.read(views[hidden], prepared=True), codes[hidden], classes))
     return {"n_hidden": len(hidden), "n_shown": len(shown), "refitted": True, "measures": measures}
 
@@ -112,15 +115,12 @@ def _why_not_refit(inspection: Inspection, codes: np.ndarray, n_objects: int) ->
     return None if quick else _ON_REQUEST
 
 
-def _refit(inspection: Inspection, views: Views, target: np.ndarray, rows: np.ndarray) -> Inspection:
-    """Fit a copy of the estimator; one that knows no objects without a label, on the rows that have one."""
+def _refit(inspection: Inspection, views: Views, target: np.ndarray) -> Inspection:
+    """Fit a copy of the estimator on some objects; nobody watches this fit or resumes it."""
     copy: Any = clone(inspection.estimator)
-    quiet = {"verbose": 0, "callbacks": None, "checkpoint": None}  # this fit is nobody's to watch or to resume
+    quiet = {"verbose": 0, "callbacks": None, "checkpoint": None}
     copy.set_params(**{name: value for name, value in quiet.items() if name in copy.get_params(deep=False)})
-    if not isinstance(inspection.estimator, LabeledScoreMixin):
-        part = inspection.prepare(views[rows]) if inspection.takes_matrix else views[rows]
-        return inspect(copy.fit(part, np.array(target[rows].tolist())))
-    return inspect(copy.fit(views, target))
+    return inspect(copy.fit(inspection.prepare(views) if inspection.takes_matrix else views, target))
 
 
 # -- true values of a regressor
@@ -210,8 +210,7 @@ def _values_held_out(inspection: Inspection, views: Views, truth: np.ndarray, wa
     order = np.random.default_rng(0).permutation(len(truth))
     hidden, shown = np.split(order, [int(HIDDEN_SHARE * len(order))])
     shown = np.sort(shown)
-    part = inspection.prepare(views[shown]) if inspection.takes_matrix else views[shown]
-    copy = inspect(clone(inspection.estimator).fit(part, truth[shown]))
+    copy = _refit(inspection, views[shown], truth[shown])
     measures = _value_measures(truth[hidden], _predict(copy, views[hidden]))
     return {"n_hidden": len(hidden), "n_shown": len(shown), "refitted": True, "measures": measures}
 
@@ -228,28 +227,16 @@ def score_views(
     """
     labels = y if y is not None and (y >= 0).any() else None
 
-    def score(reading: Reading | None, rows: np.ndarray) -> float | None:
-        if reading is None:
-            return None
+    def score(reading: Reading, rows: np.ndarray) -> float | None:
         if labels is None or classes is None:
             return agreement(reading.take(rows), readings.whole.take(rows))
         return main_measure(inspection, reading.take(rows), labels[rows], classes)
 
     everything = np.ones(len(readings.views), dtype=bool)
-    rows = []
-    for name, have in readings.present.items():
-        without = readings.without.get(name)
-        rows.append(
-            {
-                "name": name,
-                "present": float(have.mean()),
-                "alone": score(readings.alone.get(name), have),
-                "without": score(without, everything),
-                "kept": None if without is None else agreement(without, readings.whole),
-                "weight": inspection.view_weights.get(name),
-                "refused": readings.refused.get(name),
-            }
-        )
+    alone = {name: score(reading, readings.present[name]) for name, reading in readings.alone.items()}
+    without = {name: score(reading, everything) for name, reading in readings.without.items()}
+    kept = {name: agreement(reading, readings.whole) for name, reading in readings.without.items()}
+    rows = _view_rows(inspection, readings.views, alone, without, readings.refused, kept)
     if labels is None:
         name = "agreement with all views"
     elif readings.whole.codes is None:
@@ -268,17 +255,27 @@ def _score_views_by_values(
         have = part.present.any(axis=1)
         return r2_score(truth[have], _predict(inspection, part[have])) if have.sum() > 1 else None
 
-    alone, without, refused = try_views(views.names, score)
-    rows = [
+    rows = _view_rows(inspection, views, *try_views(views.names, score))
+    return {"measure": "R2", "whole": r2_score(truth, predicted), "rows": rows, "agreement": None}
+
+
+def _view_rows(
+    inspection: Inspection,
+    views: Views,
+    alone: dict[str, float | None],
+    without: dict[str, float | None],
+    refused: dict[str, str],
+    kept: dict[str, float | None] | None = None,
+) -> list[dict[str, Any]]:
+    return [
         {
             "name": name,
             "present": float(views.present[:, v].mean()),
             "alone": alone.get(name),
             "without": without.get(name),
-            "kept": None,
+            "kept": (kept or {}).get(name),
             "weight": inspection.view_weights.get(name),
             "refused": refused.get(name),
         }
         for v, name in enumerate(views.names)
     ]
-    return {"measure": "R2", "whole": r2_score(truth, predicted), "rows": rows, "agreement": None}

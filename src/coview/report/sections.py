@@ -1,39 +1,62 @@
-"""Sections of the page, each from its part of a summary: sentences, tables and charts."""
+"""Sections of the page, in their order, each from its part of a summary: sentences, tables and charts."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from markupsafe import Markup
 
 from coview.report.charts import bar, color, curve, dots, heat_map, legend, map_chart, pairs_chart
-from coview.report.markup import EMPTY, breakable, count, notes, number, percent, plural, signed, table
+from coview.report.markup import EMPTY, Column, breakable, div, each, notes, numbers, table, texts
+from coview.report.words import count, number, percent, plural, signed
 
-__all__ = [
-    "glance",
-    "key_figures",
-    "section_data",
-    "section_examples",
-    "section_groups",
-    "section_map",
-    "section_model",
-    "section_ontology",
-    "section_reproduce",
-    "section_scores",
-    "section_search",
-    "section_views",
-]
+__all__ = ["key_figures", "render_sections"]
 
 Summary = dict[str, Any]
 
+_FILTER = Markup(
+    '<div class="tools"><input type="search" data-filter="group-cards" placeholder="Find a feature or a name" '
+    'aria-label="Find a feature or a name"><span class="note" data-count aria-live="polite"></span></div>'
+)
+
+
+def render_sections(summary: Summary) -> list[tuple[str, str, str, str, Markup]]:
+    """Return the sections in their order: anchor, title, name in the contents, a line below the title, and content."""
+    groups = summary.get("groups") or {}
+    noun = groups.get("noun", "group")
+    names = plural(noun).capitalize()
+    distinctive = any(groups.get("probabilities", {}).values())
+    ranked = f"Features are ranked by {f'how well they distinguish the {noun}' if distinctive else 'weight'}."
+    by_view = "The fitted model predicts the same objects from each view alone and from all views but one."
+    near = "Objects that are similar to the model are close to each other."
+    sections = [
+        ("glance", "At a glance", "At a glance", "", _glance),
+        ("model", "The model", "Model", "", _model),
+        ("data", "The data", "Data", "", _data),
+        ("scores", "How well it did", "Scores", "", _scores),
+        ("groups", names, names, ranked, _groups),
+        ("views", "What each view contributes", "Views", by_view, _views),
+        ("search", "Search across views", "Search", "", _search),
+        ("ontology", "Label hierarchy", "Labels", "", _ontology),
+        ("map", "Map of objects", "Map", near, _map),
+        ("examples", "Examples", "Examples", "", _examples),
+        ("reproduce", "How to reproduce it", "Reproduce", "", _reproduce),
+    ]
+    always = ("glance", "scores")  # made of other parts
+    return [
+        (key, title, name, about, content)
+        for key, title, name, about, render in sections
+        if (key in always or summary.get(key)) and (content := render(summary))
+    ]
+
 
 def _card(title: Any, *parts: Any) -> Markup:
-    heading = Markup("<h3>{}</h3>").format(title) if title else EMPTY
-    return Markup('<div class="card">{}{}</div>').format(heading, EMPTY.join(parts))
+    return div("card", Markup("<h3>{}</h3>").format(title) if title else EMPTY, *parts)
 
 
 def _grid(*cards: Markup) -> Markup:
-    return Markup('<div class="grid">{}</div>').format(EMPTY.join(cards)) if cards else EMPTY
+    return div("grid", *cards) if cards else EMPTY
 
 
 def _text(sentence: str) -> Markup:
@@ -46,33 +69,30 @@ def _text(sentence: str) -> Markup:
 def key_figures(summary: Summary) -> Markup:
     """Return the numbers at the top: the main measures, objects, views, groups."""
     data, groups, scores, model = summary["data"], summary.get("groups"), summary.get("scores"), summary["model"]
-    boxes: list[tuple[str, str, bool]] = []
+    boxes: list[tuple[str, str, str]] = []  # class, figure, name
     if scores:
         held_out = (scores.get("held_out") or {}).get("measures")
         if held_out:
-            boxes.append((number(held_out[0]["value"]), f"{held_out[0]['name']}, held-out {_truths(scores)}", True))
+            boxes.append((" main", number(held_out[0]["value"]), f"{held_out[0]['name']}, held-out {_truths(scores)}"))
         else:
-            boxes += [(number(m["value"]), m["name"], i == 0) for i, m in enumerate(scores["measures"][:2])]
-    if data["n_objects"] is not None:
-        boxes.append((count(data["n_objects"]), plural("object", data["n_objects"]), False))
-    boxes.append((count(len(data["views"])), plural("view", len(data["views"])), False))
-    boxes.append((count(sum(view["n_features"] for view in data["views"])), "features", False))
-    if groups:
-        boxes.append((count(groups["count"]), plural(groups["noun"], groups["count"]), False))
-    if model["sweeps"] is not None:
-        unit = "sweep" if model["rounds"] is None else "pass"
-        boxes.append((count(model["sweeps"]), plural(unit, model["sweeps"]), False))
-    box = Markup('<div class="figure{}"><b>{}</b><span>{}</span></div>')
-    return Markup('<div class="figures">{}</div>').format(
-        EMPTY.join(box.format(" main" if main else "", value, name) for value, name, main in boxes)
-    )
+            measures = zip((" main", ""), scores["measures"])
+            boxes += [(kind, number(m["value"]), m["name"]) for kind, m in measures]
+    counts = [
+        ("object", data["n_objects"]),
+        ("view", len(data["views"])),
+        ("feature", sum(view["n_features"] for view in data["views"])),
+        (groups["noun"], groups["count"]) if groups else ("group", None),
+        ("sweep" if model["rounds"] is None else "pass", model["sweeps"]),
+    ]
+    boxes += [("", count(n), plural(noun, n)) for noun, n in counts if n is not None]
+    return div("figures", each('<div class="figure{}"><b>{}</b><span>{}</span></div>', boxes))
 
 
-def glance(summary: Summary) -> Markup:
+def _glance(summary: Summary) -> Markup:
     """Return what matters in a few sentences, made of the numbers below."""
     sentences = (_what(summary), _chosen(summary), _how_well(summary), _best_view(summary), _agreeing(summary))
-    lines = EMPTY.join(Markup("<li>{}</li>").format(sentence) for sentence in sentences if sentence)
-    return Markup('<div class="card short"><ul>{}</ul></div>').format(lines)
+    lines = each("<li>{}</li>", ((sentence,) for sentence in sentences if sentence))
+    return div("card short", Markup("<ul>{}</ul>").format(lines))
 
 
 def _what(summary: Summary) -> str:
@@ -150,19 +170,17 @@ def _agreeing(summary: Summary) -> str:
 # -- the model and the data
 
 
-def section_model(summary: Summary) -> Markup:
+def _model(summary: Summary) -> Markup:
     """Return parameters, versions, seed, and what the model was chosen from."""
     model = summary["model"]
-    changed = [(row["name"], row["value"], row["default"]) for row in model["parameters"] if row["changed"]]
-    rest = [(row["name"], row["value"]) for row in model["parameters"] if not row["changed"]]
-    head = [("parameter", "text"), ("value", "text")]
-    body = _text("All parameters have their default values.")
+    changed = [row for row in model["parameters"] if row["changed"]]
+    rest = [row for row in model["parameters"] if not row["changed"]]
+    body, more = _text("All parameters have their default values."), EMPTY
     if changed:
-        body = table([*head, ("default", "text")], changed, "Parameters")
-    more = EMPTY
+        body = table("Parameters", [*_parameter_columns(changed), texts("default", changed, "default")])
     if rest:
         more = Markup("<details><summary>{} {} with default values</summary>{}</details>").format(
-            len(rest), plural("parameter", len(rest)), table(head, rest, "Default values")
+            len(rest), plural("parameter", len(rest)), table("Default values", _parameter_columns(rest))
         )
     facts = [
         ("kind", f"{model['kind']}: {model['summary']}" if model["summary"] else model["kind"]),
@@ -171,10 +189,13 @@ def section_model(summary: Summary) -> Markup:
         *((f"step {i}", step) for i, step in enumerate(model["steps"], 1)),
         *((name, _version(version, model["saved_with"].get(name))) for name, version in model["versions"].items()),
     ]
-    fact = Markup("<div><dt>{}</dt><dd>{}</dd></div>")
-    listed = Markup('<dl class="facts">{}</dl>').format(EMPTY.join(fact.format(*pair) for pair in facts))
+    listed = Markup('<dl class="facts">{}</dl>').format(each("<div><dt>{}</dt><dd>{}</dd></div>", facts))
     cards = _grid(_card("Parameters that were set", body, more), _card("Origin", listed))
     return EMPTY.join([cards, _candidates(model["candidates"])])
+
+
+def _parameter_columns(rows: list[dict[str, Any]]) -> list[Column]:
+    return [texts("parameter", rows, "name"), texts("value", rows, "value")]
 
 
 def _version(here: str, saved: str | None) -> str:
@@ -185,46 +206,28 @@ def _candidates(candidates: dict[str, list[Any]]) -> Markup:
     """The table of what a model was chosen or combined from, with the evidence."""
     if not candidates:
         return EMPTY
-    kinds = {
-        name: "num"
-        if any(isinstance(value, (int, float)) and not isinstance(value, bool) for value in column)
-        else "text"
-        for name, column in candidates.items()
-    }
-    rows = [
-        [
-            (value, number(value)) if kinds[name] == "num" else "–" if value is None else str(value)
-            for name, value in zip(candidates, line)
-        ]
-        for line in zip(*candidates.values())
-    ]
-    head = [(name.replace("_", " "), kind) for name, kind in kinds.items()]
+    columns = []
+    for name, values in candidates.items():
+        numeric = any(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
+        cells = [(value, number(value)) if numeric else "–" if value is None else str(value) for value in values]
+        columns.append(Column(name.replace("_", " "), "num" if numeric else "text", cells))
     about = _text("What the model was chosen or combined from, with the evidence. A weight of 0 means not used.")
-    return _card("Candidates", about, table(head, rows, "Candidates"))
+    return _card("Candidates", about, table("Candidates", columns))
 
 
-def section_data(summary: Summary) -> Markup:
+def _data(summary: Summary) -> Markup:
     """Return the views: width, density, missing share."""
-    data = summary["data"]
+    data, views = summary["data"], summary["data"]["views"]
+    columns = [texts("view", views, "name"), numbers("features", views, "n_features", count)]
     if not data["measured"]:
-        widths = [(view["name"], (view["n_features"], count(view["n_features"]))) for view in data["views"]]
-        inside = table([("view", "text"), ("features", "num")], widths, "Views")
-        return _card("", inside, notes(["Pass the data to see how dense the views are and what each contributes."]))
-    head = [
-        ("view", "text"), ("features", "num"), ("stored as", "text"), ("non-zero", "num"),
-        ("features per object (median)", "num"), ("objects without it", "num"), ("empty rows", "num"),
-    ]  # fmt: skip
-    rows = [
-        (
-            view["name"],
-            (view["n_features"], count(view["n_features"])),
-            f"{view['kind']} {view['dtype']}",
-            (view["density"], percent(view["density"], 2)),
-            (view["per_object"], number(view["per_object"], 0)),
-            (view["missing"], percent(view["missing"])),
-            (view["empty"], percent(view["empty"])),
-        )
-        for view in data["views"]
+        remark = "Pass the data to see how dense the views are and what each contributes."
+        return _card("", table("Views", columns), notes([remark]))
+    columns += [
+        Column("stored as", "text", [f"{view['kind']} {view['dtype']}" for view in views]),
+        numbers("non-zero", views, "density", partial(percent, digits=2)),
+        numbers("features per object (median)", views, "per_object", partial(number, digits=0)),
+        numbers("objects without it", views, "missing", percent),
+        numbers("empty rows", views, "empty", percent),
     ]
     remarks = []
     if data["sampled"]:
@@ -235,10 +238,10 @@ def section_data(summary: Summary) -> Markup:
         remarks.append(f"{percent(data['complete'])} of the objects have all views.")
     if data["absent"]:
         remarks.append(f"Used in the fit but not passed here: {', '.join(data['absent'])}.")
-    return _card("", table(head, rows, "Views"), notes(remarks))
+    return _card("", table("Views", columns), notes(remarks))
 
 
-def section_reproduce(summary: Summary) -> Markup:
+def _reproduce(summary: Summary) -> Markup:
     """Return code and commands."""
     parts = summary["reproduce"]
     return _grid(
@@ -256,7 +259,7 @@ def _code(text: str) -> Markup:
 # -- scores
 
 
-def section_scores(summary: Summary) -> Markup:
+def _scores(summary: Summary) -> Markup:
     """Return measures against labels or true values, the curves of the fit, and the confusion matrix."""
     scores, noun, cards = summary.get("scores"), summary["noun"], []
     if scores:
@@ -271,12 +274,12 @@ def section_scores(summary: Summary) -> Markup:
 def _measures(scores: dict[str, Any], noun: str | None) -> Markup:
     held_out = scores.get("held_out") or {}
     hidden = {m["name"]: m["value"] for m in held_out.get("measures", ())}
-    head = [("measure", "text"), ("these objects", "num"), *([("held out", "num")] if hidden else [])]
-    rows = []
-    for m in scores["measures"]:
-        name = Markup('{}<br><span class="note">{}</span>').format(m["name"], m["about"])
-        row: list[Any] = [(m["name"], name), (m["value"], number(m["value"]))]
-        rows.append([*row, (hidden.get(m["name"]), number(hidden.get(m["name"])))] if hidden else row)
+    described = '{}<br><span class="note">{}</span>'
+    names = [(m["name"], Markup(described).format(m["name"], m["about"])) for m in scores["measures"]]
+    columns = [Column("measure", "text", names), numbers("these objects", scores["measures"], "value")]
+    if hidden:
+        values = [hidden.get(m["name"]) for m in scores["measures"]]
+        columns.append(Column("held out", "num", [(value, number(value)) for value in values]))
     truths = _truths(scores)
     remarks = [f"{count(scores['n_labeled'])} of {count(scores['n_objects'])} objects have a {truths[:-1]}."]
     if hidden and held_out["refitted"]:
@@ -292,7 +295,7 @@ def _measures(scores: dict[str, Any], noun: str | None) -> Markup:
         remarks.append("The model was not fitted with these labels.")
     elif not hidden:
         remarks.append(f"The model may have learned from some of these {truths}, which makes it look better.")
-    return _card(f"Compared with the {truths}", table(head, rows, "Measures"), notes(remarks))
+    return _card(f"Compared with the {truths}", table("Measures", columns), notes(remarks))
 
 
 def _pairs(pairs: dict[str, Any]) -> Markup:
@@ -315,48 +318,38 @@ def _curve(line: dict[str, Any]) -> Markup:
 
 
 def _confusion(matrix: dict[str, Any], noun: str | None) -> Markup:
-    word, rows, columns, counts = noun or "group", matrix["rows"], matrix["columns"], matrix["counts"]
-    totals = [max(sum(row), 1) for row in counts]
-    shares = [[c / total for c in row] for row, total in zip(counts, totals)]
-    texts = [[count(c) if c else "·" for c in row] for row in counts]
+    word = noun or "group"
     predicted = "predicted" if noun == "class" else word
-    tips = [
-        [
-            f"label {label}, {predicted} {name}: {count(c)} ({percent(c / total)} of the label)"
-            for name, c in zip(columns, row)
-        ]
-        for label, row, total in zip(rows, counts, totals)
+
+    def cell(label: str, name: str, n: int, total: int) -> tuple[float, str, str]:
+        tip = f"label {label}, {predicted} {name}: {count(n)} ({percent(n / total)} of the label)"
+        return n / total, tip, count(n) if n else "·"
+
+    cells = [
+        [cell(label, name, n, max(sum(row), 1)) for name, n in zip(matrix["columns"], row)]
+        for label, row in zip(matrix["rows"], matrix["counts"])
     ]
     by = "predicted class" if noun == "class" else f"{word}, in the order that matches the labels best"
+    left_out = f"{count(matrix['left_out'])} objects are in rows or columns that are not shown."
     return _card(
         "Labels and predictions" if noun == "class" else f"Labels and {plural(word)}",
         _text(f"Objects by label (rows) and by {by}. The color is the share of the row."),
-        heat_map(rows, columns, shares, tips, "Confusion matrix", texts, f"label \\ {predicted}"),
-        notes(
-            [f"{count(matrix['left_out'])} objects are in rows or columns that are not shown."]
-            if matrix["left_out"]
-            else []
-        ),
+        heat_map(matrix["rows"], matrix["columns"], cells, "Confusion matrix", f"label \\ {predicted}"),
+        notes([left_out] if matrix["left_out"] else []),
     )
 
 
 # -- groups and views
 
 
-def section_groups(summary: Summary) -> Markup:
+def _groups(summary: Summary) -> Markup:
     """Return a card for each group, with its features by view, and the topics below."""
     groups, noun = summary["groups"], summary["groups"]["noun"]
-    parts = [
-        Markup(
-            '<div class="tools"><input type="search" data-filter="group-cards" placeholder="Find a feature or a name" '
-            'aria-label="Find a feature or a name"><span class="note" data-found aria-live="polite"></span></div>'
-        )
-        if len(groups["items"]) > 4
-        else EMPTY,
-        Markup('<div class="groups" id="group-cards">{}</div>').format(
-            EMPTY.join(_group(item, groups) for item in groups["items"])
-        ),
-    ]
+    parts = []
+    if len(groups["items"]) > 4:
+        parts.append(_FILTER)
+    cards = EMPTY.join(_group(item, groups) for item in groups["items"])
+    parts.append(Markup('<div class="groups" id="group-cards">{}</div>').format(cards))
     remarks, shown = [], len({item["index"] for item in groups["items"]})
     if shown < groups["count"]:
         which = "first" if noun == "component" else "largest"
@@ -375,7 +368,7 @@ def _group(item: dict[str, Any], groups: dict[str, Any]) -> Markup:
     parts = []
     for view, lines in features.items():
         if len(features) > 1:
-            parts.append(Markup('<div class="viewname">{}</div>').format(view))
+            parts.append(div("viewname", view))
         parts.append(_chips(lines, groups["probabilities"][view], groups["origin"][view]))
     share = EMPTY if size is None else bar(item["share"], color(item["index"]))
     tag = EMPTY
@@ -403,10 +396,8 @@ def _chips(features: list[Any], probabilities: bool, origin: str | None) -> Mark
     chips = []
     for name, weight, lift in features:
         about = f"{number(lift, 1)} × the mean" if probabilities else origin
-        tip = f"{name}: {number(weight, 4)} ({about})"
-        chip = Markup('<span class="chip" style="--v:{}" data-tip="{}">{}</span>')
-        chips.append(chip.format(f"{max(weight / top, 0):.2f}", tip, name))
-    return Markup('<div class="chips">{}</div>').format(EMPTY.join(chips))
+        chips.append((max(weight / top, 0), f"{name}: {number(weight, 4)} ({about})", name))
+    return div("chips", each('<span class="chip" style="--v:{:.2f}" data-tip="{}">{}</span>', chips))
 
 
 def _topics(topics: dict[str, Any], noun: str) -> Markup:
@@ -415,22 +406,18 @@ def _topics(topics: dict[str, Any], noun: str) -> Markup:
     for view, items in topics["items"].items():
         shares = topics["mixtures"][view]
         words = [", ".join(feature[0] for feature in item["features"][:5]) for item in items]
-        tips = [
+        top = max(max(row) for row in shares) or 1.0
+        cells = [
             [
-                f"{noun} {group}, topic {item['name']}: {percent(value)}\n{text}"
+                ((value / top) ** 0.7, f"{noun} {group}, topic {item['name']}: {percent(value)}\n{text}", "")
                 for item, value, text in zip(items, row, words)
             ]
             for group, row in zip(topics["groups"], shares)
         ]
-        top = max(max(row) for row in shares) or 1.0
-        strengths = [[(value / top) ** 0.7 for value in row] for row in shares]
-        listed = [
-            (
-                (int(item["name"]), item["name"]),
-                (item["mass"], percent(item["mass"])),
-                _chips(item["features"], True, ""),
-            )
-            for item in items
+        columns = [
+            Column("topic", "num", [(int(item["name"]), item["name"]) for item in items]),
+            numbers("share", items, "mass", percent),
+            Column("features", "wide", [_chips(item["features"], True, "") for item in items]),
         ]
         total = topics["count"][view]
         which = f"the {total} topics" if total == len(items) else f"the {len(items)} largest of {total} topics"
@@ -438,66 +425,60 @@ def _topics(topics: dict[str, Any], noun: str) -> Markup:
             _card(
                 f"{view}: how {plural(noun)} mix its topics",
                 _text(f"Each row is a {noun}, each column one of {which}, most used first. Color shows the share."),
-                heat_map(topics["groups"], [item["name"] for item in items], strengths, tips, f"Topics of {view}"),
+                heat_map(topics["groups"], None, cells, f"Topics of {view}"),
                 Markup("<details><summary>The topics of {}</summary>{}</details>").format(
-                    view,
-                    table([("topic", "num"), ("share", "num"), ("features", "wide")], listed, f"Topics of {view}"),
+                    view, table(f"Topics of {view}", columns)
                 ),
             )
         )
     return EMPTY.join(cards)
 
 
-def section_views(summary: Summary) -> Markup:
+def _views(summary: Summary) -> Markup:
     """Return what each view contributes: alone, left out, and how far the views agree."""
-    views = summary["views"]
+    views, rows = summary["views"], summary["views"]["rows"]
     whole, measure = views["whole"], views["measure"]
-    weighted, kept = (any(row[key] is not None for row in views["rows"]) for key in ("weight", "kept"))
-    head = [("view", "text"), ("alone", "num"), ("left out", "num")]
-    head += [("change when left out", "num")] if whole is not None else []
-    head += [("same result when left out", "num")] if kept else []
-    head += [("weight in the model", "num")] if weighted else []
-    rows = []
-    for row in views["rows"]:
-        cells: list[Any] = [row["name"], (row["alone"], number(row["alone"])), (row["without"], number(row["without"]))]
-        if whole is not None:
-            change = None if row["without"] is None else row["without"] - whole
-            cells.append((change, signed(change)))
-        cells += [(row["kept"], percent(row["kept"]))] if kept else []
-        cells += [(row["weight"], number(row["weight"]))] if weighted else []
-        rows.append(cells)
-    remarks = [f"{row['name']}: {row['refused']}" for row in views["rows"] if row["refused"]]
+    columns = [texts("view", rows, "name"), numbers("alone", rows, "alone"), numbers("left out", rows, "without")]
+    if whole is not None:
+        changes = [None if row["without"] is None else row["without"] - whole for row in rows]
+        columns.append(Column("change when left out", "num", [(change, signed(change)) for change in changes]))
+    if any(row["kept"] is not None for row in rows):
+        columns.append(numbers("same result when left out", rows, "kept", percent))
+    if any(row["weight"] is not None for row in rows):
+        columns.append(numbers("weight in the model", rows, "weight"))
+    remarks = [f"{row['name']}: {row['refused']}" for row in rows if row["refused"]]
     if whole is not None:
         remarks.append(
             "Objects from the fit make every view look better than it is; pass new objects to see how it generalizes."
         )
     if views.get("sampled"):
         remarks.append(f"Measured on a random sample of {count(views['sampled'])} objects.")
-    chart = dots([(row["name"], row["alone"], row["without"]) for row in views["rows"]], whole, measure)
     marks = Markup(
         '<div class="marks"><span><i class="dot alone"></i>this view alone</span>'
         '<span><i class="dot without"></i>all views but this one</span>{}</div>'
     ).format(Markup("<span><u></u>all views</span>") if whole is not None else EMPTY)
-    cards = [_card(f"{measure[0].upper()}{measure[1:]}, by view", chart, marks)]
+    cards = [_card(f"{measure[0].upper()}{measure[1:]}, by view", dots(rows, whole, measure), marks)]
     if views.get("agreement"):
         cards.append(_agreement(views["agreement"], summary["noun"]))
-    return EMPTY.join([_grid(*cards), _card("", table(head, rows, "Contribution of each view"), notes(remarks))])
+    return EMPTY.join([_grid(*cards), _card("", table("Contribution of each view", columns), notes(remarks))])
 
 
 def _agreement(matrix: dict[str, Any], noun: str | None) -> Markup:
-    names, values = matrix["names"], matrix["values"]
-    texts = [["–" if v is None else number(v, 2) for v in row] for row in values]
-    tips = [[f"{a} and {b}: {text}" for b, text in zip(names, row)] for a, row in zip(names, texts)]
+    names = matrix["names"]
+    cells = [
+        [(value, f"{a} and {b}: {number(value, 2)}", number(value, 2)) for b, value in zip(names, row)]
+        for a, row in zip(names, matrix["values"])
+    ]
     about = f"Share of objects that are assigned the same {noun}."
     if matrix["cosine"]:
         about = "Mean cosine between the positions of the same object."
-    return _card("Agreement of the views", _text(about), heat_map(names, names, values, tips, "Agreement", texts))
+    return _card("Agreement of the views", _text(about), heat_map(names, names, cells, "Agreement"))
 
 
 # -- objects
 
 
-def section_map(summary: Summary) -> Markup:
+def _map(summary: Summary) -> Markup:
     """Return the map of objects with its legend."""
     chart = summary["map"]
     noun, names, groups = chart["noun"], chart["names"], chart["group"]
@@ -535,104 +516,98 @@ def _counts(codes: list[int], names: list[str]) -> list[int]:
     return [codes.count(k) for k in range(len(names))]
 
 
-def section_examples(summary: Summary) -> Markup:
+def _examples(summary: Summary) -> Markup:
     """Return typical objects of each group and disputed ones."""
     examples, noun = summary["examples"], summary["noun"] or "group"
     cards = []
     if examples["typical"]:
-        rows = [
-            ([group["group"], thing["id"], (thing["share"], number(thing["share"]))], thing)
-            for group in examples["typical"]
-            for thing in group["objects"]
-        ]
-        shown = _object_table([(noun, "text"), ("object", "text"), ("share", "num")], rows, "Typical objects")
+        things = [{"group": group["group"], **thing} for group in examples["typical"] for thing in group["objects"]]
+        columns = [texts(noun, things, "group"), texts("object", things, "id"), numbers("share", things, "share")]
+        shown = table("Typical objects", [*columns, *_described(things)])
         cards.append(_card("Most typical", _text(f"The objects that belong most clearly to each {noun}."), shown))
     if examples["disputed"]:
         things = examples["disputed"]
-        views = list(dict.fromkeys(view for thing in things for view in thing["by_view"]))
-        rows = [
-            ([thing["id"], *(thing["by_view"].get(view, "–") for view in views), thing["all"]], thing)
-            for thing in things
+        views = dict.fromkeys(view for thing in things for view in thing["by_view"])
+        columns = [
+            texts("object", things, "id"),
+            *(Column(view, "text", [thing["by_view"].get(view, "–") for thing in things]) for view in views),
+            texts("all views", things, "all"),
         ]
-        head = [("object", "text"), *((view, "text") for view in views), ("all views", "text")]
         about = (
             f"Objects that the views, each with confidence, assign to different {plural(noun)}; the clearest "
             "disagreement comes first."
         )
-        cards.append(_card("Most disputed", _text(about), _object_table(head, rows, "Disputed objects")))
+        shown = table("Disputed objects", [*columns, *_described(things)])
+        cards.append(_card("Most disputed", _text(about), shown))
     return EMPTY.join(cards)
 
 
-def _object_table(head: list[tuple[str, str]], rows: list[tuple[list[Any], dict[str, Any]]], label: str) -> Markup:
-    """A table of objects that ends with their labels, where there are any, and what is in them."""
-    labeled = any(thing["label"] is not None for _, thing in rows)
-    head = [*head, *([("label", "text")] if labeled else []), ("distinctive features", "wide")]
-    lines = [[*cells, *([thing["label"] or "–"] if labeled else []), _words(thing["words"])] for cells, thing in rows]
-    return table(head, lines, label)
+def _described(things: list[dict[str, Any]]) -> list[Column]:
+    """The last columns of a table of objects: their labels, where there are any, and what is in them."""
+    words = Column("distinctive features", "wide", [_words(thing["words"]) for thing in things])
+    if all(thing["label"] is None for thing in things):
+        return [words]
+    return [Column("label", "text", [thing["label"] or "–" for thing in things]), words]
 
 
 def _words(words: dict[str, list[str]]) -> Markup:
     lines = []
     for view, names in words.items():
         if names:
-            chips = EMPTY.join(Markup('<span class="chip plainchip">{}</span>').format(name) for name in names)
-            name = Markup('<div class="viewname">{}</div>').format(view) if len(words) > 1 else EMPTY
-            lines.append(Markup('{}<div class="chips">{}</div>').format(name, chips))
-    return Markup('<div class="words">{}</div>' if len(words) > 1 else "{}").format(EMPTY.join(lines))
+            chips = each('<span class="chip plainchip">{}</span>', ((name,) for name in names))
+            lines += [div("viewname", view) if len(words) > 1 else EMPTY, div("chips", chips)]
+    return div("words", *lines) if len(words) > 1 else EMPTY.join(lines)
 
 
-def section_search(summary: Summary) -> Markup:
+def _search(summary: Summary) -> Markup:
     """Return how well each view finds each other one, and a few searches."""
-    search, parts = summary["search"], []
-    if search["pairs"]:
-        labeled = any(pair.get("same_label") is not None for pair in search["pairs"])
-        head = [("query view", "text"), ("target view", "text"), ("queries", "num"), ("itself first", "num")]
-        head.append((f"own object in the first {search['pairs'][0]['k']}", "num"))
-        head += [("hits with the same label", "num")] if labeled else []
-        rows = []
-        for pair in search["pairs"]:
-            row: list[Any] = [pair["source"], pair["target"], (pair["n_queries"], count(pair["n_queries"]))]
-            row += [(pair[key], percent(pair[key])) for key in ("first", "among")]
-            row += [(pair.get("same_label"), percent(pair.get("same_label")))] if labeled else []
-            rows.append(row)
+    search, pairs = summary["search"], summary["search"]["pairs"]
+    parts, cards = [], []
+    if pairs:
+        columns = [
+            texts("query view", pairs, "source"),
+            texts("target view", pairs, "target"),
+            numbers("queries", pairs, "n_queries", count),
+            numbers("itself first", pairs, "first", percent),
+            numbers(f"own object in the first {pairs[0]['k']}", pairs, "among", percent),
+        ]
+        if any(pair.get("same_label") is not None for pair in pairs):
+            columns.append(numbers("hits with the same label", pairs, "same_label", percent))
         about = (
             "One view of an object is the query, another view is searched, among "
             f"{count(search['indexed'])} objects. How often does the object find itself?"
         )
-        parts.append(_card("Searching one view with another", _text(about), table(head, rows, "Searches")))
-    cards = []
+        parts.append(_card("Searching one view with another", _text(about), table("Searches", columns)))
     for example in search["examples"]:
-        hits: list[Any] = []
-        for i, hit in enumerate(example["hits"]):
-            own = Markup(' <span class="pill on">itself</span>') if hit["own"] else EMPTY
-            name = Markup("{}{}").format(breakable(hit["id"]), own)
-            hits.append([(i, name), (hit["score"], number(hit["score"])), _words({example["target"]: hit["words"]})])
-        cards.append(
-            _card(
-                f"{example['source']} of object {example['query']}",
-                _words({example["source"]: example["words"]}),
-                table([("hit", "text"), ("score", "num"), (example["target"], "wide")], hits, "Hits"),
-            )
-        )
+        hits, target = example["hits"], example["target"]
+        own = [Markup(' <span class="pill on">itself</span>') if hit["own"] else EMPTY for hit in hits]
+        names = [(i, Markup("{}{}").format(breakable(hits[i]["id"]), mark)) for i, mark in enumerate(own)]
+        columns = [
+            Column("hit", "text", names),
+            numbers("score", hits, "score"),
+            Column(target, "wide", [_words({target: hit["words"]}) for hit in hits]),
+        ]
+        query = _words({example["source"]: example["words"]})
+        cards.append(_card(f"{example['source']} of object {example['query']}", query, table("Hits", columns)))
     return EMPTY.join([*parts, _grid(*cards)])
 
 
-def section_ontology(summary: Summary) -> Markup:
+def _ontology(summary: Summary) -> Markup:
     """Return the tree of labels with the number of objects of each."""
     tree = summary["ontology"]
     top = max([line["count"] for line in tree["lines"]] + [1])
-    item = Markup(
-        '<li><span class="label" style="padding-left:{:.1f}rem">{}{}</span>{}<span class="num">{}</span></li>'
-    )
-    lines = EMPTY.join(
-        item.format(
-            1.3 * line["level"],
-            line["label"],
-            " (see above)" if line["again"] else "",
-            bar(line["count"] / top),
-            count(line["count"]),
-        )
-        for line in tree["lines"]
+    lines = each(
+        '<li><span class="label" style="padding-left:{:.1f}rem">{}{}</span>{}<span class="num">{}</span></li>',
+        (
+            (
+                1.3 * line["level"],
+                line["label"],
+                " (see above)" if line["again"] else "",
+                bar(line["count"] / top),
+                count(line["count"]),
+            )
+            for line in tree["lines"]
+        ),
     )
     remark = (
         f"{count(tree['n_objects'])} objects; {count(tree['n_exclusive'])} "

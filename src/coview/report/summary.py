@@ -105,12 +105,11 @@ def summarize(
 
 
 def _read(inspection: Inspection, X: Any, y: Any, max_objects: int | None) -> _Objects:
-    labeled = y is not None and not _all_gaps(y)
     if X is None:
         reading = inspection.training_reading()
         n = next((len(part) for part in (reading.codes, reading.memberships) if part is not None), inspection.n_objects)
-        codes, classes = _encode(inspection, y, n) if labeled else (None, None)
-        return _Objects(reading, np.arange(n or 0), n, labels=y, codes=codes, classes=classes)
+        rows = np.arange(n or 0)
+        return _Objects(reading, rows, n, None, None, *_labels(inspection, y, n, rows))
     most = MOST_OBJECTS if max_objects is None else check_count("max_objects", max_objects)
     if isinstance(X, LazyViews):  # no more is read from disk than is needed
         n, rows = len(X), sample_positions(len(X), most)
@@ -121,20 +120,19 @@ def _read(inspection: Inspection, X: Any, y: Any, max_objects: int | None) -> _O
     chosen = sample_positions(len(views), most if max_objects else min(most, _affordable(views, MOST_NONZEROS)))
     if len(chosen) < len(views):
         views, rows = views[chosen], rows[chosen]
-    codes, classes = _encode(inspection, y, n) if labeled else (None, None)
+    labels = _labels(inspection, y, n, rows)
     reading, kept = read_objects(inspection, views), inspection.training_reading()
     if reading.codes is None and kept.codes is not None and len(kept.codes) == n:
         reading = kept.take(rows)  # a clusterer that cannot place new objects still knows those of its fit
-    return _Objects(
-        reading,
-        rows,
-        n,
-        views,
-        rows if views.ids is None else np.asarray(views.ids),
-        _as_objects(y)[rows] if labeled else None,
-        None if codes is None else codes[rows],
-        classes,
-    )
+    return _Objects(reading, rows, n, views, rows if views.ids is None else np.asarray(views.ids), *labels)
+
+
+def _labels(inspection: Inspection, y: Any, n: int | None, rows: np.ndarray) -> tuple[Any, ...]:
+    """Labels of some rows, the same as codes, and the classes; None for each where there is no label."""
+    if y is None or all(is_gap(label) or (not isinstance(label, str) and label == -1) for label in _as_objects(y)):
+        return None, None, None
+    codes, classes = encode_labels(y, n, semi_supervised=minus_one_is_unlabeled(inspection.estimator))
+    return _as_objects(y)[rows], codes[rows], classes
 
 
 def _affordable(views: Views, nonzeros: int) -> int:
@@ -148,14 +146,6 @@ def _as_objects(y: Any) -> np.ndarray:
     array = np.empty(len(y), dtype=object)
     array[:] = np.asarray(y, dtype=object).tolist()
     return array
-
-
-def _encode(inspection: Inspection, y: Any, n: int | None) -> tuple[np.ndarray, np.ndarray]:
-    return encode_labels(y, n, semi_supervised=minus_one_is_unlabeled(inspection.estimator))
-
-
-def _all_gaps(y: Any) -> bool:
-    return all(is_gap(label) or (not isinstance(label, str) and label == -1) for label in _as_objects(y))
 
 
 def _names(inspection: Inspection, views: Views | None) -> dict[str, list[str]]:

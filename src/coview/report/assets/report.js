@@ -130,7 +130,7 @@
   // a filter of groups by their names and features
   for (const field of all("[data-filter]")) {
     const groups = all("[data-text]", document.getElementById(field.dataset.filter));
-    const found = field.parentElement.querySelector("[data-found]");
+    const tally = field.parentElement.querySelector("[data-count]");
     field.addEventListener("input", () => {
       const wanted = field.value.trim().toLowerCase();
       let count = 0;
@@ -139,7 +139,7 @@
         group.classList.toggle("hidden", !fits);
         count += fits;
       }
-      found.textContent = wanted ? count + " of " + groups.length : "";
+      tally.textContent = wanted ? count + " of " + groups.length : "";
     });
   }
 
