@@ -9,12 +9,11 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
-from coview import Views
 from coview.exceptions import ViewsError
 from coview.online.hashing import hash_rows
 from coview.retrieval.queries import as_query
 from coview.views.inputs import ViewInput
-from coview.web.rows import CellReader, rows_to_views, stack_views
+from coview.web.rows import CellReader, rows_to_views
 
 WORDS = np.array(["fox", "red", "sea"])
 READERS = {"words": CellReader(ViewInput("words", 3, WORDS)), "links": CellReader(ViewInput("links", 2))}
@@ -142,10 +141,3 @@ def test_dense_rows_and_names_are_one(rows):
     named = [{str(WORDS[j]): value for j, value in enumerate(row) if value} for row in rows]
     first, second = (dense(rows_to_views({"words": given}, READERS)["words"]) for given in (rows, named))
     assert first.tolist() == second.tolist() == rows
-
-
-def test_stacked_views_keep_rows_and_gaps():
-    one = Views(a=np.eye(2), present={"a": [True, True]})
-    two = Views(a=sparse.csr_array(np.array([[0.0, 0.0]])), present={"a": [False]})
-    X = stack_views([one, two])
-    assert dense(X["a"]).tolist() == [[1, 0], [0, 1], [0, 0]] and X.present.ravel().tolist() == [True, True, False]

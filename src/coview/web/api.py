@@ -25,7 +25,8 @@ from coview.exceptions import CoviewError
 from coview.web.batching import Batcher, Busy
 from coview.web.explorer import Explorer
 from coview.web.guard import FAILED, Answers, Guard, Limits, refuse
-from coview.web.service import MOST_HITS, Service, group_names, kinds_of
+from coview.web.kinds import group_names, sorts
+from coview.web.service import MOST_HITS, Service
 
 __all__ = ["make_app"]
 
@@ -153,7 +154,9 @@ def _add_questions(app: FastAPI, service: Service, batcher: Batcher, in_thread: 
     async def predict(ask: Rows) -> Answers:
         views = await in_thread(service.read, ask.rows, ask.unknown)
         answer = await batcher.ask(("predict", views.names, ask.by_view), views, len(views))
-        return Answers({"model": service.predictor.name, "classes": _classes(service), **answer})
+        model = service.predictor
+        classes = group_names(model, model.kind) if sorts(model) else None
+        return Answers({"model": model.name, "classes": classes, **answer})
 
     @app.post("/transform", summary="Compute the coordinates of objects in the model's space", tags=["model"])
     async def transform(ask: Rows) -> Answers:
@@ -248,11 +251,6 @@ def _add_root(app: FastAPI, service: Service) -> None:
         does = [name for name in ("predict", "transform", "search") if name in service.abilities]
         paths = ["/health", "/info", *(f"/{name}" for name in does), "/openapi.json"]
         return Answers({"title": service.title, "model": service.model.name, "paths": paths})
-
-
-def _classes(service: Service) -> Any:
-    kinds = [kind for kind in kinds_of(service.predictor) if kind == service.predictor.kind != "component"]
-    return group_names(service.predictor, kinds[0]) if kinds else None
 
 
 def _add_errors(app: FastAPI) -> None:

@@ -126,15 +126,13 @@ def _into_cache(retriever: Any, path: Path) -> None:
 @contextmanager
 def _progress(what: str, quiet: bool) -> Iterator[None]:
     """Say on standard error what is being done: with a spinner on a terminal, else in a line."""
-    if quiet:
-        yield
+    if sys.stderr.isatty() and not quiet:
+        with Console(stderr=True).status(what):
+            yield
         return
-    if not sys.stderr.isatty():
+    if not quiet:
         print(f"{what} ...", file=sys.stderr)
-        yield
-        return
-    with Console(stderr=True).status(what):
-        yield
+    yield
 
 
 # -- what is shown of an object

@@ -13,7 +13,8 @@ from coview.exceptions import ViewsError
 from coview.inspection import Inspection
 from coview.views.views import Views
 from coview.web.groups import Groups
-from coview.web.service import Service, adds, group_names, known_views, without_each
+from coview.web.kinds import group_names, known_views
+from coview.web.service import Service, score_drops, without_each
 
 __all__ = ["Explorer"]
 
@@ -67,25 +68,27 @@ class Explorer:
 
     def object(self, row: int) -> dict[str, Any]:
         """Return one object from all its views: what it has, what each view says of it, what is near it."""
-        ids = self.service.ids
-        if not 0 <= row < len(ids):
-            raise ViewsError(f"There is no object {row}; objects are numbered from 0 to {len(ids) - 1}.")
+        self._check_row(row)
         data = self.service.data
         views = []
         for v, view in enumerate(data.names if data is not None else ()):
-            assert data is not None
-            have = bool(data.present[row, v])
+            have = data is not None and bool(data.present[row, v])
             texts = self.service.texts.get(view)
             features, n_features = self._features(view, row) if have else ([], 0)
             text = texts[row] if have and texts is not None else None
             views.append({"name": view, "present": have, "text": text, "features": features, "total": n_features})
         return {
             "row": row,
-            "id": ids[row],
+            "id": self.service.ids[row],
             "views": views,
             "opinions": self._opinions_of(row),
             "near": self._near(row),
         }
+
+    def _check_row(self, row: int) -> None:
+        n = len(self.service.ids)
+        if not 0 <= row < n:
+            raise ViewsError(f"There is no object {row}; objects are numbered from 0 to {n - 1}.")
 
     def _features(self, view: str, row: int) -> tuple[list[list[Any]], int]:
         """The features of an object in a view, the largest first; names where they are known."""
@@ -142,28 +145,22 @@ class Explorer:
             return []
         asked = np.asarray(searcher.retriever.transform(views))[0]
         near = np.asarray(searcher.retriever.transform(Views({target: variants}))) @ asked
-        names = data.feature_names.get(target)
-        named = [f"f{j}" if names is None else str(names[j]) for j in columns]
-        return sorted((adds(*pair) for pair in zip(named, near[0] - near[1:])), key=lambda one: -one["adds"])
+        return score_drops(near, data.feature_names.get(target), columns)
 
     # -- what each view says
 
     @cached_property
     def by_view(self) -> tuple[Inspection, dict[str, np.ndarray]]:
         """The model that sorts objects, and the memberships of its groups by each view alone."""
-        model, data = self._sorter(), self.service.data
+        model, data = self.service.sorter, self.service.data
         if model is None:
             raise ViewsError("No model assigns objects to groups.")
         if data is None:
             return model, model.training.memberships_by_view
         return model, model.memberships_by_view(known_views(model, data[:MOST_COMPARED]))
 
-    def _sorter(self) -> Inspection | None:
-        by_kind = self.groups.by_kind.items()
-        return next((model for kind, model in by_kind if kind == model.kind != "component"), None)
-
     def _opinions_of(self, row: int) -> dict[str, Any] | None:
-        model = self._sorter()
+        model = self.service.sorter
         if model is None:
             return None
         names = group_names(model, model.kind)
@@ -173,7 +170,7 @@ class Explorer:
         return {"kind": model.kind, "model": model.name, "together": together, "by_view": alone}
 
     def _label_names(self, rows: list[int]) -> dict[int, str]:
-        model = self._sorter()
+        model = self.service.sorter
         codes = None if model is None else self.groups.reading(model.kind).codes
         if model is None or codes is None:
             return {}
@@ -203,7 +200,6 @@ class Explorer:
             other = (tops[view_a] != tops[view_b]) & both
             differ |= other
             agreement.append([view_a, view_b, round(1 - float(other.sum() / max(both.sum(), 1)), 4)])
-        mixed = self._mixed_up(tops, differ, views, names)
         chosen = differ
         if pair is not None:
             first, second = (names.index(name) if name in names else -1 for name in pair)
@@ -227,17 +223,10 @@ class Explorer:
             "compared": int(have.shape[1]),
             "start": start,
             "objects": objects,
-            "pairs": mixed,
+            "pairs": _mixed_up(tops[views[0]][differ], tops[views[1]][differ], names),
             "views": views,
             "agreement": agreement,
         }
-
-    def _mixed_up(self, tops: dict[str, np.ndarray], differ: np.ndarray, views: list[str], names: list[str]) -> Any:
-        """What the first two views most often say of the same objects when they differ."""
-        first, second = (tops[view][differ] for view in views[:2])
-        codes, counts = np.unique(first * len(names) + second, return_counts=True)
-        order = np.argsort(-counts, kind="stable")[:12]
-        return [[names[codes[j] // len(names)], names[codes[j] % len(names)], int(counts[j])] for j in order]
 
     # -- label sets
 
@@ -274,8 +263,8 @@ class Explorer:
             "labels": sorted(map(str, chosen)),
             "closed": [str(label) for label in ontology.labels if label in closed],
             "added": [str(label) for label in ontology.labels if label in closed - chosen],
-            "broken": [_said(*one) for one in ontology.broken(closed)],
-            "open": [_said(*one) for one in ontology.broken(chosen) if one[0] == "subset"],
+            "broken": [_sentence(*one) for one in ontology.broken(closed)],
+            "open": [_sentence(*one) for one in ontology.broken(chosen) if one[0] == "subset"],
         }
         if row is not None:
             answer["object"] = self._judged(row, closed)
@@ -283,9 +272,8 @@ class Explorer:
 
     def _judged(self, row: int, closed: set[Any]) -> dict[str, Any]:
         """What the program of the model says of an object, beside a set that was tried."""
-        data, ids, ontology = self.service.data, self.service.ids, self._ontology()
-        if not 0 <= row < len(ids):
-            raise ViewsError(f"There is no object {row}; objects are numbered from 0 to {len(ids) - 1}.")
+        self._check_row(row)
+        data, ontology = self.service.data, self._ontology()
         model = self.groups.model("class")
         asked = np.array([label in closed for label in ontology.labels])
         verdict = None if data is None else model.judge_labels(known_views(model, data[[row]]), asked)
@@ -294,7 +282,7 @@ class Explorer:
         names = [str(label) for label in ontology.labels]
         return {
             "row": row,
-            "id": ids[row],
+            "id": self.service.ids[row],
             "views": {
                 view: {
                     "scores": [round(float(value), 4) for value in part],
@@ -312,7 +300,14 @@ def _best(shares: np.ndarray, names: list[str], n: int = 5) -> list[list[Any]]:
     return [[names[k], int(k), round(float(shares[k]), 4)] for k in order if shares[k] > 0.005 and k < len(names)]
 
 
-def _said(kind: str, first: Any, second: Any) -> str:
+def _mixed_up(first: np.ndarray, second: np.ndarray, names: list[str]) -> list[list[Any]]:
+    """What two views most often say of the same objects when they differ."""
+    codes, counts = np.unique(first * len(names) + second, return_counts=True)
+    order = np.argsort(-counts, kind="stable")[:12]
+    return [[names[codes[j] // len(names)], names[codes[j] % len(names)], int(counts[j])] for j in order]
+
+
+def _sentence(kind: str, first: Any, second: Any) -> str:
     if kind == "subset":
         return f"Every {first} is a {second}, but {second} is not chosen."
     return f"Nothing is both {first} and {second}."

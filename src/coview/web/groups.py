@@ -10,7 +10,8 @@ from scipy import sparse
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, Reading, one_hot
 from coview.inspection.features import feature_names, mean_features, top_features
-from coview.web.service import Service, group_names, kinds_of, known_views
+from coview.web.kinds import group_names, kinds_of, known_views
+from coview.web.service import Service
 
 __all__ = ["Groups"]
 
@@ -26,8 +27,8 @@ class Groups:
     >>> from coview import LinkPLSA
     >>> from coview.datasets import make_topic_views
     >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
-    >>> found = Groups(Service(LinkPLSA(3, random_state=0).fit(X), X)).all()
-    >>> found[0]["kind"], len(found[0]["groups"]), sum(group["size"] for group in found[0]["groups"])
+    >>> (topics,) = Groups(Service(LinkPLSA(3, random_state=0).fit(X), X)).all()
+    >>> topics["kind"], len(topics["groups"]), sum(group["size"] for group in topics["groups"])
     ('topic', 3, 60)
     """
 
@@ -116,17 +117,13 @@ class Groups:
     def _features(self, kind: str, model: Inspection, view: str) -> list[list[list[Any]]]:
         data, reading = self._service.data, self.reading(kind)
         shown = data if data is not None and view in data and reading.memberships is not None else None
-        if kind == "component":
-            if shown is not None:
-                features: Features | None = Features(_correlations(shown[view], reading.memberships))
-            elif view in model.projections:
-                features = Features(model.projections[view].T)
-            else:
-                features = model.described_features(view)
-        else:
-            features = model.described_features(view)
-            if features is None and shown is not None and reading.codes is not None:
-                features = mean_features(shown[view], reading.codes, len(model.groups))
+        features = model.described_features(view)
+        if kind == "component" and shown is not None:
+            features = Features(_correlations(shown[view], reading.memberships))
+        elif kind == "component" and view in model.projections:
+            features = Features(model.projections[view].T)
+        elif features is None and shown is not None and reading.codes is not None:
+            features = mean_features(shown[view], reading.codes, len(model.groups))
         if features is None:
             return []
         width = features.weights.shape[1]

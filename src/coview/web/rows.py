@@ -27,7 +27,7 @@ from coview.utils.messages import listed
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
-__all__ = ["CellReader", "read_rows", "rows_to_views", "stack_views"]
+__all__ = ["CellReader", "read_rows", "rows_to_views"]
 
 MOST_ROWS = 10_000  # objects in one request
 _NUMBERED = re.compile(r"f(0|[1-9]\d{0,9})")  # how features without names are shown: f0, f1, ...
@@ -77,10 +77,8 @@ class CellReader:
             raise ViewsError(f"A row of view {self.name!r} holds a value that is not a finite number.")
         return values.astype(np.float64)
 
-    def cells(self, cell: Mapping[str, Any] | str, strict: bool) -> tuple[list[int], list[float]]:
-        """Columns and values of one object that is given by names or by raw text."""
-        if isinstance(cell, str):
-            return self._of_text(cell)
+    def named_cell(self, cell: Mapping[str, Any], strict: bool) -> tuple[list[int], list[float]]:
+        """Columns and values of one object that is given by names."""
         value_of: dict[int, float] = {}
         for name, value in cell.items():
             column, number = self._feature(str(name), value)
@@ -126,8 +124,6 @@ class CellReader:
         return [(indices[start:stop], values[start:stop]) for start, stop in pairwise(matrix.indptr.tolist())]
 
     def _of_text(self, text: str) -> tuple[list[int], list[float]]:
-        if self.vectorizer is not None:
-            return self.texts([text])[0]
         if self.named:
             indices = [self._lower[word] for word in known_words(text.lower(), self._lower)]
             return indices, [1.0] * len(indices)
@@ -190,29 +186,6 @@ def rows_to_views(rows: Any, readers: Mapping[str, CellReader], *, unknown: str 
     return Views(arrays, present=present)
 
 
-def stack_views(parts: Sequence[Views]) -> Views:
-    """Return the rows of several `Views` of the same names, one below the other."""
-    if len(parts) == 1:
-        return parts[0]
-    arrays: dict[str, Any] = {}
-    for name in parts[0].names:
-        blocks = [part[name] for part in parts]
-        if any(sparse.issparse(block) for block in blocks):
-            arrays[name] = _stacked([block if sparse.issparse(block) else sparse.csr_array(block) for block in blocks])
-        else:
-            arrays[name] = np.vstack(blocks)
-    return Views(arrays, present=np.vstack([part.select(*parts[0].names).present for part in parts]))
-
-
-def _stacked(blocks: Sequence[Any]) -> sparse.csr_array:
-    """Rows of CSR matrices one below the other; for many of one row each much faster than scipy's own."""
-    lengths = np.concatenate([np.diff(block.indptr) for block in blocks])
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    data = np.concatenate([block.data for block in blocks])
-    indices = np.concatenate([block.indices for block in blocks])
-    return sparse.csr_array((data, indices, starts), shape=(len(lengths), blocks[0].shape[1]))
-
-
 def _as_cells(name: str, part: Any) -> list[Any]:
     """Cells of one view: one object's cell may stand alone."""
     if part is None or isinstance(part, (str, dict)):
@@ -243,7 +216,7 @@ def _matrix(reader: CellReader, cells: list[Any], strict: bool) -> Any:
         elif isinstance(cell, str):
             columns_values = next(of_texts)
         elif isinstance(cell, dict):
-            columns_values = reader.cells(cell, strict)
+            columns_values = reader.named_cell(cell, strict)
         else:
             raise ViewsError(
                 f"A row of view {reader.name!r} must be numbers, features by name or text, got {_shown(cell)}."

@@ -7,7 +7,6 @@ answers are dicts of lists with one entry for each row, which `cut` takes apart 
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -27,11 +26,12 @@ from coview.io.tables import TABLES, read_table
 from coview.io.views_folder import read_views
 from coview.utils.jsonable import plain
 from coview.utils.messages import listed
-from coview.views.lazy import LazyViews
+from coview.views.lazy import LazyViews, stack_views
 from coview.views.views import Views
-from coview.web.rows import CellReader, rows_to_views, stack_views
+from coview.web.kinds import group_names, kinds_of, sorts
+from coview.web.rows import CellReader, rows_to_views
 
-__all__ = ["Service", "adds", "cut", "group_names", "kinds_of", "known_views", "load_service", "without_each"]
+__all__ = ["Service", "cut", "load_service", "score_drops", "without_each"]
 
 MOST_HITS = 1000
 _COMPONENT = re.compile(r"component (\d+)")
@@ -63,17 +63,16 @@ class Service:
         self.searcher = next((each for each in self.models if each.retriever is not None), None)
         for each in [one for one in self.models if one.retriever is not None]:  # its models have topics of their own
             self.models += [inspect(inner) for inner in each.retriever.models_]
+        self.sorter = next((each for each in self.models if sorts(each)), None)
         # a model that only places objects leaves predictions to the next
-        self.predictor = next((each for each in self.models if _sorts(each) or each.predicts), self.model)
+        self.predictor = next((each for each in self.models if sorts(each) or each.predicts), self.model)
         self.title = title or self.model.name
         self.data = data
         self.texts = dict(texts or {})
-        self.started = time.time()
         self.readers = {view: CellReader(part) for view, part in self.model.inputs.items() if part.n_features}
         self._query_readers = (
             {} if self.searcher is None else {view: CellReader(part) for view, part in self.searcher.inputs.items()}
         )
-        self._position: dict[str, dict[Any, int]] = {}
 
     # -- what there is
 
@@ -92,18 +91,17 @@ class Service:
     def abilities(self) -> list[str]:
         """What can be asked for; pages for the rest are hidden."""
         kinds = {kind for each in self.models for kind in kinds_of(each)}
-        sorts = any(_sorts(each) for each in self.models)
-        by_view = any(each.training.memberships_by_view for each in self.models)
+        by_view = self.data is not None or any(each.training.memberships_by_view for each in self.models)
         return [
             name
             for name, there in {
-                "predict": _sorts(self.predictor) or self.predictor.predicts,
+                "predict": sorts(self.predictor) or self.predictor.predicts,
                 "transform": self.model.transforms,
                 "search": self.searcher is not None,
                 "topics": bool(kinds & {"topic", "component"}),
                 "groups": bool(kinds & {"class", "cluster"}),
                 "objects": bool(self.ids),
-                "disagreement": sorts and len(self.readers) > 1 and (self.data is not None or by_view),
+                "disagreement": self.sorter is not None and len(self.readers) > 1 and by_view,
                 "ontology": self.ontology is not None,
             }.items()
             if there
@@ -223,24 +221,21 @@ class Service:
         """What made each hit match one query: the strongest parts of its score, and what each feature was worth."""
         assert self.searcher is not None
         retriever = self.searcher.retriever
-        for hit in hits:
-            retriever.index_.row_of(hit, target)  # says so where there is no such object
-        worth = self._worth(views, target, hits)
+        rows = [retriever.index_.row_of(hit, target) for hit in hits]  # says so where there is no such object
         reasons = []
-        for hit, features in zip(hits, worth):
+        for hit, row, features in zip(hits, rows, self._worth(views, target, rows)):
             parts = retriever.explain(views, hit, target=target).contributions
             best = sorted(parts.items(), key=lambda part: -abs(part[1]))[:most]
-            shown = [{**adds(*part), **self._side(part[0], hit, target)} for part in best]
+            shown = [{**_adds(*part), **self._side(part[0], row, target)} for part in best]
             reasons.append({"parts": shown, "features": features})
         return reasons
 
-    def _side(self, name: str, hit: Any, target: str) -> dict[str, Any]:
-        """At which end of a component an object is, and what that end is about; nothing for parts of other kinds."""
+    def _side(self, name: str, row: int, target: str) -> dict[str, Any]:
+        """At which end of a component an indexed object is, and what that end is about; nothing for other parts."""
         match = _COMPONENT.fullmatch(name)
         if match is None or self.searcher is None:
             return {}
-        index = self.searcher.retriever.index_
-        coordinate = index.indexes[target].vectors[index.row_of(hit, target), int(match[1])]
+        coordinate = self.searcher.retriever.index_.indexes[target].vectors[row, int(match[1])]
         side = 1 if coordinate >= 0 else -1
         inner = next((each for each in self.models if target in each.projections), None)
         if inner is None or inner.views[target].feature_names is None:
@@ -249,22 +244,16 @@ class Service:
         names = inner.feature_names(target)
         return {"side": side, "about": [names[j] for j in np.argsort(-side * weights, kind="stable")[:4]]}
 
-    def _worth(self, views: Views, target: str, hits: Sequence[Any]) -> list[list[dict[str, Any]]]:
+    def _worth(self, views: Views, target: str, rows: Sequence[int]) -> list[list[dict[str, Any]]]:
         """By how much the score of each hit falls when one feature of the query is left out, whatever the model is."""
         assert self.searcher is not None
-        retriever = self.searcher.retriever
         (source,) = views.names
         variants, columns = without_each(views[source])
         if len(columns) < 2:  # without its only feature there is no query
-            return [[] for _ in hits]
+            return [[] for _ in rows]
+        scores = self.searcher.retriever.similarities(Views({source: variants}), target=target)
         names = self.searcher.inputs[source].feature_names
-        named = [f"f{j}" if names is None else str(names[j]) for j in columns]
-        if target not in self._position:
-            self._position[target] = {key: j for j, key in enumerate(retriever.indexed_ids(target).tolist())}
-        positions = [self._position[target][hit] for hit in hits]
-        scores = retriever.similarities(Views({source: variants}), target=target)[:, positions]
-        drops = scores[0] - scores[1:]
-        return [sorted((adds(*pair) for pair in zip(named, drop)), key=lambda one: -one["adds"]) for drop in drops.T]
+        return [score_drops(scores[:, row], names, columns) for row in rows]
 
     # -- questions that came together
 
@@ -295,9 +284,23 @@ def cut(answer: Any, start: int, stop: int) -> Any:
     return answer[start:stop]
 
 
-def adds(name: str, value: float) -> dict[str, Any]:
-    """Return a part of a score as it is sent."""
+def _adds(name: str, value: float) -> dict[str, Any]:
+    """A part of a score as it is sent."""
     return {"name": name, "adds": round(float(value), 6)}
+
+
+def score_drops(scores: np.ndarray, names: Any, columns: np.ndarray) -> list[dict[str, Any]]:
+    """Return by how much a score falls without each of some features, the largest fall first.
+
+    `scores` begins with that of all features; `names` are those of all columns, or None.
+
+    Examples
+    --------
+    >>> score_drops(np.array([0.9, 0.8, 0.2]), None, np.array([4, 7]))
+    [{'name': 'f7', 'adds': 0.7}, {'name': 'f4', 'adds': 0.1}]
+    """
+    named = [f"f{j}" if names is None else str(names[j]) for j in columns]
+    return sorted(map(_adds, named, scores[0] - scores[1:]), key=lambda part: -part["adds"])
 
 
 def without_each(row: Any) -> tuple[sparse.csr_array, np.ndarray]:
@@ -339,51 +342,6 @@ def _only_text(readers: dict[str, CellReader]) -> str | None:
     """The one view that has a vectorizer of text, if there is one only."""
     views = [name for name, reader in readers.items() if reader.vectorizer is not None]
     return views[0] if len(views) == 1 else None
-
-
-# -- what an inspection means to the service
-
-
-def kinds_of(model: Inspection) -> list[str]:
-    """Return the kinds of groups that a model has, the one that objects are sorted into first; a retriever has none.
-
-    Examples
-    --------
-    >>> from coview import MultiViewPLSA
-    >>> from coview.datasets import make_topic_views
-    >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
-    >>> kinds_of(inspect(MultiViewPLSA(3, 5, random_state=0).fit(X)))
-    ['cluster', 'topic']
-    """
-    if model.retriever is not None:
-        return []
-    below = {"topic": model.topics is not None, "component": bool(model.projections)}
-    own = [model.kind] if model.groups and model.kind != "value" else []
-    return list(dict.fromkeys([*own, *(kind for kind, there in below.items() if there)]))
-
-
-def group_names(model: Inspection, kind: str) -> list[str]:
-    """Return the names of a model's groups as they are shown: classes as they are, others with their kind.
-
-    Examples
-    --------
-    >>> from coview import PLSA
-    >>> group_names(inspect(PLSA(2, random_state=0).fit(np.eye(3))), "topic")
-    ['topic 0', 'topic 1']
-    """
-    if kind == model.kind:
-        return model.groups if kind == "class" else [f"{kind} {name}" for name in model.groups]
-    return [f"{kind} {k}" for k in range(next(iter(model.projections.values())).shape[1])]
-
-
-def known_views(model: Inspection, data: Views) -> Views:
-    """Return the views of the data that a model knows."""
-    return data.select(*(view for view in data.names if view in model.inputs))
-
-
-def _sorts(model: Inspection) -> bool:
-    """Whether a model sorts objects into classes, clusters or topics."""
-    return model.kind != "component" and model.kind in kinds_of(model)
 
 
 # -- models and objects from files

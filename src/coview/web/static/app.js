@@ -16,9 +16,9 @@ let model = null;
 let current = null; // {up, left, right}: what the keys do here
 let stop = null; // ends what the last page still waits for
 
-function menu(found) {
-  const can = new Set(found.can);
-  const kinds = new Set(found.kinds);
+function menu(about) {
+  const can = new Set(about.can);
+  const kinds = new Set(about.kinds);
   const all = [
     ["", "Overview", true],
     ["search", "Search", can.has("search")],

@@ -46,19 +46,19 @@ function best(names, probabilities) {
   return probabilities.map((share, k) => [names ? names[k] : String(k), k, Math.max(0, share)]).sort((a, b) => b[2] - a[2]).slice(0, 5);
 }
 
-function prediction(found, model) {
+function prediction(answer, model) {
   const kind = ["class", "cluster", "topic"].find((name) => model.kinds.includes(name));
   const one = (name, part, view) => h("div.card", { class: view ? viewClass(view) : "" }, h("h3", null, name),
     part.labels[0] === null ? h("p.soft", null, "No prediction.") : h("p.large", null, String(part.labels[0])),
     part.known && part.known[0] === false && h("p.soft", null, "The input contains nothing that the model knows; this is its default prediction."),
     part.label_sets && part.label_sets[0] && h("p", null, part.label_sets[0].join(" › ")),
-    part.probabilities && part.probabilities[0] && shares(best(found.classes, part.probabilities[0]), kind, view));
-  return h("section", null, h("h2", null, `${found.model} predicts`), h("div.cards.three", null, one("Together", found),
-    Object.entries(found.by_view || {}).filter(([, part]) => part.labels).map(([view, part]) => one(h("span", null, viewName(view), " alone"), part, view))));
+    part.probabilities && part.probabilities[0] && shares(best(answer.classes, part.probabilities[0]), kind, view));
+  return h("section", null, h("h2", null, `${answer.model} predicts`), h("div.cards.three", null, one("Together", answer),
+    Object.entries(answer.by_view || {}).filter(([, part]) => part.labels).map(([view, part]) => one(h("span", null, viewName(view), " alone"), part, view))));
 }
 
-function coordinates(found) {
-  const list = found.coordinates[0].map((value, k) => [k, value]).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1])).slice(0, 12);
-  return h("section", null, h("h2", null, `${found.model} places it at`),
+function coordinates(answer) {
+  const list = answer.coordinates[0].map((value, k) => [k, value]).sort((a, b) => Math.abs(b[1]) - Math.abs(a[1])).slice(0, 12);
+  return h("section", null, h("h2", null, `${answer.model} places it at`),
     h("div.card", null, h("table.plain", null, list.map(([k, value]) => h("tr", null, h("td", null, `dimension ${k}`), h("td.number", null, value.toFixed(4)))))));
 }

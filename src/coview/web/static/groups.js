@@ -1,7 +1,7 @@
 // Classes, clusters, topics and components by view, and who belongs to them.
 
 import { get, groups } from "./api.js";
-import { count, empty, features, fill, h, heading, objectName, percent, plural, replace, title, viewName } from "./ui.js";
+import { count, empty, entry, features, fill, h, heading, objectName, percent, plural, replace, title, viewName } from "./ui.js";
 
 const MANY = { class: "Classes", cluster: "Clusters", topic: "Topics", component: "Components" };
 const ABOUT = {
@@ -49,17 +49,17 @@ export function group(place, { model, page }, kind, index) {
   page.up = `#/groups/${kind}`;
   fill(place, async () => {
     const part = (await groups()).find((one) => one.kind === kind);
-    const found = part && !part.apart && part.groups[index];
-    if (!found) return empty("There is no such group", h("a", { href: `#/groups/${kind}` }, "See them all"));
+    const shown = part && !part.apart && part.groups[index];
+    if (!shown) return empty("There is no such group", h("a", { href: `#/groups/${kind}` }, "See them all"));
     if (index > 0) page.left = `#/groups/${kind}/${index - 1}`;
     if (index + 1 < part.groups.length) page.right = `#/groups/${kind}/${index + 1}`;
-    const names = Object.keys(found.views);
+    const names = Object.keys(shown.views);
     return h("div", null,
-      heading(title(found.name, kind),
-        h("p.lead", null, found.size !== null ? `${plural(found.size, "object")} of ${count(model.objects)}` : `of ${part.model}`),
+      heading(title(shown.name, kind),
+        h("p.lead", null, shown.size !== null ? `${plural(shown.size, "object")} of ${count(model.objects)}` : `of ${part.model}`),
         steps(page)),
       names.length ? h("section.cards", null, names.map((view) => h("div.card", null, h("h2", null, viewName(view)),
-        features(found.views[view], view)))) : empty("No features to show", "This model has no feature weights. Start the explorer with data to see features."),
+        features(shown.views[view], view)))) : empty("No features to show", "This model has no feature weights. Start the explorer with data to see features."),
       h("section", null, h("h2", null, kind === "component" ? "At one end" : "Most typical objects"), members(kind, index)));
   }, "Sorting the objects ...");
 }
@@ -74,12 +74,12 @@ function members(kind, index) {
   const more = h("button", { type: "button" }, "Show more");
   let start = 0;
   const load = async () => {
-    const found = await get(`/api/groups/${kind}/${index}?start=${start}&count=30`);
-    if (!found.total) return empty("No objects", "The model file holds no objects of this group. Start the explorer with data to see them.");
-    list.append(...found.members.map((member) => h("li", null, h("a.entry", { href: `#/object/${member.row}`, "data-entry": true },
-      objectName(member.id), h("span.value", null, kind === "component" ? member.share.toFixed(2) : percent(member.share))))));
-    start += found.members.length;
-    more.hidden = start >= found.total;
+    const answer = await get(`/api/groups/${kind}/${index}?start=${start}&count=30`);
+    if (!answer.total) return empty("No objects", "The model file holds no objects of this group. Start the explorer with data to see them.");
+    list.append(...answer.members.map((member) => entry(member.row,
+      objectName(member.id), h("span.value", null, kind === "component" ? member.share.toFixed(2) : percent(member.share)))));
+    start += answer.members.length;
+    more.hidden = start >= answer.total;
     return h("div", null, list, more);
   };
   more.addEventListener("click", () => load());

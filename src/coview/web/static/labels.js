@@ -15,7 +15,7 @@ export function labels(place, { model, params, page }) {
     const tree = h("div.card.tree");
     const judge = () => {
       history.replaceState(null, "", hash("labels", { row, set: [...chosen].join("|") }));
-      fill(verdict, async () => said(await post("/api/labels", { labels: [...chosen], row }), ontology, tree, model));
+      fill(verdict, async () => verdictOn(await post("/api/labels", { labels: [...chosen], row }), ontology, tree, model));
     };
     drawTree(tree, ontology, chosen, judge);
     judge();
@@ -47,21 +47,21 @@ function objectPicker(row) {
   return h("p.picked", null, "For object ", h("a", { href: `#/object/${row}` }, `${row}`), h("span.soft", null, " · "), h("a", { href: "#/labels" }, "for none"));
 }
 
-function said(found, ontology, tree, model) {
+function verdictOn(answer, ontology, tree, model) {
   for (const box of tree.querySelectorAll("[data-label]")) {
-    box.parentElement.classList.toggle("implied", found.added.includes(box.dataset.label));
+    box.parentElement.classList.toggle("implied", answer.added.includes(box.dataset.label));
   }
-  const state = !found.labels.length ? "Nothing is chosen" : found.broken.length ? "This is inconsistent" : "This is consistent";
+  const state = !answer.labels.length ? "Nothing is chosen" : answer.broken.length ? "This is inconsistent" : "This is consistent";
   return h("div", null,
-    h("h2", null, state, found.labels.length > 0 && h("span.badge", { class: found.broken.length ? "warn" : "good" }, found.broken.length ? "broken" : "allowed")),
-    found.closed.length > 0 && h("p", null, h("span.soft", null, "With all implied labels: "), found.closed.join(", ")),
-    found.broken.length > 0 && h("ul", null, found.broken.map((sentence) => h("li", null, sentence))),
-    found.added.length > 0 && h("p.soft", null, `Added: ${found.added.join(", ")}.`),
-    found.object && fit(found, ontology, model));
+    h("h2", null, state, answer.labels.length > 0 && h("span.badge", { class: answer.broken.length ? "warn" : "good" }, answer.broken.length ? "broken" : "allowed")),
+    answer.closed.length > 0 && h("p", null, h("span.soft", null, "With all implied labels: "), answer.closed.join(", ")),
+    answer.broken.length > 0 && h("ul", null, answer.broken.map((sentence) => h("li", null, sentence))),
+    answer.added.length > 0 && h("p.soft", null, `Added: ${answer.added.join(", ")}.`),
+    answer.object && fit(answer, ontology, model));
 }
 
-function fit(found, ontology) {
-  const one = found.object;
+function fit(answer, ontology) {
+  const one = answer.object;
   const views = Object.entries(one.views);
   const order = ontology.labels.map((label, i) => [label, Math.max(...views.map(([, view]) => view.scores[i]))]).sort((a, b) => b[1] - a[1]).slice(0, 8);
   return h("div", null,
@@ -73,6 +73,6 @@ function fit(found, ontology) {
       h("thead", null, h("tr", null, h("th", null, "label"), views.map(([view]) => h("th.number", null, viewName(view))))),
       h("tbody", null, order.map(([label]) => {
         const i = ontology.labels.indexOf(label);
-        return h("tr", { class: found.closed.includes(label) ? "on" : "" }, h("td", null, label), views.map(([, view]) => h("td.number", null, view.scores[i].toFixed(3))));
+        return h("tr", { class: answer.closed.includes(label) ? "on" : "" }, h("td", null, label), views.map(([, view]) => h("td.number", null, view.scores[i].toFixed(3))));
       }))));
 }

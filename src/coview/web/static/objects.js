@@ -1,7 +1,7 @@
 // Objects: a list to pick from, and one object from all its views.
 
 import { get } from "./api.js";
-import { chips, count, empty, fill, h, hash, heading, objectName, plural, replace, shares, viewClass, viewName } from "./ui.js";
+import { chips, count, empty, entry, fill, h, hash, heading, objectName, pager, plural, replace, shares, viewClass, viewName } from "./ui.js";
 import { steps } from "./groups.js";
 
 export function objectList(place, { params, page }) {
@@ -15,8 +15,8 @@ export function objectList(place, { params, page }) {
   const draw = (text, from) => {
     const mine = ++asked;
     fill(list, async () => {
-      const found = await get(`/api/objects?${new URLSearchParams({ q: text, start: from })}`);
-      return mine === asked ? table(found, text) : list.firstChild;
+      const answer = await get(`/api/objects?${new URLSearchParams({ q: text, start: from })}`);
+      return mine === asked ? table(answer, text) : list.firstChild;
     });
   };
   field.addEventListener("input", () => {
@@ -30,15 +30,12 @@ export function objectList(place, { params, page }) {
   draw(query, start);
 }
 
-function table(found, query) {
-  if (!found.total) return empty("No such object", query ? `No name contains “${query}”.` : "There are no objects to show.");
-  const last = found.start + found.objects.length;
-  const link = (name, from, there) => h("a.button", { href: there ? hash("objects", { q: query, start: from }) : null, class: there ? "" : "off" }, name);
+function table(answer, query) {
+  if (!answer.total) return empty("No such object", query ? `No name contains “${query}”.` : "There are no objects to show.");
   return h("div", null,
-    h("p.soft.summary", null, `${count(found.start + 1)} to ${count(last)} of ${count(found.total)}`),
-    h("ul.list", null, found.objects.map((one) => h("li", null, h("a.entry", { href: `#/object/${one.row}`, "data-entry": true },
-      objectName(one.id), one.label && h("span.badge", null, one.label))))),
-    found.total > found.objects.length && h("div.row", null, link("← Before", Math.max(0, found.start - 50), found.start > 0), link("After →", last, last < found.total)));
+    h("p.soft.summary", null, `${count(answer.start + 1)} to ${count(answer.start + answer.objects.length)} of ${count(answer.total)}`),
+    h("ul.list", null, answer.objects.map((one) => entry(one.row, objectName(one.id), one.label && h("span.badge", null, one.label)))),
+    pager(answer, (start) => hash("objects", { q: query, start })));
 }
 
 export function objectPage(place, { model, page }, row) {
@@ -46,15 +43,15 @@ export function objectPage(place, { model, page }, row) {
   if (row > 0) page.left = `#/object/${row - 1}`;
   if (row + 1 < model.objects) page.right = `#/object/${row + 1}`;
   fill(place, async () => {
-    const found = await get(`/api/objects/${row}`);
-    const said = found.opinions;
+    const object = await get(`/api/objects/${row}`);
+    const predicted = object.opinions;
     return h("div", null,
-      heading(String(found.id), h("p.lead", null, `Object ${count(row + 1)} of ${count(model.objects)}`), steps(page)),
-      said && (said.together || Object.keys(said.by_view).length > 0) && opinions(said, model, row),
-      found.views.length
-        ? h("section.cards", null, found.views.map(viewCard))
+      heading(String(object.id), h("p.lead", null, `Object ${count(row + 1)} of ${count(model.objects)}`), steps(page)),
+      predicted && (predicted.together || Object.keys(predicted.by_view).length > 0) && opinions(predicted, model, row),
+      object.views.length
+        ? h("section.cards", null, object.views.map(viewCard))
         : empty("Only predictions", "The model file holds no features of its objects. Start the explorer with the data to see them."),
-      found.near.length > 0 && near(found.near));
+      object.near.length > 0 && near(object.near));
   }, "Predicting from each view ...");
 }
 
@@ -66,17 +63,17 @@ function viewCard(view) {
     view.text ? h("details", null, h("summary", null, "Features"), chips(view.features, view.name, 60)) : chips(view.features, view.name, 60));
 }
 
-function opinions(said, model, row) {
-  const names = Object.keys(said.by_view);
-  const tops = new Set(names.map((view) => said.by_view[view].length && said.by_view[view][0][0]).filter(Boolean));
+function opinions(predicted, model, row) {
+  const names = Object.keys(predicted.by_view);
+  const tops = new Set(names.map((view) => predicted.by_view[view].length && predicted.by_view[view][0][0]).filter(Boolean));
   return h("section", null,
     h("h2", null, "Predictions by view",
       tops.size > 1 ? h("span.badge.warn", null, "they differ") : names.length > 1 && h("span.badge.good", null, "they agree"),
       model.can.includes("ontology") && h("a.side-link", { href: hash("labels", { row }) }, "Try a label set")),
     h("div.cards.three", null,
-      said.together && h("div.card", null, h("h3", null, "Together"), shares(said.together, said.kind)),
+      predicted.together && h("div.card", null, h("h3", null, "Together"), shares(predicted.together, predicted.kind)),
       names.map((view) => h("div.card", { class: viewClass(view) }, h("h3", null, viewName(view), " alone"),
-        said.by_view[view].length ? shares(said.by_view[view], said.kind, view) : h("p.soft", null, "No prediction.")))));
+        predicted.by_view[view].length ? shares(predicted.by_view[view], predicted.kind, view) : h("p.soft", null, "No prediction.")))));
 }
 
 function near(list) {
@@ -84,8 +81,8 @@ function near(list) {
   const tabs = h("div.picker");
   const pick = (at) => {
     [...tabs.children].forEach((tab, i) => tab.classList.toggle("on", i === at));
-    replace(shown, list[at].hits.length ? h("ul.list", null, list[at].hits.map((hit) => h("li", null, h("a.entry", { href: hit.row === null ? null : `#/object/${hit.row}`, "data-entry": true },
-      objectName(hit.id), h("span.value", null, hit.score.toFixed(3)))))) : h("p.soft", null, "Nothing."));
+    replace(shown, list[at].hits.length ? h("ul.list", null, list[at].hits.map((hit) =>
+      entry(hit.row, objectName(hit.id), h("span.value", null, hit.score.toFixed(3))))) : h("p.soft", null, "Nothing."));
   };
   tabs.append(...list.map((one, i) => h("button", { type: "button", class: viewClass(one.target), onclick: () => pick(i) },
     one.source === one.target ? `same ${one.source}` : `${one.source} → ${one.target}`)));

@@ -43,8 +43,7 @@ function quickSearch() {
 }
 
 function takes(view) {
-  const said = view.takes.includes("text") ? "takes text" : view.named ? "named features" : "numbers";
-  return h("span.soft", null, said);
+  return h("span.soft", null, view.takes.includes("text") ? "takes text" : view.named ? "named features" : "numbers");
 }
 
 const card = (name, ...children) => h("div.card", null, h("h2", null, name), children);

@@ -42,10 +42,10 @@ function picker(label, names, chosen, choose) {
 
 async function suggest(place, source, choose) {
   try {
-    const found = (await groups()).filter((part) => part.kind !== "component")
+    const described = (await groups()).filter((part) => part.kind !== "component")
       .flatMap((part) => part.groups).filter((group) => group.views[source] && group.views[source].length > 3);
-    const step = Math.max(1, Math.floor(found.length / 8));
-    const shown = found.filter((_, i) => i % step === 0).slice(0, 8).map((group) => group.views[source].slice(0, 3).map(([name]) => name).join(" "));
+    const step = Math.max(1, Math.floor(described.length / 8));
+    const shown = described.filter((_, i) => i % step === 0).slice(0, 8).map((group) => group.views[source].slice(0, 3).map(([name]) => name).join(" "));
     if (!shown.length) return replace(place, empty("Nothing searched yet", "Type words above and press Enter."));
     replace(place, h("div.state.empty", null, h("strong", null, "What are you looking for?"),
       h("p", null, "Type a few words, or start with what this collection is about:"),
@@ -57,11 +57,11 @@ async function suggest(place, source, choose) {
 }
 
 async function hits(query, source, target, model, page) {
-  const found = await post("/search", { query, source, target, k: 20 }, page.signal);
-  if (!found.hits.length) return empty("Nothing is indexed", "The retriever holds no objects in this view.");
-  const known = await post("/api/known", { ids: found.hits.map((hit) => hit.id) }, page.signal);
+  const answer = await post("/search", { query, source, target, k: 20 }, page.signal);
+  if (!answer.hits.length) return empty("Nothing is indexed", "The retriever holds no objects in this view.");
+  const known = await post("/api/known", { ids: answer.hits.map((hit) => hit.id) }, page.signal);
   const detail = h("aside.detail", { "aria-live": "polite" });
-  const largest = Math.max(...found.hits.map((hit) => hit.score), 1e-9);
+  const largest = Math.max(...answer.hits.map((hit) => hit.score), 1e-9);
   let chosen = null;
   const choose = (button, hit, at) => {
     if (chosen === button && narrow()) { // on a phone a second tap closes
@@ -76,7 +76,7 @@ async function hits(query, source, target, model, page) {
     if (narrow()) button.after(detail);
     explain(detail, { query, source, target }, hit, known[at], model, page);
   };
-  const list = h("ol.hits", null, found.hits.map((hit, i) => {
+  const list = h("ol.hits", null, answer.hits.map((hit, i) => {
     const item = h("li", null);
     const button = h("button.hit", { type: "button", "data-entry": true, onclick: () => choose(button, hit, i),
       onfocus: () => { if (!narrow() && chosen !== button) choose(button, hit, i); } },
@@ -86,9 +86,9 @@ async function hits(query, source, target, model, page) {
     item.append(button);
     return item;
   }));
-  if (!narrow()) choose(list.querySelector("button"), found.hits[0], 0);
+  if (!narrow()) choose(list.querySelector("button"), answer.hits[0], 0);
   return h("div", null,
-    h("p.soft.summary", null, `The ${found.hits.length} nearest of ${count(model.indexed)} objects by their `, viewName(target),
+    h("p.soft.summary", null, `The ${answer.hits.length} nearest of ${count(model.indexed)} objects by their `, viewName(target),
       ", for a query in ", viewName(source), "."),
     h("div.two", null, list, narrow() ? null : detail));
 }
@@ -98,21 +98,21 @@ const narrow = () => matchMedia("(max-width: 900px)").matches;
 function explain(place, ask, hit, known, model, page) {
   replace(place, loading("Explaining ..."));
   fill(place, async () => {
-    const why = get(`/api/why?${new URLSearchParams({ q: ask.query, source: ask.source, target: ask.target, id: hit.id })}`, undefined);
+    const why = get(`/api/why?${new URLSearchParams({ q: ask.query, source: ask.source, target: ask.target, id: hit.id })}`);
     const object = known.row === null ? null : get(`/api/objects/${known.row}`);
     const names = await partNames();
-    const [said, found] = [await why, object && (await object)];
+    const [reasons, shown] = [await why, object && (await object)];
     page.right = null;
     return h("div", null,
       h("h2", null, known.row === null ? objectName(hit.id) : h("a", { href: `#/object/${known.row}` }, objectName(hit.id))),
       h("h3", null, "Why it matched"),
       h("p.soft", null, "How much the score drops when a feature is left out."),
       h("div.pairing", null,
-        said.features.length > 0 && h("div", null, h("p", null, viewName(ask.source), h("span.soft", null, " of your query")), parts(said.features.slice(0, 7), ask.source)),
-        said.theirs.length > 0 && h("div", null, h("p", null, viewName(ask.target), h("span.soft", null, " of the object")), parts(said.theirs.slice(0, 7), ask.target))),
-      said.parts.length > 0 && h("details", { open: !said.features.length && !said.theirs.length }, h("summary", null, "What the two have in common, according to the model"),
-        parts(said.parts, null, (part) => names(part, ask.target))),
-      found && found.views.filter((view) => view.present).sort((a, b) => (b.name === ask.target) - (a.name === ask.target)).map((view) =>
+        reasons.features.length > 0 && h("div", null, h("p", null, viewName(ask.source), h("span.soft", null, " of your query")), parts(reasons.features.slice(0, 7), ask.source)),
+        reasons.theirs.length > 0 && h("div", null, h("p", null, viewName(ask.target), h("span.soft", null, " of the object")), parts(reasons.theirs.slice(0, 7), ask.target))),
+      reasons.parts.length > 0 && h("details", { open: !reasons.features.length && !reasons.theirs.length }, h("summary", null, "What the two have in common, according to the model"),
+        parts(reasons.parts, null, (part) => names(part, ask.target))),
+      shown && shown.views.filter((view) => view.present).sort((a, b) => (b.name === ask.target) - (a.name === ask.target)).map((view) =>
         h("div.viewbox", { class: viewClass(view.name) }, h("h3", null, viewName(view.name)),
           view.text ? h("pre.text.short", null, view.text) : chips(view.features, view.name, 24))),
       known.row !== null && h("p", null, h("a.button", { href: `#/object/${known.row}` }, "Show the object")));
@@ -123,8 +123,7 @@ function explain(place, ask, hit, known, model, page) {
 async function partNames() {
   let about = [];
   try {
-    const found = (await groups()).find((part) => part.kind === "component");
-    about = found ? found.groups : [];
+    about = ((await groups()).find((part) => part.kind === "component") || { groups: [] }).groups;
   } catch { /* the numbers alone will do */ }
   return (part, view) => {
     const match = /component (\d+)$/.exec(part.name);

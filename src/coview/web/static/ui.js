@@ -66,12 +66,12 @@ const latest = new WeakMap(); // place -> the last thing asked of it: a slow old
 export async function fill(place, make, what) {
   const mine = {};
   latest.set(place, mine);
-  const put = (found) => { if (latest.get(place) === mine) replace(place, found); };
-  const waiting = setTimeout(() => put(loading(what)), 120); // quick answers do not flicker
+  const draw = (content) => { if (latest.get(place) === mine) replace(place, content); };
+  const waiting = setTimeout(() => draw(loading(what)), 120); // quick answers do not flicker
   try {
-    put(await make());
+    draw(await make());
   } catch (error) {
-    if (error.name !== "AbortError") put(failed(error, () => fill(place, make, what)));
+    if (error.name !== "AbortError") draw(failed(error, () => fill(place, make, what)));
   } finally {
     clearTimeout(waiting);
   }
@@ -140,6 +140,18 @@ export function objectName(id) {
   const at = text.lastIndexOf(".");
   if (at < 1 || /\s/.test(text) || at === text.length - 1) return h("span.id", null, text);
   return h("span.id", null, h("span.path", null, breakable(text.slice(0, at + 1))), breakable(text.slice(at + 1)));
+}
+
+/** An object in a list; the keys move from entry to entry. */
+export const entry = (row, ...children) => h("li", null,
+  h("a.entry", { href: row === null ? null : `#/object/${row}`, "data-entry": true }, children));
+
+/** Links to the page before and after one of a long list; `to` gives the address of a start. */
+export function pager({ start, total, objects }, to) {
+  const last = start + objects.length;
+  const link = (name, from, there) => h("a.button", { href: there ? to(from) : null, class: there ? "" : "off" }, name);
+  return total > objects.length && h("div.row", null,
+    link("← Before", Math.max(0, start - 50), start > 0), link("After →", last, last < total));
 }
 
 export function heading(text, ...more) {
