@@ -223,6 +223,8 @@ def test_published_figures_must_fit_the_columns(toy: Path) -> None:
         ('{ text = "t", check = "best_at", row = "coin", column = 0.1 }', True),
         ('{ text = "t", check = "best_at", row = "coin", column = 0.2 }', False),
         ('{ text = "t", check = "spread", row = "coin", value = 0.0 }', True),
+        ('{ text = "t", check = "highest", row = "die", columns = [0.2], expect = false }', True),
+        ('{ text = "t", check = "better_at", row = "coin", column = 0.2, than = 0.1 }', False),
     ],
 )
 def test_claims_in_words_are_checked(toy: Path, claim: str, holds: bool) -> None:
@@ -302,6 +304,20 @@ def test_rows_of_coview_are_not_compared_with_the_paper_unless_a_claim_names_the
         "least lead 1.00 (die rate 0.1)",
         "behind 35.00 (coin rate 0.1)",
     ]
+
+
+@pytest.mark.parametrize(("column", "than", "holds"), [(0.2, 0.1, True), (0.1, 0.2, False)])
+def test_a_column_is_better_than_another_where_the_runs_show_it(
+    toy: Path, column: float, than: float, holds: bool
+) -> None:
+    grown = EXPERIMENT.replace("50.0 + cell.seed", "50.0 + cell.seed + cell['rate'] * (10 + cell.seed)")
+    (toy / "experiment.py").write_text(grown)
+    claim = f"{{ text = 't', check = 'better_at', row = 'coin', column = {column}, than = {than}, data = ['here'] }}"
+    (toy / "paper.toml").write_text(TOML.replace("claims = []", f"claims = [{claim}]"))
+    run_toy(toy)
+    numbers = numbers_of(toy)
+    (found,) = check_claims(numbers.paper.tables[0], numbers)
+    assert found.holds is holds and "p = 0.00" in found.found
 
 
 def test_a_claim_without_its_runs_is_neither_true_nor_false(toy: Path) -> None:

@@ -133,13 +133,14 @@ def _checked(
 
 
 def _highest(table: Table, data: str, spec: Mapping[str, Any], rows: dict[Any, list[Ours]]) -> tuple[bool, str]:
-    """Is no other row's mean higher, in any column and metric?"""
+    """Is no other row's mean higher, in any column (or those of `columns`) and metric?"""
+    chosen = spec.get("columns", table.columns[data])
     gaps = [
         (ours.mean - other[c].mean, f"{row} {_named(table, data, c, metric)}".strip())
         for metric in table.metrics
         for c, ours in enumerate(rows[spec["row"], metric])
         for (row, kind), other in rows.items()
-        if kind == metric and row != spec["row"]
+        if kind == metric and row != spec["row"] and (not chosen or table.columns[data][c] in chosen)
     ]
     gap, against = min(gaps)
     word = "least lead" if gap >= 0 else "behind"
@@ -178,6 +179,17 @@ def _best_at(table: Table, data: str, spec: Mapping[str, Any], rows: dict[Any, l
     return best == spec["column"], f"best at {best} ({max(means):.2f}); {asked:.2f} at {spec['column']}"
 
 
+def _better_at(table: Table, data: str, spec: Mapping[str, Any], rows: dict[Any, list[Ours]]) -> tuple[bool, str]:
+    """Is the row higher at one column than at another by a paired t-test (two-sided, 5 %)?"""
+    ours = rows[spec["row"], table.metrics[0]]
+    here, there = (ours[table.columns[data].index(spec[place])] for place in ("column", "than"))
+    same = np.ptp(here.values - there.values) < 1e-9
+    p = 1.0 if same else float(ttest_rel(here.values, there.values).pvalue)
+    return p < 0.05 and here.mean > there.mean, (
+        f"{here.mean:.2f} at {spec['column']}, {there.mean:.2f} at {spec['than']} (p = {p:.2f})"
+    )
+
+
 def _spread(table: Table, data: str, spec: Mapping[str, Any], rows: dict[Any, list[Ours]]) -> tuple[bool, str]:
     means = [ours.mean for ours in rows[spec["row"], table.metrics[0]]]
     return max(means) - min(means) <= spec["value"], f"{min(means):.2f} to {max(means):.2f}"
@@ -193,5 +205,6 @@ _CHECKS = {
     "significant": _significant,
     "at_least": _at_least,
     "best_at": _best_at,
+    "better_at": _better_at,
     "spread": _spread,
 }
