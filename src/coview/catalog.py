@@ -21,160 +21,58 @@ class Entry:
     monotone: bool = False  # history_["objective"] never falls
 
 
-ESTIMATORS: dict[str, Entry] = {
-    entry.name: entry
-    for entry in (
-        Entry(
-            "PLSA",
-            "coview.plsa.plsa",
-            "topics of one view, or of several views joined column by column",
-            "transformer",
-            True,
-        ),
-        Entry(
-            "DualPLSA",
-            "coview.plsa.dual",
-            "clusters objects and features of one view; each cluster mixes topics",
-            "clusterer",
-            True,
-        ),
-        Entry(
-            "DualPLSAClassifier",
-            "coview.plsa.dual",
-            "classifies the objects of one view from few labels",
-            "classifier",
-            True,
-        ),
-        Entry(
-            "MultiViewPLSA",
-            "coview.plsa.multiview",
-            "one clustering of all views, with topics for each view",
-            "clusterer",
-            True,
-        ),
-        Entry(
-            "MultiViewPLSAClassifier",
-            "coview.plsa.multiview",
-            "classifies objects with several views from few labels",
-            "classifier",
-            True,
-        ),
-        Entry(
-            "LinkPLSA",
-            "coview.plsa.link",
-            "topics of several views that share one mixture per object",
-            "transformer",
-            True,
-        ),
-        Entry(
-            "CoPLSA",
-            "coview.plsa.co_plsa",
-            "topics with one mixture per view, kept close to each other",
-            "transformer",
-            True,
-        ),
-        Entry(
-            "PairwiseCoPLSA",
-            "coview.plsa.pairwise",
-            "one clustering per view; objects that are similar in one view stay similar in the others",
-            "clusterer",
-            True,
-        ),
-        Entry(
-            "VotingPLSA",
-            "coview.plsa.voting",
-            "one clustering, learned from the objects on which the views agree",
-            "clusterer",
-            True,
-        ),
-        Entry(
-            "MultiViewNaiveBayes",
-            "coview.classification.naive_bayes",
-            "one naive Bayes classifier per view, their probabilities averaged",
-            "classifier",
-        ),
-        Entry(
-            "CoTrainingClassifier",
-            "coview.classification.co_training",
-            "one classifier per view; each labels objects for the others",
-            "classifier",
-        ),
-        Entry(
-            "AutoClustering",
-            "coview.auto.clustering",
-            "tries several clusterings and combines those with the best evidence",
-            "clusterer",
-        ),
-        Entry(
-            "ConsensusClustering",
-            "coview.clustering.consensus",
-            "clusters each view and combines the clusterings into one",
-            "clusterer",
-            True,
-        ),
-        Entry(
-            "SphericalKMeans",
-            "coview.clustering.spherical_kmeans",
-            "k-means by angle, for one view of text or counts",
-            "clusterer",
-            True,
-        ),
-        Entry(
-            "CCAClustering",
-            "coview.clustering.cca",
-            "k-means in the space where the views correlate most (CCA)",
-            "clusterer",
-        ),
-        Entry(
-            "SpectralClusteringViews",
-            "coview.clustering.spectral",
-            "spectral clustering on a similarity graph of each view",
-            "clusterer",
-            True,
-        ),
-        Entry(
-            "MultiViewPassiveAggressiveClassifier",
-            "coview.online.passive_aggressive",
-            "linear classifier that learns from a stream and makes the views agree",
-            "classifier",
-        ),
-        Entry(
-            "SeededKMeansClassifier",
-            "coview.assignment.seeded_kmeans",
-            "classifies objects with several views from few labels, optionally with a hierarchy of labels",
-            "classifier",
-            True,
-        ),
-        Entry(
-            "BestView",
-            "coview.classification.best_view",
-            "any single-view estimator, on the view that scores best",
-            "wrapper",
-        ),
-        Entry(
-            "ConcatenatedViews",
-            "coview.classification.concatenated",
-            "any single-view estimator, on all views joined column by column",
-            "wrapper",
-        ),
-        Entry(
-            "MultiViewCCA",
-            "coview.decomposition.cca",
-            "projects all views into one space where they correlate most (CCA)",
-            "transformer",
-        ),
-        Entry(
-            "SemanticCorrelationMatching",
-            "coview.retrieval.semantic",
-            "class probabilities predicted in the space where the views correlate most",
-            "classifier",
-        ),
-        Entry(
-            "CrossModalRetriever", "coview.retrieval.retriever", "searches one view with a query in another", "wrapper"
-        ),
-    )
-}
+# fmt: off
+_ENTRIES = (
+    Entry("PLSA", "coview.plsa.plsa", kind="transformer", monotone=True,
+          summary="topics of one view, or of several views joined column by column"),
+    Entry("DualPLSA", "coview.plsa.dual", kind="clusterer", monotone=True,
+          summary="clusters objects and features of one view; each cluster mixes topics"),
+    Entry("DualPLSAClassifier", "coview.plsa.dual", kind="classifier", monotone=True,
+          summary="classifies the objects of one view from few labels"),
+    Entry("MultiViewPLSA", "coview.plsa.multiview", kind="clusterer", monotone=True,
+          summary="one clustering of all views, with topics for each view"),
+    Entry("MultiViewPLSAClassifier", "coview.plsa.multiview", kind="classifier", monotone=True,
+          summary="classifies objects with several views from few labels"),
+    Entry("LinkPLSA", "coview.plsa.link", kind="transformer", monotone=True,
+          summary="topics of several views that share one mixture per object"),
+    Entry("CoPLSA", "coview.plsa.co_plsa", kind="transformer", monotone=True,
+          summary="topics with one mixture per view, kept close to each other"),
+    Entry("PairwiseCoPLSA", "coview.plsa.pairwise", kind="clusterer", monotone=True,
+          summary="one clustering per view; objects that are similar in one view stay similar in the others"),
+    Entry("VotingPLSA", "coview.plsa.voting", kind="clusterer", monotone=True,
+          summary="one clustering, learned from the objects on which the views agree"),
+    Entry("MultiViewNaiveBayes", "coview.classification.naive_bayes", kind="classifier",
+          summary="one naive Bayes classifier per view, their probabilities averaged"),
+    Entry("CoTrainingClassifier", "coview.classification.co_training", kind="classifier",
+          summary="one classifier per view; each labels objects for the others"),
+    Entry("AutoClustering", "coview.auto.clustering", kind="clusterer",
+          summary="tries several clusterings and combines those with the best evidence"),
+    Entry("ConsensusClustering", "coview.clustering.consensus", kind="clusterer", monotone=True,
+          summary="clusters each view and combines the clusterings into one"),
+    Entry("SphericalKMeans", "coview.clustering.spherical_kmeans", kind="clusterer", monotone=True,
+          summary="k-means by angle, for one view of text or counts"),
+    Entry("CCAClustering", "coview.clustering.cca", kind="clusterer",
+          summary="k-means in the space where the views correlate most (CCA)"),
+    Entry("SpectralClusteringViews", "coview.clustering.spectral", kind="clusterer", monotone=True,
+          summary="spectral clustering on a similarity graph of each view"),
+    Entry("MultiViewPassiveAggressiveClassifier", "coview.online.passive_aggressive", kind="classifier",
+          summary="linear classifier that learns from a stream and makes the views agree"),
+    Entry("SeededKMeansClassifier", "coview.assignment.seeded_kmeans", kind="classifier", monotone=True,
+          summary="classifies objects with several views from few labels, optionally with a hierarchy of labels"),
+    Entry("BestView", "coview.classification.best_view", kind="wrapper",
+          summary="any single-view estimator, on the view that scores best"),
+    Entry("ConcatenatedViews", "coview.classification.concatenated", kind="wrapper",
+          summary="any single-view estimator, on all views joined column by column"),
+    Entry("MultiViewCCA", "coview.decomposition.cca", kind="transformer",
+          summary="projects all views into one space where they correlate most (CCA)"),
+    Entry("SemanticCorrelationMatching", "coview.retrieval.semantic", kind="classifier",
+          summary="class probabilities predicted in the space where the views correlate most"),
+    Entry("CrossModalRetriever", "coview.retrieval.retriever", kind="wrapper",
+          summary="searches one view with a query in another"),
+)
+# fmt: on
 
+ESTIMATORS = {entry.name: entry for entry in _ENTRIES}
 
 # transformers of data: saved and loaded like estimators, but they take other things than views
 TRANSFORMERS = {
@@ -243,9 +141,9 @@ def sklearn_class(name: str) -> type[Any] | None:
 
     for part in _COMMON:
         module = importlib.import_module(f"sklearn.{part}")
-        found = getattr(module, name, None) if name in module.__all__ else None
-        if isinstance(found, type) and issubclass(found, BaseEstimator):
-            return found
+        member = getattr(module, name, None) if name in module.__all__ else None
+        if isinstance(member, type) and issubclass(member, BaseEstimator):
+            return member
     return _sklearn_classes().get(name)
 
 
