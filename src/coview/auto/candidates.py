@@ -95,10 +95,10 @@ def preparation(views: Views) -> list[Any]:
     """
     counted = counted_views(views)
     measured = [name for name, matrix in views.items() if metric_by_default(matrix) == "standard"]
-    found: list[Any] = [TfidfViews(views=counted).fit(views)] if counted else []
+    transformers: list[Any] = [TfidfViews(views=counted).fit(views)] if counted else []
     if measured:
-        found.append(EachView(StandardScaler(), views=measured).fit(_filled(views, measured)))
-    return found
+        transformers.append(EachView(StandardScaler(), views=measured).fit(_filled(views, measured)))
+    return transformers
 
 
 def prepared(views: Views, by: list[Any]) -> Views:

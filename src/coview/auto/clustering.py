@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from coview.auto.candidates import Candidate, default_candidates, given_candidat
 from coview.auto.evidence import agreements, candidate_weights, reliabilities
 from coview.clustering.consensus import BaseConsensus
 from coview.engines.threads import few_threads
-from coview.inspection import Inspection, Training, inspect
+from coview.inspection import Inspection, inspect
 from coview.metrics import normalized_mutual_info
 from coview.utils.docs import shared_parameters
 from coview.validation import base_seed, check_count
@@ -129,19 +130,7 @@ class AutoClustering(BaseConsensus):
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: clusters, and the candidates that they were chosen from."""
-        count = self.memberships_.shape[1]
-        return Inspection(
-            self,
-            "cluster",
-            [str(k) for k in range(count)],
-            list(range(count)),
-            self._view_inputs(),
-            Training(self.memberships_, codes=self.labels_),
-            history=self.history_,
-            probabilities=True,
-            candidates=self.candidates_,
-            _memberships=self._memberships if self._can_predict() else None,
-        )
+        return replace(super()._inspect(), candidates=self.candidates_)
 
     # -- pieces
 
@@ -220,8 +209,8 @@ def _stability(candidate: Candidate, views: Views, labels: np.ndarray, seed: int
     n_clusters = candidate.estimator.get_params().get("n_clusters", int(labels.max()) + 1)
     if size < max(2, n_clusters):  # too few objects to leave some out
         return 1.0
-    found = []
+    shared = []
     for turn in range(1, (REPEATS if len(known) <= MANY else 1) + 1):
         sample = np.sort(np.random.default_rng([seed, turn]).choice(known, size, replace=False))
-        found.append(normalized_mutual_info(labels[sample], candidate.fit_sample(views[sample], seed + turn)))
-    return float(np.mean(found))
+        shared.append(normalized_mutual_info(labels[sample], candidate.fit_sample(views[sample], seed + turn)))
+    return float(np.mean(shared))

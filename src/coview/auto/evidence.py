@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -88,14 +89,14 @@ def view_evidence(views: Views, n_neighbors: int, n_objects: int = MOST_OBJECTS,
     chosen = np.arange(n)
     if n > n_objects:
         chosen = np.sort(np.random.default_rng([seed, 0]).choice(n, n_objects, replace=False))
-    found = []
+    evidence = []
     for v, matrix in enumerate(views.values()):
         scaling = Scaling.learned(matrix)
         rows = scaling.rows(matrix)
         known = scaling.known(rows, views.present[:, v])
         count = n_neighbors if scaling.metric == "cosine" else min(n_neighbors, FEW)
-        found.append(ViewEvidence(rows, known, chosen, _neighbors(rows, known, chosen, count)))
-    return found
+        evidence.append(ViewEvidence(rows, known, chosen, _neighbors(rows, known, chosen, count)))
+    return evidence
 
 
 def predictability(evidence: Sequence[ViewEvidence], labels: Sequence[np.ndarray]) -> np.ndarray:
@@ -148,10 +149,9 @@ def agreements(labels: Sequence[np.ndarray]) -> np.ndarray:
     if n == 1:
         return np.ones(1)
     shared = np.zeros((n, n))
-    for i in range(n):
-        for j in range(i):
-            both = (labels[i] >= 0) & (labels[j] >= 0)
-            shared[i, j] = shared[j, i] = normalized_mutual_info(labels[i][both], labels[j][both]) if both.any() else 0
+    for i, j in combinations(range(n), 2):
+        both = (labels[i] >= 0) & (labels[j] >= 0)
+        shared[i, j] = shared[j, i] = normalized_mutual_info(labels[j][both], labels[i][both]) if both.any() else 0
     return shared.sum(axis=1) / (n - 1)
 
 
@@ -232,14 +232,14 @@ def _neighbors(rows: Any, known: np.ndarray, chosen: np.ndarray, n_neighbors: in
     """Positions of the nearest other objects of each chosen one."""
     have, here = np.flatnonzero(known), np.flatnonzero(known[chosen])
     k = min(n_neighbors, len(have) - 1)
-    found = np.full((len(chosen), max(k, 1)), -1, dtype=np.int64)
+    neighbors = np.full((len(chosen), max(k, 1)), -1, dtype=np.int64)
     if k < 1 or not len(here):
-        return found
+        return neighbors
     among = for_sklearn(take_rows(rows, have))
     _, places = nearest(for_sklearn(take_rows(rows, chosen[here])), k + 1, among)
     near = have[places]
     # an object is its own neighbor; in a pile of equal rows it may be named later or not at all
     own = near == chosen[here][:, None]
     own[~own.any(axis=1), -1] = True
-    found[here] = near[~own].reshape(len(here), k)
-    return found
+    neighbors[here] = near[~own].reshape(len(here), k)
+    return neighbors

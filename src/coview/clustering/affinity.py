@@ -38,6 +38,7 @@ __all__ = [
     "nearest",
     "neighbor_graph",
     "neighbors_by_default",
+    "row_squares",
     "unit_length",
 ]
 
@@ -190,7 +191,7 @@ def neighbor_graph(rows: Any, known: np.ndarray, n_neighbors: int, *, cosine: bo
     gaps = np.divide(distances**2, product, out=np.where(distances > 0, np.inf, 0.0), where=product > 0)
     weights = np.exp(-gaps)
     if cosine:
-        squares = _squares(some)
+        squares = row_squares(some)
         weights[_apart(distances, squares, squares[positions])] = 0.0
     weights[weights.max(axis=1) < _FAINT] = _FAINT  # nothing is near: without an edge an object would have no say
     of = np.repeat(have, k)
@@ -213,7 +214,7 @@ def edges_to(rows: Any, known: np.ndarray, among: Any, n_neighbors: int, *, cosi
     same = distances <= _ZERO * np.maximum(reach, 1.0)
     weights = np.where(same.any(axis=1, keepdims=True), same, np.exp(-((distances / reach) ** 2)))
     if cosine:
-        weights = np.where(_apart(distances, _squares(some), _squares(among)[positions]), 0.0, weights)
+        weights = np.where(_apart(distances, row_squares(some), row_squares(among)[positions]), 0.0, weights)
     sums = weights.sum(axis=1, keepdims=True)
     weights = weights / np.where(sums > 0, sums, 1.0)  # a row that shares nothing with any leans on none
     of = np.repeat(have, k)
@@ -248,10 +249,10 @@ def drawn_vectors(
     """
 
     def apply(block: np.ndarray) -> np.ndarray:
-        found = graph @ block
+        product = graph @ block
         for weight, other in pulls:
-            found += weight * (other @ (other.T @ block))
-        return found
+            product += weight * (other @ (other.T @ block))
+        return product
 
     blocks = [vectors]
     for _ in range(_DEPTH):
@@ -260,8 +261,8 @@ def drawn_vectors(
     small = basis.T @ apply(basis)
     values, turn = np.linalg.eigh((small + small.T) / 2)
     order = np.argsort(-values, kind="stable")[: vectors.shape[1]]
-    found = basis @ turn[:, order]
-    return values[order], found * column_signs(found)
+    vectors = basis @ turn[:, order]
+    return values[order], vectors * column_signs(vectors)
 
 
 def unit_length(rows: np.ndarray) -> np.ndarray:
@@ -274,7 +275,7 @@ def _thin(matrix: Any) -> bool:
     return bool(density(matrix) <= 0.5)
 
 
-def _squares(rows: Any) -> np.ndarray:
+def row_squares(rows: Any) -> np.ndarray:
     """Squared length of each row."""
     return np.asarray((rows.multiply(rows) if sparse.issparse(rows) else rows * rows).sum(axis=1)).ravel()
 

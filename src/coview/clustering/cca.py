@@ -17,6 +17,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
+from coview.clustering.spectral import nearest_center
 from coview.decomposition.cca import CommonSpace, MultiViewCCA, common_space
 from coview.engines.threads import few_threads
 from coview.exceptions import ViewsError
@@ -144,15 +145,11 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the cluster of each object from some or all of the fitted views."""
-        embedding = self.transform(X).astype(np.float64)
-        gaps = (self.cluster_centers_.astype(np.float64) ** 2).sum(axis=1) - 2 * embedding @ self.cluster_centers_.T
-        return gaps.argmin(axis=1)
+        return nearest_center(self._positions(X).astype(np.float64), self.cluster_centers_.astype(np.float64))
 
     def transform(self, X: Any) -> np.ndarray:
         """Project objects into the common space (n_objects, n_components), from some or all of the fitted views."""
-        check_is_fitted(self, "cluster_centers_")
-        space = CommonSpace(self.projections_, self.offsets_, self.correlations_)
-        return self._embed(space, self._scaled(self._new_views(X)))
+        return self._positions(X)
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: a cluster's features are those that place objects near its center."""
@@ -161,7 +158,7 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
             history={"correlations": self.correlations_},
             projections=dict(self.projections_),
             _features=lambda view: Features(self.cluster_centers_ @ self.projections_[view].T, False, "center"),
-            _memberships=lambda X: near_centers(cdist(self.transform(X), self.cluster_centers_)),
+            _memberships=lambda X: near_centers(cdist(self._positions(X), self.cluster_centers_)),
         )
 
     # -- pieces
@@ -170,9 +167,14 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     def _n_features_out(self) -> int:
         return len(self.correlations_)
 
+    def _positions(self, X: Any) -> np.ndarray:
+        check_is_fitted(self, "cluster_centers_")
+        space = CommonSpace(self.projections_, self.offsets_, self.correlations_)
+        return self._embed(space, self._scaled(self._new_views(X)))
+
     def _scaled(self, views: Views) -> Views:
         return views if self.normalize is None else views.map(unit_rows)
 
     def _embed(self, space: CommonSpace, views: Views) -> np.ndarray:
-        found = space.project(views)
-        return unit_rows(found) if self.normalize == "both" else found
+        positions = space.project(views)
+        return unit_rows(positions) if self.normalize == "both" else positions

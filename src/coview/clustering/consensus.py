@@ -12,7 +12,7 @@ With R_v = A_v / (B P_v), the updates B <- rows(B * sum_v R_v P_v^T) and P_v <- 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from coview.base import MultiViewEstimator
 from coview.engines.threads import few_threads
 from coview.exceptions import ViewsError
-from coview.inspection import Features, Inspection, Training, conventional_weights, one_hot
+from coview.inspection import Features, Inspection, Training, conventional_weights, numbered, one_hot
 from coview.utils.docs import shared_parameters
 from coview.validation import base_seed, check_count, check_enough_objects, check_number, per_view
 from coview.views.arrays import for_sklearn, take_rows, unit_rows
@@ -85,9 +85,9 @@ def side_by_side_memberships(views: Views, n_clusters: int, seeds: Iterable[int]
         labels = np.full(len(views), -1)
         if known.any():
             labels[known] = default_clusterer(min(n_clusters, rows.shape[0]), seed, n_init=1).fit(rows).labels_
-        found = soft_indicators(labels, n_clusters)
-        found[~known] = 1.0 / n_clusters
-        yield found
+        memberships = soft_indicators(labels, n_clusters)
+        memberships[~known] = 1.0 / n_clusters
+        yield memberships
 
 
 def default_clusterer(n_clusters: int, seed: int, n_init: int = 5) -> KMeans:
@@ -134,9 +134,9 @@ def consensus(
         rows = rng.gamma(1.0, size=(len(groups), n_clusters))
         if restart < len(own):  # not so near to one-hot that it could not move
             rows = own[restart] + 0.3 * rows / rows.sum(axis=1, keepdims=True)
-        found = search.go_on(search.start(_shares(rows)), heat)
-        if best is None or found.objective[-1] > best.objective[-1]:
-            best = found
+        end = search.go_on(search.start(_shares(rows)), heat)
+        if best is None or end.objective[-1] > best.objective[-1]:
+            best = end
     assert best is not None
     if not best.at_rest:
         best = search.go_on(best, max_iter - heat)
@@ -162,14 +162,14 @@ def fold_in_consensus(
     heft = np.ones(len(parts)) if weights is None else np.asarray(weights, dtype=np.float64)
     pattern = np.full((len(groups), len(mappings[0])), 1.0 / len(mappings[0]))
     moving = np.arange(len(groups))
-    here, given = pattern, parts
+    here, there = pattern, parts
     for _ in range(max_iter):
-        moved = _move_pattern(given, here, mappings, [here @ mapping for mapping in mappings], heft)
+        moved = _move_pattern(there, here, mappings, [here @ mapping for mapping in mappings], heft)
         change = np.abs(moved - here).max(axis=1)
         pattern[moving] = here = moved
         still = change > tol
         if not still.all():  # the others are there
-            moving, here, given = moving[still], here[still], [part[still] for part in given]
+            moving, here, there = moving[still], here[still], [part[still] for part in there]
         if not moving.size:
             break
     return pattern[member.ravel()]
@@ -252,10 +252,6 @@ def _shares(array: np.ndarray) -> np.ndarray:
 # -- the estimators
 
 
-def _can_predict(self: BaseConsensus) -> bool:
-    return self._can_predict()
-
-
 class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, MultiViewEstimator):
     """Base of clusterers that agree on several clusterings of the same objects, each with a weight.
 
@@ -266,15 +262,28 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     n_clusters: int
     _models_counts = False
 
-    @available_if(_can_predict)
+    @available_if(lambda self: self._can_predict())
     def predict(self, X: Any) -> np.ndarray:
         """Predict the cluster of each object from some or all of the fitted views."""
         return self._memberships(X).argmax(axis=1)
 
-    @available_if(_can_predict)
+    @available_if(lambda self: self._can_predict())
     def transform(self, X: Any) -> np.ndarray:
         """Memberships of objects (n_objects, n_clusters), from some or all of the fitted views."""
         return self._memberships(X)
+
+    def _inspect(self) -> Inspection:
+        """Answer `inspect`: clusters of the consensus."""
+        return Inspection(
+            self,
+            "cluster",
+            **numbered(self.memberships_.shape[1]),
+            views=self._view_inputs(),
+            training=Training(self.memberships_, codes=self.labels_),
+            history=self.history_,
+            probabilities=True,
+            _memberships=self._memberships if self._can_predict() else None,
+        )
 
     # -- pieces
 
@@ -299,13 +308,13 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     def _agree(self, labels: dict[str, np.ndarray], views: Views, **settings: Any) -> None:
         """Find the consensus of these clusterings and keep it."""
         weights = [self._weights()[name] for name in labels]
-        found = consensus(list(labels.values()), self.n_clusters, weights=weights, **settings)
-        self.cluster_mapping_ = dict(zip(labels, found.mappings))
+        pattern = consensus(list(labels.values()), self.n_clusters, weights=weights, **settings)
+        self.cluster_mapping_ = dict(zip(labels, pattern.mappings))
         self.softness_ = float(settings.get("softness", SOFTNESS))
-        self.memberships_ = found.memberships.astype(next(views.values()).dtype)
+        self.memberships_ = pattern.memberships.astype(next(views.values()).dtype)
         self.labels_ = self.memberships_.argmax(axis=1)
-        self.history_ = {"objective": found.objective}
-        self.n_iter_ = len(found.objective) - 1
+        self.history_ = {"objective": pattern.objective}
+        self.n_iter_ = len(pattern.objective) - 1
 
     def _memberships(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "cluster_mapping_")
@@ -431,31 +440,19 @@ class ConsensusClustering(BaseConsensus):
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: clusters of the consensus are shares of each view's own clusters."""
-        count = self.memberships_.shape[1]
         by_view = {
             view: one_hot(labels, self.cluster_mapping_[view].shape[1]) @ self.cluster_mapping_[view].T
             for view, labels in self.labels_by_view_.items()
         }
 
         def features(view: str) -> Features | None:
-            found = conventional_weights(self.estimators_[view])
-            if found is None or found.weights.shape[1] != self.n_features_by_view_[view]:
+            own = conventional_weights(self.estimators_[view])
+            if own is None or own.weights.shape[1] != self.n_features_by_view_[view]:
                 return None
-            return Features(self.cluster_mapping_[view] @ found.weights, found.probabilities, "clusterer of the view")
+            return Features(self.cluster_mapping_[view] @ own.weights, own.probabilities, "clusterer of the view")
 
-        return Inspection(
-            self,
-            "cluster",
-            [str(k) for k in range(count)],
-            list(range(count)),
-            self._view_inputs(),
-            Training(self.memberships_, by_view, self.labels_),
-            view_weights=self.view_weights_,
-            history=self.history_,
-            probabilities=True,
-            _features=features,
-            _memberships=self._memberships if self._can_predict() else None,
-        )
+        training = Training(self.memberships_, by_view, self.labels_)
+        return replace(super()._inspect(), training=training, view_weights=self.view_weights_, _features=features)
 
     # -- pieces
 

@@ -41,10 +41,11 @@ from coview.clustering.affinity import (
     leading_vectors,
     neighbor_graph,
     neighbors_by_default,
+    row_squares,
     unit_length,
 )
 from coview.engines.threads import few_threads
-from coview.inspection import Inspection
+from coview.inspection import Inspection, numbered
 from coview.utils.docs import shared_parameters
 from coview.validation import base_seed, check_count, check_enough_objects, check_number, check_option, per_view
 from coview.views.arrays import for_sklearn, take_rows, unit_rows
@@ -213,11 +214,9 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: graphs say nothing of features."""
-        count = len(self.cluster_centers_)
         return replace(
             super()._inspect(),
-            groups=[str(k) for k in range(count)],
-            labels=list(range(count)),
+            **numbered(len(self.cluster_centers_)),
             view_weights=dict(self.view_weights_),
             history=self.history_,
             _features=lambda view: None,
@@ -233,11 +232,9 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         if self.method == "stacked":
             vectors, objective = self._stacked(views, weights, seed)
         elif self.method in ("sum", "concatenated"):
-            graph = (
-                self._concatenated(views) if self.method == "concatenated" else self._sum(self._graphs(views), weights)
-            )
-            found, vectors = leading_vectors(Graph.of(graph, self.lift), self.n_clusters, seed)
-            self.eigenvalues_, objective = {"all": found}, [float(found.sum())]
+            whole = self._concatenated(views) if self.method != "sum" else self._sum(self._graphs(views), weights)
+            values, vectors = leading_vectors(Graph.of(whole, self.lift), self.n_clusters, seed)
+            self.eigenvalues_, objective = {"all": values}, [float(values.sum())]
         else:
             graphs = [Graph.of(part, self.lift) for part in self._graphs(views)]
             rounds = _CoRegularization(graphs, weights, self.n_clusters, seed, float(self.coupling), self.method)
@@ -262,8 +259,8 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         check_number("tol", self.tol)
 
     def _metric(self, name: str) -> str:
-        given = self.metric.get(name, "auto") if isinstance(self.metric, dict) else self.metric
-        return check_option("metric", given, ("auto", "cosine", "standard", "euclidean"))
+        metric = self.metric.get(name, "auto") if isinstance(self.metric, dict) else self.metric
+        return check_option("metric", metric, ("auto", "cosine", "standard", "euclidean"))
 
     def _scale(self, views: Views, weights: np.ndarray) -> None:
         """Rows of each view made comparable; remembers how, and what new objects are compared with."""
@@ -278,7 +275,8 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
             self.scalings_[name] = vars(scaling)
             self.neighbors_[name] = scaling.absent(scaling.rows(matrix), views.present[:, v])
             self.neighbor_rows_[name] = have
-            self.joint_scales_[name] = _joint_scale(self.neighbors_[name], weights[v])
+            squares = float(row_squares(self.neighbors_[name]).sum())  # the factor makes the mean square the weight
+            self.joint_scales_[name] = float(np.sqrt(weights[v] * len(views) / max(squares, 1e-12)))
 
     def _cosine(self, names: Iterable[str]) -> bool:
         """Whether near means a large cosine in all of these views."""
@@ -322,11 +320,11 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
             whole = np.mean(np.all([np.diff(part.indptr) > 0 for part in graphs], axis=0))
             graphs += [self._concatenated(views), self._sum(graphs, weights)]
             heft = np.append(weights, [whole * weights.sum() / 2] * 2)
-        found = [leading_vectors(Graph.of(part, self.lift), self.n_clusters, seed) for part in graphs]
-        self.eigenvalues_ = dict(zip(views.names, [values for values, _ in found]))
+        pairs = [leading_vectors(Graph.of(part, self.lift), self.n_clusters, seed) for part in graphs]
+        self.eigenvalues_ = dict(zip(views.names, [values for values, _ in pairs]))
         self.part_weights_ = heft / heft.sum()
-        vectors = self._beside_each_other([part * np.maximum(values, LEAST) for values, part in found])
-        return vectors, [float(sum(share * values.sum() for share, (values, _) in zip(self.part_weights_, found)))]
+        vectors = self._beside_each_other([part * np.maximum(values, LEAST) for values, part in pairs])
+        return vectors, [float(sum(share * values.sum() for share, (values, _) in zip(self.part_weights_, pairs)))]
 
     def _by_all(self, rows: dict[str, Any], known: dict[str, np.ndarray]) -> Any:
         """Edges of new objects to fitted ones, by the given views side by side."""
@@ -339,7 +337,8 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
 
     def _side_by_side(self, rows: dict[str, Any]) -> Any:
         """Rows of views side by side, of length 1 by cosines: who lacks a view is not near to all that is short."""
-        beside = _beside(rows, self.joint_scales_)
+        scaled = {name: part * part.dtype.type(self.joint_scales_[name]) for name, part in rows.items()}
+        beside = for_sklearn(Views(scaled).hstack())
         return unit_rows(beside) if self._cosine(self.scalings_) else beside
 
     def _says(self, rows: Any) -> np.ndarray:
@@ -380,17 +379,6 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         return np.hstack([np.sqrt(share) * unit_length(part) for share, part in zip(self.part_weights_, parts)])
 
 
-def _beside(rows: dict[str, Any], scales: dict[str, float]) -> Any:
-    """Rows of all views side by side, each view times its scale."""
-    return for_sklearn(Views({name: part * part.dtype.type(scales[name]) for name, part in rows.items()}).hstack())
-
-
-def _joint_scale(rows: Any, weight: float) -> float:
-    """Factor with which a view has the mean square `weight`."""
-    squares = float((rows.multiply(rows) if sparse.issparse(rows) else rows * rows).sum())
-    return float(np.sqrt(weight * rows.shape[0] / max(squares, 1e-12)))
-
-
 # -- the rounds of co-regularization
 
 
@@ -402,9 +390,8 @@ class _CoRegularization:
     ) -> None:
         self.graphs, self.weights, self.count, self.coupling = graphs, weights, count, coupling
         self.centroid = method == "co-regularized-centroid"
-        found = [leading_vectors(graph, count, seed) for graph in graphs]
-        self.values = [values for values, _ in found]
-        self.vectors = [vectors for _, vectors in found]
+        values, vectors = zip(*(leading_vectors(graph, count, seed) for graph in graphs))
+        self.values, self.vectors = list(values), list(vectors)
 
     def run(self, max_iter: int, tol: float) -> tuple[np.ndarray, list[float]]:
         """Rounds until the objective rests; returns what k-means takes, and the objective by round."""
@@ -425,9 +412,8 @@ class _CoRegularization:
 
     def _round(self) -> None:
         for v, graph in enumerate(self.graphs):
-            if not self.centroid:
-                pulls = [(self.coupling * self.weights[w], self.vectors[w]) for w in range(len(self.graphs)) if w != v]
-            else:
+            pulls = [(self.coupling * self.weights[w], self.vectors[w]) for w in range(len(self.graphs)) if w != v]
+            if self.centroid:
                 pulls = [(self.coupling, self.common)]
             self.values[v], self.vectors[v] = drawn_vectors(graph, self.vectors[v], pulls)
         if self.centroid:

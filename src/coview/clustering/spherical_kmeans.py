@@ -12,6 +12,7 @@ each with probability 1 - the largest cosine to those already drawn, the best of
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -125,14 +126,14 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         best: SphereFit | None = None
         for restart in range(self.n_init if isinstance(self.init, str) else 1):
             centers = self._start(rows, views, np.random.default_rng([seed, restart]))
-            found = sphere_sweeps(rows, centers, self.max_iter, float(self.tol))
-            if best is None or found.objective[-1] > best.objective[-1]:
-                best = found
+            end = sphere_sweeps(rows, centers, self.max_iter, float(self.tol))
+            if best is None or end.objective[-1] > best.objective[-1]:
+                best = end
         assert best is not None
         self._remember(best.sums, centers.dtype)
         self.labels_ = best.labels
         self.history_ = {"objective": best.objective}
-        self.n_iter_ = best.n_iter
+        self.n_iter_ = len(best.objective) - 1
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> SphericalKMeans:
@@ -150,12 +151,10 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
             centers = self._start(rows, views, np.random.default_rng(base_seed(self.random_state)))
             sums = np.zeros(centers.shape)
         else:
-            centers = _beside(self.cluster_centers_).T.astype(rows.matrix.dtype)
-            sums = _beside(self.cluster_sums_).T.astype(np.float64)
-        labels = rows.cosines(np.ascontiguousarray(centers)).argmax(axis=1)
-        everyone = np.arange(len(views))
-        sums = np.ascontiguousarray(sums)
-        rows.move(everyone, np.full(len(views), -1), labels, sums)
+            centers = _columns(self.cluster_centers_.values()).astype(rows.matrix.dtype)
+            sums = _columns(self.cluster_sums_.values()).astype(np.float64)
+        labels = rows.cosines(centers).argmax(axis=1)
+        rows.move(np.arange(len(views)), np.full(len(views), -1), labels, sums)
         self._remember(sums, centers.dtype, centers)
         self.labels_ = labels
         self.n_iter_ = 1 if fresh else self.n_iter_ + 1
@@ -201,14 +200,11 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     def _start(self, rows: Any, views: Views, rng: np.random.Generator) -> np.ndarray:
         """First centers as columns of length 1."""
         check_enough_objects(len(views), self.n_clusters)
-        dtype = rows.matrix.dtype
         if not isinstance(self.init, str):
-            return self._given_start(views).astype(dtype)
+            return self._given_start(views).astype(rows.matrix.dtype)
         if self.init == "random":
-            chosen = rng.choice(len(views), self.n_clusters, replace=False)
-        else:
-            chosen = self._spread(rows, rng)
-        return rows.take(chosen).astype(dtype, copy=False)
+            return rows.take(rng.choice(len(views), self.n_clusters, replace=False))
+        return rows.take(self._spread(rows, rng))
 
     def _spread(self, rows: Any, rng: np.random.Generator) -> np.ndarray:
         """Rows far from each other, among a sample where there are very many."""
@@ -219,17 +215,16 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         return sample[spread_rows(as_rows(rows.matrix[sample], Team(1)), self.n_clusters, rng)]
 
     def _given_start(self, views: Views) -> np.ndarray:
-        given = self.init if isinstance(self.init, dict) else {self.view_names_[0]: self.init}
-        parts = {}
+        by_view = self.init if isinstance(self.init, dict) else {self.view_names_[0]: self.init}
+        parts = []
         for name, width in views.n_features.items():
-            if name not in given:
+            if name not in by_view:
                 raise ValueError(f"init has no centers of view {name!r}. Pass an array for every view.")
-            parts[name] = np.asarray(given[name], dtype=np.float64)
-            if parts[name].shape != (self.n_clusters, width):
-                raise ValueError(
-                    f"init of view {name!r} must have shape {(self.n_clusters, width)}, got {parts[name].shape}."
-                )
-        columns = np.ascontiguousarray(_beside(parts).T)
+            part = np.asarray(by_view[name], dtype=np.float64)
+            if part.shape != (self.n_clusters, width):
+                raise ValueError(f"init of view {name!r} must have shape {(self.n_clusters, width)}, got {part.shape}.")
+            parts.append(part)
+        columns = _columns(parts)
         return unit_columns(columns, columns)
 
     def _remember(self, sums: np.ndarray, dtype: Any, before: np.ndarray | None = None) -> None:
@@ -239,16 +234,14 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     def _by_view(self, columns: np.ndarray) -> dict[str, np.ndarray]:
         ends = np.cumsum(list(self.n_features_by_view_.values()))[:-1]
-        return {
-            name: np.ascontiguousarray(part.T) for name, part in zip(self.n_features_by_view_, np.split(columns, ends))
-        }
+        parts = zip(self.n_features_by_view_, np.split(columns, ends))
+        return {name: np.ascontiguousarray(part.T) for name, part in parts}
 
     def _cosines(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "cluster_centers_")
         views = self._new_views(X)
         rows = as_rows(unit_side_by_side(views), Team(thread_count(self.n_jobs)))
-        columns = np.ascontiguousarray(_beside({name: self.cluster_centers_[name] for name in views.names}).T)
-        columns = columns.astype(rows.matrix.dtype, copy=False)
+        columns = _columns(self.cluster_centers_[name] for name in views.names).astype(rows.matrix.dtype, copy=False)
         return rows.cosines(unit_columns(columns, columns))
 
 
@@ -265,8 +258,9 @@ def unit_side_by_side(views: Views) -> Any:
     return next(iter(units.values())) if len(units) == 1 else unit_rows(Views(units).hstack())
 
 
-def _beside(parts: dict[str, np.ndarray]) -> np.ndarray:
-    return np.hstack(list(parts.values()))
+def _columns(by_view: Iterable[np.ndarray]) -> np.ndarray:
+    """Centers (clusters x features) of all views as columns (features x clusters)."""
+    return np.ascontiguousarray(np.hstack(list(by_view)).T)
 
 
 # -- rows of length 1 and the sweeps over them
@@ -279,11 +273,6 @@ class SphereFit:
     labels: np.ndarray
     sums: np.ndarray  # features x clusters
     objective: list[float]  # entry 0 is the start
-
-    @property
-    def n_iter(self) -> int:
-        """Number of sweeps."""
-        return len(self.objective) - 1
 
 
 class SparseRows:
@@ -481,10 +470,9 @@ def unit_columns(sums: np.ndarray, before: np.ndarray) -> np.ndarray:
     """
     length = np.linalg.norm(sums, axis=0)
     empty = length <= _EMPTY
-    found = (sums / np.where(empty, 1.0, length)).astype(before.dtype)
-    if empty.any():
-        found[:, empty] = before[:, empty]
-    return found
+    units = (sums / np.where(empty, 1.0, length)).astype(before.dtype)
+    units[:, empty] = before[:, empty]
+    return units
 
 
 def _fill_empty(rows: Any, state: _State, labels: np.ndarray, sums: np.ndarray) -> None:

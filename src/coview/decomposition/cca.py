@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
 from coview.exceptions import ViewsError
-from coview.inspection import Features, Inspection
+from coview.inspection import Features, Inspection, numbered
 from coview.utils.docs import shared_parameters
 from coview.validation import base_seed, check_count, check_number, per_view
 from coview.views.views import Matrix, Views
@@ -116,13 +116,11 @@ class MultiViewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewE
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: components of a space; memberships are coordinates."""
-        count = len(self.correlations_)
         return Inspection(
             self,
             "component",
-            [str(k) for k in range(count)],
-            list(range(count)),
-            self._view_inputs(),
+            **numbered(len(self.correlations_)),
+            views=self._view_inputs(),
             history={"correlations": self.correlations_},
             projections=dict(self.projections_),
             _features=lambda view: Features(self.projections_[view].T, False, "weight"),
@@ -165,8 +163,8 @@ class CommonSpace:
         total = np.zeros((len(views), len(self.correlations)))
         for v, (name, matrix) in enumerate(views.items()):
             total += views.present[:, [v]] * (np.asarray(matrix @ self.projections[name]) - self.offsets[name])
-        found = total / np.maximum(views.present.sum(axis=1, keepdims=True), 1)
-        return found.astype(next(views.values()).dtype, copy=False)
+        mean = total / np.maximum(views.present.sum(axis=1, keepdims=True), 1)
+        return mean.astype(next(views.values()).dtype, copy=False)
 
 
 def common_space(
@@ -296,13 +294,11 @@ def _agreeing(
         for v, left in enumerate(whitened)
     ]
     # a small matrix of directions x directions, never of objects
-    size = sum(left.shape[1] for left in whitened)
-    kept = min(n_components, max(left.shape[1] for left in whitened))
+    widths = [left.shape[1] for left in whitened]
+    size, kept = sum(widths), min(n_components, max(widths))
     values, vectors = linalg.eigh(np.block(blocks), subset_by_index=(size - kept, size - 1), check_finite=False)
-    ends = np.cumsum([left.shape[1] for left in whitened])[:-1]
-    several = len(whitened) - 1
-    loadings = np.split(vectors[:, ::-1] * np.sqrt(len(whitened)), ends)
-    return loadings, np.clip(values[::-1] / several, 0.0, 1.0)
+    loadings = np.split(vectors[:, ::-1] * np.sqrt(len(whitened)), np.cumsum(widths)[:-1])
+    return loadings, np.clip(values[::-1] / (len(whitened) - 1), 0.0, 1.0)
 
 
 def column_signs(vectors: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ Displays, reports and the explorer are made of these.
 from __future__ import annotations
 
 from coview.inspection.adapters import conventional_weights, describe, inspect
-from coview.inspection.contract import KINDS, Features, Inspection, LabelVerdict, Reading, Topics, Training
+from coview.inspection.contract import KINDS, Features, Inspection, LabelVerdict, Reading, Topics, Training, numbered
 from coview.inspection.memberships import SHARPNESS, both_sides, near_centers, one_hot, shares_of, softmax
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "describe",
     "inspect",
     "near_centers",
+    "numbered",
     "one_hot",
     "shares_of",
     "softmax",

@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from coview.inspection.contract import Features, Inspection, Training, answers
+from coview.inspection.contract import Features, Inspection, Training, answers, numbered
 from coview.inspection.memberships import both_sides, label_codes, near_centers, softmax
 from coview.views.coerce import PLAIN
 from coview.views.inputs import ViewInput
@@ -50,19 +50,15 @@ def inspect(model: Any) -> Inspection:
     ((3, 500), (60, 3))
     """
     check_is_fitted(model)
-    steps = _steps_of(model)
-    inspection = steps[-1]._inspect() if answers(steps[-1]) else describe(steps[-1], {})
-    before = steps[:-1]
-    front = before[0] if before and makes_views(before[0]) else None
-    between = tuple(before if front is None else before[1:])
-    inputs = _inputs(front, between, inspection)
-    estimator = steps[-1]
+    *before, estimator = _steps_of(model)
+    inspection = estimator._inspect() if answers(estimator) else describe(estimator, {})
+    front = before.pop(0) if before and makes_views(before[0]) else None
     return replace(
         inspection,
         model=model,
         front=inspection.front if front is None else front,
-        steps=between,
-        inputs=inputs,
+        steps=tuple(before),
+        inputs=_inputs(front, tuple(before), inspection),
         takes_lazy=getattr(estimator, "_takes_lazy", False),
         n_iter=_count_sweeps(estimator),
         _transform=getattr(estimator, "transform", None),
@@ -107,18 +103,15 @@ def describe(estimator: Any, views: Mapping[str, ViewInput]) -> Inspection:
         return Inspection(estimator, "value", ["value"], _predict=estimator.predict, **common)
     if is_classifier(estimator):
         labels = np.asarray(estimator.classes_).tolist()
-        answer = None
-        if has["predict_proba"]:
-            answer = estimator.predict_proba
-        elif has["decision_function"]:
+        answer = estimator.predict_proba if has["predict_proba"] else None
+        if answer is None and has["decision_function"]:
             answer = lambda X: softmax(both_sides(estimator.decision_function(X)))  # noqa: E731
         transduction = getattr(estimator, "transduction_", None)
         training = Training(codes=None if transduction is None else label_codes(transduction, labels))
-        names = [str(label) for label in labels]
         return Inspection(
             estimator,
             "class",
-            names,
+            [str(label) for label in labels],
             labels,
             training=training,
             probabilities=has["predict_proba"],
@@ -132,24 +125,21 @@ def describe(estimator: Any, views: Mapping[str, ViewInput]) -> Inspection:
         common["_log_likelihood"] = estimator.score
         if has["predict_proba"]:
             common |= {"_memberships": estimator.predict_proba, "probabilities": True}
-        return Inspection(estimator, "cluster", [str(i) for i in range(count)], list(range(count)), **common)
+        return Inspection(estimator, "cluster", **numbered(count), **common)
     labels_ = getattr(estimator, "labels_", None)
     if is_clusterer(estimator) or labels_ is not None:
         known = np.asarray([] if labels_ is None else labels_)
         count = max(int(known.max(initial=-1)) + 1, int(getattr(estimator, "n_clusters", 0) or 0))
         training = Training(codes=None if labels_ is None else known.astype(np.int64))
         predict = estimator.predict if has["predict"] else None
-        names = [str(i) for i in range(count)]
         embed = estimator.transform if has["transform"] else None
         if not views and embed is not None and hasattr(estimator, "cluster_centers_"):  # distances from the centers
             common["_memberships"] = lambda X: near_centers(estimator.transform(X))
-        return Inspection(
-            estimator, "cluster", names, list(range(count)), training=training, _predict=predict, _embed=embed, **common
-        )
+        common |= {"training": training, "_predict": predict, "_embed": embed}
+        return Inspection(estimator, "cluster", **numbered(count), **common)
     count = int(getattr(estimator, "n_components_", 0) or len(getattr(estimator, "components_", ())))
     transform = estimator.transform if has["transform"] else None
-    names = [str(i) for i in range(count)]
-    return Inspection(estimator, "component", names, list(range(count)), _memberships=transform, **common)
+    return Inspection(estimator, "component", **numbered(count), _memberships=transform, **common)
 
 
 def conventional_weights(estimator: Any, view: str | None = None) -> Features | None:

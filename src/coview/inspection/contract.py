@@ -41,6 +41,7 @@ __all__ = [
     "Topics",
     "Training",
     "answers",
+    "numbered",
     "rows_with_values",
 ]
 
@@ -269,8 +270,7 @@ class Inspection:
         shown = ", ".join(self.groups[:_SHOWN_GROUPS]) + (", ..." if len(self.groups) > _SHOWN_GROUPS else "")
         noun = GROUP_NOUNS[self.kind]
         lines = [f"{self.name}: {len(self.groups)} {noun} ({shown})" if self.groups else self.name]
-        for view, given in self.views.items():
-            lines.append(f"  view {view!r}: {given.n_features} features")
+        lines += [f"  view {view!r}: {expected.n_features} features" for view, expected in self.views.items()]
         if self.training.codes is not None:
             lines.append(f"  fitted on {len(self.training.codes)} objects")
         return "\n".join(lines)
@@ -384,8 +384,10 @@ class Inspection:
         <shared: inspected, prepared>
         """
         if self._memberships is not None:
-            found = dense(self._memberships(self._prepared(X, prepared, lazy=True)))
-            return np.nan_to_num(found) if np.isnan(found).any() else found  # of LabelSpreading, far from all objects
+            answer = dense(self._memberships(self._prepared(X, prepared, lazy=True)))
+            return (
+                np.nan_to_num(answer) if np.isnan(answer).any() else answer
+            )  # of LabelSpreading, far from all objects
         if self._predict is None or not self.groups or self.kind == "value":
             return None
         codes = self.codes(self._predict(self._prepared(X, prepared)))
@@ -588,6 +590,11 @@ class Inspection:
         if expected.feature_names is None:
             return [f"f{j}" for j in range(expected.n_features)]
         return [str(name) for name in expected.feature_names]
+
+
+def numbered(count: int) -> dict[str, Any]:
+    """Return the `groups` and `labels` of an inspection whose groups have numbers for names."""
+    return {"groups": [str(k) for k in range(count)], "labels": list(range(count))}
 
 
 def answers(estimator: Any) -> bool:
