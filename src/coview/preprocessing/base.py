@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from coview.exceptions import ViewsError
 from coview.utils.messages import listed
-from coview.views.arrays import take_rows
+from coview.views.arrays import check_not_negative, take_rows
 from coview.views.coerce import as_views, is_plain
 from coview.views.inputs import match_columns
 from coview.views.lazy import LazyViews
@@ -36,9 +36,9 @@ class PerViewTransformer(TransformerMixin, BaseEstimator):
         views = self._views(X, reset=True)
         self._check_parameters()
         chosen = self._chosen(views)
-        learned = {name: self._fit_view(name, _rows_with(views, name)) for name in chosen}
+        learned = {name: self._fit_view(name, self._checked(name, _rows_with(views, name))) for name in chosen}
         for position, attribute in enumerate(self._learned):
-            setattr(self, attribute, {name: found[position] for name, found in learned.items()})
+            setattr(self, attribute, {name: values[position] for name, values in learned.items()})
         self.changed_views_ = list(chosen)
         self.view_names_ = list(views.names)
         self.n_features_by_view_ = views.n_features
@@ -54,7 +54,7 @@ class PerViewTransformer(TransformerMixin, BaseEstimator):
         names = views.feature_names
         for v, name in enumerate(views.names):
             if name in self.changed_views_:
-                arrays[name] = self._transform_view(name, views[name], views.present[:, v])
+                arrays[name] = self._transform_view(name, self._checked(name, views[name]), views.present[:, v])
                 names.pop(name, None)
                 columns = self._feature_names(name, views.feature_names.get(name))
                 if columns is not None:
@@ -85,12 +85,19 @@ class PerViewTransformer(TransformerMixin, BaseEstimator):
     def _chosen(self, views: Views) -> tuple[str, ...]:
         if self.views is None:
             return self._default_views(views)
-        chosen = (self.views,) if isinstance(self.views, str) else tuple(self.views)
+        return self._check_names((self.views,) if isinstance(self.views, str) else tuple(self.views), views)
+
+    def _check_names(self, chosen: tuple[str, ...], views: Views) -> tuple[str, ...]:
         for name in chosen:
             if name not in views:
                 who = type(self).__name__
                 raise ViewsError(f"{who} cannot transform view {name!r}; the views are {listed(views.names)}.")
         return chosen
+
+    def _checked(self, name: str, array: Any) -> Any:
+        if self._takes_counts:
+            check_not_negative(name, array, type(self).__name__)
+        return array
 
     def _default_views(self, views: Views) -> tuple[str, ...]:
         return views.names

@@ -103,8 +103,9 @@ class Codebook(PerViewTransformer):
 
     def _check_parameters(self) -> None:
         counts = self.n_words.values() if isinstance(self.n_words, Mapping) else [self.n_words]
-        for name, value in (*(("n_words", count) for count in counts), ("n_nearest", self.n_nearest)):
-            check_count(name, value)
+        for count in counts:
+            check_count("n_words", count)
+        check_count("n_nearest", self.n_nearest)
         check_number("softness", self.softness)
         check_number("total", self.total, positive=True)
 

@@ -96,21 +96,22 @@ class ColumnViews(RawTransformer):
             for column in columns:
                 _check_kind(column, table.who)
             have = ~np.all([column.missing for column in columns], axis=0)
-            arrays[view], names[view] = _matrix(view, columns, self.encoders_[view], have)
+            arrays[view], names[view] = _matrix(view, columns, self.encoders_[view], have), self._feature_names(view)
             present[view] = have
         return Views(arrays, ids=table.ids, present=present, feature_names=names)
 
     def view_inputs(self) -> dict[str, ViewInput]:
         """Describe the resulting views for `inspect`."""
         check_is_fitted(self)
-        found = {}
-        for view, columns in self.columns_.items():
-            names: list[str] = []
-            for column in columns:
-                encoder = self.encoders_[view].get(column)
-                names += [str(column)] if encoder is None else encoder.get_feature_names_out([str(column)]).tolist()
-            found[view] = ViewInput(view, len(names), np.array(names))
-        return found
+        names = {view: np.array(self._feature_names(view)) for view in self.columns_}
+        return {view: ViewInput(view, len(columns), columns) for view, columns in names.items()}
+
+    def _feature_names(self, view: str) -> list[str]:
+        names: list[str] = []
+        for column in self.columns_[view]:
+            encoder = self.encoders_[view].get(column)
+            names += [str(column)] if encoder is None else encoder.get_feature_names_out([str(column)]).tolist()
+        return names
 
     def _as_category(self, table: Table) -> list[Any]:
         if isinstance(self.categorical, str):
@@ -159,22 +160,17 @@ def _check_kind(column: Column, who: str) -> None:
 
 
 def _matrix(view: str, columns: list[Column], encoders: Mapping[Any, OneHotEncoder], have: np.ndarray) -> Any:
-    """Blocks of all columns side by side, and the names of their features."""
-    blocks: list[Any] = []
-    names: list[str] = []
-    for column in columns:
-        if column.name in encoders:
-            blocks.append(_indicators(column, encoders[column.name]))
-            names += encoders[column.name].get_feature_names_out([str(column.name)]).tolist()
-        else:
-            blocks.append(_numbers(view, column, have))
-            names.append(str(column.name))
+    """Blocks of all columns side by side."""
+    blocks: list[Any] = [
+        _indicators(column, encoders[column.name]) if column.name in encoders else _numbers(view, column, have)
+        for column in columns
+    ]
     if not encoders:
-        return np.hstack(blocks), names
+        return np.hstack(blocks)
     dtypes = [block.dtype for block in blocks if not sparse.issparse(block)]
     dtype = np.result_type(*dtypes) if dtypes else np.dtype(np.float64)
     dtype = dtype if dtype.kind == "f" else np.dtype(np.float64)  # indicators take the precision of the numbers
-    return sparse.hstack([sparse.csr_array(block, dtype=dtype) for block in blocks], format="csr"), names
+    return sparse.hstack([sparse.csr_array(block, dtype=dtype) for block in blocks], format="csr")
 
 
 def _numbers(view: str, column: Column, have: np.ndarray) -> np.ndarray:

@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from coview.exceptions import ViewsError
 from coview.preprocessing.base import PerViewTransformer
-from coview.utils.messages import listed
 from coview.views.arrays import scatter_rows, take_rows
 from coview.views.views import Views
 
@@ -49,42 +47,36 @@ class EachView(PerViewTransformer):
         self.views = views
 
     def _check_parameters(self) -> None:
-        given = self.transformers.values() if isinstance(self.transformers, Mapping) else [self.transformers]
-        for made in given:
-            if made is not None and not (hasattr(made, "fit") and hasattr(made, "transform")):
-                raise TypeError(f"transformers must have fit and transform, got {made!r}.")
+        transformers = self.transformers.values() if isinstance(self.transformers, Mapping) else [self.transformers]
+        for transformer in transformers:
+            if transformer is not None and not (hasattr(transformer, "fit") and hasattr(transformer, "transform")):
+                raise TypeError(f"transformers must have fit and transform, got {transformer!r}.")
         if isinstance(self.transformers, Mapping) and self.views is not None:
             raise ValueError("Pass views= only with a single transformer; a mapping names its own views.")
 
     def _chosen(self, views: Views) -> tuple[str, ...]:
         if self.transformers is None:
             return ()
-        if not isinstance(self.transformers, Mapping):
-            return super()._chosen(views)
-        for name in self.transformers:
-            if name not in views:
-                raise ViewsError(f"EachView cannot transform view {name!r}; the views are {listed(views.names)}.")
-        return tuple(self.transformers)
+        if isinstance(self.transformers, Mapping):
+            return self._check_names(tuple(self.transformers), views)
+        return super()._chosen(views)
 
     def _fit_view(self, name: str, array: Any) -> tuple[Any]:
-        made = self.transformers[name] if isinstance(self.transformers, Mapping) else self.transformers
-        return (clone(made).fit(_writable(array)),)
+        transformer = self.transformers[name] if isinstance(self.transformers, Mapping) else self.transformers
+        return (clone(transformer).fit(array.copy()),)
 
     def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
+        # copies: some of scikit-learn's functions want values that they could write to, and views cannot be
+        transform = self.transformers_[name].transform
         if not present.any():
-            return np.zeros((len(present), self.transformers_[name].transform(_writable(array[:1])).shape[1]))
+            return np.zeros((len(present), transform(array[:1].copy()).shape[1]))
         if present.all():
-            return self.transformers_[name].transform(_writable(array))
-        found = self.transformers_[name].transform(_writable(take_rows(array, np.flatnonzero(present))))
-        return scatter_rows(found, np.where(present, np.cumsum(present) - 1, -1))
+            return transform(array.copy())
+        rows = transform(take_rows(array, np.flatnonzero(present)).copy())
+        return scatter_rows(rows, np.where(present, np.cumsum(present) - 1, -1))
 
     def _feature_names(self, name: str, columns: np.ndarray | None) -> np.ndarray | None:
         try:
             return np.asarray(self.transformers_[name].get_feature_names_out(columns), dtype=str)
         except AttributeError:  # the transformer, or a step of it, has no names to give
             return None
-
-
-def _writable(array: Any) -> Any:
-    """Return a copy: some of scikit-learn's functions want values that they could write to, and views cannot be."""
-    return array.copy()

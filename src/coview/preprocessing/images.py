@@ -39,7 +39,7 @@ class _ImageCounts(RawTransformer):
     def fit(self, X: Any, y: Any = None) -> Any:
         """Check the parameters; there is nothing to learn."""
         self._check_parameters()
-        self.n_features_out_ = self._width()
+        self.n_features_out_ = len(self._names())
         return self
 
     def transform(self, X: Any) -> sparse.csr_array:
@@ -66,9 +66,6 @@ class _ImageCounts(RawTransformer):
     def _check_parameters(self) -> None:
         if self.max_side is not None:
             check_count("max_side", self.max_side, 8)
-
-    def _width(self) -> int:
-        raise TypeError(f"{type(self).__name__} does not say how many features it has.")
 
     def _names(self) -> list[str]:
         raise TypeError(f"{type(self).__name__} does not say what its features are called.")
@@ -104,9 +101,6 @@ class ColorHistogram(_ImageCounts):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_count("bins", self.bins, 2)
-
-    def _width(self) -> int:
-        return self.bins**3
 
     def _names(self) -> list[str]:
         each = range(self.bins)
@@ -154,9 +148,6 @@ class LocalBinaryPatterns(_ImageCounts):
         check_count("points", self.points, 2)
         check_count("grid", self.grid, 1)
         check_number("radius", self.radius, positive=True)
-
-    def _width(self) -> int:
-        return self.grid**2 * (self.points + 2)
 
     def _names(self) -> list[str]:
         cells = [f"cell{r}{c}_" for r in range(self.grid) for c in range(self.grid)] if self.grid > 1 else [""]
@@ -221,27 +212,24 @@ class SiftWords(_ImageCounts):
     def _learn(self, X: Any) -> list[np.ndarray]:
         self._check_parameters()
         random = check_random_state(self.random_state)
-        found = [self._described(image) for image in self._images(X)]
-        total = sum(map(len, found))
+        described = [self._described(image) for image in self._images(X)]
+        total = sum(map(len, described))
         if total < self.n_words:
             raise ViewsError(
-                f"SiftWords found {total} descriptors in {len(found)} images, fewer than n_words={self.n_words}. Give "
-                "more or larger images, or ask for fewer words."
+                f"SiftWords found {total} descriptors in {len(described)} images, fewer than n_words={self.n_words}. "
+                "Give more or larger images, or ask for fewer words."
             )
         share = min(1.0, self.max_descriptors / total)
-        sample = np.vstack([part[random.permutation(len(part))[: int(np.ceil(share * len(part)))]] for part in found])
-        search = MiniBatchKMeans(self.n_words, n_init=3, random_state=random.randint(2**31 - 1)).fit(sample)
+        drawn = [part[random.permutation(len(part))[: int(np.ceil(share * len(part)))]] for part in described]
+        search = MiniBatchKMeans(self.n_words, n_init=3, random_state=random.randint(2**31 - 1)).fit(np.vstack(drawn))
         self.centers_ = search.cluster_centers_
         self.n_features_out_ = self.n_words
-        return found
+        return described
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_count("n_words", self.n_words, 2)
         check_count("max_descriptors", self.max_descriptors, self.n_words)
-
-    def _width(self) -> int:
-        return self.n_words
 
     def _names(self) -> list[str]:
         return [f"visual{k}" for k in range(self.n_words)]

@@ -24,6 +24,7 @@ are enough to know P_ii; nothing of objects x objects is built.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -165,11 +166,9 @@ class NeighborViews(TransformerMixin, BaseEstimator):
     def fit_transform(self, X: Any, y: Any = None, **options: Any) -> Views:
         """Fit and return X with its smoothed views."""
         views = as_views(X)
-        known = self._fit_layers(views, y)
-        # the objects are their own neighbors here: nothing is joined from outside
-        alone = LinkGraph(known.within, None, known.scale)
-        layers: dict[str, Any] = dict.fromkeys(self.smoothed_views_)
-        return self._assemble(views, alone, layers, self._rows_of_columns(views), self.labels_near_)
+        graph = self._fit_layers(views, y)
+        layers: dict[str, Any] = dict.fromkeys(self.smoothed_views_)  # nothing is joined from outside
+        return self._assemble(views, graph, layers, self._rows_of_columns(views), self.labels_near_)
 
     def transform(self, X: Any) -> Views:
         """Return X with its smoothed views, for training or new objects; views may be left out."""
@@ -183,12 +182,7 @@ class NeighborViews(TransformerMixin, BaseEstimator):
         if not chosen and self.labels_near_ is None:
             raise ViewsError(f"X has none of the views to smooth, {listed(tuple(self.smoothed_views_))}.")
         graph, rows = self._join(views)
-        labels = self.labels_near_
-        if labels is not None:
-            fitted, layers = self._fitted_rows(views, graph), self.label_layers_
-            labels = join_labels(
-                graph, fitted, layers, labels, self.scale_, self.restart, self.label_prior, self.normalize
-            )
+        labels = None if self.labels_near_ is None else self._join_labels(graph, self._fitted_rows(views, graph))
         return self._assemble(views, graph, {name: self.layers_[name] for name in chosen}, rows, labels)
 
     # -- pieces
@@ -212,17 +206,15 @@ class NeighborViews(TransformerMixin, BaseEstimator):
             array, mask = self._first_layer(views, name, rows)
             layers, present = [array], [mask]
             for _ in range(self.hops - 1):
-                layers.append(self._anew(graph.step(layers[-1], None, None, self.normalize), array))
-                present.append(graph.spread(present[-1], None))
+                layers.append(self._anew(graph.step(layers[-1]), array))
+                present.append(graph.spread(present[-1]))
             self.layers_[name], self.present_layers_[name] = layers, present
         self._fit_labels(graph, y if self.labels else None)
         return graph
 
     def _fit_labels(self, graph: LinkGraph, y: Any) -> None:
-        self.classes_: Any = None
-        self.label_layers_: Any = None
-        self.labels_near_: Any = None
-        self.fitted_links_: Any = None
+        none: Any = None
+        self.classes_ = self.label_layers_ = self.labels_near_ = self.fitted_links_ = none
         if y is None:
             return
         if self.fitted_ids_ is not None and len(np.unique(self.fitted_ids_)) < self.n_objects_:
@@ -232,7 +224,7 @@ class NeighborViews(TransformerMixin, BaseEstimator):
             )
         codes, self.classes_ = encode_labels(y, self.n_objects_)
         self.label_layers_, self.labels_near_ = spread_labels(
-            graph, codes, len(self.classes_), self.hops, self.restart, self.label_prior, self.normalize
+            graph, codes, len(self.classes_), self.hops, self.restart, self.label_prior
         )
         self.fitted_links_ = graph.within
 
@@ -240,21 +232,37 @@ class NeighborViews(TransformerMixin, BaseEstimator):
         """Row of the fit of each given object, -1 for new ones."""
         if views.ids is not None and self.fitted_ids_ is not None:
             return find_rows(np.array([str(key) for key in views.ids.tolist()]), self.fitted_ids_)
-        given, known = graph.outside, self.fitted_links_
-        if given is not None and given.shape == known.shape and not abs(given - known).nnz:
+        links, fitted = graph.outside, self.fitted_links_
+        if links is not None and links.shape == fitted.shape and not abs(links - fitted).nnz:
             return np.arange(len(views))
         return np.full(len(views), -1)
+
+    def _join_labels(self, graph: LinkGraph, fitted: np.ndarray) -> sparse.csr_array:
+        """Labels near objects: of fitted ones (their row in `fitted`, -1 for new) as in the fit; new ones join them.
+
+        Labels travel over the links of the fit only, so that no label comes home by way of a new object.
+        """
+        old = np.flatnonzero(fitted >= 0)
+        known = fitted[old]
+        factors = graph.scale.copy()
+        factors[old] = self.scale_[known]
+        joined = replace(graph, scale=factors)
+        near = np.zeros((len(fitted), len(self.classes_)))
+        for layer in self.label_layers_:
+            near[old] = layer[known]
+            near = (1 - self.restart) * joined.step(near, layer, self.scale_)  # new ones have no label to restart with
+        near += self.label_prior * self.label_layers_[0].mean(axis=0)
+        near[old] = self.labels_near_[known].toarray()
+        return sparse.csr_array(near)
 
     def _first_layer(self, views: Views, name: str, rows: np.ndarray) -> tuple[Any, np.ndarray]:
         """Features before the first hop, and who has them; of links, each object's own column."""
         if name != self.links:
             return as_floats(views[name]), views.present[:, views.names.index(name)]
         own = np.flatnonzero(rows >= 0)
-        dtype = np.result_type(views[name].dtype, np.float32)
-        shape = views[name].shape
-        return sparse.csr_array((np.ones(len(own), dtype), (rows[own], own)), shape=shape), np.ones(
-            len(views), dtype=bool
-        )
+        ones = np.ones(len(own), np.result_type(views[name].dtype, np.float32))
+        columns = sparse.csr_array((ones, (rows[own], own)), shape=views[name].shape)
+        return columns, np.ones(len(views), dtype=bool)
 
     def _assemble(
         self, views: Views, graph: LinkGraph, known: dict[str, Any], rows: np.ndarray, labels: sparse.csr_array | None
@@ -270,7 +278,7 @@ class NeighborViews(TransformerMixin, BaseEstimator):
             for hop in range(self.hops):
                 others = None if layers is None else layers[hop]
                 there = None if layers is None else self.present_layers_[name][hop]
-                array = self._anew(graph.step(array, others, self.scale_, self.normalize), own)
+                array = self._anew(graph.step(array, others, self.scale_), own)
                 mask = graph.spread(mask, there)
             arrays[near], present[near] = array, mask
             if name in views.feature_names:
@@ -320,8 +328,8 @@ class NeighborViews(TransformerMixin, BaseEstimator):
             )
         return np.arange(n_columns)
 
-    def _check_found(self, names: np.ndarray, ids: np.ndarray, found: np.ndarray) -> None:
-        if (found < 0).all():
+    def _check_found(self, names: np.ndarray, ids: np.ndarray, rows: np.ndarray) -> None:
+        if (rows < 0).all():
             raise ViewsError(
                 f"No column of view {self.links!r} is named like an object: the columns are "
                 f"{listed(names[:3].tolist())} ..., the ids {listed(ids[:3].tolist())} ... Name its columns by the ids "
@@ -329,8 +337,8 @@ class NeighborViews(TransformerMixin, BaseEstimator):
             )
 
     def _chosen(self, views: Views) -> list[str]:
-        given = (self.views,) if isinstance(self.views, str) else self.views
-        chosen = [name for name in views.names if name != self.links] if given is None else list(given)
+        named = (self.views,) if isinstance(self.views, str) else self.views
+        chosen = [name for name in views.names if name != self.links] if named is None else list(named)
         for name in chosen:
             if name not in views:
                 raise ViewsError(f"NeighborViews cannot smooth {name!r}; the views are {listed(views.names)}.")
@@ -362,18 +370,21 @@ class NeighborViews(TransformerMixin, BaseEstimator):
 # -- links as a graph
 
 
+@dataclass(frozen=True)
 class LinkGraph:
     """Links of some objects within themselves and to others outside, with the factor of each as a neighbor.
 
     Examples
     --------
     >>> graph = LinkGraph.of(sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]])), None, "rows")
-    >>> graph.step(np.array([[4.0], [0.0]]), None, None, "rows").tolist()
+    >>> graph.step(np.array([[4.0], [0.0]])).tolist()
     [[2.0], [2.0]]
     """
 
-    def __init__(self, within: sparse.csr_array, outside: sparse.csr_array | None, scale: np.ndarray) -> None:
-        self.within, self.outside, self.scale = within, outside, scale
+    within: sparse.csr_array
+    outside: sparse.csr_array | None
+    scale: np.ndarray
+    symmetric: bool  # whether neighbors are scaled too
 
     @classmethod
     def of(cls, within: sparse.csr_array, outside: sparse.csr_array | None, normalize: str) -> LinkGraph:
@@ -381,24 +392,24 @@ class LinkGraph:
         degree = 1.0 + within.sum(axis=1)
         if outside is not None:
             degree = degree + outside.sum(axis=1)
-        return cls(within, outside, degree**-0.5 if normalize == "symmetric" else degree**-1.0)
+        symmetric = normalize == "symmetric"
+        return cls(within, outside, degree**-0.5 if symmetric else degree**-1.0, symmetric)
 
-    def step(self, array: Any, others: Any, others_scale: Any, normalize: str) -> Any:
+    def step(self, array: Any, others: Any = None, others_scale: Any = None) -> Any:
         """One hop: own features and those of the neighbors."""
-        both = normalize == "symmetric"
-        mine = scale_rows(array, self.scale) if both else array
+        mine = scale_rows(array, self.scale) if self.symmetric else array
         total = mine + self.within.astype(array.dtype) @ mine
         if others is not None and self.outside is not None and self.outside.nnz:
-            theirs = scale_rows(others, others_scale) if both else others
+            theirs = scale_rows(others, others_scale) if self.symmetric else others
             total = total + self.outside.astype(array.dtype) @ theirs
         return scale_rows(total, self.scale)
 
-    def spread(self, present: np.ndarray, others: np.ndarray | None) -> np.ndarray:
+    def spread(self, present: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:
         """Which objects have features after one hop."""
-        found = present | (self.within @ present.astype(np.float64) > 0)
+        reached = present | (self.within @ present.astype(np.float64) > 0)
         if others is not None and self.outside is not None:
-            found |= self.outside @ others.astype(np.float64) > 0
-        return found
+            reached |= self.outside @ others.astype(np.float64) > 0
+        return reached
 
 
 def as_links(name: str, matrix: Any) -> sparse.csr_array:
@@ -414,9 +425,9 @@ def pick_columns(links: sparse.csr_array, positions: np.ndarray, width: int | No
     width = links.shape[0] if width is None else width
     known = np.flatnonzero(positions >= 0)
     move = sparse.csr_array((np.ones(len(known)), (known, positions[known])), shape=(links.shape[1], width))
-    found = sparse.csr_array(links @ move)
-    found.sort_indices()
-    return found
+    moved = sparse.csr_array(links @ move)
+    moved.sort_indices()
+    return moved
 
 
 def find_rows(names: np.ndarray, ids: np.ndarray) -> np.ndarray:
@@ -456,7 +467,7 @@ def as_floats(array: Any) -> Any:
 
 
 def spread_labels(
-    graph: LinkGraph, codes: np.ndarray, n_classes: int, hops: int, restart: float, prior: float, normalize: str
+    graph: LinkGraph, codes: np.ndarray, n_classes: int, hops: int, restart: float, prior: float
 ) -> tuple[list[np.ndarray], sparse.csr_array]:
     """Labels after 0, 1, ... hops, own ones included, for new objects; and after all hops without the own ones.
 
@@ -464,7 +475,7 @@ def spread_labels(
     --------
     >>> links = sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
     >>> graph = LinkGraph.of(links, None, "symmetric")
-    >>> layers, near = spread_labels(graph, np.array([0, 1]), 2, 1, 0.0, 0.0, "symmetric")
+    >>> layers, near = spread_labels(graph, np.array([0, 1]), 2, 1, 0.0, 0.0)
     >>> near.toarray().round(2).tolist()
     [[0.0, 0.5], [0.5, 0.0]]
     """
@@ -473,23 +484,23 @@ def spread_labels(
     first[rows, codes[rows]] = 1.0
     layers = [first]
     for _ in range(hops):
-        layers.append((1 - restart) * graph.step(layers[-1], None, None, normalize) + restart * first)
+        layers.append((1 - restart) * graph.step(layers[-1]) + restart * first)
     near = layers.pop()
     whole = near[rows, codes[rows]]
-    rest = whole - own_shares(graph, rows, hops, restart, normalize)
+    rest = whole - own_shares(graph, rows, hops, restart)
     near[rows, codes[rows]] = np.where(rest > _ROUNDING * whole, rest, 0.0)
     near += prior / len(codes) * (first.sum(axis=0) - first)
     return layers, sparse.csr_array(near)
 
 
-def own_shares(graph: LinkGraph, rows: np.ndarray, hops: int, restart: float, normalize: str) -> np.ndarray:
+def own_shares(graph: LinkGraph, rows: np.ndarray, hops: int, restart: float) -> np.ndarray:
     """P_ii of some objects: how much of what an object starts with comes back to it."""
     step = scale_rows(graph.within + sparse.eye_array(len(graph.scale), format="csr"), graph.scale)
-    if normalize == "symmetric":
+    if graph.symmetric:
         step = sparse.csr_array(step @ sparse.diags_array(graph.scale))
     back = sparse.csr_array(step.T)
     weights = [restart * (1 - restart) ** k for k in range(hops)] + [(1 - restart) ** hops]
-    found = np.full(len(rows), float(weights[0]))
+    shares = np.full(len(rows), float(weights[0]))
     block = max(1, _WALKED // step.shape[0])
     for start in range(0, len(rows), block):
         some = rows[start : start + block]
@@ -498,33 +509,5 @@ def own_shares(graph: LinkGraph, rows: np.ndarray, hops: int, restart: float, no
         for k in range(1, hops + 1):
             out, home = (sparse.csr_array(out @ step), home) if k % 2 else (out, sparse.csr_array(home @ back))
             if weights[k]:
-                found[start : start + block] += weights[k] * out.multiply(home).sum(axis=1)
-    return found
-
-
-def join_labels(
-    graph: LinkGraph,
-    fitted: np.ndarray,
-    layers: list[np.ndarray],
-    near: sparse.csr_array,
-    scale: np.ndarray,
-    restart: float,
-    prior: float,
-    normalize: str,
-) -> sparse.csr_array:
-    """Labels near given objects: of fitted ones (their row in `fitted`, -1 for new) as in the fit; new ones join them.
-
-    Labels travel over the links of the fit only, so that no label comes home by way of a new object.
-    """
-    old = np.flatnonzero(fitted >= 0)
-    known = fitted[old]
-    factors = graph.scale.copy()
-    factors[old] = scale[known]
-    joined = LinkGraph(graph.within, graph.outside, factors)
-    found = np.zeros((len(fitted), near.shape[1]))
-    for layer in layers:
-        found[old] = layer[known]
-        found = (1 - restart) * joined.step(found, layer, scale, normalize)  # new objects have no label to restart with
-    found += prior * layers[0].mean(axis=0)
-    found[old] = near[known].toarray()
-    return sparse.csr_array(found)
+                shares[start : start + block] += weights[k] * out.multiply(home).sum(axis=1)
+    return shares

@@ -94,8 +94,8 @@ def as_table(X: Any, who: str, bare: str | None = None) -> Table:
     if isinstance(X, Mapping):
         lengths = {name: len(values) for name, values in X.items()}
         if len(set(lengths.values())) > 1:
-            found = ", ".join(f"{short(name)} has {n}" for name, n in lengths.items())
-            raise ViewsError(f"Columns must have the same rows: {found}.")
+            counts = ", ".join(f"{short(name)} has {n}" for name, n in lengths.items())
+            raise ViewsError(f"Columns must have the same rows: {counts}.")
         return _checked(Table(dict(X), next(iter(lengths.values()), 0), who))
     values = X.tolist() if hasattr(X, "tolist") else list(X) if isinstance(X, (list, tuple)) else _to_list(X)
     if bare is None or values is None or any(isinstance(value, list) for value in values[:1]):

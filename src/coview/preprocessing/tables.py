@@ -81,7 +81,7 @@ class TableViews(RawTransformer):
         ids = self._ids(table)
         self.text_ = TextViews(self.text, self.vectorizer) if self.text else None
         self.columns_ = ColumnViews(self.columns) if self.columns else None
-        parts = [part.fit_transform(table) for part in (self.text_, self.columns_) if part is not None]
+        parts = [part.fit_transform(table) for part in self._parts()]
         self.vectorizers_ = self.text_.vectorizers_ if self.text_ is not None else {}
         self.view_names_ = [name for part in parts for name in part.names]
         return _together(parts, ids)
@@ -91,13 +91,10 @@ class TableViews(RawTransformer):
         check_is_fitted(self)
         table = as_table(X, "TableViews")
         ids = self._ids(table, needed=False)
-        parts = [
-            part.transform(table) for part in (self.text_, self.columns_) if part is not None and _has(part, table)
-        ]
+        wanted = [(part, _column_names(part)) for part in self._parts()]
+        parts = [part.transform(table) for part, names in wanted if any(name in table.sources for name in names)]
         if not parts:
-            wanted = [*(self.text_.columns_.values() if self.text_ else ())]
-            wanted += [name for names in (self.columns_.columns_.values() if self.columns_ else ()) for name in names]
-            table.check_has_any(wanted)
+            table.check_has_any([name for _, names in wanted for name in names])
         return _together(parts, ids)
 
     def raw_texts(self, X: Any) -> dict[str, list[str]]:
@@ -114,8 +111,10 @@ class TableViews(RawTransformer):
     def view_inputs(self) -> dict[str, ViewInput]:
         """Describe the resulting views for `inspect`."""
         check_is_fitted(self)
-        parts = [part.view_inputs() for part in (self.text_, self.columns_) if part is not None]
-        return {view: given for part in parts for view, given in part.items()}
+        return {view: expected for part in self._parts() for view, expected in part.view_inputs().items()}
+
+    def _parts(self) -> list[Any]:
+        return [part for part in (self.text_, self.columns_) if part is not None]
 
     def _ids(self, table: Table, needed: bool = True) -> np.ndarray | None:
         if self.id is None or (not needed and self.id not in table.sources):
@@ -133,17 +132,11 @@ class TableViews(RawTransformer):
         return ids
 
 
-def _has(part: Any, table: Table) -> bool:
-    names = part.columns_.values()
-    return any(name in table.sources for one in names for name in (one if isinstance(one, list) else [one]))
+def _column_names(part: Any) -> list[Any]:
+    return [name for names in part.columns_.values() for name in (names if isinstance(names, list) else [names])]
 
 
 def _together(parts: list[Views], ids: np.ndarray | None) -> Views:
-    arrays: dict[str, Any] = {}
-    present: dict[str, np.ndarray] = {}
-    names: dict[str, Any] = {}
-    for part in parts:
-        arrays.update(part.items())
-        names.update(part.feature_names)
-        present.update({name: part.present[:, v] for v, name in enumerate(part.names)})
-    return Views(arrays, ids=ids, present=present, feature_names=names)
+    arrays = {name: array for part in parts for name, array in part.items()}
+    names = {name: columns for part in parts for name, columns in part.feature_names.items()}
+    return Views(arrays, ids=ids, present=np.hstack([part.present for part in parts]), feature_names=names)

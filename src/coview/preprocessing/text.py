@@ -72,7 +72,7 @@ class TextViews(RawTransformer):
         table = self._table(X, self.columns)
         columns = self._chosen_columns(table)
         vectorizers = self._chosen_vectorizers(tuple(columns))
-        found = {}
+        counted = {}
         for view, name in columns.items():
             column = _text_column(table, name)
             if column.missing.all():
@@ -82,11 +82,11 @@ class TextViews(RawTransformer):
             except ValueError as error:
                 why = cut(str(error), 200)
                 raise ViewsError(f"View {view!r} cannot be built from column {name!r}: {why}") from error
-            found[view] = (matrix, column.missing)
+            counted[view] = (matrix, column.missing)
         self.columns_ = columns
         self.vectorizers_ = vectorizers
         self.view_names_ = list(columns)
-        return self._views(table, found)
+        return self._views(table, counted)
 
     def transform(self, X: Any) -> Views:
         """Return the views whose columns X has; at least one is required."""
@@ -95,12 +95,12 @@ class TextViews(RawTransformer):
         columns = {view: name for view, name in self.columns_.items() if name in table.sources}
         if not columns:
             table.check_has_any(list(self.columns_.values()))
-        found = {}
+        counted = {}
         for view, name in columns.items():
             column = _text_column(table, name)
             texts = column.values[~column.missing].tolist() or [""]  # vectorizers refuse no text at all
-            found[view] = (self.vectorizers_[view].transform(texts), column.missing)
-        return self._views(table, found)
+            counted[view] = (self.vectorizers_[view].transform(texts), column.missing)
+        return self._views(table, counted)
 
     def raw_texts(self, X: Any) -> dict[str, list[str]]:
         """Return the texts from which each view is built; empty if an object has none.
@@ -118,7 +118,7 @@ class TextViews(RawTransformer):
     def view_inputs(self) -> dict[str, ViewInput]:
         """Describe the resulting views for `inspect`."""
         check_is_fitted(self)
-        return {view: _input(view, made) for view, made in self.vectorizers_.items()}
+        return {view: _input(view, vectorizer) for view, vectorizer in self.vectorizers_.items()}
 
     def _table(self, X: Any, columns: Any) -> Table:
         one = isinstance(columns, Mapping) and len(columns) == 1
@@ -141,16 +141,15 @@ class TextViews(RawTransformer):
         return chosen
 
     def _chosen_vectorizers(self, views: tuple[str, ...]) -> dict[str, Any]:
-        given = self.vectorizer if isinstance(self.vectorizer, Mapping) else dict.fromkeys(views, self.vectorizer)
-        for view in given:
+        by_view = self.vectorizer if isinstance(self.vectorizer, Mapping) else dict.fromkeys(views, self.vectorizer)
+        for view in by_view:
             if view not in views:
                 raise ViewsError(f"vectorizer names view {view!r}, but the views are {listed(views)}.")
-        found = {view: given.get(view) for view in views}
-        return {view: CountVectorizer() if made is None else clone(made) for view, made in found.items()}
+        return {view: CountVectorizer() if by_view.get(view) is None else clone(by_view[view]) for view in views}
 
-    def _views(self, table: Table, found: Mapping[str, tuple[Any, np.ndarray]]) -> Views:
+    def _views(self, table: Table, counted: Mapping[str, tuple[Any, np.ndarray]]) -> Views:
         arrays, present, names = {}, {}, {}
-        for view, (matrix, missing) in found.items():
+        for view, (matrix, missing) in counted.items():
             present[view] = ~missing
             if missing.any():
                 matrix = scatter_rows(matrix, np.where(missing, -1, np.cumsum(~missing) - 1))

@@ -12,9 +12,8 @@ from sklearn.preprocessing import normalize
 from coview.exceptions import ViewsError
 from coview.preprocessing.base import PerViewTransformer
 from coview.validation import check_option
-from coview.views.arrays import check_not_negative
 
-__all__ = ["LogCounts", "MinDocumentFrequency", "TfidfViews", "UnitRows"]
+__all__ = ["LogCounts", "MinDocumentFrequency", "TfidfViews", "UnitRows", "document_frequency"]
 
 
 class TfidfViews(PerViewTransformer):
@@ -71,18 +70,15 @@ class TfidfViews(PerViewTransformer):
         check_option("norm", self.norm, ("l1", "l2", None))
 
     def _fit_view(self, name: str, array: Any) -> tuple[np.ndarray]:
-        check_not_negative(name, array, "TfidfViews")
-        dtype = _float_of(array)
         if not self.use_idf:
-            return (np.ones(array.shape[1], dtype=dtype),)
+            return (np.ones(array.shape[1], dtype=_float_of(array)),)
         extra = int(bool(self.smooth_idf))
-        frequency = _document_frequency(array) + float(extra)
+        frequency = document_frequency(array) + float(extra)
         # a feature of no document has a weight that nothing is multiplied by; 1 keeps it finite
         ratio = np.divide(array.shape[0] + extra, frequency, out=np.ones_like(frequency), where=frequency > 0)
-        return ((np.log(ratio) + 1).astype(dtype),)
+        return ((np.log(ratio) + 1).astype(_float_of(array)),)
 
     def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
-        check_not_negative(name, array, "TfidfViews")
         counts = _map_values(array, _one_plus_log) if self.sublinear_tf else array
         weighed = _scale_columns(counts, self.idf_[name])
         return weighed if self.norm is None else normalize(weighed, norm=self.norm, copy=False)
@@ -141,12 +137,7 @@ class LogCounts(PerViewTransformer):
     def __init__(self, views: Any = None) -> None:
         self.views = views
 
-    def _fit_view(self, name: str, array: Any) -> tuple[Any, ...]:
-        check_not_negative(name, array, "LogCounts")
-        return ()
-
     def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
-        check_not_negative(name, array, "LogCounts")
         return _map_values(array, np.log1p)
 
 
@@ -192,7 +183,7 @@ class MinDocumentFrequency(PerViewTransformer):
                 raise ValueError(f"{name} must be an integer of objects or a share from 0.0 to 1.0, got {value!r}.")
 
     def _fit_view(self, name: str, array: Any) -> tuple[np.ndarray]:
-        frequency = _document_frequency(array)
+        frequency = document_frequency(array)
         least, most = (
             limit if isinstance(limit, Integral) else limit * array.shape[0] for limit in (self.min_df, self.max_df)
         )
@@ -216,7 +207,7 @@ def _float_of(array: Any) -> np.dtype:
     return np.dtype(np.float32 if array.dtype == np.float32 else np.float64)
 
 
-def _document_frequency(array: Any) -> np.ndarray:
+def document_frequency(array: Any) -> np.ndarray:
     """Return the number of rows in which each feature is not zero."""
     if not sparse.issparse(array):
         return np.count_nonzero(array, axis=0)

@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.preprocessing import normalize
 
 from coview.exceptions import ViewsError
+from coview.preprocessing.weighting import document_frequency
 from coview.views.views import Matrix, Views
 
 __all__ = ["learn_words", "word_rows"]
@@ -41,8 +42,7 @@ def learn_words(views: Views) -> dict[str, Any]:
     learned: dict[str, Any] = {"names": np.array(shared), "features": {}, "columns": {}, "weights": {}}
     for name, words in spelled.items():
         here = np.array([j for j, word in enumerate(words) if word in column], dtype=np.int64)
-        matrix = views[name][:, here]
-        frequency = _document_frequency(matrix)
+        frequency = document_frequency(views[name][:, here])
         present = views.present[:, views.names.index(name)].sum()
         learned["features"][name] = here
         learned["columns"][name] = np.array([column[words[j]] for j in here], dtype=np.int64)
@@ -60,9 +60,3 @@ def word_rows(learned: dict[str, Any], name: str, matrix: Matrix) -> sparse.csr_
     cells = (values, (part.row, learned["columns"][name][part.col]))
     rows = sparse.csr_array(cells, shape=(matrix.shape[0], width))
     return sparse.csr_array(normalize(rows), dtype=np.float32)
-
-
-def _document_frequency(matrix: Any) -> np.ndarray:
-    if not sparse.issparse(matrix):
-        return np.count_nonzero(matrix, axis=0)
-    return np.bincount(matrix.indices[matrix.data != 0], minlength=matrix.shape[1])
