@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_has, training_labels
 from coview.exceptions import ViewsError
-from coview.inspection import Features, Inspection, describe, near_centers
+from coview.inspection import Features, Inspection, describe
 from coview.utils.docs import shared_parameters
 from coview.validation import UNLABELED, base_seed
 from coview.views.arrays import for_sklearn, take_rows
@@ -119,8 +118,7 @@ class BestView(SingleViewWrapper):
             mine, labels = usable[have], None if target is None else target[have]
             matrix = for_sklearn(views[name] if len(mine) == len(views) else take_rows(views[name], mine))
             self.estimators_[name] = clone(self._inner()).fit(matrix, labels)
-            one = len(views.names) == 1
-            self.view_scores_[name] = np.nan if one else self._judge(name, matrix, labels)
+            self.view_scores_[name] = self._judge(name, matrix, labels) if len(views.names) > 1 else np.nan
         if not self.estimators_:
             raise ViewsError("No labeled object has any view. Pass labeled objects with at least one view.")
         self.best_view_ = max(self.view_scores_, key=lambda name: np.nan_to_num(self.view_scores_[name], nan=-np.inf))
@@ -148,16 +146,12 @@ class BestView(SingleViewWrapper):
         classes = self.classes_.tolist() if is_classifier(self) else []
 
         def features(view: str) -> Features | None:
-            found = describe(self.estimators_[view], {}) if view in self.estimators_ else None
-            comparable = view == self.best_view_ or (found is not None and found.labels == classes)
-            return found.described_features(PLAIN) if found is not None and comparable else None
+            if view not in self.estimators_:
+                return None
+            answer = describe(self.estimators_[view], {})
+            return answer.described_features(PLAIN) if view == self.best_view_ or answer.labels == classes else None
 
-        mine = super()._inspect()
-        groups, labels = (mine.groups, mine.labels) if is_classifier(self) else (inner.groups, inner.labels)
-        found = replace(mine, groups=groups, labels=labels, view_weights=dict(self.view_scores_), _features=features)
-        if found.kind == "cluster" and found._memberships is None and inner._memberships is not None:
-            found = replace(found, _memberships=lambda X: near_centers(self.transform(X)))
-        return found
+        return self._described(inner, view_weights=dict(self.view_scores_), _features=features)
 
     # -- choosing
 
@@ -219,13 +213,13 @@ class BestView(SingleViewWrapper):
             answer = getattr(best, name, None)
             if answer is None:
                 continue
-            found = np.asarray(self._named(answer) if name == "transduction_" else answer)
-            found = found.astype(np.int64) if found.dtype.kind == "u" else found  # -1 must fit in
-            gap: Any = -1 if found.dtype.kind in "if" else None
-            every = np.full(len(views), gap, dtype=object if gap is None else found.dtype)
-            every[usable[views.present[usable, views.names.index(self.best_view_)]]] = found
+            labels = np.asarray(self._named(answer) if name == "transduction_" else answer)
+            labels = labels.astype(np.int64) if labels.dtype.kind == "u" else labels  # -1 must fit in
+            gap: Any = -1 if labels.dtype.kind in "if" else None
+            every = np.full(len(views), gap, dtype=object if gap is None else labels.dtype)
+            every[usable[views.present[usable, views.names.index(self.best_view_)]]] = labels
             whole = gap is None and all(label is not None for label in every)
-            setattr(self, name, every.astype(found.dtype) if whole else every)
+            setattr(self, name, every.astype(labels.dtype) if whole else every)
 
     # -- predicting
 
@@ -241,15 +235,15 @@ class BestView(SingleViewWrapper):
         if not (is_classifier(self) or is_regressor(self)):
             return in_type_of(views, getattr(self.best_estimator_, method)(self._chosen_rows(views)))
         ranked = sorted(self.estimators_, key=lambda name: (name != self.best_view_, -self.view_scores_[name]))
-        given = [name for name in ranked if name in views]
-        if not given:
+        usable = [name for name in ranked if name in views]
+        if not usable:
             raise ViewsError(
                 f"BestView has no fitted estimator for {', '.join(map(repr, views.names))}. Pass other views."
             )
-        has = views.present[:, [views.names.index(name) for name in given]]
+        has = views.present[:, [views.names.index(name) for name in usable]]
         first = np.where(has.any(axis=1), has.argmax(axis=1), 0)
         result: Any = None
-        for v, name in enumerate(given):
+        for v, name in enumerate(usable):
             rows = np.flatnonzero(first == v)
             if rows.size:
                 part = self._aligned(name, method, for_sklearn(take_rows(views[name], rows)))

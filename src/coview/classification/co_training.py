@@ -123,12 +123,12 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         """Learn from labeled objects, and from unlabeled ones (-1, None or NaN in y) as they get labels."""
         self._check_parameters()
         views = self._fit_views(X)
-        given, self.classes_ = encode_labels(y, len(views))
+        labels, self.classes_ = encode_labels(y, len(views))
         weights = per_view("view_weights", self.view_weights, self.view_names_)
         self.view_weights_ = dict(zip(self.view_names_, map(float, weights)))
-        quotas = self._quotas(given)
+        quotas = self._quotas(labels)
         seed = base_seed(self.random_state)
-        codes = given.copy()
+        codes = labels.copy()
         self.labeled_iter_ = np.where(codes >= 0, 0, -1)
         waiting = np.random.default_rng(seed).permutation(np.flatnonzero((codes < 0) & views.present.any(axis=1)))
         size = len(waiting) if self.pool_size is None else self.pool_size
@@ -145,7 +145,7 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         self.estimators_ = self._train(views, codes, seed)
         if not self.estimators_:
             raise ViewsError("No view has labeled objects of two classes. Label more objects, or pass more views.")
-        self.class_prior_ = np.bincount(given[given >= 0], minlength=len(self.classes_)) / (given >= 0).sum()
+        self.class_prior_ = np.bincount(labels[labels >= 0], minlength=len(self.classes_)) / (labels >= 0).sum()
         left = np.flatnonzero(codes < 0)
         if left.size:
             codes[left] = self.predict_proba(views[left]).argmax(axis=1)
@@ -189,10 +189,10 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         """Answer `inspect`: one classifier per view, each of which may know some of the classes only."""
 
         def features(view: str) -> Features | None:
-            found = conventional_weights(self.estimators_.get(view))
-            if found is None or len(found.weights) != len(self.classes_):
+            own = conventional_weights(self.estimators_.get(view))
+            if own is None or len(own.weights) != len(self.classes_):
                 return None
-            return replace(found, origin="classifier of the view")
+            return replace(own, origin="classifier of the view")
 
         return replace(
             super()._inspect(), _features=features, _memberships_by_view=self.predict_proba_by_view, _predict=None

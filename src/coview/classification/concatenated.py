@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_has
-from coview.inspection import Features, Inspection, describe, near_centers
+from coview.inspection import Features, Inspection, describe
 from coview.validation import check_option, labeled, per_view
 from coview.views.arrays import for_sklearn, take_rows, unit_rows
 from coview.views.coerce import PLAIN
@@ -120,26 +120,21 @@ class ConcatenatedViews(SingleViewWrapper):
         inner, ends = describe(self.estimator_, {}), np.cumsum([0, *self.n_features_by_view_.values()])
 
         def features(view: str) -> Features | None:
-            found = inner.described_features(PLAIN)
-            if found is None:
+            whole = inner.described_features(PLAIN)
+            if whole is None:
                 return None
             v = self.view_names_.index(view)
-            return replace(found, weights=found.weights[:, ends[v] : ends[v + 1]])
+            return replace(whole, weights=whole.weights[:, ends[v] : ends[v + 1]])
 
-        found = replace(super()._inspect(), _features=features)
-        if not is_classifier(self):  # of classes, the estimator inside may know the codes only
-            found = replace(found, groups=inner.groups, labels=inner.labels)
-        if found.kind == "cluster" and found._memberships is None and inner._memberships is not None:
-            found = replace(found, _memberships=lambda X: near_centers(self.transform(X)))
-        return found
+        return self._described(inner, _features=features)
 
     # -- pieces
 
     def _apply(self, method: str, X: Any) -> Any:
         check_is_fitted(self, "estimator_")
         views = self._new_views(X)
-        found = getattr(self.estimator_, method)(self._concatenated(views))
-        return in_type_of(views, self._named(found) if method == "predict" else found)
+        answer = getattr(self.estimator_, method)(self._concatenated(views))
+        return in_type_of(views, self._named(answer) if method == "predict" else answer)
 
     def _concatenated(self, views: Views) -> Matrix:
         some = next(views.values())

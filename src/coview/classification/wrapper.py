@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.utils.metaestimators import available_if
 
 from coview.base import MultiViewEstimator
 from coview.exceptions import ParameterError
+from coview.inspection import Inspection, near_centers
 from coview.validation import UNLABELED, LabeledScoreMixin, check_option, encode_labels, minus_one_is_unlabeled
 
 __all__ = ["SingleViewWrapper", "in_type_of", "inner_has", "named_or_minus_one", "unlabeled_as_minus_one"]
@@ -123,9 +125,18 @@ class SingleViewWrapper(LabeledScoreMixin, MultiViewEstimator):
         known = np.flatnonzero(codes >= 0)
         return (None if len(known) == n_rows else known), classes[codes[known]]
 
-    def _named(self, found: Any) -> Any:
+    def _named(self, answer: Any) -> Any:
         """Classes of what the estimator inside says, where that is codes."""
-        return found if self.code_book_ is None else named_or_minus_one(np.asarray(found), self.code_book_)
+        return answer if self.code_book_ is None else named_or_minus_one(np.asarray(answer), self.code_book_)
+
+    def _described(self, inner: Inspection, **answers: Any) -> Inspection:
+        """Answer `inspect` with the groups of the estimator inside; of classes, it may know the codes only."""
+        inspection = replace(super()._inspect(), **answers)
+        if not is_classifier(self):
+            inspection = replace(inspection, groups=inner.groups, labels=inner.labels)
+        if inspection.kind == "cluster" and inspection._memberships is None and inner._memberships is not None:
+            inspection = replace(inspection, _memberships=lambda X: near_centers(self.transform(X)))
+        return inspection
 
 
 def training_labels(model: Any, X: Any) -> Any:
