@@ -112,9 +112,9 @@ def partitions(scores, d, mutex, labels, objective, solved, start, stop):
             sub = rest  # T = low and any part of the rest, largest first
             while True:
                 T = low | sub
-                found = best[T] - 2 * d * _ones(T) * _ones(S ^ T) + value[S ^ T]
-                if found > value[S]:
-                    value[S] = found
+                candidate = best[T] - 2 * d * _ones(T) * _ones(S ^ T) + value[S ^ T]
+                if candidate > value[S]:
+                    value[S] = candidate
                     part[S] = T
                 if sub == 0:
                     break
@@ -163,17 +163,17 @@ def label_program(scores, d, mutex, labels, objective, solved, start, stop):
                     continue
                 for p in range(full):
                     # a view's first label is free, each further one costs `mutex`
-                    found = value[state] + gain[p] - mutex * _ones(state & p)
-                    if found > fresh[state | p]:
-                        fresh[state | p] = found
+                    candidate = value[state] + gain[p] - mutex * _ones(state & p)
+                    if candidate > fresh[state | p]:
+                        fresh[state | p] = candidate
                         came[k, state | p] = state * full + p
             value, fresh = fresh, value
         at = 0
         best = -np.inf
         for state in range(full):
-            found = value[state] - mutex * (V - _ones(state))
-            if found > best:
-                best, at = found, state
+            candidate = value[state] - mutex * (V - _ones(state))
+            if candidate > best:
+                best, at = candidate, state
         objective[n] = best
         solved[n] = True
         for k in range(K - 1, -1, -1):
@@ -216,9 +216,9 @@ def _one_each(value, u, members, at, end, best, pick, last):
             pick[m, S] = 0
             q = S
             while q:
-                found = best[S ^ q] + value[j, q] - off
-                if found > best[S]:
-                    best[S] = found
+                candidate = best[S ^ q] + value[j, q] - off
+                if candidate > best[S]:
+                    best[S] = candidate
                     pick[m, S] = q
                 q = (q - 1) & S
     for p in range(full):
@@ -248,9 +248,9 @@ def _counted(value, u, p, subset, mutex, members, at, end, step, price, state, f
             for c in range(n_states):
                 if price[c, q] < 0 or state[c] == -np.inf:
                     continue
-                found = state[c] + worth - mutex * price[c, q]
-                if found > fresh[c + step[q]]:
-                    fresh[c + step[q]] = found
+                candidate = state[c] + worth - mutex * price[c, q]
+                if candidate > fresh[c + step[q]]:
+                    fresh[c + step[q]] = candidate
                     choice[m, p, c + step[q]] = q
         for c in range(n_states):  # a whole-array assignment takes seconds to compile
             state[c] = fresh[c]
@@ -262,23 +262,9 @@ def _counted(value, u, p, subset, mutex, members, at, end, step, price, state, f
 
 @njit(nogil=True, cache=True)
 def tree_program(
-    scores,
-    d,
-    subset,
-    mutex,
-    order,
-    node_ptr,
-    group_ptr,
-    members,
-    step,
-    price,
-    cap,
-    labels,
-    objective,
-    solved,
-    start,
-    stop,
-):
+    scores, d, subset, mutex, order, node_ptr, group_ptr, members, step, price, cap,
+    labels, objective, solved, start, stop,
+):  # fmt: skip
     """A tree: from the leaves up, with the set of views that have a label as its state; then down again.
 
     `order` holds the labels, children first, and last a root (number K) that every view has. Node u owns the groups
@@ -357,19 +343,19 @@ def choose_sets(values, apart, chosen, objective, start, stop):
             if at[v] == S:
                 v -= 1
                 continue
-            found = so_far[v] + values[n, v, at[v]]
-            if found + rest[v + 1] <= best:
+            candidate = so_far[v] + values[n, v, at[v]]
+            if candidate + rest[v + 1] <= best:
                 continue
             for w in range(v):
-                found -= apart[at[w], at[v]]
-            if found + rest[v + 1] <= best:
+                candidate -= apart[at[w], at[v]]
+            if candidate + rest[v + 1] <= best:
                 continue
             if v == V - 1:
-                best = found
+                best = candidate
                 for w in range(V):
                     chosen[n, w] = at[w]
             else:
-                so_far[v + 1] = found
+                so_far[v + 1] = candidate
                 v += 1
                 at[v] = -1
         objective[n] = best

@@ -11,16 +11,22 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["mix_rows"]
+__all__ = ["mix_bits", "mix_rows"]
+
+
+@njit(inline="always")
+def mix_bits(state):
+    """Scramble 64 bits (the finalizer of splitmix64)."""
+    z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
 
 
 @njit(nogil=True, cache=True)
 def _next(state):
     """Next state and 32 random bits of splitmix64."""
     state += np.uint64(0x9E3779B97F4A7C15)
-    z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return state, (z ^ (z >> np.uint64(31))) >> np.uint64(32)
+    return state, mix_bits(state) >> np.uint64(32)
 
 
 @njit(nogil=True, cache=True)

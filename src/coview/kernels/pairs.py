@@ -18,17 +18,11 @@ import math
 import numpy as np
 from numba import njit
 
+from coview.kernels.mixing import mix_bits
+
 __all__ = ["draw_partners", "pair_gradient", "pair_value", "similarities"]
 
 _MATH = {"reassoc", "contract", "nsz", "arcp"}
-
-
-@njit(inline="always")
-def _mixed(state):
-    """Scramble 64 bits (the finaliser of splitmix64)."""
-    z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
 
 
 @njit(nogil=True, cache=True)
@@ -42,11 +36,11 @@ def draw_partners(seed, counts, out):
     taken = np.zeros(n // 2 + 1, dtype=np.bool_)
     for i in range(n):
         owned = n // 2 - (1 if n % 2 == 0 and i >= n // 2 else 0)
-        state = _mixed(np.uint64(seed) + np.uint64(i) * np.uint64(0x9E3779B97F4A7C15))
+        state = mix_bits(np.uint64(seed) + np.uint64(i) * np.uint64(0x9E3779B97F4A7C15))
         last = owned - counts[i]
         for c in range(counts[i]):  # Floyd: every subset of that size is as likely
             last += 1
-            state = _mixed(state + np.uint64(0x9E3779B97F4A7C15))
+            state = mix_bits(state + np.uint64(0x9E3779B97F4A7C15))
             step = 1 + np.int64(state % np.uint64(last))
             if taken[step]:
                 step = last

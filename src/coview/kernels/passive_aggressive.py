@@ -20,17 +20,7 @@ import numpy as np
 from numba import njit
 
 from coview.kernels.memory import array_at, ask_for, borrowed
-from coview.kernels.rounds import (
-    EMPTY,
-    MARGIN,
-    NORM,
-    SHARE,
-    STEP,
-    clip_step,
-    solve_paper,
-    solve_round,
-    solve_two,
-)
+from coview.kernels.rounds import EMPTY, MARGIN, NORM, SHARE, STEP, clip_step, solve_paper, solve_round, solve_two
 
 __all__ = ["LOSSES", "UPDATES", "learn_binary", "learn_classes"]
 
@@ -46,32 +36,18 @@ _0, _1, _2, _3, _4 = (np.uint64(i) for i in range(5))
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def learn_binary(
-    places,
-    like_index,
-    like_value,
-    state,
-    groups,
-    bias,
-    codes,
-    order,
-    costs,
-    shares,
-    options,
-    seen,
-    scores,
-    losses,
-    gaps,
+    places, like_index, like_data, state, groups, bias, codes, order, costs, shares, options, seen, scores, losses, gaps
 ):
     """Learn from rows in the given order, classes 0 and 1 (-1: only scored); return the number of rows that moved.
 
     `places` (5, views) holds the addresses of each view's CSR parts (indptr, indices, values), weights (features,)
     and lags, the sum of (round - 1) x change that averages need (not read unless asked for); `like_index` and
-    `like_value` are empty arrays of the types of indices and values; `state` (ROWS, views) of float64 and `groups`
+    `like_data` are empty arrays of the types of indices and values; `state` (ROWS, views) of float64 and `groups`
     (3, views) of int64 are scratch. `bias` is (2,): intercept and its lag. `costs` (2,) is C by class; for `options`
     see `_round`. What rows say before they are learned goes to scores, losses (NaN without label) and gaps, the mean
     |z_v - z_w| over the pairs of views that the row has (NaN: it has no pair).
     """
-    n_views, like = places.shape[1], (like_index, like_value)
+    n_views, like = places.shape[1], (like_index, like_data)
     state, groups, options = borrowed(state), borrowed(groups), borrowed(options)
     for v in range(n_views):
         state[SHARE, v] = shares[v]
@@ -112,27 +88,13 @@ def learn_binary(
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def learn_classes(
-    places,
-    like_index,
-    like_value,
-    state,
-    groups,
-    bias,
-    codes,
-    order,
-    costs,
-    shares,
-    options,
-    seen,
-    scores,
-    losses,
-    gaps,
+    places, like_index, like_data, state, groups, bias, codes, order, costs, shares, options, seen, scores, losses, gaps
 ):
     """Learn as `learn_binary` does, from three classes or more: the label's against the best wrong class of the vote.
 
     weights and lags are (features, classes), bias (2, classes), costs (classes,), scores (rows, classes).
     """
-    n_views, n_classes, like = places.shape[1], bias.shape[1], (like_index, like_value)
+    n_views, n_classes, like = places.shape[1], bias.shape[1], (like_index, like_data)
     state, groups, options = borrowed(state), borrowed(groups), borrowed(options)
     for v in range(n_views):
         state[SHARE, v] = shares[v]

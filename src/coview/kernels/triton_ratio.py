@@ -77,12 +77,12 @@ def ratio(X: Any, A: Any, B: Any, into: Any, logs: bool) -> tuple[Any, Any]:
     row, first, last, shared = X.segments
     K = A.shape[1]
     out = torch.zeros_like(A) if into is None else into
-    found = torch.empty(len(row) if logs else 1, dtype=torch.float64, device=A.device)
+    likelihoods = torch.empty(len(row) if logs else 1, dtype=torch.float64, device=A.device)
     width = triton.next_power_of_2(K)
     tile = max(2, min(16, TILE // (B.element_size() * width)))
     _ratio[(len(row),)](
-        row, first, last, shared, X.indices, X.values, A, B, out, found,
+        row, first, last, shared, X.indices, X.values, A, B, out, likelihoods,
         K=K, WIDTH=width, TILE=tile, LOGS=logs, ADD=into is not None,
         HALF=B.dtype == torch.float16, num_warps=1,
     )  # fmt: skip
-    return out, found.sum() if logs else torch.zeros((), dtype=torch.float64, device=A.device)
+    return out, likelihoods.sum() if logs else torch.zeros((), dtype=torch.float64, device=A.device)

@@ -196,28 +196,28 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         batch = self._batch(views, codes)
         rng = np.random.default_rng(base_seed(self.random_state))
         order = np.flatnonzero(codes >= 0)
-        held = order[:0]
+        unseen = order[:0]
         if self.early_stopping:
-            order, held = split_rows(codes, order, self.validation_fraction, rng)
+            order, unseen = split_rows(codes, order, self.validation_fraction, rng)
         self.history_ = {"objective": [1.0], "difference": [0.0], "updates": [0.0]}
         rows = order
         best, waited, kept = -1.0, 0, self._memory
         for sweep in range(check_count("max_iter", self.max_iter)):
             order = shuffled_rows(rows, order, rng) if self.shuffle else order
-            outcome = self._pass(batch, order, calibrate=sweep == 0 and not len(held))
+            outcome = self._pass(batch, order, calibrate=sweep == 0 and not len(unseen))
             self._remember(outcome)
             self.n_iter_ = sweep + 1
-            if len(held):
-                accuracy = float(np.mean(_best_class(self._decide(views[held])) == codes[held]))
+            if len(unseen):
+                accuracy = float(np.mean(_best_class(self._decide(views[unseen])) == codes[unseen]))
                 waited += 1
                 if accuracy > best:
                     best, waited, kept = accuracy, 0, deepcopy(self._memory)
             if not outcome.moved or waited >= self.n_iter_no_change:
                 break
-        if len(held):
+        if len(unseen):
             self._memory = kept
             if self.probability:
-                kept["calibration"] = update_calibration(new_calibration(), self._decide(views[held]), codes[held])
+                kept["calibration"] = update_calibration(new_calibration(), self._decide(views[unseen]), codes[unseen])
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> MultiViewPassiveAggressiveClassifier:
@@ -418,14 +418,14 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         return bias[0] - bias[1] / max(self._memory["n_rounds"], 1) if self._memory["lags"] is not None else bias[0]
 
 
-def kernel_options(n_views: int, *given: Any) -> np.ndarray:
+def kernel_options(n_views: int, *parameters: Any) -> np.ndarray:
     """Return (loss, update, gate, average, n of the intercept, coupling, rate, mix), or say which value is wrong.
 
     Parameters
     ----------
     n_views : int
         Number of views.
-    given
+    parameters
         loss, update, gate, average, fit_intercept, view_weighting, C, coupling, weighting_rate and weighting_share of
         the classifier.
 
@@ -435,9 +435,9 @@ def kernel_options(n_views: int, *given: Any) -> np.ndarray:
     [1.0, 0.0, 1.0, 0.0, 0.25, 0.5, 0.0, 0.001]
     """
     try:
-        return _cached_options(n_views, *given)
+        return _cached_options(n_views, *parameters)
     except TypeError:  # unhashable values, such as lists, which the check refuses
-        return _checked_options(n_views, *given)
+        return _checked_options(n_views, *parameters)
 
 
 def _checked_options(

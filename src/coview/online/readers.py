@@ -102,8 +102,8 @@ def read_stream(
     yield from (assemble(rows) for rows in _batches(FORMATS[kind](source, label), batch_size))
 
 
-def _format(source: Any, given: str | None) -> str:
-    name = given or (Path(source).suffix.lstrip(".").lower() if isinstance(source, (str, Path)) else "")
+def _format(source: Any, asked: str | None) -> str:
+    name = asked or (Path(source).suffix.lstrip(".").lower() if isinstance(source, (str, Path)) else "")
     name = {"libsvm": "svmlight", "svm": "svmlight", "ndjson": "jsonl"}.get(name, name)
     if name not in FORMATS:
         raise DataFileError(

@@ -112,16 +112,16 @@ def split_rows(
     """Return rows to learn from and rows to hold out, by class; one of each class always stays to learn from."""
     if not 0 < fraction < 1:
         raise ValueError(f"validation_fraction must be between 0 and 1, got {fraction!r}.")
-    held = np.zeros(len(codes), dtype=bool)
+    out = np.zeros(len(codes), dtype=bool)
     for code in np.unique(codes[rows]):
         members = rng.permutation(rows[codes[rows] == code])
-        held[members[: min(round(fraction * len(members)), len(members) - 1)]] = True
-    if not held.any():
+        out[members[: min(round(fraction * len(members)), len(members) - 1)]] = True
+    if not out.any():
         raise ValueError(
             f"early_stopping with validation_fraction={fraction:g} holds out none of the {len(rows)} labeled objects. "
             "Increase validation_fraction, or pass more labeled objects."
         )
-    return rows[~held[rows]], rows[held[rows]]
+    return rows[~out[rows]], rows[out[rows]]
 
 
 def _quick_codes(y: Any, n_rows: int, known: np.ndarray) -> np.ndarray | None:

@@ -71,7 +71,11 @@ class ExactIndex:
 
     def search(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the keys and the scores of the k best items of each query, best first."""
-        return self._exactly(queries, k)
+        queries = np.ascontiguousarray(queries, dtype=np.float32)
+        rows, scores = best_of_blocks(
+            lambda q, start, stop: queries[q] @ self.vectors[start:stop].T, len(queries), len(self), k
+        )
+        return self.keys[rows], scores
 
     def rows_of(self, keys: np.ndarray) -> np.ndarray:
         """Rows of some items, by key."""
@@ -82,13 +86,6 @@ class ExactIndex:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-
-    def _exactly(self, queries: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        queries = np.ascontiguousarray(queries, dtype=np.float32)
-        rows, scores = best_of_blocks(
-            lambda q, start, stop: queries[q] @ self.vectors[start:stop].T, len(queries), len(self), k
-        )
-        return self.keys[rows], scores
 
 
 class GraphIndex(ExactIndex):
@@ -128,8 +125,7 @@ class GraphIndex(ExactIndex):
         super().add(keys, vectors)
         if len(self) == before:
             return
-        graph = self._opened()
-        _grow(graph, self.keys[before:], self.vectors[before:])
+        _grow(self._opened(), self.keys[before:], self.vectors[before:])
         if len(self) > 1.5 * self._measured_at:
             self.measure()
 
@@ -147,20 +143,20 @@ class GraphIndex(ExactIndex):
         queries = np.ascontiguousarray(queries, dtype=np.float32)
         k = min(k, len(self))
         if not k or not len(queries):
-            return self._exactly(queries, k)
+            return super().search(queries, k)
         graph = self._opened()
         graph.expansion_search = max(self.effort, k)
         hits = graph.search(queries, k)
         counts = getattr(hits, "counts", len(hits))  # one query alone comes back without counts
         short = np.broadcast_to(np.asarray(counts) < k, len(queries))  # removals may leave parts out of reach
         keys = np.full((len(queries), k), self.keys[0])
-        found_keys = np.atleast_2d(hits.keys)
-        keys[~short] = found_keys[~short, :k] if not short.all() else keys[~short]
+        if not short.all():
+            keys[~short] = np.atleast_2d(hits.keys)[~short, :k]
         scores = np.einsum("qkd,qd->qk", self.vectors[self.rows_of(keys)], queries)
         order = np.lexsort((keys, -scores), axis=1)
         keys, scores = np.take_along_axis(keys, order, axis=1), np.take_along_axis(scores, order, axis=1)
         if short.any():
-            keys[short], scores[short] = self._exactly(queries[short], k)
+            keys[short], scores[short] = super().search(queries[short], k)
         return keys, scores
 
     def measure(self, k: int = 10) -> float:
@@ -169,7 +165,7 @@ class GraphIndex(ExactIndex):
         # items themselves would be easy: each is its own nearest, and the graph is built around it
         first, second = rng.integers(len(self), size=(2, SAMPLE))
         queries = (self.vectors[first] + self.vectors[second]) / 2
-        _, exact = self._exactly(queries, k)
+        _, exact = super().search(queries, k)
         while True:
             _, scores = self.search(queries, k)
             # by score, not by key: items of equal score serve equally well

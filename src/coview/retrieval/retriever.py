@@ -22,6 +22,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
+from coview.classification.wrapper import in_type_of
 from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, Training, inspect
@@ -140,8 +141,8 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
     def fit(self, X: Any, y: Any = None) -> CrossModalRetriever:
         """Fit the models on X and index its objects."""
         self._check_parameters()
-        given = self.model if isinstance(self.model, (list, tuple)) else [self.model]
-        parts = [_split_front(clone(MultiViewCCA() if model is None else model)) for model in given]
+        models = self.model if isinstance(self.model, (list, tuple)) else [self.model]
+        parts = [_split_front(clone(MultiViewCCA() if model is None else model)) for model in models]
         if not parts:
             raise ValueError("model is an empty list. Pass at least one model, or None.")
         if any(front is not None for front, _ in parts[1:]):
@@ -409,8 +410,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         """Compute the vectors that are compared: centered positions of unit length, averaged over an object's views."""
         check_is_fitted(self, "means_")
         views = self._views_of(X)
-        narrow = all(matrix.dtype == np.float32 for matrix in views.values())
-        return self._vectors(views).astype(np.float32 if narrow else np.float64, copy=False)
+        return in_type_of(views, self._vectors(views))
 
     # -- pieces: what the models say
 

@@ -142,9 +142,8 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
                 return None  # a constant, or a view that has not met all classes
             return Features(kept.weights @ self.projections_[view].T, False, "coefficient")
 
-        inspection = describe(self, self._view_inputs())
         return replace(
-            inspection,
+            describe(self, self._view_inputs()),
             history={"correlations": self.correlations_},
             projections=dict(self.projections_),
             _features=features,
