@@ -1,0 +1,136 @@
+"""`TextVectorizer`: counts of the words of a text, or of the items of a list, with identifiers kept whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.feature_extraction.text import CountVectorizer
+
+from coview.preprocessing.stop_words import LANGUAGES, STOP_WORDS
+from coview.utils.messages import listed
+
+__all__ = ["TextVectorizer", "find_separator"]
+
+_WORD = re.compile(r"\w+(?:[-.]\w+)*(?:\+{1,2}|#)?")
+_PARTS = re.compile(r"[-._]+")
+_IDEOGRAPHS = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")  # scripts that write words without spaces
+_LETTERS = frozenset("cr")  # names of programming languages; other single letters are fragments
+_SEPARATORS = (";", "|", ",", "\t", "\n")
+
+
+class TextVectorizer(CountVectorizer):
+    """Count the words of texts, or the items of lists.
+
+    A word may contain hyphens and dots ("libghc-base-dev", "node.js") and end in signs ("C++", "C#"); such a word counts
+    whole and by its parts, so that "real-time" and "real time" have words in common. Numbers of one or two digits, versions and
+    single letters other than C and R are left out. Japanese and Chinese texts are counted by pairs of characters.
+
+    Parameters
+    ----------
+    stop_words : str, list of str or None, default=None
+        A language, by name or code ("english" or "en"), whose function words are left out, or a list of words.
+    separator : str or None, default=None
+        The texts are lists: what stands between two items is an item, as it is. None for texts made of words.
+    ngram_range : tuple of int, default=(1, 1)
+        Least and largest number of adjacent words that are counted together.
+    min_df : int or float, default=1
+        Least number (or share) of texts that a word must be in.
+    max_df : int or float, default=1.0
+        Largest number (or share) of texts that a word may be in.
+    max_features : int or None, default=None
+        Keep only so many of the most frequent words.
+
+    Attributes
+    ----------
+    vocabulary_ : dict
+        Column of each word.
+
+    Examples
+    --------
+    >>> from coview.preprocessing.vectorizer import TextVectorizer
+    >>> TextVectorizer(stop_words="en").fit(["The C++ and R bindings of node.js 2"]).get_feature_names_out().tolist()
+    ['bindings', 'c++', 'js', 'node', 'node.js', 'r']
+    >>> TextVectorizer(separator=",").fit(["libc6, python3-numpy"]).get_feature_names_out().tolist()
+    ['libc6', 'python3-numpy']
+    """
+
+    _parameter_constraints = {**CountVectorizer._parameter_constraints, "stop_words": [str, list, None]}
+
+    def __init__(
+        self,
+        stop_words: Any = None,
+        *,
+        separator: str | None = None,
+        ngram_range: tuple[int, int] = (1, 1),
+        min_df: Any = 1,
+        max_df: Any = 1.0,
+        max_features: int | None = None,
+    ) -> None:
+        super().__init__(ngram_range=ngram_range, min_df=min_df, max_df=max_df, max_features=max_features)
+        self.stop_words = stop_words
+        self.separator = separator
+
+    def get_stop_words(self) -> frozenset[str]:
+        """Return the words that are left out."""
+        if self.stop_words is None or self.separator is not None:
+            return frozenset()
+        if not isinstance(self.stop_words, str):
+            return frozenset(word.lower() for word in self.stop_words)
+        if self.stop_words not in LANGUAGES:
+            raise ValueError(
+                f"stop_words must be a language ({listed(tuple(STOP_WORDS))}), a list of words or None, "
+                f"got {self.stop_words!r}."
+            )
+        return STOP_WORDS[LANGUAGES[self.stop_words]]
+
+    def build_tokenizer(self) -> Callable[[str], list[str]]:
+        """Return the function that splits a text into words, or a list into items."""
+        if self.separator is not None:
+            return self._items
+        return lambda text: list(_words(text.lower()))
+
+    def build_analyzer(self) -> Callable[[Any], list[str]]:
+        """Return the function that turns a text into what is counted."""
+        tokenize, stop_words = self.build_tokenizer(), self.get_stop_words()
+        return lambda text: self._word_ngrams(tokenize(self.decode(text)), stop_words)
+
+    def _items(self, text: str) -> list[str]:
+        return [item for item in map(str.strip, text.split(self.separator)) if item]
+
+    def _check_stop_words_consistency(self, *_: Any) -> None:
+        """Pass: stop words are compared with words after splitting, so there is nothing to warn of."""
+
+
+def find_separator(texts: list[str]) -> str:
+    """Return the sign between the items of lists: the one that most texts contain; a space where there is none."""
+    counts = [sum(sign in text for text in texts) for sign in _SEPARATORS]
+    return _SEPARATORS[int(np.argmax(counts))] if max(counts, default=0) else " "
+
+
+def _words(text: str) -> Iterator[str]:
+    """Words of a text in lower case, long ones with their parts."""
+    for word in _WORD.findall(text):
+        if word.isascii() and word.isalpha():  # most words: nothing to look at
+            if len(word) > 1 or word in _LETTERS:
+                yield word
+            continue
+        if not word.isascii() and _IDEOGRAPHS.search(word):
+            for run in _IDEOGRAPHS.findall(word):
+                yield from (run[i : i + 2] for i in range(max(1, len(run) - 1)))
+            continue
+        word = word.strip("_")
+        if _counts(word):
+            yield word
+        parts = _PARTS.split(word)
+        if len(parts) > 1:
+            yield from filter(_counts, parts)
+
+
+def _counts(word: str) -> bool:
+    """Tell whether a word says something: not a fragment, a small number or a version."""
+    if len(word) < 2:
+        return word in _LETTERS
+    return not word[0].isdigit() or (word.isdigit() and 3 <= len(word) <= 6) or any(map(str.isalpha, word))
