@@ -31,6 +31,7 @@ _MODULES = {
     "coview.io.tables": ("read_table",),
     "coview.preprocessing.tables": ("TableViews",),
     "coview.preprocessing.text": ("TextViews",),
+    "coview.preprocessing.vectorizer": ("TextVectorizer",),
     "coview.views.views": ("Views",),
     "coview.preprocessing.weighting": ("LogCounts", "MinDocumentFrequency", "TfidfViews", "UnitRows"),
     "coview.online.readers": ("read_stream",),
@@ -127,6 +128,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.preprocessing.split import split_features as split_features
     from coview.preprocessing.tables import TableViews as TableViews
     from coview.preprocessing.text import TextViews as TextViews
+    from coview.preprocessing.vectorizer import TextVectorizer as TextVectorizer
     from coview.preprocessing.weighting import LogCounts as LogCounts
     from coview.preprocessing.weighting import MinDocumentFrequency as MinDocumentFrequency
     from coview.preprocessing.weighting import TfidfViews as TfidfViews

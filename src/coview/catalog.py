@@ -86,6 +86,7 @@ TRANSFORMERS = {
     "NeighborViews": "coview.preprocessing.neighbors",
     "SiftWords": "coview.preprocessing.images",
     "TableViews": "coview.preprocessing.tables",
+    "TextVectorizer": "coview.preprocessing.vectorizer",
     "TextViews": "coview.preprocessing.text",
     "TfidfViews": "coview.preprocessing.weighting",
     "UnitRows": "coview.preprocessing.weighting",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import date, datetime
 
 import numpy as np
 import pandas as pd
@@ -75,10 +76,49 @@ def test_rows_without_any_value_lack_the_view(make):
     assert X["v"].tolist() == [[1, 4], [0, 0], [3, 6]]
 
 
-def test_a_row_with_some_numbers_is_refused(make):
+def test_a_row_with_some_numbers_is_refused_if_asked_for(make):
     columns = {"a": [1.0, None, 3.0], "b": [4.0, 5.0, 6.0]}
     with pytest.raises(ViewsError, match=r"Column 'a' has no value in 1 rows \(the first is row 1\) .* view 'v'"):
-        ColumnViews({"v": ["a", "b"]}).fit_transform(make(columns))
+        ColumnViews({"v": ["a", "b"]}, impute=None).fit_transform(make(columns))
+
+
+@pytest.mark.parametrize(("impute", "value"), [("median", 3.0), ("mean", 4.0), (-1, -1.0)])
+def test_a_missing_number_is_imputed_by_what_was_fitted(make, impute, value):
+    columns = {"a": [1.0, None, 3.0, 8.0], "b": [4.0, 5.0, 6.0, 7.0]}
+    model = ColumnViews({"v": ["a", "b"]}, impute=impute).fit(make(columns))
+    assert model.transform(make(columns))["v"][1].tolist() == [value, 5.0]
+    assert model.transform(make({"a": [None, 9.0], "b": [1.0, 1.0]}))["v"].tolist() == [[value, 1.0], [9.0, 1.0]]
+
+
+def test_impute_is_checked():
+    with pytest.raises(ValueError, match="impute must be one of 'median', 'mean', got 'mode'"):
+        ColumnViews(impute="mode").fit({"a": [1.0, 2.0]})
+    with pytest.raises(ViewsError, match=r"impute must be 'median', 'mean', a number or None, got \[\]"):
+        ColumnViews(impute=[]).fit({"a": [1.0, 2.0]})
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        ["2020-01-01", None, "2021-07-02"],
+        ["2020-01-01 00:00", None, "2021-07-02T00:00:00"],
+        pd.Series(pd.to_datetime(["2020-01-01", None, "2021-07-02"])),
+        pl.Series([date(2020, 1, 1), None, date(2021, 7, 2)]),
+        [datetime(2020, 1, 1), None, datetime(2021, 7, 2)],
+    ],
+    ids=["texts", "texts with times", "pandas", "polars", "objects"],
+)
+def test_dates_become_years(column):
+    frame = pl.DataFrame({"d": column}) if isinstance(column, pl.Series) else pd.DataFrame({"d": column})
+    X = ColumnViews().fit_transform(frame)
+    assert X.names == ("numeric",)
+    assert X.present[:, 0].tolist() == [True, False, True]
+    assert X["numeric"][[0, 2], 0] == pytest.approx([2020.0, 2021 + 182 / 365])
+
+
+def test_texts_that_only_look_like_dates_stay_categories():
+    X = ColumnViews().fit_transform({"d": ["2020-02-31", "2020-01-01"]})
+    assert X.names == ("categorical",)
 
 
 def test_unknown_categories_have_no_indicator(make):
@@ -174,7 +214,7 @@ def test_it_must_be_fitted_first():
         (ColumnViews({"v": []}), COLUMNS, "View 'v' has no columns."),
         (ColumnViews(), {"c": [None, None]}, "Column 'c' of view 'categorical' has no value in any row."),
         (ColumnViews(), {"c": ["a", 3]}, "Column 'c' holds int and str, but ColumnViews takes numbers"),
-        (ColumnViews(), pd.DataFrame({"d": pd.to_datetime(["2020", "2021"])}), "Column 'd' holds Datetime"),
+        (ColumnViews(), pd.DataFrame({"d": pd.to_timedelta(["2 days", "3 days"])}), "Column 'd' holds Duration"),
         (ColumnViews(), np.eye(2), "ColumnViews needs a data frame, a mapping of columns, got ndarray."),
         (ColumnViews(), pd.DataFrame(), "ColumnViews got an empty table: 0 rows x 0 columns."),
         (ColumnViews(), {"a": [np.inf, 1.0]}, "View 'numeric' has NaN or infinity"),

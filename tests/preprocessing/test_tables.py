@@ -43,7 +43,7 @@ def test_new_tables_may_lack_a_part():
 @pytest.mark.parametrize(
     ("front", "sentence"),
     [
-        (TableViews(), "got neither"),
+        (TableViews(), "got none of them"),
         (TableViews({"a": "body"}, {"a": ["year"]}), "Rename one of them"),
         (TableViews({"a": "bodies"}), "TableViews needs the column 'bodies'"),
         (TableViews(columns={"a": ["years"]}), "TableViews needs the column 'years'"),

@@ -47,9 +47,8 @@ def test_missing_text_is_a_missing_view(table):
     assert X.names == ("title", "body")
     assert X.present.tolist() == [[True, True], [True, False], [True, True]]
     assert X["body"].toarray()[1].sum() == 0
-    np.testing.assert_array_equal(
-        X["body"].toarray()[2], CountVectorizer().fit(["a fox runs", BODIES[2]]).transform(BODIES[2:]).toarray()[0]
-    )
+    counts = CountVectorizer(stop_words=["and"]).fit(["a fox runs", BODIES[2]])
+    np.testing.assert_array_equal(X["body"].toarray()[2], counts.transform(BODIES[2:]).toarray()[0])
 
 
 def test_empty_text_is_a_view_without_words():
@@ -139,7 +138,7 @@ def test_it_must_be_fitted_first():
         (TextViews(), {"n": [1, 2]}, "TextViews found no column of text; the columns are 'n'."),
         (TextViews({"t": "n"}), {"n": [1, 2]}, "TextViews needs text, but column 'n' holds int."),
         (TextViews({"t": "n"}), {"n": ["a", 2]}, "TextViews needs text, but column 'n' holds int and str."),
-        (TextViews(), {"a": ["a", "of"], "b": [None, None]}, "View 'a' cannot be built from column 'a'"),
+        (TextViews(), {"a": ["a", "I"], "b": ["red", None]}, "View 'a' cannot be built from column 'a'"),
         (TextViews({"b": "b"}), {"b": [None, None]}, "Column 'b' of view 'b' has no text in any row."),
         (TextViews(vectorizer={"z": None}), {"a": TITLES}, "vectorizer names view 'z', but the views are 'a'."),
         (TextViews({}), {"a": TITLES}, "TextViews needs at least one column, got none."),

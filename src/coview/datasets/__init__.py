@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from coview.datasets.debian_packages import load_debian_packages
 from coview.datasets.files import data_home
 from coview.datasets.internet_ads import load_internet_ads
 from coview.datasets.leaves import load_leaves
@@ -21,6 +22,7 @@ __all__ = [
     "data_home",
     "load_citeseer",
     "load_cora",
+    "load_debian_packages",
     "load_internet_ads",
     "load_leaves",
     "load_mfeat",

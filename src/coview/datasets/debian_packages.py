@@ -1,7 +1,7 @@
 """Debian packages: the descriptions, titles and dependencies that every Debian or Ubuntu machine already has.
 
-Nothing is downloaded: `apt-cache dumpavail` prints the packages that are known to the machine, and apt's own translation
-files hold their long descriptions. The corpus is a raw table of texts and lists, as people have them, not matrices.
+Nothing is downloaded: `apt-cache dumpavail` prints the packages that the machine knows, and apt's own translation files
+hold their long descriptions. The corpus is a raw table of texts and lists, as people have them, not matrices.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _lines(*command: str) -> Iterator[str]:
 
 
 def _stanzas(lines: Iterable[str]) -> Iterator[dict[str, str]]:
-    """Split control data into paragraphs of fields; a line that starts with a space goes on with the field before it."""
+    """Split control data into paragraphs of fields; a line that starts with a space continues the field before it."""
     fields: dict[str, str] = {}
     name = ""
     for line in lines:

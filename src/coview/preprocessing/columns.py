@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +13,8 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ViewsError
-from coview.preprocessing.raw_columns import Column, RawTransformer, Table, as_table
+from coview.preprocessing.raw_columns import Column, RawTransformer, Table, as_table, read_dates
+from coview.validation import check_option
 from coview.views.arrays import scatter_rows
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
@@ -23,9 +25,9 @@ __all__ = ["ColumnViews"]
 class ColumnViews(RawTransformer):
     """Turn groups of columns into views.
 
-    Numeric columns pass through as numbers; text, categories and booleans become one indicator per category. An
-    object that has no value in any column of a view lacks that view. One that misses some of them has no indicator
-    set where a category is missing, and is refused where a number is.
+    Numeric columns pass through as numbers, dates become years with a fraction; text, categories and booleans become
+    one indicator per category. An object that has no value in any column of a view lacks that view. One that misses
+    some of them has no indicator set where a category is missing, and the median of the column where a number is.
 
     Parameters
     ----------
@@ -34,6 +36,9 @@ class ColumnViews(RawTransformer):
         all others the view "categorical".
     categorical : "auto" or list of columns, default="auto"
         Numeric columns to treat as categories too, such as codes.
+    impute : {"median", "mean"}, float or None, default="median"
+        What stands for a number that is missing among others of a view: the median or mean of the column, or a number;
+        None refuses it.
 
     Attributes
     ----------
@@ -41,6 +46,8 @@ class ColumnViews(RawTransformer):
         The columns of each view.
     encoders_ : dict
         ``{view: {column: fitted OneHotEncoder}}``, for the columns that are categories.
+    fill_values_ : dict
+        ``{view: {column: number}}``, for the columns that are numbers: what stands for a missing one.
     view_names_ : list of str
         Names of the views.
 
@@ -58,9 +65,10 @@ class ColumnViews(RawTransformer):
 
     _input_tags = ("string", "categorical", "allow_nan")
 
-    def __init__(self, groups: Any = None, categorical: Any = "auto") -> None:
+    def __init__(self, groups: Any = None, categorical: Any = "auto", *, impute: Any = "median") -> None:
         self.groups = groups
         self.categorical = categorical
+        self.impute = impute
 
     def fit(self, X: Any, y: Any = None) -> ColumnViews:
         """Learn the categories of each column."""
@@ -68,11 +76,15 @@ class ColumnViews(RawTransformer):
         as_category = self._as_category(table)
         columns = _chosen_groups(self.groups, table, as_category)
         encoders: dict[str, dict[Any, OneHotEncoder]] = {}
+        fill_values: dict[str, dict[Any, float | None]] = {}
         for view, names in columns.items():
-            encoders[view] = {}
+            encoders[view], fill_values[view] = {}, {}
             for column in (table.column(name) for name in names):
+                if column.name not in as_category:
+                    column = read_dates(column) or column
                 _check_kind(column, table.who)
                 if column.kind == "number" and column.name not in as_category:
+                    fill_values[view][column.name] = self._fill_value(column)
                     continue
                 if column.missing.all():
                     raise ViewsError(f"Column {column.name!r} of view {view!r} has no value in any row.")
@@ -80,6 +92,7 @@ class ColumnViews(RawTransformer):
                 encoders[view][column.name] = OneHotEncoder(handle_unknown="ignore").fit(_categories(column))
         self.columns_ = columns
         self.encoders_ = encoders
+        self.fill_values_ = fill_values
         self.view_names_ = list(columns)
         return self
 
@@ -93,10 +106,12 @@ class ColumnViews(RawTransformer):
         arrays, present, names = {}, {}, {}
         for view in chosen:
             columns = [table.column(name) for name in self.columns_[view]]
+            columns = [read_dates(c) or c if c.name in self.fill_values_[view] else c for c in columns]
             for column in columns:
                 _check_kind(column, table.who)
             have = ~np.all([column.missing for column in columns], axis=0)
-            arrays[view], names[view] = _matrix(view, columns, self.encoders_[view], have), self._feature_names(view)
+            arrays[view] = _matrix(view, columns, self.encoders_[view], self.fill_values_[view], have)
+            names[view] = self._feature_names(view)
             present[view] = have
         return Views(arrays, ids=table.ids, present=present, feature_names=names)
 
@@ -113,6 +128,18 @@ class ColumnViews(RawTransformer):
             names += [str(column)] if encoder is None else encoder.get_feature_names_out([str(column)]).tolist()
         return names
 
+    def _fill_value(self, column: Column) -> float | None:
+        values = column.values[~column.missing]
+        if isinstance(self.impute, str):
+            check_option("impute", self.impute, ("median", "mean"))
+            center = np.median if self.impute == "median" else np.mean
+            return float(center(values)) if len(values) else 0.0
+        if self.impute is None:
+            return None
+        if isinstance(self.impute, numbers.Real) and not isinstance(self.impute, bool):
+            return float(self.impute)
+        raise ViewsError(f"impute must be 'median', 'mean', a number or None, got {self.impute!r}.")
+
     def _as_category(self, table: Table) -> list[Any]:
         if isinstance(self.categorical, str):
             if self.categorical != "auto":
@@ -124,9 +151,9 @@ class ColumnViews(RawTransformer):
 
 def _chosen_groups(groups: Any, table: Table, as_category: list[Any]) -> dict[str, list[Any]]:
     if groups is None:
-        numbers = [name for name in table.names if table.column(name).kind == "number" and name not in as_category]
-        others = [name for name in table.names if name not in numbers]
-        return {view: names for view, names in (("numeric", numbers), ("categorical", others)) if names}
+        numeric = [name for name in table.names if name not in as_category and _is_numeric(table.column(name))]
+        others = [name for name in table.names if name not in numeric]
+        return {view: names for view, names in (("numeric", numeric), ("categorical", others)) if names}
     if not isinstance(groups, Mapping) or not groups:
         raise ViewsError("ColumnViews needs groups as {view: columns} with at least one view.")
     chosen = {view: [names] if isinstance(names, str) else list(names) for view, names in groups.items()}
@@ -135,6 +162,10 @@ def _chosen_groups(groups: Any, table: Table, as_category: list[Any]) -> dict[st
             raise ViewsError(f"View {view!r} has no columns. Name at least one.")
         table.check_has(names)
     return chosen
+
+
+def _is_numeric(column: Column) -> bool:
+    return (read_dates(column) or column).kind == "number"
 
 
 def _warn_of_text(column: Column, who: str) -> None:
@@ -154,15 +185,23 @@ def _warn_of_text(column: Column, who: str) -> None:
 def _check_kind(column: Column, who: str) -> None:
     if column.kind == "other":
         raise ViewsError(
-            f"Column {column.name!r} holds {column.type_name}, but {who} takes numbers, text, categories and "
+            f"Column {column.name!r} holds {column.type_name}, but {who} takes numbers, dates, text, categories and "
             "booleans. Turn it into one of these, or leave it out."
         )
 
 
-def _matrix(view: str, columns: list[Column], encoders: Mapping[Any, OneHotEncoder], have: np.ndarray) -> Any:
+def _matrix(
+    view: str,
+    columns: list[Column],
+    encoders: Mapping[Any, OneHotEncoder],
+    fill_values: Mapping[Any, float | None],
+    have: np.ndarray,
+) -> Any:
     """Blocks of all columns side by side."""
     blocks: list[Any] = [
-        _indicators(column, encoders[column.name]) if column.name in encoders else _numbers(view, column, have)
+        _indicators(column, encoders[column.name])
+        if column.name in encoders
+        else _numbers(view, column, fill_values[column.name], have)
         for column in columns
     ]
     if not encoders:
@@ -173,16 +212,20 @@ def _matrix(view: str, columns: list[Column], encoders: Mapping[Any, OneHotEncod
     return sparse.hstack([sparse.csr_array(block, dtype=dtype) for block in blocks], format="csr")
 
 
-def _numbers(view: str, column: Column, have: np.ndarray) -> np.ndarray:
+def _numbers(view: str, column: Column, fill_value: float | None, have: np.ndarray) -> np.ndarray:
     if column.kind != "number":
         raise ViewsError(f"Column {column.name!r} was numeric in fit, but holds {column.type_name} now.")
     gaps = np.flatnonzero(column.missing & have)
-    if gaps.size:
+    if gaps.size and fill_value is None:
         raise ViewsError(
             f"Column {column.name!r} has no value in {gaps.size} rows (the first is row {gaps[0]}) that have other "
-            f"values of view {view!r}. Fill them, for instance with SimpleImputer, or move the column to its own view."
+            f"values of view {view!r}. Fill them with impute='median', or move the column to its own view."
         )
-    return column.values.reshape(-1, 1)
+    values = column.values
+    if gaps.size:
+        values = values.astype(np.result_type(values.dtype, np.float32), copy=True)
+        values[gaps] = fill_value
+    return values.reshape(-1, 1)
 
 
 def _indicators(column: Column, encoder: OneHotEncoder) -> Any:

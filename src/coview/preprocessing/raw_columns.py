@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,9 @@ from coview.exceptions import ViewsError
 from coview.utils.messages import listed, short
 from coview.views.arrays import frame_ids, is_frame, open_frame
 
-__all__ = ["Column", "RawTransformer", "Table", "as_table"]
+__all__ = ["Column", "RawTransformer", "Table", "as_table", "read_dates"]
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?")
 
 
 class RawTransformer(TransformerMixin, BaseEstimator):
@@ -104,6 +108,28 @@ def as_table(X: Any, who: str, bare: str | None = None) -> Table:
     index = getattr(X, "index", None)
     own = index is not None and not callable(index) and type(index).__name__ != "RangeIndex"
     return _checked(Table({bare: values}, len(values), who, np.asarray(index) if own else None))
+
+
+def read_dates(column: Column) -> Column | None:
+    """Return a column of dates, or of texts that are dates (2026-11-15), as years with a fraction; None for others."""
+    if column.kind not in ("text", "other") or column.missing.all():
+        return None
+    texts = [value if isinstance(value, str) else _isoformat(value) for value in column.values[~column.missing]]
+    if not all(text is not None and _DATE.fullmatch(text) for text in texts):
+        return None
+    try:
+        days = np.array([str(text)[:19].replace(" ", "T") for text in texts], dtype="datetime64[s]")
+    except ValueError:  # such as the 31st of February
+        return None
+    years = days.astype("datetime64[Y]")
+    length = (years + 1).astype("datetime64[s]") - years.astype("datetime64[s]")
+    values = np.zeros(len(column.values))
+    values[~column.missing] = 1970 + years.astype(np.int64) + (days - years) / length
+    return Column(column.name, "number", column.type_name, values, column.missing)
+
+
+def _isoformat(value: Any) -> str | None:
+    return value.isoformat() if isinstance(value, date) else None
 
 
 def _to_list(X: Any) -> list[Any] | None:

@@ -30,9 +30,20 @@ class TableViews(RawTransformer):
         Views made of the words of a column, ``{"words": "body"}``.
     columns : mapping of view to columns, or None, default=None
         Views made of groups of columns, ``{"meta": ["year", "venue"]}``; numbers stay numbers, categories become
-        indicators.
+        indicators, dates become years.
+    tokens : mapping of view to column or to (column, separator), or None, default=None
+        Views made of the items of a column of lists, ``{"tags": "tags"}``; see `TextViews`.
     vectorizer : scikit-learn vectorizer, mapping of view to vectorizer, or None, default=None
-        Cloned for each view of text. Views without one, and None, use ``CountVectorizer()``.
+        Cloned for each view of text. Views without one, and None, use a `TextVectorizer`; see `TextViews`.
+    stop_words : str, list of str or None, default="auto"
+        Words to leave out of texts: those of a language ("english" or "en"), a list, or none. "auto" takes the language
+        that the texts are in.
+    min_df : int, float or "auto", default="auto"
+        Least number (or share) of texts that a word must be in; see `TextViews`.
+    max_df : int, float or "auto", default="auto"
+        Largest number (or share) of texts that a word may be in; see `TextViews`.
+    impute : {"median", "mean"}, float or None, default="median"
+        What stands for a number that is missing among others of a view; None refuses it.
     id : str or None, default=None
         Column that names the objects. Without it a frame's own index does, where it has one.
 
@@ -59,10 +70,27 @@ class TableViews(RawTransformer):
 
     _input_tags = ("string", "categorical", "allow_nan")
 
-    def __init__(self, text: Any = None, columns: Any = None, *, vectorizer: Any = None, id: Any = None) -> None:
+    def __init__(
+        self,
+        text: Any = None,
+        columns: Any = None,
+        *,
+        tokens: Any = None,
+        vectorizer: Any = None,
+        stop_words: Any = "auto",
+        min_df: Any = "auto",
+        max_df: Any = "auto",
+        impute: Any = "median",
+        id: Any = None,
+    ) -> None:
         self.text = text
         self.columns = columns
+        self.tokens = tokens
         self.vectorizer = vectorizer
+        self.stop_words = stop_words
+        self.min_df = min_df
+        self.max_df = max_df
+        self.impute = impute
         self.id = id
 
     def fit(self, X: Any, y: Any = None) -> TableViews:
@@ -72,15 +100,24 @@ class TableViews(RawTransformer):
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Views:
         """Learn the vocabularies and categories and return the views."""
-        if not self.text and not self.columns:
-            raise ViewsError("TableViews needs text={view: column} or columns={view: [column, ...]}, got neither.")
-        twice = [view for view in self.text or {} if view in (self.columns or {})]
+        if not self.text and not self.columns and not self.tokens:
+            raise ViewsError(
+                "TableViews needs text={view: column}, tokens={view: column} or columns={view: [column, ...]}, "
+                "got none of them."
+            )
+        named = [view for part in (self.text, self.tokens, self.columns) for view in part or {}]
+        twice = [view for view in named if named.count(view) > 1]
         if twice:
-            raise ViewsError(f"View {twice[0]!r} is named in both text and columns. Rename one of them.")
+            raise ViewsError(f"View {twice[0]!r} is named in two of text, tokens and columns. Rename one of them.")
         table = as_table(X, "TableViews")
         ids = self._ids(table)
-        self.text_ = TextViews(self.text, self.vectorizer) if self.text else None
-        self.columns_ = ColumnViews(self.columns) if self.columns else None
+        self.text_ = None
+        if self.text or self.tokens:
+            frequencies = {"min_df": self.min_df, "max_df": self.max_df}
+            self.text_ = TextViews(
+                self.text or {}, self.vectorizer, tokens=self.tokens, stop_words=self.stop_words, **frequencies
+            )
+        self.columns_ = ColumnViews(self.columns, impute=self.impute) if self.columns else None
         parts = [part.fit_transform(table) for part in self._parts()]
         self.vectorizers_ = self.text_.vectorizers_ if self.text_ is not None else {}
         self.view_names_ = [name for part in parts for name in part.names]

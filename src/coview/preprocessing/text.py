@@ -1,17 +1,19 @@
-"""`TextViews`: raw texts become views of counts, one scikit-learn vectorizer each."""
+"""`TextViews`: raw texts and lists become views of counts, one vectorizer each."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ViewsError
 from coview.preprocessing.raw_columns import Column, RawTransformer, Table, as_table
+from coview.preprocessing.stop_words import detect_language
+from coview.preprocessing.vectorizer import TextVectorizer, find_separator
 from coview.utils.messages import cut, listed
 from coview.views.arrays import scatter_rows
 from coview.views.inputs import ViewInput
@@ -20,12 +22,16 @@ from coview.views.views import Views
 __all__ = ["TextViews"]
 
 _BARE = "text"  # the column, and so the view, that a plain list of texts becomes
+_MANY = 100  # texts from which words that are in one text only, or in most, are left out
+_LIST_SEPARATORS = (",", ";", "|", "\n")  # between the items of lists that are no texts
 
 
 class TextViews(RawTransformer):
     """Turn text columns into views, each with its own vectorizer.
 
-    An object whose text is missing (None or NaN) lacks that view; an empty text is a view without words.
+    By default words are counted by `TextVectorizer`: without the function words of the language that the texts are in,
+    and without words that hardly any or most of the texts contain. An object whose text is missing (None or NaN) lacks
+    that view; an empty text is a view without words.
 
     Parameters
     ----------
@@ -33,7 +39,18 @@ class TextViews(RawTransformer):
         Which column makes which view. By default every column of text is a view of the same name; a plain list of
         texts is one view named "text".
     vectorizer : scikit-learn vectorizer, mapping of view to vectorizer, or None, default=None
-        Cloned for each view. Views without one, and None, use ``CountVectorizer()``.
+        Cloned for each view. Views without one, and None, use a `TextVectorizer` with the parameters below.
+    tokens : mapping of view to column or to (column, separator), or None, default=None
+        Views made of the items of lists, ``{"tags": "tags"}``: texts such as "red, blue", whose separator is recognized
+        or given, or lists of texts.
+    stop_words : str, list of str or None, default="auto"
+        Words to leave out: those of a language ("english" or "en"), a list, or none. "auto" takes the language of each
+        view's texts, and that of the other texts where a view's are too short to tell.
+    min_df : int, float or "auto", default="auto"
+        Least number (or share) of texts that a word must be in. "auto" is 1 below 100 texts, 2 below 5,000, 3 below
+        50,000 and 5 above.
+    max_df : int, float or "auto", default="auto"
+        Largest number (or share) of texts that a word may be in. "auto" is a half, and all below 100 texts.
 
     Attributes
     ----------
@@ -41,6 +58,8 @@ class TextViews(RawTransformer):
         The fitted vectorizer of each view.
     columns_ : dict
         The column of each view.
+    stop_words_ : dict
+        The language whose function words are left out, or the list of words, by view; None where none are.
     view_names_ : list of str
         Names of the views.
 
@@ -58,9 +77,22 @@ class TextViews(RawTransformer):
 
     _input_tags = ("string", "one_d_array")
 
-    def __init__(self, columns: Any = None, vectorizer: Any = None) -> None:
+    def __init__(
+        self,
+        columns: Any = None,
+        vectorizer: Any = None,
+        *,
+        tokens: Any = None,
+        stop_words: Any = "auto",
+        min_df: Any = "auto",
+        max_df: Any = "auto",
+    ) -> None:
         self.columns = columns
         self.vectorizer = vectorizer
+        self.tokens = tokens
+        self.stop_words = stop_words
+        self.min_df = min_df
+        self.max_df = max_df
 
     def fit(self, X: Any, y: Any = None) -> TextViews:
         """Learn the vocabulary of each view."""
@@ -70,23 +102,36 @@ class TextViews(RawTransformer):
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Views:
         """Learn the vocabulary of each view and return the views."""
         table = self._table(X, self.columns)
-        columns = self._chosen_columns(table)
-        vectorizers = self._chosen_vectorizers(tuple(columns))
-        counted = {}
-        for view, name in columns.items():
-            column = _text_column(table, name)
+        lists = self._chosen_lists(table)
+        columns = {**self._chosen_columns(table, [name for name, _ in lists.values()])}
+        for view, (name, _) in lists.items():
+            if view in columns:
+                raise ViewsError(f"View {view!r} is named in both columns and tokens. Rename one of them.")
+            columns[view] = name
+        read = {
+            view: _text_column(table, name, lists[view][1] if view in lists else None, view in lists)
+            for view, name in columns.items()
+        }
+        for view, column in read.items():
             if column.missing.all():
-                raise ViewsError(f"Column {name!r} of view {view!r} has no text in any row.")
+                raise ViewsError(f"Column {columns[view]!r} of view {view!r} has no text in any row.")
+        texts = {view: column.values[~column.missing].tolist() for view, column in read.items()}
+        vectorizers = self._chosen_vectorizers(texts, {view: separator for view, (_, separator) in lists.items()})
+        counts = {}
+        for view, column in read.items():
             try:
-                matrix = vectorizers[view].fit_transform(column.values[~column.missing].tolist())
+                vectorizers[view], matrix = _fit_counts(vectorizers[view], texts[view])
             except ValueError as error:
                 why = cut(str(error), 200)
-                raise ViewsError(f"View {view!r} cannot be built from column {name!r}: {why}") from error
-            counted[view] = (matrix, column.missing)
+                raise ViewsError(f"View {view!r} cannot be built from column {columns[view]!r}: {why}") from error
+            counts[view] = (matrix, column.missing)
         self.columns_ = columns
         self.vectorizers_ = vectorizers
+        self.stop_words_ = {
+            view: one.stop_words if isinstance(one, TextVectorizer) else None for view, one in vectorizers.items()
+        }
         self.view_names_ = list(columns)
-        return self._views(table, counted)
+        return self._views(table, counts)
 
     def transform(self, X: Any) -> Views:
         """Return the views whose columns X has; at least one is required."""
@@ -95,12 +140,12 @@ class TextViews(RawTransformer):
         columns = {view: name for view, name in self.columns_.items() if name in table.sources}
         if not columns:
             table.check_has_any(list(self.columns_.values()))
-        counted = {}
-        for view, name in columns.items():
-            column = _text_column(table, name)
+        counts = {}
+        for view in columns:
+            column = self._read(table, view)
             texts = column.values[~column.missing].tolist() or [""]  # vectorizers refuse no text at all
-            counted[view] = (self.vectorizers_[view].transform(texts), column.missing)
-        return self._views(table, counted)
+            counts[view] = (self.vectorizers_[view].transform(texts), column.missing)
+        return self._views(table, counts)
 
     def raw_texts(self, X: Any) -> dict[str, list[str]]:
         """Return the texts from which each view is built; empty if an object has none.
@@ -112,8 +157,8 @@ class TextViews(RawTransformer):
         """
         check_is_fitted(self)
         table = self._table(X, self.columns_)
-        there = {view: table.column(name) for view, name in self.columns_.items() if name in table.sources}
-        return {view: [v if isinstance(v, str) else "" for v in column.values] for view, column in there.items()}
+        read = {view: self._read(table, view) for view, name in self.columns_.items() if name in table.sources}
+        return {view: [v if isinstance(v, str) else "" for v in column.values] for view, column in read.items()}
 
     def view_inputs(self) -> dict[str, ViewInput]:
         """Describe the resulting views for `inspect`."""
@@ -124,10 +169,25 @@ class TextViews(RawTransformer):
         one = isinstance(columns, Mapping) and len(columns) == 1
         return as_table(X, "TextViews", bare=next(iter(columns.values())) if one else _BARE)
 
-    def _chosen_columns(self, table: Table) -> dict[str, Any]:
+    def _read(self, table: Table, view: str) -> Column:
+        """Texts of a fitted view."""
+        separator = getattr(self.vectorizers_[view], "separator", None)  # only a TextVectorizer reads lists
+        return _text_column(table, self.columns_[view], separator, separator is not None)
+
+    def _chosen_lists(self, table: Table) -> dict[str, tuple[Any, str]]:
+        """Return column and separator of each view that is made of lists."""
+        chosen = {}
+        for view, source in (self.tokens or {}).items():
+            name, separator = (source, None) if isinstance(source, str) else source
+            table.check_has([name])
+            chosen[view] = (name, separator or _separator_of(table.column(name)))
+        return chosen
+
+    def _chosen_columns(self, table: Table, taken: list[Any]) -> dict[str, Any]:
         if self.columns is None:
-            chosen = {str(name): name for name in table.names if table.column(name).kind == "text"}
-            if not chosen:
+            free = [name for name in table.names if name not in taken]
+            chosen = {str(name): name for name in free if table.column(name).kind == "text"}
+            if not chosen and not taken:
                 raise ViewsError(f"{table.who} found no column of text; the columns are {listed(table.names)}.")
             return chosen
         if isinstance(self.columns, Mapping):
@@ -135,21 +195,40 @@ class TextViews(RawTransformer):
         else:
             names = [self.columns] if isinstance(self.columns, str) else self.columns
             chosen = {str(name): name for name in names}
-        if not chosen:
+        if not chosen and not taken:
             raise ViewsError(f"{table.who} needs at least one column, got none.")
         table.check_has(list(chosen.values()))
         return chosen
 
-    def _chosen_vectorizers(self, views: tuple[str, ...]) -> dict[str, Any]:
-        by_view = self.vectorizer if isinstance(self.vectorizer, Mapping) else dict.fromkeys(views, self.vectorizer)
-        for view in by_view:
-            if view not in views:
-                raise ViewsError(f"vectorizer names view {view!r}, but the views are {listed(views)}.")
-        return {view: CountVectorizer() if by_view.get(view) is None else clone(by_view[view]) for view in views}
+    def _chosen_vectorizers(self, texts: dict[str, list[str]], separators: dict[str, str]) -> dict[str, Any]:
+        wanted = self.vectorizer if isinstance(self.vectorizer, Mapping) else dict.fromkeys(texts, self.vectorizer)
+        for view in wanted:
+            if view not in texts:
+                raise ViewsError(f"vectorizer names view {view!r}, but the views are {listed(tuple(texts))}.")
+        ours = [view for view in texts if view in separators or wanted.get(view) is None]
+        languages = self._languages({view: texts[view] for view in ours if view not in separators})
+        vectorizers = {view: clone(wanted[view]) for view in texts if view not in ours}
+        for view in ours:
+            n = len(texts[view])
+            vectorizers[view] = TextVectorizer(
+                languages.get(view),
+                separator=separators.get(view),
+                min_df=_least_frequency(n) if self.min_df == "auto" else self.min_df,
+                max_df=(0.5 if n >= _MANY else 1.0) if self.max_df == "auto" else self.max_df,
+            )
+        return {view: vectorizers[view] for view in texts}
 
-    def _views(self, table: Table, counted: Mapping[str, tuple[Any, np.ndarray]]) -> Views:
+    def _languages(self, texts: dict[str, list[str]]) -> dict[str, Any]:
+        """Stop words of each view: those asked for, else those of its own language, or of the others'."""
+        if self.stop_words != "auto":
+            return dict.fromkeys(texts, self.stop_words)
+        languages = {view: detect_language(values) for view, values in texts.items()}
+        common = {language for language in languages.values() if language}
+        return {view: language or (min(common) if len(common) == 1 else None) for view, language in languages.items()}
+
+    def _views(self, table: Table, counts: Mapping[str, tuple[Any, np.ndarray]]) -> Views:
         arrays, present, names = {}, {}, {}
-        for view, (matrix, missing) in counted.items():
+        for view, (matrix, missing) in counts.items():
             present[view] = ~missing
             if missing.any():
                 matrix = scatter_rows(matrix, np.where(missing, -1, np.cumsum(~missing) - 1))
@@ -160,15 +239,48 @@ class TextViews(RawTransformer):
         return Views(arrays, ids=table.ids, present=present, feature_names=names)
 
 
-def _text_column(table: Table, name: Any) -> Column:
+def _fit_counts(vectorizer: Any, texts: list[str]) -> tuple[Any, Any]:
+    """Fit a vectorizer; ours without stop words and bounds where they would leave no word at all."""
+    try:
+        return vectorizer, vectorizer.fit_transform(texts)
+    except ValueError:
+        if not isinstance(vectorizer, TextVectorizer):
+            raise
+        vectorizer = clone(vectorizer).set_params(stop_words=None, min_df=1, max_df=1.0)
+        return vectorizer, vectorizer.fit_transform(texts)
+
+
+def _least_frequency(n_texts: int) -> int:
+    return 1 + sum(n_texts >= limit for limit in (_MANY, 5_000)) + 2 * (n_texts >= 50_000)
+
+
+def _text_column(table: Table, name: Any, separator: str | None, lists: bool) -> Column:
     column = table.column(name)
-    if column.kind == "text" or all(isinstance(value, str) for value in column.values[~column.missing]):
+    values = column.values[~column.missing]
+    if column.kind == "text" or all(isinstance(value, str) for value in values):
         return column
+    if lists and _has_lists(column):
+        joined = [value if gap else str(separator).join(value) for value, gap in zip(column.values, column.missing)]
+        return replace(column, kind="text", values=np.array(joined, dtype=object))
     raise ViewsError(
         f"{table.who} needs text, but column {name!r} holds {column.type_name}.",
         python="Turn it into text, or " + ("use ColumnViews." if table.who == "TextViews" else "name it in columns=."),
         cli="Turn it into text, or use --columns in place of --text.",
     )
+
+
+def _has_lists(column: Column) -> bool:
+    values = column.values[~column.missing]
+    return all(isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value) for value in values)
+
+
+def _separator_of(column: Column) -> str:
+    """Return the sign between the items of a column of lists: one that is in the texts, or in no item of real lists."""
+    values = column.values[~column.missing]
+    if not _has_lists(column):
+        return find_separator([value for value in values if isinstance(value, str)])
+    items = {item for value in values for item in value}
+    return next((sign for sign in _LIST_SEPARATORS if not any(sign in item for item in items)), _LIST_SEPARATORS[-1])
 
 
 def _feature_names(vectorizer: Any) -> np.ndarray | None:

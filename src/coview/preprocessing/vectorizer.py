@@ -24,9 +24,10 @@ _SEPARATORS = (";", "|", ",", "\t", "\n")
 class TextVectorizer(CountVectorizer):
     """Count the words of texts, or the items of lists.
 
-    A word may contain hyphens and dots ("libghc-base-dev", "node.js") and end in signs ("C++", "C#"); such a word counts
-    whole and by its parts, so that "real-time" and "real time" have words in common. Numbers of one or two digits, versions and
-    single letters other than C and R are left out. Japanese and Chinese texts are counted by pairs of characters.
+    A word may contain hyphens and dots ("libghc-base-dev", "node.js") and end in signs ("C++", "C#"); such a word
+    counts whole and by its parts, so that "real-time" and "real time" have words in common. Numbers of one or two
+    digits, versions and single letters other than C and R are left out. Japanese and Chinese texts are counted by pairs
+    of characters.
 
     Parameters
     ----------

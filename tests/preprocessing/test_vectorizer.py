@@ -1,0 +1,139 @@
+"""`TextVectorizer`, stop words, and the defaults of `TextViews` for texts and lists."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer
+
+from coview import TableViews, TextVectorizer, TextViews, load, save
+from coview.exceptions import ViewsError
+from coview.preprocessing.stop_words import STOP_WORDS, detect_language
+from coview.preprocessing.vectorizer import find_separator
+
+SENTENCES = {
+    "english": "The fox is in the garden and it was looking for something to eat",
+    "german": "Der Fuchs ist in dem Garten und hat nach etwas zu essen gesucht",
+    "french": "Le renard est dans le jardin et il cherche quelque chose pour manger",
+    "spanish": "El zorro está en el jardín y busca algo para comer con los otros",
+    "italian": "La volpe è nel giardino e cerca qualcosa per mangiare con gli altri",
+    "portuguese": "A raposa está no jardim e não procura uma coisa para comer com os outros",
+    "dutch": "De vos is in de tuin en zoekt naar iets om te eten voor het donker wordt",
+    "swedish": "Räven är i trädgården och letar efter något att äta som inte är för litet",
+    "danish": "Ræven er i haven og leder efter noget at spise, som ikke er for lidt, hvor jeg er",
+    "norwegian": "Reven er i hagen og leter etter noe å spise som ikke er for lite, jeg vil være der",
+    "russian": "Лиса в саду, и она ищет что то, чтобы поесть, но не может",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("libghc-base-dev", ["libghc-base-dev", "libghc", "base", "dev"]),
+        ("R and C++, C# or C", ["r", "and", "c++", "c#", "or", "c"]),
+        ("Node.js 3.11.2 in 2048", ["node.js", "node", "js", "in", "2048"]),
+        ("GTK+ x86_64 __init__ it's", ["gtk+", "x86_64", "x86", "init", "it"]),
+        ("a b 7 42 1234567", []),
+        ("東京都 x", ["東京", "京都"]),
+        ("木", ["木"]),
+        ("", []),
+    ],
+)
+def test_words(text, words):
+    assert TextVectorizer().build_analyzer()(text) == words
+
+
+def test_plain_words_are_those_of_count_vectorizer():
+    texts = list(SENTENCES.values())
+    ours, theirs = TextVectorizer(), CountVectorizer()
+    assert (ours.fit_transform(texts) != theirs.fit_transform(texts)).nnz == 0
+    assert ours.get_feature_names_out().tolist() == theirs.get_feature_names_out().tolist()
+
+
+def test_ngrams_skip_stop_words():
+    assert TextVectorizer("en", ngram_range=(1, 2)).build_analyzer()("the red fox") == ["red", "fox", "red fox"]
+
+
+def test_a_wrong_language_is_named():
+    with pytest.raises(ValueError, match=r"stop_words must be a language .*'klingon'"):
+        TextVectorizer("klingon").fit(["red fox"])
+
+
+@pytest.mark.parametrize("language", SENTENCES)
+def test_languages_are_told_apart(language):
+    assert detect_language([SENTENCES[language]] * 3) == language
+    words = TextVectorizer(language).build_analyzer()(SENTENCES[language])
+    assert words
+    assert not set(words) & STOP_WORDS[language]
+
+
+def test_texts_without_sentences_are_in_no_language():
+    assert detect_language(["numpy scipy", "red fox"]) is None
+    assert detect_language([]) is None
+
+
+@pytest.mark.parametrize(
+    ("texts", "separator"), [(["a, b", "c"], ","), (["a;b, c", "d;e"], ";"), (["a|b"], "|"), (["a b", "c"], " ")]
+)
+def test_separators_are_recognized(texts, separator):
+    assert find_separator(texts) == separator
+
+
+def _texts(n):
+    rng = np.random.default_rng(0)
+    words = np.array([f"word{i:03}" for i in range(200)])
+    return [f"The common thing is {' and '.join(rng.choice(words, 5))}" for _ in range(n)] + ["only one unique"]
+
+
+def test_defaults_leave_out_function_words_and_rare_and_common_ones():
+    model = TextViews().fit({"body": _texts(300)})
+    names = model.vectorizers_["body"].get_feature_names_out().tolist()
+    assert model.stop_words_ == {"body": "english"}
+    assert all(name.startswith("word") for name in names)
+    assert len(names) > 190
+    assert "unique" not in names
+    assert "common" not in names
+
+
+def test_all_of_it_can_be_set():
+    model = TextViews(stop_words=None, min_df=1, max_df=1.0).fit({"body": _texts(300)})
+    assert {"the", "is", "and", "common", "unique"} <= set(model.vectorizers_["body"].vocabulary_)
+    model = TextViews(stop_words=["common"], min_df=1, max_df=1.0).fit({"body": _texts(300)})
+    assert "common" not in model.vectorizers_["body"].vocabulary_
+
+
+def test_bounds_never_leave_nothing():
+    X = TextViews().fit_transform({"body": ["red fox"] * 200})
+    assert X["body"].sum() == 400
+
+
+def test_a_short_view_takes_the_language_of_the_others():
+    table = {"title": ["fox of gardens", "sea"] * 60, "body": _texts(119)}
+    model = TextViews().fit(table)
+    assert model.stop_words_ == {"title": "english", "body": "english"}
+
+
+def test_lists_are_split_by_the_separator_found_or_given(tmp_path):
+    table = {
+        "name": ["p", "q"],
+        "tags": ["net, C++", "C++"],
+        "path": ["usr/bin", "usr/lib"],
+        "items": [["a,b"], ["c", "d"]],
+    }
+    model = TableViews(tokens={"tags": "tags", "path": ("path", "/"), "items": "items"}, id="name").fit(table)
+    X = model.transform(table)
+    assert X.names == ("tags", "path", "items")
+    assert X.feature_names["tags"].tolist() == ["C++", "net"]
+    assert X.feature_names["path"].tolist() == ["bin", "lib", "usr"]
+    assert X.feature_names["items"].tolist() == ["a,b", "c", "d"]
+    assert X["items"].toarray().tolist() == [[1, 0, 0], [0, 1, 1]]
+    save(model, tmp_path / "m.coview")
+    again = load(tmp_path / "m.coview").transform(table)
+    assert all((again[name] != X[name]).nnz == 0 for name in X.names)
+    assert clone(model).fit_transform(table).names == X.names
+
+
+def test_lists_and_texts_may_not_share_a_name():
+    with pytest.raises(ViewsError, match="View 'a' is named in both columns and tokens"):
+        TextViews({"a": "x"}, tokens={"a": "x"}).fit({"x": ["red fox"]})
+    with pytest.raises(ViewsError, match="View 'a' is named in two of text, tokens and columns"):
+        TableViews({"a": "x"}, tokens={"a": "x"}).fit({"x": ["red fox"]})
