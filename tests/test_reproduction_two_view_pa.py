@@ -107,6 +107,18 @@ def test_with_the_same_view_twice_the_exact_update_is_pa_of_half_the_cost_and_al
         assert np.abs(printed.decision_function(twice) - alone).max() > 0.01
 
 
+def test_algorithm_1_written_out_has_the_weights_of_the_library(experiment):
+    data = experiment._load("")
+    first, second = data.views.values()
+    views = experiment.Views(first=5 * first, second=second)
+    share, weights = experiment.algorithm_1(views, data.target)
+    model = experiment.Model(0.1, 0.5, update="paper", shuffle=False).fit(views, data.target)
+    for matrix, w, scores in zip(views.values(), weights, model.decision_function_by_view(views).values()):
+        np.testing.assert_allclose(matrix @ w, scores, atol=1e-6)
+    assert 0 < share < 1  # and with rows of length 1, for which its formula is right, none
+    assert experiment.algorithm_1(data.views, data.target)[0] == 0
+
+
 def test_differences_are_those_of_the_weights_before_each_round(experiment):
     data = experiment._load("")
     found = experiment._paired(experiment.Model(0.1, 0.5), data.views, data.target)
