@@ -21,7 +21,7 @@ from coview.engines.loop import Options, run
 from coview.engines.protocol import Block, Engine, Extra, Holder, Steps, floating_type, make_blocks, row_bytes
 from coview.engines.select import hold, select_engine
 from coview.engines.state import Fit, State, Sweep, tree_leaves
-from coview.engines.watch import CallbackSupportMixin, ProgressBar, check_watchers, sklearn_watcher
+from coview.engines.watch import CallbackSupportMixin, check_watchers, progress_bar, sklearn_watcher
 from coview.exceptions import RAW_TABLE, ViewsError
 from coview.inspection import Inspection, describe
 from coview.utils.front import public
@@ -259,7 +259,7 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
         ours.extend(watchers)
         with ExitStack() as stack:
             if self.verbose:
-                ours.append(stack.enter_context(ProgressBar(type(self).__name__)))
+                ours.append(progress_bar(type(self).__name__, stack))
             if (watcher := sklearn_watcher(self, X, theirs, reconstruct, stack)) is not None:
                 ours.append(watcher)
             kept = self._checkpoint(views, holder, carried)

@@ -204,9 +204,8 @@ def linked_views(
 ) -> Views:
     """Views "words" and links of documents, whose ids also name the columns of the links."""
     matrices = link_views(links, direction, self_links)
-    features: dict[str, Any] = dict.fromkeys(matrices, ids)
-    if names is not None:
-        features["words"] = names
+    features: dict[str, Any] = {} if names is None else {"words": names}
+    features |= dict.fromkeys(matrices, ids)
     return Views({"words": words, **matrices}, ids=ids, feature_names=features)
 
 

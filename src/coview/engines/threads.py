@@ -86,11 +86,8 @@ class Team:
             self._pool = ThreadPoolExecutor(self.size, thread_name_prefix="coview")
         return list(self._pool.map(lambda chunk: work(*chunk), chunks))
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"size": self.size}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["size"])  # type: ignore[misc]
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Team, (self.size,)
 
 
 def team_of(engine: Any) -> Team:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from coview.engines.state import State, Sweep
@@ -37,7 +36,7 @@ else:
             return method
 
 
-__all__ = ["CallbackSupportMixin", "ProgressBar", "check_watchers", "sklearn_watcher", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "check_watchers", "progress_bar", "sklearn_watcher", "with_callbacks"]
 
 Watcher = Callable[[Sweep], Any]
 
@@ -83,39 +82,27 @@ def sklearn_watcher(
     return watch
 
 
-class ProgressBar:
-    """A callback of the loop that draws one rich bar per restart; use it as a context manager."""
+def progress_bar(title: str, stack: ExitStack) -> Watcher:
+    """Return a function that draws one rich bar per restart; the bars end with the stack."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    def __init__(self, title: str) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    progress = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("objective {task.fields[objective]:.6g}  change {task.fields[change]:.1e}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+    )
+    stack.enter_context(progress)
+    bars: dict[int, Any] = {}
 
-        self.title = title
-        self._progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("objective {task.fields[objective]:.6g}  change {task.fields[change]:.1e}"),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-        )
-        self._tasks: dict[int, Any] = {}
+    def draw(sweep: Sweep) -> None:
+        values = {"objective": sweep.objective, "change": sweep.change}
+        if sweep.restart not in bars:
+            name = title if sweep.n_restarts == 1 else f"{title} {sweep.restart + 1}/{sweep.n_restarts}"
+            bars[sweep.restart] = progress.add_task(name, total=sweep.max_iter, **values)
+        progress.update(bars[sweep.restart], completed=sweep.number, **values)
 
-    def __enter__(self) -> ProgressBar:
-        self._progress.start()
-        return self
-
-    def __call__(self, sweep: Sweep) -> None:
-        if sweep.restart not in self._tasks:
-            name = self.title if sweep.n_restarts == 1 else f"{self.title} {sweep.restart + 1}/{sweep.n_restarts}"
-            self._tasks[sweep.restart] = self._progress.add_task(
-                name, total=sweep.max_iter, objective=sweep.objective, change=sweep.change
-            )
-        self._progress.update(
-            self._tasks[sweep.restart], completed=sweep.number, objective=sweep.objective, change=sweep.change
-        )
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._progress.stop()
+    return draw

@@ -411,11 +411,8 @@ def _check_like(piece: Views, common: list[ViewEntry], ids_kind: str, i: int) ->
         )
     for view in common:
         entry = _entry_of(piece, view.name)
-        for what, was, now in (
-            ("features", view.features, entry.features),
-            ("dtype", view.dtype, entry.dtype),
-            ("kind", view.kind, entry.kind),
-        ):
+        for what in ("features", "dtype", "kind"):
+            was, now = vars(view)[what], vars(entry)[what]
             if was != now:
                 raise DataFileError(
                     f"All shards must be alike: view {view.name!r} has {what} {was} in the first, but {now} in shard "

@@ -131,11 +131,8 @@ class DaskSource(Source):
         present = None if self._present is None else self._present[:, order]
         return DaskSource({name: self._columns[name] for name in names}, self._ids, present)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"columns": self._columns, "ids": self._ids, "present": self._present}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(**state)  # type: ignore[misc]
+    def __reduce__(self) -> tuple[Any, ...]:
+        return DaskSource, (self._columns, self._ids, self._present)
 
 
 # -- one view
