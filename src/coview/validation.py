@@ -295,8 +295,7 @@ def _unlabeled(labels: np.ndarray, semi_supervised: bool) -> np.ndarray:
 
 
 def _is_minus_one(label: Any) -> bool:
-    number = isinstance(label, numbers.Real) and not isinstance(label, (bool, np.bool_))
-    return bool(number and label == UNLABELED)
+    return _kind(label) == "number" and bool(label == UNLABELED)
 
 
 def _marks(semi_supervised: bool) -> str:

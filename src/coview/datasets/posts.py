@@ -26,8 +26,6 @@ _CONTINUED = re.compile(r"[ \t]*\n[ \t]+")  # a header line that begins with whi
 _ATTRIBUTION = ("writes", "wrote", "says", "said")
 _SIGNATURE_LINES = 12  # a rule of dashes with more lines below it is part of the text
 
-Wanted = Callable[[str, str, str], bool]
-
 
 class Post(NamedTuple):
     """A post: "train" or "test", its newsgroup, the number that is its file's name, and the text of the file.
@@ -66,12 +64,15 @@ def read_posts(
     check_option("subset", subset, ("all", *HALVES.values()))
     halves = tuple(HALVES.values()) if subset == "all" else (subset,)
 
-    def wanted(half: str, group: str, number: str) -> bool:
+    def wanted(name: str) -> bool:
+        half, group, number = _place_of(name)
         return HALVES.get(half) in halves and not number.startswith(".") and (groups is None or group in groups)
 
     source = _find_source(find_data_home(data_home))
-    files = _from_folders(source, wanted) if source.is_dir() else _from_archive(source, wanted)
-    posts = [Post(HALVES[half], group, number, text.decode("latin-1")) for half, group, number, text in files]
+    posts = []
+    for name, text in _read_folder(source, wanted) if source.is_dir() else read_tar(source, wanted):
+        half, group, number = _place_of(name)
+        posts.append(Post(HALVES[half], group, number, text.decode("latin-1")))
     lacking = sorted(set(groups or ()) - {post.group for post in posts})
     if lacking or not posts:
         what = f"of {', '.join(map(repr, lacking))} " if lacking else ""
@@ -88,17 +89,15 @@ def _find_source(home: Path) -> Path:
     return locate(f"{_FOLDER}/{_ARCHIVE}", home, _URLS[0], _FILES, _URLS)
 
 
-def _from_folders(folder: Path, wanted: Wanted) -> Iterator[tuple[str, str, str, bytes]]:
-    for half in HALVES:
-        for path in (folder / half).glob("*/*"):
-            if path.is_file() and wanted(half, path.parent.name, path.name):
-                yield half, path.parent.name, path.name, path.read_bytes()
+def _read_folder(folder: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
+    for path in folder.glob("*/*/*"):
+        if wanted(path.as_posix()) and path.is_file():
+            yield path.as_posix(), path.read_bytes()
 
 
-def _from_archive(path: Path, wanted: Wanted) -> Iterator[tuple[str, str, str, bytes]]:
-    for name, text in read_tar(path, lambda name: name.count("/") > 1 and wanted(*name.split("/")[-3:])):
-        half, group, number = name.split("/")[-3:]
-        yield half, group, number, text
+def _place_of(name: str) -> list[str]:
+    """Half, group and number of a file; empty of one that is not in two folders."""
+    return ["", "", *name.split("/")][-3:]
 
 
 # -- parts of a post

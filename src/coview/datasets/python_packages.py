@@ -15,10 +15,8 @@ import json
 import platform
 import re
 import warnings
-import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,8 +30,8 @@ from sklearn.utils import Bunch
 
 from coview.datasets.files import data_home as find_data_home
 from coview.datasets.files import user_cache
-from coview.exceptions import DataFileError
-from coview.utils.atomic import atomic_path
+from coview.exceptions import DataFileError, ModelFileError
+from coview.utils.archive import read_archive, write_archive
 from coview.views.views import Views
 
 __all__ = ["load_python_packages"]
@@ -132,13 +130,14 @@ def load_python_packages(data_home: str | Path | None = None, refresh: bool = Fa
     }
     key = hashlib.sha256(json.dumps([RECIPE, versions], sort_keys=True).encode()).hexdigest()[:16]
     home = user_cache() if data_home is None else find_data_home(data_home)
-    cache = home / "python_packages" / f"{key}.npz"
+    cache = home / "python_packages" / f"{key}.safetensors"
     arrays = None if refresh else _read_cache(cache)
     if arrays is None:
         packages = {folder.split("/")[0] for folders in SUBPACKAGES.values() for folder in folders}
         roots = {package: package_root(package) for package in sorted(packages)}
         arrays = build_corpus(SUBPACKAGES, roots)
-        _write_cache(cache, arrays)
+        with suppress(OSError):  # a read-only home costs the next call seconds, never its result
+            write_archive(cache, arrays, kind="corpus", version=RECIPE)
     return _as_bunch(arrays, versions)
 
 
@@ -351,19 +350,6 @@ def _content_hash(arrays: Mapping[str, np.ndarray]) -> str:
 def _read_cache(path: Path) -> dict[str, np.ndarray] | None:
     """Return the cached arrays, or None where there are none or they are not what was written."""
     try:
-        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        intact = str(arrays["content_hash"]) == _content_hash(arrays)
-    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile, zlib.error):
+        return read_archive(path, kind="corpus", newest=RECIPE)[0]
+    except (ModelFileError, OSError):
         return None
-    return arrays if intact else None
-
-
-def _write_cache(path: Path, arrays: dict[str, np.ndarray]) -> bool:
-    """Tell whether the cache could be written; a read-only home costs the next call seconds, never its result."""
-    try:
-        with atomic_path(path) as beside, open(beside, "wb") as stream:
-            np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
-    except OSError:
-        return False
-    return True
