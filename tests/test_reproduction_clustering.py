@@ -7,9 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.cross_decomposition import CCA
+from sklearn.metrics import pairwise_distances
 from sklearn.utils import Bunch
 
-from coview.datasets import make_topic_views
+from coview import PairwiseCoPLSA
+from coview.datasets import make_blobs_views, make_topic_views
 
 REPRODUCTIONS = Path(__file__).resolve().parents[1] / "reproductions"
 FOLDER = REPRODUCTIONS / "coplsa_clustering_2012"
@@ -67,13 +70,51 @@ def test_every_method_gives_the_rows_of_its_tables(monkeypatch):
                 assert all(0 <= value <= 100 for value in given.values())
 
 
-def test_the_published_step_runs_as_the_paper_says():
+OPTIONS = {"two": ["english", "spanish"], "best": "spanish", "weight": "auto", "sweeps": 5}
+
+
+def test_rows_with_the_papers_name_run_the_papers_algorithm(monkeypatch):
     experiment, corpus = load_experiment(str(FOLDER)), tiny("reuters", "raw")
-    options = {"two": ["english", "spanish"], "best": "spanish", "weight": "auto", "sweeps": 5}
-    first, second = (experiment.METHODS["Published2"](corpus.views, 3, 0, options) for _ in range(2))
-    assert set(first) == {"CoPLSA(2), published step", "CoPLSA(2), published step, consensus"}
-    for row, labels in first.items():
-        np.testing.assert_array_equal(labels, second[row])
+    settings = []
+
+    class Watched(PairwiseCoPLSA):
+        def fit(self, X, y=None):
+            settings.append(self.get_params())
+            return super().fit(X, y)
+
+    monkeypatch.setattr(experiment, "PairwiseCoPLSA", Watched)
+    for name in ("CoPLSA2", "CoPLSA2Apart", "Pairwise2"):
+        first, second = (experiment.METHODS[name](corpus.views, 3, 0, OPTIONS) for _ in range(2))
+        for row, labels in first.items():
+            np.testing.assert_array_equal(labels, second[row])
+            assert row.startswith("PairwiseCoPLSA" if name == "Pairwise2" else "CoPLSA(2)")
+    published, apart, ours = settings[::2]
+    for model in (published, apart):
+        assert (model["step"], model["schedule"], model["coupling"]) == ("paper", "joint", 0.07)
+        assert (model["view_weights"], model["pair_fraction"]) == (0.5, 0.05)
+    assert published["init"] == "random" and set(apart["init"]) == {"memberships_by_view"}
+    assert ours["step"] == "safeguarded" and ours["coupling"] == "auto"
+
+
+def test_canonical_variates_correlate_as_those_of_scikit_learn():
+    experiment, corpus = load_experiment(str(FOLDER)), make_blobs_views(80, (4, 5), n_clusters=3, random_state=0)
+    first, second = corpus.views.values()
+    ours = [experiment._canonical_variates(*pair, 2) for pair in ((first, second), (second, first))]
+    theirs = CCA(2, max_iter=5000, tol=1e-12).fit_transform(first, second)
+    for column in range(2):
+        correlation = abs(np.corrcoef(ours[0][:, column], ours[1][:, column])[0, 1])
+        assert correlation == pytest.approx(np.corrcoef(theirs[0][:, column], theirs[1][:, column])[0, 1], abs=1e-6)
+
+
+def test_spectral_rows_cut_the_graph_of_all_pairs():
+    experiment = load_experiment(str(FOLDER))
+    matrix = make_blobs_views(60, 1, n_clusters=3, random_state=1).views["view0"]
+    distances = pairwise_distances(matrix)
+    graph = np.exp(-(distances**2) / (2 * np.median(distances) ** 2))
+    laplacian = np.eye(60) - graph / np.sqrt(np.outer(graph.sum(axis=0), graph.sum(axis=1)))
+    vectors = experiment._leading(experiment._gaussian_graph(matrix), 3, 0)
+    smallest = np.linalg.eigh(laplacian)[1][:, :3]
+    np.testing.assert_allclose(vectors @ vectors.T, smallest @ smallest.T, atol=1e-8)
 
 
 def test_the_committed_table_is_what_the_committed_runs_print():

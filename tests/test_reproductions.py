@@ -191,6 +191,13 @@ def test_a_new_protocol_makes_all_runs_again(toy: Path) -> None:
     assert missing_cells(paper, cells, Results(toy / "results.jsonl")) == cells
 
 
+def test_an_experiment_may_have_fewer_runs_and_its_tables_say_so(toy: Path) -> None:
+    (toy / "paper.toml").write_text(TOML.replace("[experiments.guess]", "[experiments.guess]\nruns = 2"))
+    text = run_toy(toy)
+    assert len((toy / "calls").read_text().splitlines()) == 2 * 2 * 2  # methods, rates, seeds
+    assert "Means of 2 runs here." in text and "| coin | ours | 50.50 ± 0.71" in text
+
+
 def test_quick_runs_go_into_a_folder_of_their_own(toy: Path) -> None:
     assert main(["toy", "--papers", str(toy.parent), "--jobs", "1", "--quick"]) == 0
     assert not (toy / "table.md").exists()

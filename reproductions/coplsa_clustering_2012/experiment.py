@@ -2,7 +2,7 @@
 
 A run returns ``{metric: {row: value}}`` in percent; a method that gives several rows of a table (best view, all views
 side by side, consensus) gives them all in one run. Settings come from the cell, options of the data set from
-`paper.toml`.
+`paper.toml`. Rows with the paper's names run the paper's algorithms; coview's own have the names of its classes.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from scipy.sparse.linalg import eigsh
 from sklearn.cluster import KMeans
-from sklearn.preprocessing import minmax_scale
+from sklearn.metrics import pairwise_distances
+from sklearn.preprocessing import minmax_scale, normalize
 from sklearn.utils import Bunch
 
 from coview import (
@@ -33,8 +35,9 @@ from coview.plsa.likeliest_start import likeliest_arrays
 from coview.validation import base_seed
 
 LOADERS = {"reuters": load_reuters_multilingual, "mfeat": load_mfeat, "leaves": load_leaves}
-PAPER_WEIGHT = 0.07  # the best one on Reuters, as figure 2 of the paper says
+PAPER_STRENGTH = 0.07  # lambda: the best one on Reuters, as figure 2 of the paper says
 REDUCED = 100  # topics to which the paper reduces views before CCA
+SPECTRAL_STRENGTH, SPECTRAL_ROUNDS = 0.05, 10  # Kumar et al. find 0.01 to 0.05 and few rounds enough
 
 Values = dict[str, dict[str, float]]
 Method = Callable[[Views, int, int, dict[str, Any]], dict[str, np.ndarray]]
@@ -72,7 +75,7 @@ def _loop(options: dict[str, Any], seed: int) -> dict[str, Any]:
     return {"max_iter": options["sweeps"], "random_state": seed, "n_jobs": 1}
 
 
-# -- methods of table 1: labels of each row
+# -- the paper's methods: labels of each row
 
 
 def _kmeans(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -94,22 +97,36 @@ def _plsa(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str,
 
 
 def _plsa_of(views: Views, k: int, seed: int, options: dict[str, Any]) -> np.ndarray:
-    return PLSA(k, **_loop(options, seed)).fit(views).memberships_.argmax(axis=1)
+    """EM from a random start."""
+    return PLSA(k, schedule="joint", **_loop(options, seed)).fit(views).memberships_.argmax(axis=1)
 
 
 def _cca(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
-    """CCA of the two views; where they are wide, of views that PLSA reduced first, as in the paper."""
-    two = views.select(*options["two"])
-    if not options["reduce"]:
-        return {"CCAMC": CCAClustering(k, random_state=seed).fit(two).labels_}
-    reduced = {}
+    """CCA of two views that PLSA reduced first, then k-means of the best view's canonical variates, as in the paper.
+
+    Beside it coview's regularized CCA, of the same reduced views and of the views as they are.
+    """
+    two, reduced = views.select(*options["two"]), {}
     for name in two.names:
         model = PLSA(REDUCED, max_iter=50, random_state=seed, n_jobs=1)
         reduced[name] = model.fit(two.select(name)).memberships_
+    other = next(name for name in two.names if name != options["best"])
+    variates = _canonical_variates(reduced[options["best"]], reduced[other], k)
     return {
-        "CCAMC": CCAClustering(k, random_state=seed).fit(Views(reduced)).labels_,
-        "CCAMC, not reduced": CCAClustering(k, random_state=seed).fit(two).labels_,
+        "CCAMC": KMeans(k, n_init=1, random_state=seed).fit_predict(variates),
+        "CCAClustering, reduced": CCAClustering(k, random_state=seed).fit(Views(reduced)).labels_,
+        "CCAClustering": CCAClustering(k, random_state=seed).fit(two).labels_,
     }
+
+
+def _canonical_variates(first: np.ndarray, second: np.ndarray, n_components: int) -> np.ndarray:
+    """Canonical variates of the first of two matrices: plain CCA, without what has no variance."""
+    bases = []
+    for matrix in (first, second):
+        left, values, _ = np.linalg.svd(matrix - matrix.mean(axis=0), full_matrices=False)
+        bases.append(left[:, values > 1e-8 * values[0]])
+    rotation, _, _ = np.linalg.svd(bases[0].T @ bases[1])
+    return np.asarray(bases[0] @ rotation[:, :n_components])
 
 
 def _voting(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -122,28 +139,91 @@ def _voting(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[st
 
 
 def _spectral(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
-    return {"PCoSC": SpectralClusteringViews(k, random_state=seed).fit(views.select(*options["two"])).labels_}
+    """Kumar et al.: every view's eigenvectors drawn to the other's, on graphs of all pairs; the best view's clusters.
+
+    An edge weighs exp(-d^2 / 2 s^2), s the median distance. Each U_v in turn is the leading eigenvectors of
+    D^-1/2 A D^-1/2 + strength U_w U_w', rows then scaled to length 1.
+    """
+    two = views.select(*options["two"])
+    graphs = {name: _gaussian_graph(matrix) for name, matrix in two.items()}
+    vectors = {name: _leading(graph, k, seed) for name, graph in graphs.items()}
+    for _ in range(SPECTRAL_ROUNDS):
+        for name, graph in graphs.items():
+            pull = sum(part @ part.T for other, part in vectors.items() if other != name)
+            vectors[name] = _leading(graph + SPECTRAL_STRENGTH * pull, k, seed)
+    return {"PCoSC": KMeans(k, n_init=1, random_state=seed).fit_predict(normalize(vectors[options["best"]]))}
 
 
-def _coplsa(number: int, form: str = "") -> Method:
-    """CoPLSA of two or three views as it is by default, with the published step, or from another start."""
-    settings = {
-        "": {},
-        "published step": {"coupling": PAPER_WEIGHT, "step": "paper", "schedule": "joint", "init": "random"},
-        "link start": {"init": "link"},
-    }[form]
-    name = f"CoPLSA({number})" + (f", {form}" if form else "")
+def _gaussian_graph(matrix: Any) -> np.ndarray:
+    distances = pairwise_distances(matrix)
+    weights = np.exp(-(distances**2) / (2 * np.median(distances) ** 2))
+    root = np.sqrt(weights.sum(axis=1))
+    return np.asarray(weights / root[:, None] / root)
+
+
+def _leading(matrix: np.ndarray, k: int, seed: int) -> np.ndarray:
+    start = np.random.default_rng(seed).random(len(matrix))
+    return np.asarray(eigsh(matrix, k, which="LA", v0=start)[1])
+
+
+def _coplsa(number: int, apart: bool = False) -> Method:
+    """CoPLSA of two or three views as published: random start, eq. 13.
+
+    An object begins at the same mixture in all views or, `apart`, at one of its own in each: the paper does not say.
+    """
 
     def labels(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
-        chosen = views.select(*options["two" if number == 2 else "three"])
-        found = {"coupling": options["weight"], **settings}
-        model = PairwiseCoPLSA(k, view_weights=1 / number, **found, **_loop(options, seed)).fit(chosen)
+        strength = options.get("strength", PAPER_STRENGTH)
+        rng = np.random.default_rng(seed)
+        each = {name: rng.dirichlet(np.ones(k), len(views)) for name in options["two" if number == 2 else "three"]}
+        start = {"memberships_by_view": each} if apart else "random"
+        model = _fit_pairs(
+            views, k, seed, options, number, coupling=strength, step="paper", schedule="joint", init=start
+        )
+        name = f"CoPLSA({number})" + (", starts apart" if apart else "")
+        return {name: model.labels_by_view_[options["best"]]}
+
+    return labels
+
+
+def _fit_pairs(
+    views: Views, k: int, seed: int, options: dict[str, Any], number: int, **settings: Any
+) -> PairwiseCoPLSA:
+    """Fit two or three views whose weights sum to one, as in the paper."""
+    chosen = views.select(*options["two" if number == 2 else "three"])
+    return PairwiseCoPLSA(k, view_weights=1 / number, **settings, **_loop(options, seed)).fit(chosen)
+
+
+# -- not in the paper
+
+
+def _pairwise(number: int, form: str = "") -> Method:
+    """coview's model by default, or from another start."""
+    name = f"PairwiseCoPLSA({number})" + (f", {form}" if form else "")
+    settings = {"": {}, "link start": {"init": "link"}}[form]
+
+    def labels(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
+        model = _fit_pairs(views, k, seed, options, number, coupling=options["weight"], **settings)
         return {name: model.labels_by_view_[options["best"]], f"{name}, consensus": model.labels_}
 
     return labels
 
 
-# -- not in the paper
+def _plsa_half_steps(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
+    """PLSA as it is by default in coview, in alternating half-steps."""
+    forms = {"BOVF": views.select(options["best"]), "CTVF": views.select(*options["two"])}
+    models = {name: PLSA(k, **_loop(options, seed)).fit(form) for name, form in forms.items()}
+    return {f"PLSA in half-steps+{name}": model.memberships_.argmax(axis=1) for name, model in models.items()}
+
+
+def _cca_of_two(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
+    return {"CCAClustering": CCAClustering(k, random_state=seed).fit(views.select(*options["two"])).labels_}
+
+
+def _spectral_neighbors(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
+    """Spectral clustering on graphs of nearest neighbors."""
+    model = SpectralClusteringViews(k, random_state=seed)
+    return {"SpectralClusteringViews": model.fit(views.select(*options["two"])).labels_}
 
 
 def _spherical(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -155,25 +235,25 @@ def _spherical(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict
 
 def _auto(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
     model = AutoClustering(k, random_state=seed)
-    return {"Consensus, auto": model.fit(views.select(*options["two"])).labels_}
+    return {"AutoClustering": model.fit(views.select(*options["two"])).labels_}
 
 
 def _start(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
     return {
-        "Start of CoPLSA(2)": _start_of(views.select(*options["two"]), k, seed),
-        "Start of CoPLSA(3)": _start_of(views.select(*options["three"]), k, seed),
+        "Start of PairwiseCoPLSA(2)": _start_of(views.select(*options["two"]), k, seed),
+        "Start of PairwiseCoPLSA(3)": _start_of(views.select(*options["three"]), k, seed),
     }
 
 
 def _start_of(views: Views, k: int, seed: int) -> np.ndarray:
-    """The clustering at which CoPLSA begins."""
+    """The clustering at which coview's model begins."""
     ordered = views.select(*sorted(views.names))
     return np.asarray(likeliest_arrays(ordered, k, base_seed(seed), {}, 1)["memberships"].argmax(axis=1))
 
 
 def _drawn_to_each_other(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
     model = SpectralClusteringViews(k, method="co-regularized", random_state=seed)
-    return {"PCoSC, pairwise form": model.fit(views.select(*options["two"])).labels_}
+    return {"SpectralClusteringViews, each other": model.fit(views.select(*options["two"])).labels_}
 
 
 # -- all views at once
@@ -182,57 +262,61 @@ def _drawn_to_each_other(views: Views, k: int, seed: int, options: dict[str, Any
 def _side_by_side(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
     return {
         "K-means, side by side": _kmeans_of(views, k, seed),
-        "PLSA, side by side": _plsa_of(views, k, seed, options),
+        "PLSA, side by side": PLSA(k, **_loop(options, seed)).fit(views).memberships_.argmax(axis=1),
         "Spherical k-means, side by side": SphericalKMeans(k, random_state=seed).fit(views).labels_,
     }
 
 
 def _cca_of_all(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
-    return {"CCAMC": CCAClustering(k, random_state=seed).fit(views).labels_}
+    return {"CCAClustering": CCAClustering(k, random_state=seed).fit(views).labels_}
 
 
 def _spectral_of_all(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
-    return {"PCoSC": SpectralClusteringViews(k, random_state=seed).fit(views).labels_}
+    return {"SpectralClusteringViews": SpectralClusteringViews(k, random_state=seed).fit(views).labels_}
 
 
 def _voting_of_all(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
     return {"VPLSA": VotingPLSA(k, **_loop(options, seed)).fit(views).labels_}
 
 
-def _coplsa_of_all(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
+def _pairwise_of_all(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
     shares = 1 / len(views.names)  # weights of the views that sum to one, as in the paper
     model = PairwiseCoPLSA(k, coupling=options["weight"], view_weights=shares, **_loop(options, seed)).fit(views)
     return {
-        "CoPLSA": model.labels_by_view_[options["best"]],
-        "CoPLSA, consensus": model.labels_,
-        "Start of CoPLSA": _start_of(views, k, seed),
+        "PairwiseCoPLSA": model.labels_by_view_[options["best"]],
+        "PairwiseCoPLSA, consensus": model.labels_,
+        "Start of PairwiseCoPLSA": _start_of(views, k, seed),
     }
 
 
 def _auto_of_all(views: Views, k: int, seed: int, options: dict[str, Any]) -> dict[str, np.ndarray]:
-    return {"Consensus, auto": AutoClustering(k, random_state=seed).fit(views).labels_}
+    return {"AutoClustering": AutoClustering(k, random_state=seed).fit(views).labels_}
 
 
 METHODS: dict[str, Method] = {
     "Kmeans": _kmeans,
     "PLSA": _plsa,
-    "CCAMC": _cca,
+    "CCA": _cca,
     "VPLSA": _voting,
     "PCoSC": _spectral,
     "CoPLSA2": _coplsa(2),
     "CoPLSA3": _coplsa(3),
-    "Published2": _coplsa(2, "published step"),
-    "Published3": _coplsa(3, "published step"),
-    "Link2": _coplsa(2, "link start"),
-    "Link3": _coplsa(3, "link start"),
+    "CoPLSA2Apart": _coplsa(2, apart=True),
+    "Pairwise2": _pairwise(2),
+    "Pairwise3": _pairwise(3),
+    "PairwiseLink2": _pairwise(2, "link start"),
+    "PairwiseLink3": _pairwise(3, "link start"),
     "Start": _start,
-    "PCoSCPairs": _drawn_to_each_other,
+    "PLSAHalfSteps": _plsa_half_steps,
+    "CCAClustering": _cca_of_two,
+    "Spectral": _spectral_neighbors,
+    "SpectralEachOther": _drawn_to_each_other,
     "Spherical": _spherical,
     "Auto": _auto,
     "SideBySideAll": _side_by_side,
-    "CCAMCAll": _cca_of_all,
-    "PCoSCAll": _spectral_of_all,
+    "CCAClusteringAll": _cca_of_all,
+    "SpectralAll": _spectral_of_all,
     "VPLSAAll": _voting_of_all,
-    "CoPLSAAll": _coplsa_of_all,
+    "PairwiseAll": _pairwise_of_all,
     "AutoAll": _auto_of_all,
 }

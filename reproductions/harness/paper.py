@@ -108,6 +108,11 @@ class Paper:
         """Number of seeds, as in the paper."""
         return int(self.raw["runs"])
 
+    def runs_of(self, experiment: str, runs: int | None = None) -> int:
+        """Number of seeds of an experiment: `runs` (as in the paper), or fewer where `paper.toml` says so."""
+        wanted = self.runs if runs is None else runs
+        return min(wanted, int(self.raw["experiments"][experiment].get("runs", wanted)))
+
     def title_of(self, data: str) -> str:
         """Name of a data set as the paper prints it."""
         return str(self.raw["data"][data].get("title", data))
@@ -120,7 +125,7 @@ class Paper:
     def cells(self, tables: list[str] | None = None, runs: int | None = None) -> list[Cell]:
         """Every run that the given tables (all by default) need; each once, though two tables may share it."""
         wanted = dict.fromkeys(table.experiment for table in self.tables if tables is None or table.name in tables)
-        return [cell for name in wanted for cell in self._cells_of(name, self.runs if runs is None else runs)]
+        return [cell for name in wanted for cell in self._cells_of(name, self.runs_of(name, runs))]
 
     def _cells_of(self, name: str, runs: int) -> Iterator[Cell]:
         spec = self.raw["experiments"][name]

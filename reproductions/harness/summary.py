@@ -76,14 +76,15 @@ class Numbers:
                 place = values.setdefault((cell.data, column, metric), {})
                 for row, value in rows.items():
                     place.setdefault(row, {})[cell.seed] = value
-        return {place: self._best(rows) for place, rows in values.items()}
+        runs = self.paper.runs_of(table.experiment, self.runs)
+        return {place: self._best(rows, runs) for place, rows in values.items()}
 
-    def _best(self, rows: dict[str, dict[int, float]]) -> dict[str, Ours]:
+    def _best(self, rows: dict[str, dict[int, float]], runs: int) -> dict[str, Ours]:
         best: dict[str, Ours] = {}
         for row, by_seed in rows.items():
-            if len(by_seed) < self.runs:
+            if len(by_seed) < runs:
                 continue
-            ours = Ours(np.array([by_seed[seed] for seed in range(self.runs)]))
+            ours = Ours(np.array([by_seed[seed] for seed in range(runs)]))
             plain = row.partition("|")[0]
             if plain not in best or ours.mean > best[plain].mean:
                 best[plain] = ours

@@ -39,7 +39,8 @@ def table_text(paper: Paper, numbers: Numbers, absent: Mapping[str, str] | None 
         *_claim_lines(paper, numbers),
     ]
     for table in paper.tables:
-        lines += ["", f"## {table.title}", *_by_lines(table), *(["", table.note] if table.note else [])]
+        lines += ["", f"## {table.title}", *_by_lines(table), *_runs_lines(paper, table, numbers)]
+        lines += ["", table.note] if table.note else []
         lines += _figure_lines(table)
         for data in table.rows:
             without = data in paper.unavailable or data in (absent or {})
@@ -76,6 +77,11 @@ def _by_lines(table: Table) -> list[str]:
     lists = {kind: "; ".join(row for row in rows if table.by.get(row, "baseline") == kind) for kind in BY}
     said = " ".join(f"**{heads[kind]}:** {names}." for kind, names in lists.items() if names)
     return ["", said]
+
+
+def _runs_lines(paper: Paper, table: Table, numbers: Numbers) -> list[str]:
+    runs = paper.runs_of(table.experiment, numbers.runs)
+    return [] if runs == numbers.runs else ["", f"Means of {runs} runs here."]
 
 
 def _short(paper: Paper, numbers: Numbers) -> Iterator[str]:
