@@ -99,7 +99,7 @@ def progress_bar(title: str, stack: ExitStack) -> Watcher:
     bars: dict[int, Any] = {}
 
     def draw(sweep: Sweep) -> None:
-        values = {"objective": sweep.objective, "change": sweep.change}
+        values: dict[str, Any] = {"objective": sweep.objective, "change": sweep.change}
         if sweep.restart not in bars:
             name = title if sweep.n_restarts == 1 else f"{title} {sweep.restart + 1}/{sweep.n_restarts}"
             bars[sweep.restart] = progress.add_task(name, total=sweep.max_iter, **values)
