@@ -1,6 +1,7 @@
 """What stands before every request: who may ask, how much, how long, and what a browser may do with the answer.
 
-Plain ASGI around the application, so that nothing of a request is read before it is allowed.
+Plain ASGI around the application, so that nothing of a request is read before it is allowed: dependencies of FastAPI
+are asked after it has read the body. Starlette has no limit of size or time and no security headers.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any
 
-from starlette.datastructures import Headers, MutableHeaders
+from fastapi.security import HTTPBearer
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -35,6 +38,7 @@ _HEADERS = {
     "Cache-Control": "no-cache",  # ask each time whether a copy is still the same
 }
 _STATIC = "/static/"
+_BEARER = HTTPBearer(auto_error=False)  # reads the header
 FAILED = "Internal server error; see the server log."
 
 
@@ -121,7 +125,7 @@ class Guard:
                 MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
 
-        refusal = self._refusal(scope["path"], Headers(scope=scope))
+        refusal = await self._refusal(Request(scope))
         try:
             async with asyncio.timeout(self._limits.seconds):
                 await (refusal or self.app)(scope, self._limited(receive), send_guarded)
@@ -134,8 +138,9 @@ class Guard:
         if refusal is not None and not started:
             await refusal(scope, receive, send_guarded)
 
-    def _refusal(self, path: str, headers: Headers) -> Answers | None:
+    async def _refusal(self, request: Request) -> Answers | None:
         """The answer to a request that may not be asked, or None."""
+        headers, path = request.headers, request.scope["path"]
         if self._local and not _names_this_machine(headers.get("host", "")):
             return refuse(403, "This service answers only requests to localhost.")
         length = headers.get("content-length", "0")
@@ -143,9 +148,9 @@ class Guard:
             return refuse(413, self._too_large(), Connection="close")  # the rest of the body is not read
         if self._token is None or path in self._open or path.startswith(_STATIC):
             return None
-        kind, _, secret = headers.get("authorization", "").partition(" ")
-        # both always compared in full, so that the time taken tells nothing
-        if hmac.compare_digest(secret.strip().encode(), self._token) and kind.lower() == "bearer":
+        bearer = await _BEARER(request)
+        # always compared in full, so that the time taken tells nothing
+        if bearer is not None and hmac.compare_digest(bearer.credentials.strip().encode(), self._token):
             return None
         sentence = "A token is required: send the header 'Authorization: Bearer TOKEN'."
         return refuse(401, sentence, **{"WWW-Authenticate": "Bearer"})
@@ -191,6 +196,7 @@ def is_loopback(host: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _names_this_machine(host: str) -> bool:
+    # Starlette's TrustedHostMiddleware knows neither [::1] nor all of 127.0.0.0/8, and refuses in plain text
     name = host.lower()
     name = name[1 : name.find("]")] if name.startswith("[") else name.rsplit(":", 1)[0]
     return is_loopback(name)
