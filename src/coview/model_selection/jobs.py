@@ -2,8 +2,9 @@
 
 A job is a generator that runs in a thread of this process and hands its steps to `call`, which runs them in a worker of
 pebble's pool, within what is left of the job's budget. What a job has yielded before it fails or runs out of time is
-kept. Workers are started in loky's way: not forked (a fork amid threads can hang), and without running the main script
-again, so that scripts need no `__main__` guard.
+kept. Time in which a worker compiles kernels does not count: that happens once on a machine, to whoever comes first.
+Workers are started in loky's way: not forked (a fork amid threads can hang), and without running the main script again,
+so that scripts need no `__main__` guard.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import struct
 import tempfile
 import threading
 import time
@@ -28,6 +30,7 @@ Call = Callable[..., Any]  # call(function, *args) returns function(shared, *arg
 Work = Callable[[Call, Any], Iterator[Any]]  # (call, job) -> the job's parts
 Watch = Callable[[int, "JobOutcome"], None]
 LONGEST = 300  # characters of an error that are kept
+_RECORD = struct.Struct("3d")  # of a clock: when the step began, seconds of compiling, since when it compiles (or 0)
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -108,8 +111,8 @@ class _Here:
 class _InWorker:
     """Calls steps in a worker, all of them within one budget."""
 
-    def __init__(self, pool: Any, budget: float | None, stopping: threading.Event) -> None:
-        self.pool, self.budget, self.stopping, self.seconds = pool, budget, stopping, 0.0
+    def __init__(self, pool: Any, budget: float | None, stopping: threading.Event, clock: Path) -> None:
+        self.pool, self.budget, self.stopping, self.clock, self.seconds = pool, budget, stopping, clock, 0.0
 
     def __call__(self, function: Callable[..., Any], *args: Any) -> Any:
         import cloudpickle
@@ -119,16 +122,19 @@ class _InWorker:
             message = cloudpickle.dumps((function, args))
         except Exception as error:  # pickling calls code of the arguments, which may raise anything
             raise _JobError("failed", f"It cannot be sent to another process: {one_sentence(error)}") from error
-        left = None if self.budget is None else max(self.budget - self.seconds, 1e-3)
+        self.clock.unlink(missing_ok=True)
+        self._check_budget(self.seconds)
+        future = self.pool.schedule(_answer, args=(message, "" if self.budget is None else str(self.clock)))
+        while not wait([future], timeout=0.1).done:
+            if self.stopping.is_set():
+                raise CancelledError
+            try:
+                self._check_budget(self.seconds + _seconds_taken(self.clock))
+            except _JobError:
+                future.cancel()  # ends the worker
+                raise
         try:
-            future = self.pool.schedule(_answer, args=(message,), timeout=left)
-            while not wait([future], timeout=0.1).done:
-                if self.stopping.is_set():
-                    raise CancelledError
             answer = future.result()
-        except TimeoutError as error:
-            self.seconds += left or 0.0
-            raise _JobError("over budget", f"Stopped after {self.budget:g} s.") from error
         except ProcessExpired as error:
             raise _JobError("failed", _death(error.exitcode)) from error
         value, error_text, seconds = pickle.loads(answer)
@@ -139,6 +145,11 @@ class _InWorker:
             return pickle.loads(value)
         except Exception as error:  # unpickling runs code of what was sent
             raise _JobError("failed", f"Its result cannot be read: {one_sentence(error)}") from error
+
+    def _check_budget(self, seconds: float) -> None:
+        if self.budget is not None and seconds >= self.budget:
+            self.seconds = self.budget
+            raise _JobError("over budget", f"Stopped after {self.budget:g} s.")
 
 
 class _JobError(Exception):
@@ -192,9 +203,10 @@ def _run_in_workers(
         pool = ProcessPool(n_workers, initializer=_load, initargs=(str(path),), context=_context(n_workers))
         threads, stopping = ThreadPoolExecutor(n_workers), threading.Event()
         try:
+            calls = [_InWorker(pool, budget, stopping, path.with_name(f"clock{i}")) for i in range(len(jobs))]
             driven = [
-                threads.submit(_do, work, _InWorker(pool, budget, stopping), job, i, outcomes[i], tell)
-                for i, job in enumerate(jobs)
+                threads.submit(_do, work, call, job, i, outcomes[i], tell)
+                for i, (call, job) in enumerate(zip(calls, jobs))
             ]
             while wait(driven, timeout=0.1).not_done:  # in short waits, so that Ctrl-C is heard
                 pass
@@ -237,17 +249,80 @@ def _load(path: str) -> None:
     _shared = pickle.loads(Path(path).read_bytes())
 
 
-def _answer(message: bytes) -> bytes:
+def _answer(message: bytes, clock_path: str) -> bytes:
     """Run one step in a worker; the value is pickled by itself, so that no value can disturb the pool."""
-    start = time.perf_counter()
-    value, error_text = b"", ""
+    clock, value, error_text = _StepClock(Path(clock_path) if clock_path else None), b"", ""
     try:
-        function, args = pickle.loads(message)
-        start = time.perf_counter()  # the method's modules are loaded
-        value = pickle.dumps(function(_shared, *args))
+        with clock:
+            function, args = pickle.loads(message)
+            clock.begin()  # anew, since the method's modules are loaded
+            value = pickle.dumps(function(_shared, *args))
     except Exception as error:
         error_text = one_sentence(error)
-    return pickle.dumps((value, error_text, time.perf_counter() - start))
+    return pickle.dumps((value, error_text, clock.seconds))
+
+
+class _StepClock:
+    """Seconds that a step has taken, without those in which kernels were compiled; kept in a file for the parent.
+
+    Without a file nobody limits them, and all count.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path, self.seconds = path, 0.0
+        self.compiling_since, self.depth, self.listener = 0.0, 0, None
+
+    def begin(self) -> None:
+        """Count from now on."""
+        self.began, self.compiled = time.monotonic(), 0.0  # the same clock in every process
+        self._write()
+
+    def __enter__(self) -> None:
+        if self.path is not None:
+            from numba.core import event
+
+            clock = self
+
+            class Compilations(event.Listener):
+                def on_start(self, event: Any) -> None:
+                    clock._compile(1)
+
+                def on_end(self, event: Any) -> None:
+                    clock._compile(-1)
+
+            self.listener = Compilations()
+            event.register("numba:compile", self.listener)
+        self.begin()
+
+    def __exit__(self, *reason: object) -> None:
+        self.seconds = time.monotonic() - self.began - self.compiled
+        if self.listener is not None:
+            from numba.core import event
+
+            event.unregister("numba:compile", self.listener)
+
+    def _compile(self, change: int) -> None:
+        """Take note of a kernel whose compilation starts or ends; one may be compiled for the sake of another."""
+        self.depth += change
+        if self.depth == 1 and change == 1:
+            self.compiling_since = time.monotonic()
+        elif self.depth == 0:
+            self.compiled += time.monotonic() - self.compiling_since
+            self.compiling_since = 0.0
+        self._write()
+
+    def _write(self) -> None:
+        if self.path is not None:
+            self.path.write_bytes(_RECORD.pack(self.began, self.compiled, self.compiling_since))
+
+
+def _seconds_taken(path: Path) -> float:
+    """Seconds that the step has taken whose worker keeps its clock in this file; 0 before it begins."""
+    try:
+        began, compiled, compiling_since = _RECORD.unpack(path.read_bytes())
+    except (FileNotFoundError, struct.error):  # not there yet, or being written
+        return 0.0
+    return (compiling_since or time.monotonic()) - began - compiled
 
 
 # -- what is seen of them
