@@ -63,9 +63,11 @@ def compare(
     y = read_labels(labels, X, id)
     if table is not None:
         X = table_front(text or [], columns or [], id).fit_transform(X)
+    elif isinstance(X, LazyViews):
+        X = X.collect()
     result = _uninterrupted(
         run,
-        X.collect() if isinstance(X, LazyViews) else X,
+        X,
         y,
         task=task,
         methods=None if methods is None else [name.strip() for name in methods.split(",") if name.strip()],
@@ -79,12 +81,24 @@ def compare(
         random_state=seed,
         verbose=0 if as_json else 1,
     )
+    _write(result, out, plot)
+    _show(result, as_json)
+    if not any(row["status"] == "done" for row in result.rows):
+        raise ValueError(f"No method finished; the first one reported: {result.rows[0]['note']}")
+
+
+def _write(result: Any, out: Path | None, plot: Path | None) -> None:
+    """Write the table and the figure to their files, where they are asked for."""
     if out is not None and out.suffix.lower() == ".json":
         result.to_json(out)
     elif out is not None:
         write_table(result.columns, out)
     if plot is not None:
         _draw(result, plot)
+
+
+def _show(result: Any, as_json: bool) -> None:
+    """Print the table: for a machine, for a terminal, or for a file."""
     if as_json:
         print(result.to_json())
     elif sys.stdout.isatty():
@@ -93,8 +107,6 @@ def compare(
         Console().print(result)  # as wide as the terminal, in color
     else:
         print(result)
-    if not any(row["status"] == "done" for row in result.rows):
-        raise ValueError(f"No method finished; the first one reported: {result.rows[0]['note']}")
 
 
 def _uninterrupted(run: Any, *args: Any, **options: Any) -> Any:
