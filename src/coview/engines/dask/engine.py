@@ -54,7 +54,8 @@ class DaskEngine(CpuEngine):
         What each worker computes its rows with.
     folder : path or None, default=None
         Folder that all workers see, for copies of the row state every `store_every` sweeps. Without one, lost rows are
-        made again from the start of the fit.
+        made again from the start of the fit, for which the scheduler keeps the parameters of all sweeps until its end:
+        give a folder for long fits of large models.
     store_every : int, default=5
         Sweeps between two copies.
 
@@ -219,7 +220,10 @@ class DaskHolder:
         return self._each(task, self.parts, rows.futures, **more)
 
     def _send(self, shared: Tree) -> Any:
-        """Parameters as a task of their own: sent once, the workers get them from each other."""
+        """Parameters as a task of their own: sent once, the workers get them from each other.
+
+        Its future is released after the sweep; the scheduler remembers the task as long as row states depend on it.
+        """
         return self._submit(0, work.same, shared)
 
     def _sum(self, parts: list[Any]) -> Tree:
