@@ -117,7 +117,7 @@ def some_of(corpus):
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_run_and_plot(path, packages, monkeypatch):
     """Run every line, on fewer objects and for fewer sweeps than the documentation, which is built from whole runs."""
-    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed: examples are not run")
     matplotlib.use("Agg")
     from matplotlib import pyplot
 

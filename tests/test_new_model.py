@@ -197,7 +197,8 @@ def test_a_new_model_is_known_everywhere(model, data, tmp_path):
 
 
 def test_a_new_model_is_explored_over_http(model, data):
-    pytest.importorskip("fastapi")
+    for name in ("fastapi", "uvicorn", "httpx"):
+        pytest.importorskip(name, reason="the extra 'web' or httpx is not installed: HTTP is not checked")
     import httpx
 
     from coview.web.api import make_app
