@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from coview.utils.messages import did_you_mean
+
 __all__ = ["reproduce"]
 
 
@@ -30,7 +32,8 @@ def reproduce(
             print(name)
         return
     if paper not in known:
-        raise ValueError(f"There is no reproduction {paper!r}; available: {', '.join(known)}.")
+        hint = did_you_mean(paper, known)
+        raise ValueError(f"There is no reproduction {paper!r}; available: {', '.join(known)}.{hint}")
     command = [sys.executable, str(folder / "run.py"), paper]
     command += ["--runs", str(runs)] if runs is not None else []
     command += ["--quick"] if quick else []

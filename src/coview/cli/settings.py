@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import inspect
 from collections.abc import Sequence
 from typing import Any
+
+from coview.utils.messages import did_you_mean
 
 __all__ = ["build_model", "find_class", "parse_settings"]
 
@@ -25,8 +26,7 @@ def find_class(name: str) -> type[Any]:
 
     known = {each.lower(): each for each in (*ESTIMATORS, *TRANSFORMERS)}
     if name.lower() not in known:
-        near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
-        hint = f" Did you mean {' or '.join(known[each] for each in near)}?" if near else ""
+        hint = did_you_mean(name, known.values(), most=3)
         raise ValueError(f"There is no model {name!r}.{hint} `coview info` lists them all.")
     return resolve(known[name.lower()])
 
@@ -86,8 +86,7 @@ def _construct(cls: type[Any], settings: dict[str, Any]) -> Any:
     known = {name: each for name, each in inspect.signature(cls).parameters.items() if each.kind != each.VAR_KEYWORD}
     for name in settings:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(name, known)
             raise ValueError(f"{cls.__name__} has no parameter {name!r}; it has {', '.join(known)}.{hint}")
     for name, each in known.items():
         if each.default is inspect.Parameter.empty and name not in settings:

@@ -21,6 +21,7 @@ from coview.exceptions import ViewsError
 from coview.inspection import Inspection
 from coview.plsa.factors import as_distributions, given_keys, initial_arrays, random_matrix, row_shares
 from coview.plsa.mixture import FitContext, MixtureModel, MixtureSteps, random_profiles
+from coview.utils.messages import did_you_mean, listed
 from coview.validation import check_number
 from coview.views.coerce import as_views
 from coview.views.views import Views
@@ -159,8 +160,10 @@ class ByViewModel(MixtureModel):
         by_view = given if isinstance(given, Mapping) else dict.fromkeys(views.names, given)
         for name in by_view:
             if name not in views:
-                listed = ", ".join(map(repr, views.names))
-                raise ValueError(f"init['memberships_by_view'] names view {name!r}, but the views are {listed}.")
+                raise ValueError(
+                    f"init['memberships_by_view'] names view {name!r}, but the views are {listed(views.names)}."
+                    f"{did_you_mean(name, views.names)}"
+                )
         rest = random_matrix(seed, 0, *shape, np.float64)
         parts = (
             as_distributions("memberships_by_view", by_view[name], shape) if name in by_view else rest

@@ -1,7 +1,8 @@
-"""Parts of sentences that errors share: values cut short, long lists cut short, files that are no text."""
+"""Parts of sentences that errors share: values and lists cut short, names that were meant, files that are no text."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from coview.exceptions import DataFileError
 
-__all__ = ["cut", "listed", "not_text", "short"]
+__all__ = ["cut", "did_you_mean", "listed", "not_text", "short"]
 
 _MOST_NAMES = 20  # of a list; a table may have thousands of columns
 
@@ -55,6 +56,23 @@ def listed(names: Iterable[Any]) -> str:
     items = list(names)
     more = f" and {len(items) - _MOST_NAMES} others" if len(items) > _MOST_NAMES + 1 else ""
     return ", ".join(short(name) for name in (items[:_MOST_NAMES] if more else items)) + more
+
+
+def did_you_mean(name: Any, known: Iterable[Any], most: int = 1) -> str:
+    """Return a question about known names that are nearly the one that was given, to end an error; empty if none is.
+
+    Capitals do not matter. The question begins with a space.
+
+    Examples
+    --------
+    >>> "There is no view 'wrods'." + did_you_mean("wrods", ["words", "links"])
+    "There is no view 'wrods'. Did you mean 'words'?"
+    >>> did_you_mean("image", ["words", "links"])
+    ''
+    """
+    spelled = {str(each).lower(): each for each in known}
+    near = difflib.get_close_matches(str(name).lower(), spelled, n=most)
+    return f" Did you mean {' or '.join(short(spelled[each]) for each in near)}?" if near else ""
 
 
 def not_text(path: str | Path, error: UnicodeDecodeError) -> DataFileError:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import ViewsError
-from coview.utils.messages import listed
+from coview.utils.messages import did_you_mean, listed
 
 __all__ = ["NamedViews", "html_table", "text_table"]
 
@@ -89,7 +89,9 @@ class NamedViews(ABC):
     def _check_names(self, names: Sequence[str]) -> None:
         for name in names:
             if name not in self.names:
-                raise ViewsError(f"There is no view {name!r}; the views are {listed(self.names)}.")
+                raise ViewsError(
+                    f"There is no view {name!r}; the views are {listed(self.names)}.{did_you_mean(name, self.names)}"
+                )
 
     def _row_key(self, key: Any) -> Any:
         """Return the rows of an index; scikit-learn asks for X[rows, ...]."""

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from coview.exceptions import ViewsError
-from coview.utils.messages import listed, short
+from coview.utils.messages import did_you_mean, listed, short
 from coview.views.arrays import is_dask_collection, is_frame, take_rows
 
 __all__ = [
@@ -154,7 +154,9 @@ def as_present(present: Any, names: tuple[str, ...], n_rows: int) -> np.ndarray:
     if isinstance(present, Mapping):
         for name, column in present.items():
             if name not in names:
-                raise ViewsError(f"present names view {name!r}, but the views are {listed(names)}.")
+                raise ViewsError(
+                    f"present names view {name!r}, but the views are {listed(names)}.{did_you_mean(name, names)}"
+                )
             mask[:, names.index(name)] = _as_mask(column, (n_rows,))
         return mask
     return _as_mask(present, mask.shape).copy()

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from coview.exceptions import ViewsError
-from coview.utils.messages import listed
+from coview.utils.messages import did_you_mean, listed
 from coview.views.arrays import as_matrix, is_dask_collection, is_frame, stack, take_rows
 from coview.views.checks import as_feature_names, as_ids, as_present, check_same_index, common_length
 from coview.views.lazy import LazyViews
@@ -56,7 +56,9 @@ def from_dask(
     titles = feature_names or {}
     for name in titles:
         if name not in columns:
-            raise ViewsError(f"feature_names names view {name!r}, but the views are {listed(tuple(columns))}.")
+            raise ViewsError(
+                f"feature_names names view {name!r}, but the views are {listed(columns)}.{did_you_mean(name, columns)}"
+            )
     for name, column in columns.items():
         column = columns[name] = column.cut(target)
         if name in titles:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import ViewsError
-from coview.utils.messages import listed
+from coview.utils.messages import did_you_mean, listed
 from coview.views.arrays import place_columns
 from coview.views.views import Views
 
@@ -75,7 +75,8 @@ def match_columns(who: str, views: Any, n_features: Mapping[str, int], feature_n
         if name not in n_features:
             both = [view for view in views.names if view in n_features]
             raise ViewsError(
-                f"{who} was not fitted on view {name!r}; it was fitted on {listed(n_features)}.",
+                f"{who} was not fitted on view {name!r}; it was fitted on {listed(n_features)}."
+                f"{did_you_mean(name, n_features)}",
                 python=f"Leave it out, for example X.select({', '.join(map(repr, both))})." if both else "",
                 cli="Leave it out." if both else "",
             )

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from coview.exceptions import ViewsError
-from coview.utils.messages import listed
+from coview.utils.messages import did_you_mean, listed
 from coview.views.alignment import join_rows
 from coview.views.arrays import as_matrix, density, frozen, is_dask_collection, read_only, side_by_side, take_rows
 from coview.views.base import NamedViews, html_table, text_table
@@ -124,7 +124,10 @@ class Views(NamedViews):
             check_absent_rows_empty(name, arrays[name], mask[:, v])
         for name, columns in (feature_names or {}).items():
             if name not in arrays:
-                raise ViewsError(f"feature_names names view {name!r}, but the views are {listed(tuple(arrays))}.")
+                raise ViewsError(
+                    f"feature_names names view {name!r}, but the views are {listed(arrays)}."
+                    f"{did_you_mean(name, arrays)}"
+                )
             names[name] = as_feature_names(name, columns, arrays[name].shape[1])
         self._set(arrays, as_ids(ids, n_rows), mask, names)
 

@@ -23,7 +23,7 @@ from scipy import sparse
 from coview.exceptions import ViewsError
 from coview.online.hashing import hash_row
 from coview.retrieval.queries import known_words
-from coview.utils.messages import listed
+from coview.utils.messages import did_you_mean, listed
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
@@ -157,7 +157,9 @@ def read_rows(rows: Any, known: Sequence[str]) -> tuple[dict[str, list[Any]], in
         raise ViewsError(f"rows must be {{view: ...}} or a list of such objects, got {_shown(rows)}.")
     for name in columns:
         if name not in known:
-            raise ViewsError(f"The model has no view {_shown(name)}; its views are {listed(tuple(known))}.")
+            raise ViewsError(
+                f"The model has no view {_shown(name)}; its views are {listed(known)}.{did_you_mean(name, known)}"
+            )
     lengths = {name: len(cells) for name, cells in columns.items()}
     if not columns:
         raise ViewsError(f"rows contains no views; the views are {listed(tuple(known))}.")

@@ -25,7 +25,7 @@ from coview.io.models import load
 from coview.io.tables import TABLES, read_table
 from coview.io.views_folder import read_views
 from coview.utils.jsonable import plain
-from coview.utils.messages import listed
+from coview.utils.messages import did_you_mean, listed
 from coview.views.lazy import LazyViews, stack_views
 from coview.views.views import Views
 from coview.web.kinds import group_names, kinds_of, sorts
@@ -193,7 +193,9 @@ class Service:
         names = tuple(readers)
         for view in (source, target):
             if view is not None and view not in readers:
-                raise ViewsError(f"The model has no view {view!r:.60}; its views are {listed(names)}.")
+                raise ViewsError(
+                    f"The model has no view {view!r:.60}; its views are {listed(names)}.{did_you_mean(view, names)}"
+                )
         if source is None:
             source = _other(names, target) or _only_text(readers)
         if source is None:
