@@ -28,6 +28,8 @@ NAN = float("nan")
         ([True, None, False], [1, -1, 0], [False, True]),
         (np.array(["x", None, NAN, "y"], dtype=object), [0, -1, -1, 1], ["x", "y"]),
         (np.array([3, 5], dtype=np.uint8), [0, 1], [3, 5]),
+        (["b", "", "a"], [1, -1, 0], ["a", "b"]),
+        (["b", "", None, "a"], [1, -1, -1, 0], ["a", "b"]),
     ],
 )
 def test_labels_of_every_kind(y, codes, classes):

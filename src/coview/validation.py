@@ -1,7 +1,7 @@
 """Checks of what users pass: parameters, values for all views or for each, random states, labels with gaps.
 
-In labels, None and NaN mean "no label" for every estimator; -1 does for semi-supervised ones, and is a class like any
-other for supervised ones.
+In labels, None, NaN and an empty text mean "no label" for every estimator; -1 does for semi-supervised ones, and is a
+class like any other for supervised ones. The command line reads labels by the same rule.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 
 from coview.exceptions import ParameterError
-from coview.utils.messages import listed, short
+from coview.utils.messages import did_you_mean, listed, short
 from coview.utils.missing import is_gap, label_array
 
 __all__ = [
@@ -99,7 +99,9 @@ def per_view(parameter: str, value: Any, names: Sequence[str], *, default: float
     by_view = value if isinstance(value, Mapping) else dict.fromkeys(names, default if value is None else value)
     for name, number in by_view.items():
         if name not in names:
-            raise ValueError(f"{parameter} names view {name!r}, but the views are {listed(names)}.")
+            raise ValueError(
+                f"{parameter} names view {name!r}, but the views are {listed(names)}.{did_you_mean(name, names)}"
+            )
         check_number(f"{parameter} of view {name!r}", number)
     numbers_by_view = np.array([float(by_view.get(name, default)) for name in names])
     if not numbers_by_view.any() and parameter.endswith("weights"):
@@ -130,8 +132,8 @@ def encode_labels(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the labels as codes into the sorted classes, -1 where an object has no label.
 
-    No label is None, NaN or pandas' NA, and for semi-supervised estimators the number -1, whatever the other labels
-    are. The text "-1" is a class.
+    No label is None, NaN, pandas' NA or an empty text, and for semi-supervised estimators the number -1, whatever the
+    other labels are. The text "-1" is a class.
 
     Parameters
     ----------
@@ -192,7 +194,7 @@ def is_plus_minus_one(y: Any) -> bool:
 
 
 def unlabeled_rows(y: Any, *, semi_supervised: bool = True) -> np.ndarray:
-    """Return a mask of the objects without label: None, NaN and, for semi-supervised estimators, -1.
+    """Return a mask of the objects without label: None, NaN, "" and, for semi-supervised estimators, -1.
 
     Examples
     --------
@@ -234,7 +236,7 @@ class LabeledScoreMixin:
 
 
 def minus_one_is_unlabeled(estimator: Any) -> bool:
-    """Tell whether -1 in y marks an unlabeled object for an estimator, the last step of a pipeline, or a search's.
+    """Tell whether -1 in y marks an unlabeled object for an estimator, any step of a pipeline, or a search's.
 
     It does unless the estimator is a supervised classifier, for which -1 is a class like any other.
 
@@ -248,7 +250,9 @@ def minus_one_is_unlabeled(estimator: Any) -> bool:
     if isinstance(estimator, LabeledScoreMixin):
         return estimator._semi_supervised
     if isinstance(estimator, Pipeline):
-        return minus_one_is_unlabeled(estimator.steps[-1][1])
+        # a step before the classifier may read labels too
+        steps = [step for _, step in estimator.steps]
+        return minus_one_is_unlabeled(steps[-1]) or any(getattr(step, "_semi_supervised", False) for step in steps)
     if type(estimator).__module__.startswith("sklearn.semi_supervised"):
         return True
     if isinstance(estimator, MetaEstimatorMixin):  # None inside is a default of scikit-learn's, which is supervised
@@ -291,6 +295,8 @@ def _unlabeled(labels: np.ndarray, semi_supervised: bool) -> np.ndarray:
     if kind == "O":
         marks = (is_gap(label) or (semi_supervised and _is_minus_one(label)) for label in labels)
         return np.fromiter(marks, dtype=bool, count=len(labels))
+    if kind == "U":
+        return labels == ""
     return np.zeros(len(labels), dtype=bool)
 
 
@@ -299,7 +305,7 @@ def _is_minus_one(label: Any) -> bool:
 
 
 def _marks(semi_supervised: bool) -> str:
-    return "-1, None or NaN" if semi_supervised else "None or NaN"
+    return "-1, None, NaN or an empty text" if semi_supervised else "None, NaN or an empty text"
 
 
 def _one_kind(labels: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ import pytest
 from coview import Views
 from coview.cli.files import read_labels, write_table
 from coview.io.tables import read_table
+from coview.validation import encode_labels
 
 X = Views(words=np.eye(3), ids=["a", "b", "c"])
 
@@ -30,6 +31,24 @@ def test_labels_come_from_one_column_or_by_id(tmp_path, name, text, labels):
     (tmp_path / name).write_text(text)
     found = read_labels(str(tmp_path / name), X)
     assert found.tolist() == labels
+
+
+@pytest.mark.parametrize(
+    ("labels", "semi_supervised", "codes"),
+    [
+        (["cat", "", "dog"], True, [0, -1, 1]),
+        (["cat", "", "dog"], False, [0, -1, 1]),
+        (["cat", -1, "dog"], True, [0, -1, 1]),
+        ([3, -1, 1], True, [1, -1, 0]),
+        ([3, -1, 1], False, [2, 0, 1]),
+    ],
+)
+def test_the_command_line_and_python_agree_on_what_is_no_label(tmp_path, labels, semi_supervised, codes):
+    (tmp_path / "y.csv").write_text("\n".join(map(str, labels)))
+    rows = "".join(f"{key},{label}\n" for key, label in zip("abc", labels))
+    (tmp_path / "by_id.csv").write_text(f"id,label\n{rows}")
+    for y in (labels, read_labels(str(tmp_path / "y.csv"), X), read_labels(str(tmp_path / "by_id.csv"), X)):
+        assert encode_labels(y, semi_supervised=semi_supervised)[0].tolist() == codes
 
 
 def test_labels_of_an_array(tmp_path):

@@ -511,7 +511,7 @@ def _plain(label: Any) -> Any:
 
 def _is_no_label(label: Any) -> bool:
     """Whether a label stands for "no label": None, NaN, "" or the number -1."""
-    return is_gap(label) or label == "" or (not isinstance(label, (str, bool)) and label == -1)
+    return is_gap(label) or (not isinstance(label, (str, bool)) and label == -1)
 
 
 def _listed(labels: Sequence[Any]) -> str:

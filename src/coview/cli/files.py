@@ -12,6 +12,7 @@ from typing import Any
 from coview.exceptions import DataFileError
 from coview.utils.atomic import atomic_path
 from coview.utils.messages import listed, not_text, short
+from coview.utils.missing import is_gap
 
 __all__ = [
     "WRITTEN",
@@ -190,15 +191,17 @@ def _by_id(path: Path, ids: Sequence[Any], labels: Sequence[Any], own: Any) -> l
 
 
 def _cleaned(labels: Sequence[Any]) -> Any:
-    """Labels of one kind: whole numbers even where gaps made them floats, None where there is none."""
+    """Labels of one kind: whole numbers even where gaps made them floats, None where there is none.
+
+    A cell of -1 is the number among texts too, as in Python: a file may not tell numbers from texts.
+    """
     import numpy as np
 
-    gap = [label is None or label == "" or label != label for label in labels]
-    kept = [None if g else label for g, label in zip(gap, labels)]
+    kept = [None if is_gap(label) else -1 if label == "-1" else label for label in labels]
     numbers = [label for label in kept if label is not None]
     if all(isinstance(label, float) and label.is_integer() for label in numbers):
         kept = [None if label is None else int(label) for label in kept]
-    if not any(gap):
+    if len({type(label) for label in kept}) == 1:
         return np.asarray(kept)
     array = np.empty(len(kept), dtype=object)
     array[:] = kept

@@ -138,7 +138,7 @@ def _label_entries(name: str, Y: Any, labels: Any, ontology: Any) -> tuple[int, 
     names: list[Any] = []
     for i, entry in enumerate(listed):
         for label in entry if isinstance(entry, _SETS) else (entry,):
-            if not (is_gap(label) or label == ""):
+            if not is_gap(label):
                 rows.append(i)
                 names.append(label)
     if not listed:

@@ -12,7 +12,7 @@ __all__ = ["as_labels", "encode"]
 
 
 def as_labels(name: str, labels: Any) -> np.ndarray:
-    """Return one label per object as a one-dimensional array; refuse gaps, since None and NaN equal nothing."""
+    """Return one label per object as a one-dimensional array; refuse gaps, which are no class."""
     array = label_array(labels)
     if array.ndim != 1:
         raise ValueError(f"{name} must hold one label per object (one dimension), got shape {array.shape}.")
@@ -21,10 +21,14 @@ def as_labels(name: str, labels: Any) -> np.ndarray:
     gaps = 0
     if array.dtype.kind == "f":
         gaps = int(np.isnan(array).sum())
+    elif array.dtype.kind == "U":
+        gaps = int((array == "").sum())
     elif array.dtype == object:
-        gaps = sum(is_gap(label) for label in array)
+        gaps = sum(map(is_gap, array))
     if gaps:
-        raise ValueError(f"{name} has {gaps} unlabeled objects (None or NaN). Score the labeled objects only.")
+        raise ValueError(
+            f"{name} has {gaps} unlabeled objects (None, NaN or an empty text). Score the labeled objects only."
+        )
     return array
 
 

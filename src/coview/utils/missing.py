@@ -10,13 +10,17 @@ __all__ = ["is_gap", "label_array"]
 
 
 def is_gap(label: Any) -> bool:
-    """Tell whether a label stands for "no label": None, NaN, or pandas' NA.
+    """Tell whether a label stands for "no label": None, NaN, pandas' NA, or an empty text.
+
+    An empty text is what a cell without label becomes in a file, and no name of a class.
 
     Examples
     --------
-    >>> is_gap(None), is_gap(float("nan")), is_gap("a"), is_gap(0)
-    (True, True, False, False)
+    >>> is_gap(None), is_gap(float("nan")), is_gap(""), is_gap("a"), is_gap(0)
+    (True, True, True, False, False)
     """
+    if isinstance(label, str):
+        return not label
     # NA is known by its name, since pandas is not imported here and NA refuses to be compared
     return label is None or type(label).__name__ == "NAType" or bool(label != label)
 
