@@ -1,4 +1,4 @@
-"""Metrics for clusterings, label sets, rankings and views, as plain functions of arrays."""
+"""Metrics for clusterings, label sets, rankings and views, as plain functions of arrays; a scorer for few labels."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from coview.metrics.classification import hierarchical_f1, hierarchical_precisio
 from coview.metrics.clustering import clustering_accuracy, normalized_mutual_info, pairwise_f1
 from coview.metrics.ranking import average_rank, rank_tests
 from coview.metrics.retrieval import average_precision, mean_average_precision
+from coview.metrics.scorer import labeled_scorer
 
 __all__ = [
     "average_precision",
@@ -14,6 +15,7 @@ __all__ = [
     "clustering_accuracy",
     "hierarchical_f1",
     "hierarchical_precision_recall_f1",
+    "labeled_scorer",
     "mean_average_precision",
     "normalized_mutual_info",
     "pairwise_f1",
