@@ -225,6 +225,14 @@ def test_minus_one_is_a_class_where_all_methods_are_supervised():
             compare(DATA.views, 2 * y - 1, cv=2, **arguments, **HERE)
 
 
+@pytest.mark.parametrize("classes", [(-1, 1), (0, 1)])
+def test_methods_may_come_from_a_generator(classes):
+    target = np.where(DATA.target == 0, *classes)
+    given = (method for method in (MultiViewNaiveBayes(), "concatenated MultinomialNB"))
+    rows = compare(DATA.views, target, methods=given, cv=2, **HERE).rows
+    assert {row["method"] for row in rows} == {"MultiViewNaiveBayes()", "concatenated MultinomialNB"}
+
+
 def test_no_rows_are_refused():
     with pytest.raises(ViewsError, match="0 rows"):
         compare(DATA.views[:0], [])

@@ -10,9 +10,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.pipeline import make_pipeline
 
-from coview import MultiViewNaiveBayes, load, save
+from coview import MultiViewNaiveBayes, compare, load, save
 from coview.exceptions import ViewsError
 from coview.preprocessing.neighbors import NeighborViews
+from coview.validation import minus_one_is_unlabeled
 from coview.views.views import Views
 
 
@@ -175,7 +176,7 @@ def test_sparse_and_float32_stay():
 
 
 def test_all_ways_to_say_unlabeled_are_the_same():
-    pd = pytest.importorskip("pandas")
+    pd = pytest.importorskip("pandas", reason="pandas is not installed: its frames are not checked")
     for y in (
         ["a", None, "b"],
         np.array(["a", np.nan, "b"], dtype=object),
@@ -226,3 +227,26 @@ def test_a_pipeline_hands_the_labels_over():
     near_labels = NeighborViews(hops=3, labels=True, keep=False, views=[])
     model = make_pipeline(near_labels, MultiViewNaiveBayes(0.1)).fit(X, y)
     assert model.predict(X).tolist() == [0] * 4 + [1] * 4
+
+
+def test_minus_one_marks_unlabeled_objects_where_labels_are_spread():
+    X, y = make()
+    naive = MultiViewNaiveBayes()
+    assert minus_one_is_unlabeled(make_pipeline(NeighborViews(labels=True), naive))
+    assert not minus_one_is_unlabeled(make_pipeline(NeighborViews(), naive))
+    gaps = np.where(y < 0, None, y.astype(object))
+    for same in (gaps, np.where(y < 0, np.nan, y), np.where(y < 0, "", y.astype(str))):
+        assert_array_equal(
+            near(NeighborViews(labels=True).fit_transform(X, same)),
+            near(NeighborViews(labels=True).fit_transform(X, y)),
+        )
+
+
+def test_signs_as_classes_are_refused_before_a_comparison_with_spread_labels():
+    X, _ = make()
+    signs = np.where(np.arange(14) % 2, 1, -1)
+    options = {"methods": ["MultiViewNaiveBayes", "NeighborViews + MultiViewNaiveBayes"], "cv": 2, "n_jobs": 1}
+    with pytest.raises(ValueError, match="holds only -1 and 1"):
+        compare(X, signs, links={"links": "links", "labels": True}, time_budget=None, **options)
+    table = compare(X, signs, links="links", time_budget=None, **options)
+    assert {row["status"] for row in table.rows} == {"done"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from typing import Any
 
@@ -61,8 +62,8 @@ def compare(
     X : Views or what becomes Views
         The objects: sparse or dense, frames, with missing views. Methods that refuse them are listed with their reason.
     y : array-like, optional
-        Classes; -1, None or NaN where an object has no label. In labels of -1 and 1 alone, -1 is a class if all chosen
-        methods are supervised; otherwise they are refused.
+        Classes; -1, None, NaN or "" where an object has no label. In labels of -1 and 1 alone, -1 is a class if all
+        chosen methods are supervised; otherwise they are refused.
     task : {None, "classification", "few_labels", "clustering"}, default=None
         What to find; by default it follows from y.
     methods : names, patterns, estimators or {name: estimator}, optional
@@ -130,6 +131,8 @@ def compare(
     if time_budget is not None and not time_budget > 0:
         raise ValueError(f"time_budget must be a positive number of seconds or None, got {time_budget!r}.")
     semi_supervised = True
+    if not isinstance(methods, (str, Mapping)) and isinstance(methods, Iterable):
+        methods = list(methods)  # read twice below
     if y is not None and task in (None, "classification") and label_share is None and is_plus_minus_one(y):
         chosen = selected_methods(methods, applicable_methods(True, views, 2, links))
         semi_supervised = any(minus_one_is_unlabeled(method.estimator) for method in chosen)

@@ -27,6 +27,7 @@ from coview.classification.concatenated import ConcatenatedViews
 from coview.preprocessing.each_view import EachView
 from coview.preprocessing.neighbors import NeighborViews
 from coview.preprocessing.weighting import UnitRows
+from coview.utils.messages import did_you_mean
 from coview.views.coerce import as_views
 from coview.views.views import Views
 
@@ -76,8 +77,11 @@ def selected_methods(methods: Any, known: list[Method]) -> list[Method]:
         if isinstance(item, str):
             fits = [c for c in known if _fits(item, c)]
             if not fits:
-                listed = ", ".join(c.name for c in known)
-                raise ValueError(f"There is no method {item!r} for this task. Choose from: {listed}.")
+                names = [c.name for c in known]
+                raise ValueError(
+                    f"There is no method {item!r} for this task.{did_you_mean(item, names)} Choose from: "
+                    f"{', '.join(names)}."
+                )
         else:
             fits = [Method(" ".join(repr(_checked(item)).split()), item, "given")]
         picked.update((c.name, c) for c in fits)
@@ -215,7 +219,7 @@ def _link_settings(links: Any, views: Views) -> dict[str, Any]:
         settings = {str(key): value for key, value in links.items()}
     if not settings or not isinstance(settings.get("links"), str):
         raise ValueError(f"links must be the name of a view, or a dict of NeighborViews parameters, got {links!r}.")
-    NeighborViews(**settings).fit(views)  # says what is wrong with them before anything runs
+    NeighborViews(**{**settings, "labels": False}).fit(views)  # says what is wrong with them before anything runs
     return settings
 
 

@@ -33,7 +33,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ViewsError
-from coview.utils.messages import listed
+from coview.utils.fitting import WholeFitMixin
+from coview.utils.messages import did_you_mean, listed
 from coview.validation import check_count, check_number, check_option, encode_labels
 from coview.views.coerce import as_views
 from coview.views.inputs import match_columns
@@ -45,7 +46,7 @@ _WALKED = 4_000_000  # places that the walks held at a time may have come to
 _ROUNDING = 1e-9  # what is left of a share that was taken away whole
 
 
-class NeighborViews(TransformerMixin, BaseEstimator):
+class NeighborViews(WholeFitMixin, TransformerMixin, BaseEstimator):
     """Add every other view smoothed over a view of links.
 
     Models that take links as words leave most of what links say unused: linked papers are mostly of one class, though
@@ -75,9 +76,10 @@ class NeighborViews(TransformerMixin, BaseEstimator):
     suffix : str, default="_near"
         What is added to the name of a view for its smoothed form.
     labels : bool, default=False
-        Add a view "labels_near": the known labels of y (all but -1, None and NaN) spread over the links in the same
-        way, one column per class. An object's own label is left out of its row, exactly, so that labeled objects look
-        like the others.
+        Add a view "labels_near": the known labels of y spread over the links in the same way, one column per class. An
+        object's own label is left out of its row, exactly, so that labeled objects look like the others. Labels that
+        are spread to unlabeled objects are semi-supervised: -1 marks such an object, as None, NaN and "" do, whatever
+        classifier comes behind. Name classes otherwise than -1 here, for a supervised classifier too.
     label_prior : float, default=0.0
         Labels of all other objects, so many times their mean, added to what comes over the links: the shares of the
         classes then decide where few labels are near. 0.1 is about a tenth of what links bring.
@@ -94,6 +96,24 @@ class NeighborViews(TransformerMixin, BaseEstimator):
         With labels: the known labels after 0, 1, ... hops, own ones included: what new objects are joined to.
     labels_near_ : csr_array (n_objects, n_classes)
         With labels: those near the fitted objects, without their own.
+    smoothed_views_ : list of str
+        Views that are smoothed.
+    present_layers_ : dict of lists
+        Which of the fitted objects have something of a view after 0, 1, ... hops.
+    n_objects_ : int
+        Number of fitted objects.
+    fitted_ids_ : ndarray or None
+        Their ids.
+    link_names_ : ndarray or None
+        Names of the columns of the links.
+    fitted_links_ : csr_array (n_objects, n_objects)
+        With labels: links among the fitted objects.
+    view_names_ : list of str
+        Names of the views.
+    n_features_by_view_ : dict of int
+        Number of features of each view.
+    feature_names_by_view_ : dict of ndarray
+        Names of the features, of the views that have them.
 
     Notes
     -----
@@ -158,6 +178,11 @@ class NeighborViews(TransformerMixin, BaseEstimator):
         self.labels = labels
         self.label_prior = label_prior
 
+    @property
+    def _semi_supervised(self) -> bool:
+        """Whether -1 marks an unlabeled object: where labels are read. A step does not see what comes behind it."""
+        return bool(self.labels)
+
     def fit(self, X: Any, y: Any = None) -> NeighborViews:
         """Store and smooth the objects; y is used only with `labels=True`."""
         self._fit_layers(as_views(X), y)
@@ -190,7 +215,7 @@ class NeighborViews(TransformerMixin, BaseEstimator):
     def _fit_layers(self, views: Views, y: Any) -> LinkGraph:
         self._check_parameters(views)
         if self.labels and y is None:
-            raise ViewsError("labels=True requires y, with -1 or None for unlabeled objects.")
+            raise ViewsError("labels=True requires y, with -1, None, NaN or an empty text for unlabeled objects.")
         self.smoothed_views_ = self._chosen(views)
         self.n_features_by_view_ = views.n_features
         self.feature_names_by_view_ = views.feature_names
@@ -222,7 +247,7 @@ class NeighborViews(TransformerMixin, BaseEstimator):
                 "labels=True needs ids that differ: one object given twice would tell itself its label. Drop the "
                 "repeated rows, or leave labels=False."
             )
-        codes, self.classes_ = encode_labels(y, self.n_objects_)
+        codes, self.classes_ = encode_labels(y, self.n_objects_, semi_supervised=self._semi_supervised)
         self.label_layers_, self.labels_near_ = spread_labels(
             graph, codes, len(self.classes_), self.hops, self.restart, self.label_prior
         )
@@ -341,7 +366,10 @@ class NeighborViews(TransformerMixin, BaseEstimator):
         chosen = [name for name in views.names if name != self.links] if named is None else list(named)
         for name in chosen:
             if name not in views:
-                raise ViewsError(f"NeighborViews cannot smooth {name!r}; the views are {listed(views.names)}.")
+                raise ViewsError(
+                    f"NeighborViews cannot smooth {name!r}; the views are {listed(views.names)}."
+                    f"{did_you_mean(name, views.names)}"
+                )
             if f"{name}{self.suffix}" in views:
                 raise ViewsError(f"X already has a view {name + self.suffix!r}. Choose another suffix.")
         if self.labels and f"labels{self.suffix}" in (*views.names, *(f"{name}{self.suffix}" for name in chosen)):
@@ -364,7 +392,10 @@ class NeighborViews(TransformerMixin, BaseEstimator):
 
     def _check_links(self, views: Views) -> None:
         if self.links not in views:
-            raise ViewsError(f"X has no view of links {self.links!r}; the views are {listed(views.names)}.")
+            raise ViewsError(
+                f"X has no view of links {self.links!r}; the views are {listed(views.names)}."
+                f"{did_you_mean(self.links, views.names)}"
+            )
 
 
 # -- links as a graph
