@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from coview import PLSA, Checkpoint, LinkPLSA, Views
 from coview.datasets import make_topic_views
-from coview.exceptions import ViewsError
+from coview.exceptions import ParameterError, ViewsError
 from coview.metrics import clustering_accuracy
 from coview.plsa import likeliest_start as starts
 from coview.plsa import pairwise
@@ -394,3 +394,10 @@ def test_bad_values_are_refused_with_a_sentence(options, sentence):
 def test_one_view_is_refused():
     with pytest.raises(ViewsError, match=r"needs at least 2 views, got 1 \('view0'\)\. For one view use PLSA"):
         PairwiseCoPLSA(3).fit(corpus().select("view0"))
+
+
+def test_more_clusters_than_objects_are_refused():
+    X = make_topic_views(5, n_clusters=2, random_state=0).views
+    with pytest.raises(ParameterError, match=r"n_clusters=6 is more than the number of objects \(n_samples=5\)"):
+        PairwiseCoPLSA(6).fit(X)
+    assert len(PairwiseCoPLSA(5, max_iter=2, random_state=0).fit(X).labels_) == 5

@@ -45,7 +45,7 @@ from coview.plsa.link import LinkPLSA
 from coview.plsa.mixture import RESTART, FitContext, MixtureSteps, WeightedModel, fold_rows
 from coview.plsa.pairs import Masses, PairField, Partners, median_distance
 from coview.utils.docs import shared_parameters
-from coview.validation import base_seed, check_count, check_option
+from coview.validation import base_seed, check_count, check_enough_objects, check_option
 
 __all__ = ["PairSteps", "PairwiseCoPLSA"]
 
@@ -252,6 +252,7 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
         "objective" (weighted log-likelihood less the penalty of the pairs) and "seconds" after each sweep; entry 0 is
         the start.
     <shared: n_iter_, stopped_by_>
+    <shared: fitted views>
 
     Notes
     -----
@@ -371,6 +372,11 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
 
     def _n_topics(self) -> int:
         return check_count("n_clusters", self.n_clusters)
+
+    def _fit_views(self, X: Any) -> Any:
+        views = super()._fit_views(X)
+        check_enough_objects(len(views), self._n_topics())
+        return views
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: topics of the views are clusters, numbered alike in all views."""
