@@ -8,9 +8,13 @@ from __future__ import annotations
 import importlib
 import inspect
 
+import numpy as np
 import pytest
+from sklearn.preprocessing import StandardScaler
 
 import coview
+from coview.catalog import ESTIMATORS, TRANSFORMERS, resolve
+from coview.datasets import make_blobs_views, make_topic_views
 
 pytest.importorskip("numpydoc", reason="numpydoc is not installed: docstrings are not checked")
 
@@ -73,3 +77,44 @@ def test_docstrings_are_valid(name):
 def test_results_name_every_attribute():
     for name in RESULTS:
         assert NumpyDocString(inspect.getdoc(getattr(coview, name)) or "")["Attributes"], name
+
+
+SMALL = {"n_clusters": 3, "n_components": 3, "max_iter": 3, "n_init": 1, "n_words": 3, "random_state": 0}
+SETTINGS = {
+    "NeighborViews": {"labels": True},
+    "EachView": {"transformers": StandardScaler()},
+    "TextViews": {"columns": {"words": "body"}},
+    "ColumnViews": {"groups": {"meta": ["year"]}},
+    "TableViews": {"text": {"words": "body"}, "columns": {"meta": ["year"]}},
+}
+IMAGES = ("ColorHistogram", "LocalBinaryPatterns", "SiftWords")
+
+
+def fitted(name):
+    """A fitted estimator or transformer of the catalog."""
+    target = np.arange(24) % 3
+    if name in IMAGES:
+        pytest.importorskip("skimage", reason="scikit-image is not installed: words of images are not checked")
+        X = [np.kron(np.random.default_rng(i).random((9, 9, 3)), np.ones((8, 8, 1))) for i in range(24)]
+    elif name in ("TextViews", "ColumnViews", "TableViews"):
+        X = {"body": ["ant bee", "bee cat", "cat ant"] * 8, "year": list(range(24))}
+    elif name == "TextVectorizer":
+        X = ["ant bee", "bee cat", "cat ant"] * 8
+    elif name in ("Codebook", "EachView"):
+        X = make_blobs_views(24, random_state=0).views
+    else:
+        X = make_topic_views(24, {"words": 30, "links": 24}, 3, random_state=0).views
+    model = resolve(name)(**SETTINGS.get(name, {}))
+    known = model.get_params(deep=False)
+    return model.set_params(**{key: value for key, value in SMALL.items() if key in known}).fit(X, target)
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize("name", [*ESTIMATORS, *TRANSFORMERS])
+def test_every_fitted_attribute_is_documented(name):
+    model = fitted(name)
+    attributes = NumpyDocString(inspect.getdoc(type(model)) or "")["Attributes"]
+    documented = {part.strip() for entry in attributes for part in entry.name.split(",")}
+    properties = (key for key, value in inspect.getmembers(type(model)) if isinstance(value, property))
+    public = {key for key in (*vars(model), *properties) if key.endswith("_") and not key.startswith("_")}
+    assert public - documented == set()

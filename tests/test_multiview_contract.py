@@ -7,9 +7,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
-from coview import CCAClustering, SphericalKMeans, Views, load, save
+from coview import CCAClustering, SphericalKMeans, Views, inspect, load, save
 from coview.catalog import ESTIMATORS, estimators
+from coview.exceptions import ViewsError
 
 pytestmark = pytest.mark.no_cover
 
@@ -251,3 +253,44 @@ def test_reordering_views_at_fit_changes_nothing(name):
     turned = X.select("links", "words")
     first, second = make(name).fit(X, y), make(name).fit(turned, y)
     assert_same(outputs(first, X), outputs(second, turned), rtol=1e-4)
+
+
+def fail_to_fit(model, X, y, method="fit", **options):
+    """A fit that ends in an error after the views are known."""
+    cls = type(model)
+    with pytest.MonkeyPatch.context() as patch:
+        known = cls._fit_views
+
+        def broken(self, X):
+            known(self, X)
+            raise ViewsError("broken")
+
+        patch.setattr(cls, "_fit_views", broken)
+        with pytest.raises(ViewsError, match="broken"):
+            getattr(model, method)(X, y, **options)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_first_fit_that_fails_leaves_no_fitted_model(name):
+    X, y = corpus()
+    model = make(name)
+    classes = {"classes": [0, 1, 2]} if ESTIMATORS[name].kind == "classifier" else {}
+    for method, options in (("fit", {}), ("partial_fit", classes)):
+        if hasattr(model, method):
+            fail_to_fit(model, X, y, method, **options)
+            with pytest.raises(NotFittedError):
+                inspect(model)
+    for method in OUTPUTS:
+        if hasattr(model, method):
+            with pytest.raises(NotFittedError):
+                getattr(model, method)(X)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_fit_that_fails_leaves_the_model_of_the_fit_before(name):
+    X, y = corpus()
+    model = make(name).fit(X, y)
+    expected, groups = outputs(model, X), inspect(model).groups
+    fail_to_fit(model, X.rename({"words": "other"})[:40], y[:40])
+    assert_same(outputs(model, X), expected, rtol=0)
+    assert inspect(model).groups == groups and list(inspect(model).views) == ["words", "links"]

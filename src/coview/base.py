@@ -22,10 +22,11 @@ from coview.engines.protocol import Block, Engine, Extra, Holder, Steps, floatin
 from coview.engines.select import hold, select_engine
 from coview.engines.state import Fit, State, Sweep, tree_leaves
 from coview.engines.watch import CallbackSupportMixin, check_watchers, progress_bar, sklearn_watcher
-from coview.exceptions import RAW_TABLE, ViewsError
+from coview.exceptions import RAW_TABLE, ParameterError, ViewsError
 from coview.inspection import Inspection, describe
+from coview.utils.fitting import WholeFitMixin
 from coview.utils.front import public
-from coview.utils.messages import cut, listed
+from coview.utils.messages import cut, did_you_mean, listed
 from coview.validation import check_count, check_option
 from coview.views.arrays import from_tensor, is_tensor
 from coview.views.coerce import PLAIN, as_views, is_plain
@@ -36,7 +37,7 @@ from coview.views.views import Matrix, Views
 __all__ = ["BatchEstimator", "CountsGate", "MultiViewEstimator"]
 
 
-class MultiViewEstimator(BaseEstimator):
+class MultiViewEstimator(WholeFitMixin, BaseEstimator):
     """An estimator that takes `Views`, anything that becomes Views, or one plain matrix."""
 
     _models_counts = True  # negative values are refused
@@ -48,6 +49,17 @@ class MultiViewEstimator(BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = self._models_counts
         return tags
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters by name, those of an estimator inside as ``estimator__alpha``; return the estimator."""
+        known = self.get_params(deep=False)
+        for name in params:
+            if name.partition("__")[0] not in known:
+                raise ParameterError(
+                    f"Invalid parameter {name!r}: {type(self).__name__} has {', '.join(known)}."
+                    f"{did_you_mean(name, known)}"
+                )
+        return super().set_params(**params)
 
     def report(self, X: Any = None, y: Any = None, path: Any = None, **options: Any) -> Any:
         """Describe the fitted model on one page, which a notebook shows and ``save(path)`` writes.

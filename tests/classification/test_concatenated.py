@@ -150,3 +150,14 @@ def test_bad_parameters_are_refused(settings, sentence):
     X, y = corpus()
     with pytest.raises(ValueError, match=sentence):
         ConcatenatedViews(**settings).fit(X, y)
+
+
+@pytest.mark.parametrize("names", [np.arange(3), np.array(["ant", "bumblebee", "cat"])], ids=["numbers", "texts"])
+def test_transduction_has_a_class_for_objects_that_were_left_out(names):
+    X, y = corpus()
+    shown = np.arange(60) % 4 > 0
+    target = np.where(shown, names[y].astype(object), None)
+    with pytest.warns(UserWarning, match="y contains no unlabeled samples"):
+        model = ConcatenatedViews(SelfTrainingClassifier(MultinomialNB()), unlabeled="drop").fit(X, target)
+    assert_array_equal(model.transduction_[shown], names[y][shown])
+    assert_array_equal(model.transduction_[~shown], model.predict(X[~shown]))

@@ -4,10 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
 
-from coview import Views, read_table, read_views
+from coview import (
+    ConcatenatedViews,
+    CrossModalRetriever,
+    EachView,
+    LinkPLSA,
+    MultiViewPLSA,
+    NeighborViews,
+    PairwiseCoPLSA,
+    TextViews,
+    TfidfViews,
+    Views,
+    compare,
+    read_table,
+    read_views,
+)
 from coview.exceptions import DataFileError, ViewsError
-from coview.utils.messages import cut, listed, short
+from coview.utils.messages import cut, did_you_mean, listed, short
 
 LONG = "a text that goes on " * 500
 
@@ -50,3 +67,50 @@ def test_a_latin_1_file_is_to_be_saved_as_utf_8(tmp_path, name):
     for read in readers:
         with pytest.raises(DataFileError, match=r"not text in UTF-8 .* Save the file as UTF-8\.$"):
             read(tmp_path / name)
+
+
+X = Views(words=np.eye(4), links=np.eye(4))
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: X.select("wrods"),
+        lambda: X["Words"],
+        lambda: X.rename({"wrods": "w"}),
+        lambda: Views(words=np.eye(2), present={"wrods": [True, True]}),
+        lambda: Views(words=np.eye(2), feature_names={"word": ["a", "b"]}),
+        lambda: LinkPLSA(2, view_weights={"word": 2}).fit(X),
+        lambda: MultiViewPLSA(2, {"word": 2, "links": 2}).fit(X),
+        lambda: PairwiseCoPLSA(2, init={"memberships_by_view": {"word": np.ones((4, 2))}}).fit(X),
+        lambda: LinkPLSA(2, max_iter=1).fit(X).transform(X.rename({"words": "wrods"})),
+        lambda: TfidfViews(views=["wrods"]).fit(X),
+        lambda: EachView({"wrods": Normalizer()}).fit(X),
+        lambda: NeighborViews("link").fit(X),
+        lambda: CrossModalRetriever().fit(X).indexed_ids("wrods"),
+        lambda: TextViews({"words": "body"}, vectorizer={"word": None}).fit({"body": ["a", "b"]}),
+    ],
+)
+def test_a_view_that_was_meant_is_named(ask):
+    with pytest.raises(ValueError, match=r"Did you mean '(words|links)'\?"):
+        ask()
+
+
+def test_a_parameter_that_was_meant_is_named():
+    with pytest.raises(ValueError, match=r"Invalid parameter 'n_cluster'.* Did you mean 'n_clusters'\?"):
+        MultiViewPLSA().set_params(n_cluster=3)
+    model = make_pipeline(TfidfViews(), ConcatenatedViews(MultinomialNB()))
+    with pytest.raises(ValueError, match=r"Did you mean 'normalize'\?"):
+        model.set_params(concatenatedviews__normalise="l2")
+    assert model.set_params(concatenatedviews__estimator__alpha=2.0)[-1].estimator.alpha == 2.0
+
+
+def test_a_method_that_was_meant_is_named():
+    with pytest.raises(ValueError, match=r"Did you mean 'MultiViewNaiveBayes'\?"):
+        compare(X, [0, 1, 0, 1], methods=["MultiviewNaiveBays"], cv=2)
+
+
+def test_names_that_are_far_off_are_not_suggested():
+    assert did_you_mean("image", ["words", "links"]) == ""
+    assert did_you_mean("plsa", ["DualPLSA", "PLSA", "Codebook"], most=2) == " Did you mean 'PLSA' or 'DualPLSA'?"
+    assert did_you_mean(3, [1, 2]) == ""

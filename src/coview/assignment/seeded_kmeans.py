@@ -136,6 +136,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         "held_out" (agreement after 0, 1, ... sweeps) with early stopping.
     n_iter_ : int
         Number of sweeps.
+    <shared: stopped_by_, fitted views>
 
     References
     ----------

@@ -73,6 +73,7 @@ class AutoClustering(BaseConsensus):
         "objective" of the consensus: minus the divergence after each update.
     n_iter_ : int
         Updates of the consensus.
+    <shared: fitted views>
 
     See Also
     --------

@@ -65,6 +65,7 @@ class BestView(SingleViewWrapper):
     code_book_ : ndarray or None
         The classes by code, where the estimators learned codes of them: scikit-learn's semi-supervised ones do not take
         booleans beside -1, nor all of them texts.
+    <shared: fitted views>
 
     Notes
     -----

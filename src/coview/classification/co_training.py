@@ -65,6 +65,9 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         Round in which an object was labeled; 0 where the label was given, -1 where it never was.
     n_iter_ : int
         Number of times that the classifiers were trained.
+    class_prior_ : ndarray (n_classes,)
+        Share of each class among the labels that were given.
+    <shared: fitted views>
 
     Notes
     -----

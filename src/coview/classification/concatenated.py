@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_has
 from coview.inspection import Features, Inspection, describe
+from coview.utils.docs import shared_parameters
 from coview.validation import check_option, labeled, per_view
 from coview.views.arrays import for_sklearn, take_rows, unit_rows
 from coview.views.coerce import PLAIN
@@ -21,6 +22,7 @@ from coview.views.views import Matrix, Views
 __all__ = ["ConcatenatedViews"]
 
 
+@shared_parameters
 class ConcatenatedViews(SingleViewWrapper):
     """Fit a single-view estimator on the concatenated views.
 
@@ -45,13 +47,14 @@ class ConcatenatedViews(SingleViewWrapper):
         Those of the fitted estimator, where it has them.
     labels_ : ndarray (n_objects,)
         Those of the fitted estimator, where it has them (`labels_`: of the training objects).
+    transduction_ : ndarray (n_objects,)
+        Class of each training object, where the fitted estimator has them; those that it did not see are predicted.
     code_book_ : ndarray or None
         The classes by code, where the estimator learned codes of them: scikit-learn's semi-supervised ones do not take
         booleans beside -1, nor all of them texts.
     view_weights_ : dict
         Factor of each view.
-    view_names_ : list of str
-        Names of the views, in the order in which they stand side by side.
+    <shared: fitted views>
 
     Notes
     -----
@@ -90,14 +93,18 @@ class ConcatenatedViews(SingleViewWrapper):
         self.view_weights_ = dict(zip(self.view_names_, map(float, weights)))
         rows, target = self._target(y, len(views))
         matrix = self._concatenated(views)
-        if rows is not None:
-            matrix = take_rows(matrix, rows)
-        self.estimator_ = clone(self._inner()).fit(matrix, target)
+        learned = matrix if rows is None else take_rows(matrix, rows)
+        self.estimator_ = clone(self._inner()).fit(learned, target)
         for name in ("classes_", "labels_", "transduction_"):
             self.__dict__.pop(name, None)
             answer = getattr(self.estimator_, name, None)
             if answer is not None:
                 setattr(self, name, self._named(answer))
+        known = vars(self).get("transduction_")
+        if rows is not None and known is not None:  # objects that were left out have a class too
+            left = np.setdiff1d(np.arange(len(views)), rows)
+            guesses = self._named(self.estimator_.predict(take_rows(matrix, left)))
+            self.transduction_ = np.concatenate([known, guesses])[np.argsort([*rows, *left])]
         return self
 
     @available_if(inner_has("score"))

@@ -117,8 +117,7 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
     feature_log_prob_ : dict of ndarray (n_classes, n_features of the view)
         ``log p(feature | class, view)``, by view.
     <shared: view_weights_>
-    view_names_ : list of str
-        Names of the views.
+    <shared: fitted views>
 
     Notes
     -----

@@ -117,13 +117,16 @@ class SingleViewWrapper(LabeledScoreMixin, MultiViewEstimator):
                 )
             return None, target
         codes, classes = encode_labels(y, n_rows, semi_supervised=self._semi_supervised)
-        if self._passes_unlabeled:
-            if _wants_codes(inner, classes):
-                self.code_book_ = classes
-                return None, codes
-            return None, unlabeled_as_minus_one(codes, classes)
-        known = np.flatnonzero(codes >= 0)
-        return (None if len(known) == n_rows else known), classes[codes[known]]
+        rows = None
+        if not self._passes_unlabeled and (codes < 0).any():
+            rows = np.flatnonzero(codes >= 0)
+            codes = codes[rows]
+        if not (self._passes_unlabeled or minus_one_is_unlabeled(inner)):
+            return rows, classes[codes]
+        if _wants_codes(inner, classes):
+            self.code_book_ = classes
+            return rows, codes
+        return rows, unlabeled_as_minus_one(codes, classes)
 
     def _named(self, answer: Any) -> Any:
         """Classes of what the estimator inside says, where that is codes."""

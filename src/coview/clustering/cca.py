@@ -59,6 +59,7 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     cluster_centers_ : ndarray (n_clusters, n_components)
         Centers in the common space.
     <same: projections_, offsets_, correlations_>
+    <shared: fitted views>
 
     See Also
     --------

@@ -368,6 +368,9 @@ class ConsensusClustering(BaseConsensus):
         "objective": minus the divergence after each update, which never falls; entry 0 is the start.
     n_iter_ : int
         Updates of the best start.
+    unit_rows_ : bool
+        Whether the clusterers see rows of length 1, as the default one does.
+    <shared: fitted views>
 
     See Also
     --------

@@ -126,6 +126,11 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         but for rounding.
     n_iter_ : int
         Number of rounds.
+    neighbor_rows_ : dict of ndarray
+        Positions of the training objects that have each view.
+    joint_scales_ : dict of float
+        Factor of each view where the views stand side by side.
+    <shared: fitted views>
 
     Notes
     -----

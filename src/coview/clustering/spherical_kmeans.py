@@ -71,6 +71,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         "objective": sum of the cosines after each sweep of the best start, which never falls; entry 0 is the start.
     n_iter_ : int
         Sweeps of the best start.
+    <shared: fitted views>
 
     See Also
     --------

@@ -61,6 +61,7 @@ class MultiViewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewE
         What the mean of the training objects adds; it is taken off.
     correlations_ : ndarray (n_components,)
         How far the views agree on each component, from 0 to 1, falling.
+    <shared: fitted views>
 
     See Also
     --------

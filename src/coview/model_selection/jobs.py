@@ -270,7 +270,8 @@ class _StepClock:
 
     def __init__(self, path: Path | None) -> None:
         self.path, self.seconds = path, 0.0
-        self.compiling_since, self.depth, self.listener = 0.0, 0, None
+        self.compiling_since, self.depth = 0.0, 0
+        self.listener: Any = None
 
     def begin(self) -> None:
         """Count from now on."""

@@ -41,6 +41,7 @@ from coview.online.weights import (
     sparse_memory,
     tables,
 )
+from coview.utils.docs import shared_parameters
 from coview.utils.messages import short
 from coview.validation import LabeledScoreMixin, base_seed, check_count, check_number, check_option
 from coview.views.inputs import ViewInput
@@ -52,6 +53,7 @@ __all__ = ["MultiViewPassiveAggressiveClassifier", "kernel_options"]
 FEWEST_HASHED = 2**12  # columns, a power of two, by which hashed views are told
 
 
+@shared_parameters
 class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     """Online passive-aggressive classifier for objects with several views, with exact updates.
 
@@ -115,6 +117,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         By pass: "objective" (mean hinge loss of objects before they are learned), "difference" (mean difference of the
         views' margins) and "updates" (share of rounds that moved the weights). Entry 0 is the start. Empty after
         `partial_fit` alone.
+    <shared: fitted views>
 
     Notes
     -----

@@ -271,8 +271,7 @@ class CoPLSA(ByViewModel):
         "objective" (log-likelihood less coupling times divergence) and "seconds" after each sweep; entry 0 is the
         start.
     <shared: n_iter_, stopped_by_>
-    view_names_ : list of str
-        Names of the views.
+    <shared: fitted views>
 
     Notes
     -----

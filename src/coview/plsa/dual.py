@@ -34,6 +34,7 @@ class DualPLSA(MultiViewPLSA):
     topic_view_ : ndarray (n_components, n_views)
         ``p(view | topic)``: how much of each topic lies in each view.
     <same: view_weights_, history_, n_iter_, stopped_by_>
+    <shared: fitted views>
 
     Examples
     --------
@@ -69,6 +70,7 @@ class DualPLSAClassifier(MultiViewPLSAClassifier):
     topic_view_ : ndarray (n_components, n_views)
         ``p(view | topic)``: how much of each topic lies in each view.
     <same: view_weights_, history_, n_iter_, stopped_by_>
+    <shared: fitted views>
 
     Examples
     --------

@@ -46,6 +46,7 @@ class LinkPLSA(WeightedModel, PLSA):
         ``p(topic | object)`` of the training objects, shared by all views.
     <shared: view_weights_>
     <shared: history_, n_iter_, stopped_by_>
+    <shared: fitted views>
 
     Examples
     --------

@@ -47,6 +47,7 @@ from coview.plsa.likeliest_start import consensus_start, likeliest_start
 from coview.plsa.mixture import RESTART, FitContext, MixtureSteps, WeightedModel
 from coview.plsa.plsa import split_by_view
 from coview.utils.docs import shared_parameters
+from coview.utils.messages import did_you_mean, listed
 from coview.validation import LabeledScoreMixin, check_count, check_enough_objects, check_option, encode_labels
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
@@ -137,10 +138,12 @@ class ClusterModel(WeightedModel):
             raise ValueError(
                 f"{type(self).__name__} has one set of topics for all views: n_components must be a number."
             )
-        listed = ", ".join(map(repr, self.view_names_))
         for view in counts:
             if view not in self.view_names_:
-                raise ValueError(f"n_components names view {view!r}, but the views are {listed}.")
+                raise ValueError(
+                    f"n_components names view {view!r}, but the views are {listed(self.view_names_)}."
+                    f"{did_you_mean(view, self.view_names_)}"
+                )
         for view in self.view_names_:
             if view not in counts:
                 raise ValueError(f"n_components has no value for view {view!r}.")
@@ -307,6 +310,7 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
     <shared: topic_feature_>
     <shared: view_weights_>
     <shared: history_, n_iter_, stopped_by_>
+    <shared: fitted views>
 
     Examples
     --------
@@ -431,6 +435,7 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
     <shared: topic_feature_>
     <shared: view_weights_>
     <shared: history_, n_iter_, stopped_by_>
+    <shared: fitted views>
 
     Examples
     --------

@@ -81,8 +81,7 @@ class PLSA(MixtureModel):
         ``p(topic | object)`` of the training objects.
     <shared: history_>
     <shared: n_iter_, stopped_by_>
-    view_names_ : list of str
-        Names of the views.
+    <shared: fitted views>
 
     Examples
     --------

@@ -66,6 +66,7 @@ class VotingPLSA(ClusterMixin, WeightedModel):
     <shared: topic_feature_>
     <shared: view_weights_>
     <shared: history_, n_iter_, stopped_by_>
+    <shared: fitted views>
 
     References
     ----------

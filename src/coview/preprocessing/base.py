@@ -9,7 +9,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from coview.exceptions import ViewsError
-from coview.utils.messages import listed
+from coview.utils.fitting import WholeFitMixin
+from coview.utils.messages import did_you_mean, listed
 from coview.views.arrays import check_not_negative, take_rows
 from coview.views.coerce import as_views, is_plain
 from coview.views.inputs import match_columns
@@ -19,7 +20,7 @@ from coview.views.views import Views
 __all__ = ["PerViewTransformer"]
 
 
-class PerViewTransformer(TransformerMixin, BaseEstimator):
+class PerViewTransformer(WholeFitMixin, TransformerMixin, BaseEstimator):
     """Learn from each view and change it; views that are not chosen pass through as they are.
 
     A subclass takes a parameter `views` and gives `_fit_view`, which returns what it learned from the rows that have
@@ -91,7 +92,10 @@ class PerViewTransformer(TransformerMixin, BaseEstimator):
         for name in chosen:
             if name not in views:
                 who = type(self).__name__
-                raise ViewsError(f"{who} cannot transform view {name!r}; the views are {listed(views.names)}.")
+                raise ViewsError(
+                    f"{who} cannot transform view {name!r}; the views are {listed(views.names)}."
+                    f"{did_you_mean(name, views.names)}"
+                )
         return chosen
 
     def _checked(self, name: str, array: Any) -> Any:

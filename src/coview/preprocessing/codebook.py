@@ -18,6 +18,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from coview.exceptions import ViewsError
 from coview.preprocessing.base import PerViewTransformer
+from coview.utils.docs import shared_parameters
 from coview.utils.messages import listed
 from coview.validation import base_seed, check_count, check_number
 from coview.views.arrays import take_rows
@@ -28,6 +29,7 @@ __all__ = ["Codebook"]
 _BLOCK = 1 << 22  # distances held at a time
 
 
+@shared_parameters
 class Codebook(PerViewTransformer):
     """Turn dense real-valued views into sparse non-negative ones by soft assignment to learned centers.
 
@@ -57,6 +59,7 @@ class Codebook(PerViewTransformer):
         The centers (words x features), by view.
     scale_ : dict of floats
         Median squared distance of an object to its nearest center, by view.
+    <shared: changed_views_, fitted views>
 
     Examples
     --------

@@ -9,12 +9,14 @@ import numpy as np
 from sklearn.base import clone
 
 from coview.preprocessing.base import PerViewTransformer
+from coview.utils.docs import shared_parameters
 from coview.views.arrays import scatter_rows, take_rows
 from coview.views.views import Views
 
 __all__ = ["EachView"]
 
 
+@shared_parameters
 class EachView(PerViewTransformer):
     """Apply scikit-learn transformers to views, such as kernels, scalers or dimensionality reduction.
 
@@ -29,6 +31,7 @@ class EachView(PerViewTransformer):
     ----------
     transformers_ : dict of estimators
         The fitted transformer of each changed view.
+    <shared: changed_views_, fitted views>
 
     Examples
     --------

@@ -84,6 +84,11 @@ class ColorHistogram(_ImageCounts):
     max_side : int or None, default=256
         Larger images are made smaller before counting; None leaves them.
 
+    Attributes
+    ----------
+    n_features_out_ : int
+        Number of features of an image.
+
     Examples
     --------
     >>> import numpy as np
@@ -127,6 +132,11 @@ class LocalBinaryPatterns(_ImageCounts):
         The image is cut into grid x grid cells, counted apart.
     max_side : int or None, default=256
         Larger images are made smaller before counting; None leaves them.
+
+    Attributes
+    ----------
+    n_features_out_ : int
+        Number of features of an image.
 
     Examples
     --------
@@ -178,6 +188,8 @@ class SiftWords(_ImageCounts):
     ----------
     centers_ : ndarray (n_words, 128)
         The visual words.
+    n_features_out_ : int
+        Number of features of an image.
 
     Examples
     --------

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from coview.exceptions import ViewsError
+from coview.utils.fitting import WholeFitMixin
 from coview.utils.messages import listed, short
 from coview.views.arrays import frame_ids, is_frame, open_frame
 
@@ -20,7 +21,7 @@ __all__ = ["Column", "RawTransformer", "Table", "as_table", "read_dates"]
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?")
 
 
-class RawTransformer(TransformerMixin, BaseEstimator):
+class RawTransformer(WholeFitMixin, TransformerMixin, BaseEstimator):
     """Base of transformers of raw input, whose columns have names."""
 
     _input_tags: tuple[str, ...] = ()  # what scikit-learn is told that it takes

@@ -14,7 +14,7 @@ from coview.exceptions import ViewsError
 from coview.preprocessing.raw_columns import Column, RawTransformer, Table, as_table
 from coview.preprocessing.stop_words import detect_language
 from coview.preprocessing.vectorizer import TextVectorizer, find_separator
-from coview.utils.messages import cut, listed
+from coview.utils.messages import cut, did_you_mean, listed
 from coview.views.arrays import scatter_rows
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
@@ -204,7 +204,9 @@ class TextViews(RawTransformer):
         wanted = self.vectorizer if isinstance(self.vectorizer, Mapping) else dict.fromkeys(texts, self.vectorizer)
         for view in wanted:
             if view not in texts:
-                raise ViewsError(f"vectorizer names view {view!r}, but the views are {listed(tuple(texts))}.")
+                raise ViewsError(
+                    f"vectorizer names view {view!r}, but the views are {listed(texts)}.{did_you_mean(view, texts)}"
+                )
         ours = [view for view in texts if view in separators or wanted.get(view) is None]
         languages = self._languages({view: texts[view] for view in ours if view not in separators})
         vectorizers = {view: clone(wanted[view]) for view in texts if view not in ours}

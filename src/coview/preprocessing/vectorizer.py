@@ -48,6 +48,8 @@ class TextVectorizer(CountVectorizer):
     ----------
     vocabulary_ : dict
         Column of each word.
+    fixed_vocabulary_ : bool
+        Whether the words were given, and not learned.
 
     Examples
     --------

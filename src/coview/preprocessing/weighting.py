@@ -11,11 +11,13 @@ from sklearn.preprocessing import normalize
 
 from coview.exceptions import ViewsError
 from coview.preprocessing.base import PerViewTransformer
+from coview.utils.docs import shared_parameters
 from coview.validation import check_option
 
 __all__ = ["LogCounts", "MinDocumentFrequency", "TfidfViews", "UnitRows", "document_frequency"]
 
 
+@shared_parameters
 class TfidfViews(PerViewTransformer):
     """Weight counts by inverse document frequency: ``tf * (log((1 + n) / (1 + df)) + 1)``, then unit rows.
 
@@ -38,6 +40,7 @@ class TfidfViews(PerViewTransformer):
     ----------
     idf_ : dict of arrays
         Weight of each feature, by view.
+    <shared: changed_views_, fitted views>
 
     Examples
     --------
@@ -84,6 +87,7 @@ class TfidfViews(PerViewTransformer):
         return weighed if self.norm is None else normalize(weighed, norm=self.norm, copy=False)
 
 
+@shared_parameters
 class UnitRows(PerViewTransformer):
     """Scale each row of each view to length 1; empty rows stay empty.
 
@@ -93,6 +97,10 @@ class UnitRows(PerViewTransformer):
         What length means: Euclidean, the sum of absolute values, or the largest absolute value.
     views : str, list of str or None, default=None
         Views to scale; the others pass through. All by default.
+
+    Attributes
+    ----------
+    <shared: changed_views_, fitted views>
 
     Examples
     --------
@@ -115,6 +123,7 @@ class UnitRows(PerViewTransformer):
         return normalize(array.astype(_float_of(array)), norm=self.norm, copy=False)
 
 
+@shared_parameters
 class LogCounts(PerViewTransformer):
     """Replace each count by ``log(1 + count)``, which dampens very frequent words.
 
@@ -122,6 +131,10 @@ class LogCounts(PerViewTransformer):
     ----------
     views : str, list of str or None, default=None
         Views to change; the others pass through. All by default.
+
+    Attributes
+    ----------
+    <shared: changed_views_, fitted views>
 
     Examples
     --------
@@ -141,6 +154,7 @@ class LogCounts(PerViewTransformer):
         return _map_values(array, np.log1p)
 
 
+@shared_parameters
 class MinDocumentFrequency(PerViewTransformer):
     """Drop features that occur in too few or too many objects.
 
@@ -157,6 +171,7 @@ class MinDocumentFrequency(PerViewTransformer):
     ----------
     kept_features_ : dict of arrays
         Positions of the features that stay, by view.
+    <shared: changed_views_, fitted views>
 
     Examples
     --------

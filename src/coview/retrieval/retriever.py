@@ -36,7 +36,8 @@ from coview.retrieval.lexical import learn_words, word_rows
 from coview.retrieval.object_index import ObjectIndex
 from coview.retrieval.queries import as_query
 from coview.retrieval.semantic import class_probabilities, fit_classifier
-from coview.utils.messages import listed
+from coview.utils.docs import shared_parameters
+from coview.utils.messages import did_you_mean, listed
 from coview.validation import base_seed, check_count, check_option, encode_labels, per_view
 from coview.views.arrays import take_rows
 from coview.views.inputs import ViewInput
@@ -47,6 +48,7 @@ __all__ = ["CrossModalRetriever"]
 _CACHED = ("_inspections", "_inputs")  # of what was fitted; in no file
 
 
+@shared_parameters
 class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
     """Search objects in one view with queries in another.
 
@@ -90,10 +92,18 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         The logistic regression of each view and model, in semantic space; None for a model with classes of its own.
     classes_ : ndarray
         The classes, in semantic space.
-    view_names_ : list of str
-        Views that can be searched with and searched in.
     index_ : ObjectIndex
         The indexed objects.
+    front_ : transformer or None
+        The fitted step that makes views of tables, where the model starts with one.
+    shares_ : ndarray
+        Share of each fitted model in the score.
+    words_ : dict or None
+        With `lexical`: the words that the views share ("names"), and for each view their positions ("features",
+        "columns") and weights ("weights").
+    model_ : estimator
+        The first of the fitted models.
+    <shared: fitted views>
 
     Examples
     --------
@@ -560,7 +570,10 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
 
     def _check_view(self, view: str) -> str:
         if view not in self.means_:
-            raise ViewsError(f"There is no view {view!r}; the retriever was fitted on {listed(tuple(self.means_))}.")
+            raise ViewsError(
+                f"There is no view {view!r}; the retriever was fitted on {listed(self.means_)}."
+                f"{did_you_mean(view, self.means_)}"
+            )
         return view
 
     def _index_objects(self, views: Views, ids: Any, vectors: dict[str, np.ndarray]) -> None:

@@ -61,6 +61,7 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
         What is taken off, by view: the position of the mean object.
     correlations_ : ndarray (n_components,)
         Canonical correlations, falling.
+    <shared: fitted views>
 
     See Also
     --------

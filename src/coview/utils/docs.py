@@ -25,6 +25,18 @@ SHARED = {
     ``p(feature | topic, view)`` by view; rows sum to one.""",
     "view_weights_": """view_weights_ : dict of float
     Weight of each view.""",
+    "changed_views_": """changed_views_ : list of str
+    Views that are changed; the others pass through as they are.""",
+    "fitted views": """view_names_ : list of str
+    Names of the views.
+n_features_by_view_ : dict of int
+    Number of features of each view.
+feature_names_by_view_ : dict of ndarray
+    Names of the features, of the views that have them.
+n_features_in_ : int
+    Number of features of all views.
+feature_names_in_ : ndarray
+    Names of the columns, after a fit on one data frame.""",
     "acceleration": """acceleration : {None, "squarem"}, default=None
     Extrapolate every second sweep; never lowers the objective.""",
     "callbacks": """callbacks : list or None, default=None

@@ -1,0 +1,57 @@
+"""Fits that succeed whole or change nothing: an estimator whose fit fails is what it was before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import isfunction
+from typing import Any
+
+__all__ = ["WholeFitMixin"]
+
+_FITS = ("fit", "partial_fit", "fit_transform")
+
+
+class WholeFitMixin:
+    """Makes the methods that fit give back every fitted attribute where they fail.
+
+    A first fit that fails leaves an estimator that is not fitted, and a later one leaves the model of the fit before.
+
+    Examples
+    --------
+    >>> class Mean(WholeFitMixin):
+    ...     def fit(self, X, y=None):
+    ...         self.n_ = len(X)
+    ...         self.mean_ = sum(X) / self.n_
+    ...         return self
+    >>> model = Mean().fit([1, 3])
+    >>> try:
+    ...     model.fit([])
+    ... except ZeroDivisionError:
+    ...     model.n_, model.mean_
+    (2, 2.0)
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in _FITS:
+            method = vars(cls).get(name)
+            if isfunction(method):
+                setattr(cls, name, _whole(method))
+
+
+def _whole(fit: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(fit)
+    def fit_or_restore(self: Any, *args: Any, **options: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **options)
+        except BaseException:
+            now = vars(self)
+            for name in now.keys() - before.keys():
+                del now[name]
+            # what scikit-learn's callbacks keep in private attributes during a fit is gone for good
+            now.update({name: value for name, value in before.items() if name in now or name.endswith("_")})
+            raise
+
+    return fit_or_restore
