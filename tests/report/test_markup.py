@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coview.report.markup import Column, breakable, table
+from coview.report.markup import TableColumn, breakable, table
 from coview.report.words import number
 
 TEXT = st.text(alphabet=st.one_of(st.sampled_from("<>&\"'$/;{}script= \n"), st.characters(codec="utf-8")), max_size=40)
@@ -31,7 +31,11 @@ class Seen(HTMLParser):
 @settings(max_examples=40, deadline=None)
 @given(TEXT, TEXT)
 def test_cells_hold_no_markup_of_their_own(first, second):
-    columns = [Column(first, "text", [first]), Column("n", "num", [(1, second)]), Column("w", "wide", [second])]
+    columns = [
+        TableColumn(first, "text", [first]),
+        TableColumn("n", "num", [(1, second)]),
+        TableColumn("w", "wide", [second]),
+    ]
     seen = Seen(table(second, columns))
     assert set(seen.tags) <= {"div", "table", "thead", "tbody", "tr", "th", "td", "button", "wbr"}
     assert {name for name, _ in seen.attributes} <= {"class", "scope", "type", "aria-label", "data-v", "data-label"}

@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 
 from coview.report.words import number
 
-__all__ = ["EMPTY", "Column", "breakable", "div", "each", "notes", "numbers", "table", "texts"]
+__all__ = ["EMPTY", "TableColumn", "breakable", "div", "each", "notes", "numbers", "table", "texts"]
 
 EMPTY = Markup("")
 
@@ -59,7 +59,7 @@ def notes(sentences: Iterable[str]) -> Markup:
     return Markup('<p class="note">{}</p>').format(text) if text else EMPTY
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """A column of a table."""
 
     title: str
@@ -67,17 +67,19 @@ class Column(NamedTuple):
     cells: Sequence[Any]  # what is shown, or a pair (what is sorted by, what is shown); HTML is only shown
 
 
-def texts(title: str, rows: Iterable[Mapping[str, Any]], key: str) -> Column:
+def texts(title: str, rows: Iterable[Mapping[str, Any]], key: str) -> TableColumn:
     """Return a column of texts: one value of each row."""
-    return Column(title, "text", [row[key] for row in rows])
+    return TableColumn(title, "text", [row[key] for row in rows])
 
 
-def numbers(title: str, rows: Iterable[Mapping[str, Any]], key: str, write: Callable[[Any], str] = number) -> Column:
+def numbers(
+    title: str, rows: Iterable[Mapping[str, Any]], key: str, write: Callable[[Any], str] = number
+) -> TableColumn:
     """Return a column of numbers: one value of each row, and how it is written."""
-    return Column(title, "num", [(row[key], write(row[key])) for row in rows])
+    return TableColumn(title, "num", [(row[key], write(row[key])) for row in rows])
 
 
-def table(label: str, columns: Sequence[Column]) -> Markup:
+def table(label: str, columns: Sequence[TableColumn]) -> Markup:
     """Return a table that sorts by its columns; the label says what it is of, for those who do not see it.
 
     Examples
@@ -102,7 +104,7 @@ def table(label: str, columns: Sequence[Column]) -> Markup:
     ).format(stack=" stack" if stacked else "", label=label, top=top, body=body)
 
 
-def _cell(cell: Any, column: Column, stacked: bool) -> Markup:
+def _cell(cell: Any, column: TableColumn, stacked: bool) -> Markup:
     key, shown = cell if isinstance(cell, tuple) else (cell, cell)
     key = "" if key is None or isinstance(key, Markup) else key
     if not stacked:

@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from coview.report.charts import bar, color, curve, dots, heat_map, legend, map_chart, pairs_chart
-from coview.report.markup import EMPTY, Column, breakable, div, each, notes, numbers, table, texts
+from coview.report.markup import EMPTY, TableColumn, breakable, div, each, notes, numbers, table, texts
 from coview.report.words import count, number, percent, plural, signed
 
 __all__ = ["key_figures", "render_sections"]
@@ -194,7 +194,7 @@ def _model(summary: Summary) -> Markup:
     return EMPTY.join([cards, _candidates(model["candidates"])])
 
 
-def _parameter_columns(rows: list[dict[str, Any]]) -> list[Column]:
+def _parameter_columns(rows: list[dict[str, Any]]) -> list[TableColumn]:
     return [texts("parameter", rows, "name"), texts("value", rows, "value")]
 
 
@@ -210,7 +210,7 @@ def _candidates(candidates: dict[str, list[Any]]) -> Markup:
     for name, values in candidates.items():
         numeric = any(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
         cells = [(value, number(value)) if numeric else "–" if value is None else str(value) for value in values]
-        columns.append(Column(name.replace("_", " "), "num" if numeric else "text", cells))
+        columns.append(TableColumn(name.replace("_", " "), "num" if numeric else "text", cells))
     about = _text("What the model was chosen or combined from, with the evidence. A weight of 0 means not used.")
     return _card("Candidates", about, table("Candidates", columns))
 
@@ -223,7 +223,7 @@ def _data(summary: Summary) -> Markup:
         remark = "Pass the data to see how dense the views are and what each contributes."
         return _card("", table("Views", columns), notes([remark]))
     columns += [
-        Column("stored as", "text", [f"{view['kind']} {view['dtype']}" for view in views]),
+        TableColumn("stored as", "text", [f"{view['kind']} {view['dtype']}" for view in views]),
         numbers("non-zero", views, "density", partial(percent, digits=2)),
         numbers("features per object (median)", views, "per_object", partial(number, digits=0)),
         numbers("objects without it", views, "missing", percent),
@@ -276,10 +276,10 @@ def _measures(scores: dict[str, Any], noun: str | None) -> Markup:
     hidden = {m["name"]: m["value"] for m in held_out.get("measures", ())}
     described = '{}<br><span class="note">{}</span>'
     names = [(m["name"], Markup(described).format(m["name"], m["about"])) for m in scores["measures"]]
-    columns = [Column("measure", "text", names), numbers("these objects", scores["measures"], "value")]
+    columns = [TableColumn("measure", "text", names), numbers("these objects", scores["measures"], "value")]
     if hidden:
         values = [hidden.get(m["name"]) for m in scores["measures"]]
-        columns.append(Column("held out", "num", [(value, number(value)) for value in values]))
+        columns.append(TableColumn("held out", "num", [(value, number(value)) for value in values]))
     truths = _truths(scores)
     remarks = [f"{count(scores['n_labeled'])} of {count(scores['n_objects'])} objects have a {truths[:-1]}."]
     if hidden and held_out["refitted"]:
@@ -415,9 +415,9 @@ def _topics(topics: dict[str, Any], noun: str) -> Markup:
             for group, row in zip(topics["groups"], shares)
         ]
         columns = [
-            Column("topic", "num", [(int(item["name"]), item["name"]) for item in items]),
+            TableColumn("topic", "num", [(int(item["name"]), item["name"]) for item in items]),
             numbers("share", items, "mass", percent),
-            Column("features", "wide", [_chips(item["features"], True, "") for item in items]),
+            TableColumn("features", "wide", [_chips(item["features"], True, "") for item in items]),
         ]
         total = topics["count"][view]
         which = f"the {total} topics" if total == len(items) else f"the {len(items)} largest of {total} topics"
@@ -441,7 +441,7 @@ def _views(summary: Summary) -> Markup:
     columns = [texts("view", rows, "name"), numbers("alone", rows, "alone"), numbers("left out", rows, "without")]
     if whole is not None:
         changes = [None if row["without"] is None else row["without"] - whole for row in rows]
-        columns.append(Column("change when left out", "num", [(change, signed(change)) for change in changes]))
+        columns.append(TableColumn("change when left out", "num", [(change, signed(change)) for change in changes]))
     if any(row["kept"] is not None for row in rows):
         columns.append(numbers("same result when left out", rows, "kept", percent))
     if any(row["weight"] is not None for row in rows):
@@ -530,7 +530,7 @@ def _examples(summary: Summary) -> Markup:
         views = dict.fromkeys(view for thing in things for view in thing["by_view"])
         columns = [
             texts("object", things, "id"),
-            *(Column(view, "text", [thing["by_view"].get(view, "–") for thing in things]) for view in views),
+            *(TableColumn(view, "text", [thing["by_view"].get(view, "–") for thing in things]) for view in views),
             texts("all views", things, "all"),
         ]
         about = (
@@ -542,12 +542,12 @@ def _examples(summary: Summary) -> Markup:
     return EMPTY.join(cards)
 
 
-def _described(things: list[dict[str, Any]]) -> list[Column]:
+def _described(things: list[dict[str, Any]]) -> list[TableColumn]:
     """The last columns of a table of objects: their labels, where there are any, and what is in them."""
-    words = Column("distinctive features", "wide", [_words(thing["words"]) for thing in things])
+    words = TableColumn("distinctive features", "wide", [_words(thing["words"]) for thing in things])
     if all(thing["label"] is None for thing in things):
         return [words]
-    return [Column("label", "text", [thing["label"] or "–" for thing in things]), words]
+    return [TableColumn("label", "text", [thing["label"] or "–" for thing in things]), words]
 
 
 def _words(words: dict[str, list[str]]) -> Markup:
@@ -583,9 +583,9 @@ def _search(summary: Summary) -> Markup:
         own = [Markup(' <span class="pill on">itself</span>') if hit["own"] else EMPTY for hit in hits]
         names = [(i, Markup("{}{}").format(breakable(hits[i]["id"]), mark)) for i, mark in enumerate(own)]
         columns = [
-            Column("hit", "text", names),
+            TableColumn("hit", "text", names),
             numbers("score", hits, "score"),
-            Column(target, "wide", [_words({target: hit["words"]}) for hit in hits]),
+            TableColumn(target, "wide", [_words({target: hit["words"]}) for hit in hits]),
         ]
         query = _words({example["source"]: example["words"]})
         cards.append(_card(f"{example['source']} of object {example['query']}", query, table("Hits", columns)))
