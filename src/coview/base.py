@@ -274,8 +274,8 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
                 ours.append(progress_bar(type(self).__name__, stack))
             if (watcher := sklearn_watcher(self, X, theirs, reconstruct, stack)) is not None:
                 ours.append(watcher)
-            kept = self._checkpoint(views, holder, carried)
-            options = Options(self.max_iter, float(self.tol), n_init, self.acceleration, time_left, ours, kept)
+            checkpoint = self._checkpoint(views, holder, carried)
+            options = Options(self.max_iter, float(self.tol), n_init, self.acceleration, time_left, ours, checkpoint)
             return run(steps, holder, begin, options)
 
     def _checkpoint(self, views: Any, holder: Holder, extra: Extra) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ __all__ = [
     "minus_one_is_unlabeled",
     "per_view",
     "unlabeled_rows",
+    "values_by_view",
 ]
 
 UNLABELED = -1
@@ -107,6 +108,30 @@ def per_view(parameter: str, value: Any, names: Sequence[str], *, default: float
     if not numbers_by_view.any() and parameter.endswith("weights"):
         raise ValueError(f"{parameter} must give at least one view a positive weight, got {value!r}.")
     return numbers_by_view
+
+
+def values_by_view(
+    name: str, value: Any, views: Collection[str], check: Callable[..., Any] = check_count, **limits: float
+) -> dict[str, Any]:
+    """Return one checked value for each view, from a scalar, a mapping that names all of them, or a sequence.
+
+    Examples
+    --------
+    >>> values_by_view("min_df", 5, ["words", "links"])
+    {'words': 5, 'links': 5}
+    """
+    several = isinstance(value, (Mapping, list, tuple, np.ndarray))
+    if isinstance(value, Mapping):
+        if set(value) != set(views):
+            raise ValueError(f"{name} must name every view, {list(views)}, got {list(value)}.")
+        values = {view: value[view] for view in views}
+    elif several and len(value) != len(views):
+        raise ValueError(f"{name} must have one value for each of the {len(views)} views, got {len(value)}.")
+    else:
+        values = dict(zip(views, value)) if several else dict.fromkeys(views, value)
+    for view, one in values.items():
+        check(f"{name} of view {view!r}" if several else name, one, **limits)
+    return values
 
 
 def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray | None:

@@ -15,7 +15,7 @@ from sklearn.utils import Bunch, check_random_state
 
 from coview.datasets.posts import REMOVABLE, Post, clean, header_lines, read_posts
 from coview.preprocessing.weighting import TfidfViews
-from coview.validation import check_count, check_option
+from coview.validation import check_option, values_by_view
 from coview.views.views import Views
 
 __all__ = ["GLUED", "load_newsgroups_views"]
@@ -137,7 +137,7 @@ def load_newsgroups_views(
     check_option("subset", subset, ("all", "train", "test"))
     check_option("weighting", weighting, tuple(_WEIGHTING))
     names = tuple(GLUED[variant]) if variant in GLUED else ("header", "body")
-    floors = _floors(min_df, names)
+    floors = values_by_view("min_df", min_df, names)
     if remove is None:
         remove = () if variant in GLUED else ("quotes", "footers")
     for part in remove:
@@ -240,15 +240,6 @@ def _word_views(texts: Mapping[str, list[str]], ids: np.ndarray, floors: Mapping
     views = Views(matrices, ids=ids, present=present, feature_names=names)
     options = _WEIGHTING[weighting]
     return views if options is None else TfidfViews(**options).fit_transform(views)
-
-
-def _floors(min_df: int | Mapping[str, int], names: tuple[str, ...]) -> dict[str, int]:
-    floors = dict(min_df) if isinstance(min_df, Mapping) else dict.fromkeys(names, min_df)
-    if set(floors) != set(names):
-        raise ValueError(f"min_df must name every view, {list(names)}, got {list(floors)}.")
-    for value in floors.values():
-        check_count("min_df", value)
-    return floors
 
 
 def _one_or_all(floors: Mapping[str, int]) -> str:

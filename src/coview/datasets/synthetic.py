@@ -20,7 +20,7 @@ from scipy import sparse
 from sklearn.utils import Bunch, check_random_state
 
 from coview.utils.docs import parameters_of
-from coview.validation import check_count, check_number
+from coview.validation import check_count, check_number, values_by_view
 from coview.views.views import Views
 
 __all__ = ["make_blobs_views", "make_topic_views"]
@@ -101,17 +101,15 @@ def make_topic_views(
     check_count("n_clusters", n_clusters)
     check_number("mixing", mixing, most=1)
     columns = _view_features(n_views, n_features, 500)
-    topics = _per_view(
-        "n_components", 2 * n_clusters if n_components is None else n_components, columns, 1, integral=True
-    )
-    lengths = _per_view("length", length, columns, 1)
-    qualities = _per_view("quality", quality, columns, 0, 1)
-    concentrations = _per_view("concentration", concentration, columns, 1e-4)
-    overlaps = _per_view("overlap", overlap, columns, 0, 1)
+    topics = values_by_view("n_components", 2 * n_clusters if n_components is None else n_components, columns)
+    lengths = values_by_view("length", length, columns, check_number, least=1)
+    qualities = values_by_view("quality", quality, columns, check_number, most=1)
+    concentrations = values_by_view("concentration", concentration, columns, check_number, least=1e-4)
+    overlaps = values_by_view("overlap", overlap, columns, check_number, most=1)
     shared, of_view = _generators(random_state, list(columns))
     clusters = _draw_clusters(shared, n_objects, list(columns), n_clusters, agreement)
     noise = _dirichlet(shared, np.ones((n_objects, n_clusters)))
-    present = _draw_present(shared, n_objects, _per_view("missing", missing, columns, 0, 1))
+    present = _draw_present(shared, n_objects, values_by_view("missing", missing, columns, check_number, most=1))
 
     arrays: dict[str, Any] = {}
     cluster_topic: dict[str, np.ndarray] = {}
@@ -186,13 +184,13 @@ def make_blobs_views(
     check_count("n_objects", n_objects)
     check_count("n_clusters", n_clusters)
     columns = _view_features(n_views, n_features, 5)
-    stds = _per_view("std", std, columns, 0)
+    stds = values_by_view("std", std, columns, check_number)
     low, high = center_box
     if not low <= high:
         raise ValueError(f"center_box must be (low, high) with low <= high, got {center_box!r}.")
     shared, of_view = _generators(random_state, list(columns))
     clusters = _draw_clusters(shared, n_objects, list(columns), n_clusters, agreement)
-    present = _draw_present(shared, n_objects, _per_view("missing", missing, columns, 0, 1))
+    present = _draw_present(shared, n_objects, values_by_view("missing", missing, columns, check_number, most=1))
     arrays: dict[str, np.ndarray] = {}
     centers: dict[str, np.ndarray] = {}
     for v, (name, n_columns) in enumerate(columns.items()):
@@ -215,37 +213,14 @@ def _view_features(n_views: Any, n_features: Any, default: int) -> dict[str, int
     """Number of features by name of the view."""
     if isinstance(n_views, Integral) and not isinstance(n_views, bool):
         check_count("n_views", n_views)
-        names = {f"view{v}": default for v in range(int(n_views))}
-        return _per_view("n_features", default if n_features is None else n_features, names, 1, integral=True)
+        names = [f"view{v}" for v in range(int(n_views))]
+        return values_by_view("n_features", default if n_features is None else n_features, names)
     if not isinstance(n_views, (Mapping, list, tuple)) or not n_views:
         raise ValueError(f"n_views must be a number, {{view: n_features}} or a list of n_features, got {n_views!r}.")
     if n_features is not None:
         raise ValueError(f"n_views already gives the numbers of features ({n_views!r}); leave n_features out.")
-    names = dict(n_views) if isinstance(n_views, Mapping) else {f"view{v}": n for v, n in enumerate(n_views)}
-    return _per_view("n_views", names, names, 1, integral=True)
-
-
-def _per_view(
-    name: str, value: Any, views: Mapping[str, Any], low: float, high: float = np.inf, *, integral: bool = False
-) -> dict[str, Any]:
-    """One value for each view, from a scalar, a mapping or a sequence."""
-    if isinstance(value, Mapping):
-        if set(value) != set(views):
-            raise ValueError(f"{name} must name every view, {list(views)}, got {list(value)}.")
-        values = {view: value[view] for view in views}
-    elif isinstance(value, (list, tuple, np.ndarray)):
-        if len(value) != len(views):
-            raise ValueError(f"{name} must have one value for each of the {len(views)} views, got {len(value)}.")
-        values = dict(zip(views, value))
-    else:
-        values = dict.fromkeys(views, value)
-    for view, one in values.items():
-        shown = f"{name} of view {view!r}" if isinstance(value, (Mapping, list, tuple, np.ndarray)) else name
-        if integral:
-            check_count(shown, one)
-        else:
-            check_number(shown, one, least=low, most=high)
-    return values
+    by_view = dict(n_views) if isinstance(n_views, Mapping) else {f"view{v}": n for v, n in enumerate(n_views)}
+    return values_by_view("n_views", by_view, by_view)
 
 
 def _generators(random_state: Any, names: list[str]) -> tuple[np.random.Generator, dict[str, np.random.Generator]]:

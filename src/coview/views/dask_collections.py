@@ -23,7 +23,7 @@ from coview.utils.messages import did_you_mean, listed
 from coview.views.arrays import as_matrix, is_dask_collection, is_frame, stack, take_rows
 from coview.views.checks import as_feature_names, as_ids, as_present, check_same_index, common_length
 from coview.views.lazy import LazyViews
-from coview.views.sources import Source, ViewLayout, kind_of, load_dask, memory_size
+from coview.views.sources import Source, ViewLayout, kind_of, load_dask, memory_size, parts_between
 from coview.views.views import Views
 
 __all__ = ["DaskSource", "from_dask"]
@@ -162,11 +162,7 @@ class _Column:
         stops = np.cumsum(lengths).tolist()
         for start, stop in zip([0, *stops[:-1]], stops):
             part: list[Piece] = []
-            for i in range(int(np.searchsorted(ends, start, side="right")), len(ends)):
-                first = int(ends[i]) - self.lengths[i]
-                if first >= stop:
-                    break
-                low, high = max(start - first, 0), min(stop - first, self.lengths[i])
+            for i, low, high in parts_between(ends, start, stop):
                 ((blocks, _, _),) = self.parts[i]
                 if self.local:  # sliced here, so that no part carries the rows of the others
                     rows = slice(low, high)

@@ -16,7 +16,7 @@ from coview.utils.messages import listed
 from coview.views.arrays import stack
 from coview.views.base import NamedViews, html_table, text_table
 from coview.views.checks import as_rows
-from coview.views.sources import Mapped, MemorySource, Renamed, Source, load_dask
+from coview.views.sources import Mapped, MemorySource, Renamed, Source, load_dask, parts_between
 from coview.views.views import Matrix, Views
 
 __all__ = ["LazyViews", "stack_views"]
@@ -186,13 +186,7 @@ class LazyViews(NamedViews):
     def _range(self, start: int, stop: int) -> Views:
         if stop <= start:
             return self._source.read(0, 0, 1)[:0]
-        pieces = []
-        for i in range(int(np.searchsorted(self._ends, start, side="right")), len(self.lengths)):
-            first = int(self._ends[i]) - self.lengths[i]
-            if first >= stop:
-                break
-            pieces.append(self._source.read(i, max(start - first, 0), min(stop - first, self.lengths[i])))
-        return stack_views(pieces)
+        return stack_views([self._source.read(*rows) for rows in parts_between(self._ends, start, stop)])
 
     def _rows(self, rows: np.ndarray) -> Views:
         """Rows in any order, reading every part that holds some of them once."""

@@ -17,7 +17,7 @@ rows of the first part when somebody asks for the width of a mapped view.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from operator import methodcaller
@@ -39,6 +39,7 @@ __all__ = [
     "layout_of",
     "load_dask",
     "memory_size",
+    "parts_between",
     "stored_values",
 ]
 
@@ -229,6 +230,21 @@ class _SameRows:
                 f"shape {tuple(shape)}."
             )
         return result
+
+
+def parts_between(ends: np.ndarray, start: int, stop: int) -> Iterator[tuple[int, int, int]]:
+    """Yield every part that has some of the rows start to stop, and which of its own rows these are.
+
+    Examples
+    --------
+    >>> list(parts_between(np.array([3, 5, 9]), 2, 6))
+    [(0, 2, 3), (1, 0, 2), (2, 0, 1)]
+    """
+    for part in range(int(np.searchsorted(ends, start, side="right")), len(ends)):
+        first, end = int(ends[part - 1]) if part else 0, int(ends[part])
+        if first >= stop:
+            return
+        yield part, max(start - first, 0), min(stop, end) - first
 
 
 def load_dask() -> Any:
