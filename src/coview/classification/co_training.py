@@ -19,7 +19,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
-from coview.classification.naive_bayes import mean_posterior
+from coview.classification.naive_bayes import class_probabilities, mean_posterior
 from coview.classification.wrapper import in_type_of
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, conventional_weights
@@ -245,16 +245,10 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
 
     def _posteriors(self, views: Views) -> dict[str, np.ndarray]:
         return {
-            name: self._proba(self.estimators_[name], matrix)
-            for name, matrix in views.items()
-            if name in self.estimators_
+            name: class_probabilities(model, for_sklearn(views[name]), len(self.classes_))
+            for name, model in self.estimators_.items()
+            if name in views
         }
-
-    def _proba(self, model: Any, matrix: Any) -> np.ndarray:
-        """Posterior with one column for each class, also of those that this view has not met."""
-        posterior = np.zeros((matrix.shape[0], len(self.classes_)))
-        posterior[:, model.classes_] = model.predict_proba(for_sklearn(matrix))
-        return posterior
 
     def _round(
         self, views: Views, codes: np.ndarray, pool: np.ndarray, quotas: np.ndarray, seed: int
@@ -265,7 +259,7 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
             rows = pool[views.present[pool, views.names.index(name)]]
             if not rows.size:
                 continue
-            posterior = self._proba(model, take_rows(views[name], rows))
+            posterior = class_probabilities(model, for_sklearn(take_rows(views[name], rows)), len(self.classes_))
             best = posterior.argmax(axis=1)
             sure = posterior[np.arange(len(rows)), best]
             for code, quota in enumerate(quotas):

@@ -29,7 +29,7 @@ from coview.validation import LabeledScoreMixin, check_sample_weight, encode_lab
 from coview.views.arrays import take_rows
 from coview.views.views import Views
 
-__all__ = ["MultiViewNaiveBayes", "NaiveBayesStart", "label_start", "mean_posterior"]
+__all__ = ["MultiViewNaiveBayes", "NaiveBayesStart", "class_probabilities", "label_start", "mean_posterior"]
 
 ROUNDS = 2  # of co-EM
 
@@ -72,6 +72,14 @@ def log_shares(counts: np.ndarray) -> np.ndarray:
         return np.full(len(counts), -np.log(len(counts)))
     with np.errstate(divide="ignore"):
         return np.log(counts / total)
+
+
+def class_probabilities(classifier: Any, rows: Any, n_classes: int) -> np.ndarray:
+    """Posterior of each object by any classifier of class codes (objects x n_classes); 0 for those it has not met."""
+    probabilities = np.zeros((rows.shape[0], n_classes))
+    if rows.shape[0]:
+        probabilities[:, classifier.classes_] = classifier.predict_proba(rows)
+    return probabilities
 
 
 def mean_posterior(
@@ -232,18 +240,17 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
 
     def _count(self, views: Views, codes: np.ndarray, sample_weight: Any) -> None:
         alpha = per_view("alpha", self.alpha, self.view_names_)
-        self.view_weights_ = dict(
-            zip(self.view_names_, per_view("view_weights", self.view_weights, self.view_names_).tolist())
-        )
+        shares = per_view("view_weights", self.view_weights, self.view_names_)
+        self.view_weights_ = dict(zip(self.view_names_, shares.tolist()))
         weights = check_sample_weight(sample_weight, len(views))
         n_classes = len(self.classes_)
         known = codes >= 0
         self.class_count_ = self.class_count_ + np.bincount(
             codes[known], weights=None if weights is None else weights[known], minlength=n_classes
         )
-        added = {name: class_feature_counts(matrix, codes, n_classes, weights) for name, matrix in views.items()}
-        self.feature_count_ = {
-            name: counts + added[name] if name in added else counts for name, counts in self.feature_count_.items()
+        self.feature_count_ = self.feature_count_ | {
+            name: self.feature_count_[name] + class_feature_counts(matrix, codes, n_classes, weights)
+            for name, matrix in views.items()
         }
         self.class_log_prior_ = log_shares(self.class_count_ if self.fit_prior else np.ones(n_classes))
         self.feature_log_prob_ = {
@@ -283,9 +290,7 @@ class NaiveBayesStart:
     scales: dict[str, float]
 
     @classmethod
-    def learned(
-        cls, views: Any, codes: np.ndarray, n_classes: int, alpha: float = 1.0, *, scaled: bool = False
-    ) -> NaiveBayesStart:
+    def learned(cls, views: Any, codes: np.ndarray, n_classes: int, *, scaled: bool = False) -> NaiveBayesStart:
         """Learn from the labeled rows (code not -1) of views in memory or lazy.
 
         With `scaled`, a view whose typical entry is below 1 is scaled to have it at 1, so that Laplace's one more is
@@ -293,17 +298,17 @@ class NaiveBayesStart:
         """
         tallies = over_rows(views, partial(_labeled_tally, codes=codes, n_classes=n_classes))
         scales = _count_scales(tallies) if scaled else dict.fromkeys(views.names, 1.0)
-        return cls._counted(tallies, scales, alpha)
+        return cls._counted(tallies, scales)
 
-    def refined(self, views: Any, codes: np.ndarray, alpha: float = 1.0) -> NaiveBayesStart:
+    def refined(self, views: Any, codes: np.ndarray) -> NaiveBayesStart:
         """One round of co-EM, one pass: learn from all rows, those without label shared out as this start says."""
-        return self._counted(over_rows(views, partial(_shared_tally, codes=codes, start=self)), self.scales, alpha)
+        return self._counted(over_rows(views, partial(_shared_tally, codes=codes, start=self)), self.scales)
 
     @classmethod
-    def _counted(cls, tallies: list[_ClassCounts], scales: dict[str, float], alpha: float) -> NaiveBayesStart:
+    def _counted(cls, tallies: list[_ClassCounts], scales: dict[str, float]) -> NaiveBayesStart:
         counts = {name: np.sum([t.counts[name] for t in tallies], axis=0) * scale for name, scale in scales.items()}
         prior = log_shares(np.sum([tally.classes for tally in tallies], axis=0))
-        return cls({name: feature_log_prob(part, alpha) for name, part in counts.items()}, prior, scales)
+        return cls({name: feature_log_prob(part, 1.0) for name, part in counts.items()}, prior, scales)
 
     def __call__(self, views: Views) -> np.ndarray:
         posteriors = {

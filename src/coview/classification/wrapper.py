@@ -21,7 +21,7 @@ from coview.exceptions import ParameterError
 from coview.inspection import Inspection, near_centers
 from coview.validation import UNLABELED, LabeledScoreMixin, check_option, encode_labels, minus_one_is_unlabeled
 
-__all__ = ["SingleViewWrapper", "in_type_of", "inner_has", "named_or_minus_one", "unlabeled_as_minus_one"]
+__all__ = ["SingleViewWrapper", "in_type_of", "inner_has", "last_step", "named_or_minus_one", "unlabeled_as_minus_one"]
 
 
 def inner_has(*methods: str) -> Callable[[Any], bool]:
@@ -191,7 +191,7 @@ def _wants_codes(estimator: Any, classes: np.ndarray) -> bool:
 
     Self-training takes texts too, and the classifier in it may know classes by name (class_weight).
     """
-    last = _last(estimator)
+    last = last_step(estimator)
     if not type(last).__module__.startswith("sklearn.semi_supervised"):
         return False
     return classes.dtype.kind == "b" or (
@@ -199,5 +199,6 @@ def _wants_codes(estimator: Any, classes: np.ndarray) -> bool:
     )
 
 
-def _last(estimator: Any) -> Any:
-    return _last(estimator.steps[-1][1]) if isinstance(estimator, Pipeline) else estimator
+def last_step(estimator: Any) -> Any:
+    """Return the estimator at the end of a pipeline, fitted or not, or the estimator itself."""
+    return last_step(estimator.steps[-1][1]) if isinstance(estimator, Pipeline) else estimator

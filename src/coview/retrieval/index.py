@@ -10,6 +10,7 @@ depends on chance or on the blocks.
 from __future__ import annotations
 
 import math
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -228,7 +229,7 @@ def _grow(graph: Any, keys: np.ndarray, vectors: np.ndarray) -> None:
 
 def make_index(kind: str, width: int, n_items: int, recall: float = 0.95) -> ExactIndex:
     """Return an empty index: "exact", "hnsw", or "auto" by the number of items that are to come."""
-    if kind == "hnsw" or (kind == "auto" and n_items > AUTO_ROWS and _has_usearch()):
+    if kind == "hnsw" or (kind == "auto" and n_items > AUTO_ROWS and find_spec("usearch") is not None):
         _usearch()
         return GraphIndex(width, recall)
     return ExactIndex(width)
@@ -283,12 +284,6 @@ def _keep_best(scores: np.ndarray, start: int, rows: np.ndarray, best: np.ndarra
 
 def _as_bytes(graph: Any) -> np.ndarray:
     return np.frombuffer(bytes(graph.save()), dtype=np.uint8)
-
-
-def _has_usearch() -> bool:
-    from importlib.util import find_spec
-
-    return find_spec("usearch") is not None
 
 
 def _usearch() -> Any:

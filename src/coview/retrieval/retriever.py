@@ -22,7 +22,8 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
-from coview.classification.wrapper import in_type_of
+from coview.classification.naive_bayes import class_probabilities
+from coview.classification.wrapper import in_type_of, last_step
 from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, Training, inspect
@@ -35,7 +36,7 @@ from coview.retrieval.index import best_of_blocks
 from coview.retrieval.lexical import learn_words, word_rows
 from coview.retrieval.object_index import ObjectIndex
 from coview.retrieval.queries import as_query
-from coview.retrieval.semantic import class_probabilities, fit_classifier
+from coview.retrieval.semantic import fit_classifier
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import did_you_mean, listed
 from coview.validation import base_seed, check_count, check_option, encode_labels, per_view
@@ -199,7 +200,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
     def _repeated(self, model: Any) -> list[Any]:
         """As many models as asked for, with other seeds, of one that starts at random."""
         check_count("n_models", self.n_models)
-        if self.n_models == 1 or "n_init" not in _last_step(model).get_params():
+        if self.n_models == 1 or "n_init" not in last_step(model).get_params():
             return [model]
         seeds = {name: value for name, value in model.get_params().items() if name.split("__")[-1] == "random_state"}
         first = {name: base_seed(value) for name, value in seeds.items() if value is not None}
@@ -494,12 +495,8 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         strengths = dict(zip(views.names, per_view("C", self.C, views.names)))
         for name, parts in positions.items():
             labels = codes[self._rows_with(views, name)]
-            known = labels >= 0
-            if not known.any():
-                raise ViewsError(f"No labeled object has view {name!r}. Label some, or drop the view.")
             self.classifiers_[name] = [
-                None if has else fit_classifier(rows[known], labels[known], strengths[name])
-                for has, rows in zip(own, parts)
+                None if has else fit_classifier(name, rows, labels, strengths[name]) for has, rows in zip(own, parts)
             ]
 
     def _to_space(self, name: str, positions: list[np.ndarray]) -> list[np.ndarray]:
@@ -667,11 +664,6 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             return scores
         lexical = (words @ take_rows(self.index_.words[target], items).T).toarray()
         return (1 - self.lexical) * scores + self.lexical * lexical
-
-
-def _last_step(model: Any) -> Any:
-    """Return the estimator at the end of a pipeline that is not fitted yet, or the model itself."""
-    return model.steps[-1][1] if isinstance(model, Pipeline) else model
 
 
 def _split_front(model: Any) -> tuple[Any, Any]:

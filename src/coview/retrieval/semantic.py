@@ -16,15 +16,15 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
+from coview.classification.naive_bayes import class_probabilities, mean_posterior
 from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, conventional_weights, describe
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import short
 from coview.validation import LabeledScoreMixin, check_number, encode_labels, per_view
-from coview.views.views import Views
 
-__all__ = ["SemanticCorrelationMatching", "class_probabilities", "fit_classifier"]
+__all__ = ["SemanticCorrelationMatching", "fit_classifier"]
 
 MAX_ITER = 1000  # of the logistic regressions
 
@@ -112,11 +112,9 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
         self.classifiers_ = {}
         strengths = per_view("C", self.C, views.names)
         for v, name in enumerate(views.names):
-            usable = views.present[:, v] & (codes >= 0)
-            if not usable.any():
-                raise ViewsError(f"No labeled object has view {name!r}. Label some, or drop the view.")
-            positions = self._project_view(name, views[name])[usable]
-            self.classifiers_[name] = fit_classifier(positions, codes[usable], strengths[v])
+            have = views.present[:, v]
+            positions = self._project_view(name, views[name])[have]
+            self.classifiers_[name] = fit_classifier(name, positions, codes[have], strengths[v])
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -126,8 +124,13 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
     def predict_proba(self, X: Any) -> np.ndarray:
         """Compute class probabilities from some or all of the fitted views, averaged over an object's views."""
         check_is_fitted(self, "classifiers_")
-        views = self._new_views(X)
-        return self._probabilities(views).astype(next(views.values()).dtype, copy=False)
+        views, n_classes = self._new_views(X), len(self.classes_)
+        by_view = {
+            name: class_probabilities(self.classifiers_[name], self._project_view(name, matrix), n_classes)
+            for name, matrix in views.items()
+        }
+        mean = mean_posterior(by_view, views.present, np.ones(len(by_view)), np.full(n_classes, 1 / n_classes))
+        return mean.astype(next(views.values()).dtype, copy=False)
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict the most likely class from some or all of the fitted views."""
@@ -156,28 +159,13 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
     def _n_features_out(self) -> int:
         return len(self.classes_)
 
-    def _probabilities(self, views: Views) -> np.ndarray:
-        total = np.zeros((len(views), len(self.classes_)))
-        for v, name in enumerate(views.names):
-            part = class_probabilities(
-                self.classifiers_[name], self._project_view(name, views[name]), len(self.classes_)
-            )
-            total += views.present[:, [v]] * part
-        mass = total.sum(axis=1, keepdims=True)
-        return np.where(mass > 0, total / np.where(mass > 0, mass, 1), 1 / len(self.classes_))
 
-
-def fit_classifier(positions: np.ndarray, codes: np.ndarray, C: float) -> Any:
+def fit_classifier(view: str, positions: np.ndarray, codes: np.ndarray, C: float) -> Any:
     """Return a logistic regression from positions (objects x dimensions) to class codes; of one class, a constant."""
+    if not (codes >= 0).any():
+        raise ViewsError(f"No labeled object has view {view!r}. Label some, or drop the view.")
     C = check_number("C", C, positive=True)
+    positions, codes = positions[codes >= 0], codes[codes >= 0]
     if len(np.unique(codes)) == 1:
         return DummyClassifier(strategy="prior").fit(positions, codes)
     return LogisticRegression(C=C, max_iter=MAX_ITER).fit(positions, codes)
-
-
-def class_probabilities(classifier: Any, positions: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return class probabilities (objects x n_classes); classes that the classifier was not trained on have none."""
-    probabilities = np.zeros((len(positions), n_classes))
-    if len(positions):
-        probabilities[:, classifier.classes_] = classifier.predict_proba(positions)
-    return probabilities
