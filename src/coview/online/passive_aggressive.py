@@ -243,9 +243,8 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
             positions of the labels in ``classes_`` (-1 without label).
         """
         outcome, codes = self._learn_batch(X, y, classes)
-        guess = _best_class(outcome.scores) if len(self.classes_) > 1 else np.zeros(len(codes), dtype=np.intp)
         return Bunch(
-            predictions=self.classes_[guess],
+            predictions=self.classes_[_best_class(outcome.scores)],
             scores=outcome.scores,
             losses=outcome.losses,
             differences=outcome.gaps,
@@ -344,7 +343,7 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
     def predict(self, X: Any) -> np.ndarray:
         """Predict the class with the highest score from some or all of the fitted views."""
         scores = self.decision_function(X)  # first: it says when the model is not fitted
-        return self.classes_[_best_class(scores) if len(self.classes_) > 1 else np.zeros(len(scores), dtype=int)]
+        return self.classes_[_best_class(scores)]
 
     @available_if(lambda self: self.probability)
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -443,19 +442,8 @@ def kernel_options(n_views: int, *parameters: Any) -> np.ndarray:
         return _checked_options(n_views, *parameters)
 
 
-def _checked_options(
-    n_views: int,
-    loss: Any,
-    update: Any,
-    gate: Any,
-    average: Any,
-    fit_intercept: Any,
-    view_weighting: Any,
-    C: Any,
-    coupling: Any,
-    rate: Any,
-    share: Any,
-) -> np.ndarray:
+def _checked_options(n_views: int, *parameters: Any) -> np.ndarray:
+    loss, update, gate, average, fit_intercept, view_weighting, C, coupling, rate, share = parameters
     check_option("loss", loss, tuple(LOSSES))
     check_option("update", update, tuple(UPDATES))
     check_option("view_weighting", view_weighting, (None, "adaptive"))
@@ -481,6 +469,7 @@ def _plus(scores: np.ndarray, bias: np.ndarray) -> np.ndarray:
 
 
 def _best_class(scores: np.ndarray) -> np.ndarray:
+    """Codes of the classes with the largest scores; those of one class alone are 0, as is its code."""
     return scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
 
 

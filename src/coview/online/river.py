@@ -105,8 +105,7 @@ class _OneByOne:
         if learner is None:
             return None
         scores = self._scores(learner, x)
-        best = int(scores.argmax()) if isinstance(scores, np.ndarray) else int(scores > 0)
-        return learner.labels[best if len(learner.labels) > 1 else 0]
+        return learner.labels[int(scores.argmax()) if isinstance(scores, np.ndarray) else int(scores > 0)]
 
     def predict_proba_one(self, x: Mapping[str, Any]) -> dict[Any, float]:
         """Probability of each class known so far."""

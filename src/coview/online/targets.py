@@ -53,7 +53,8 @@ def known_classes(
     fixed : bool
         Whether they were named before: then another class is an error, else it is taken up.
     """
-    if known is not None and (classes is None or _listed(classes) == known.tolist()):
+    listed = classes.tolist() if isinstance(classes, np.ndarray) else classes
+    if known is not None and (classes is None or listed == known.tolist()):
         codes = _quick_codes(y, n_rows, known)
         if codes is not None:
             return codes, known
@@ -137,7 +138,3 @@ def _quick_codes(y: Any, n_rows: int, known: np.ndarray) -> np.ndarray | None:
         return y.astype(np.int64) if fits else None
     codes = np.minimum(np.searchsorted(known, y), len(known) - 1)
     return codes if (known[codes] == y).all() else None
-
-
-def _listed(classes: Any) -> Any:
-    return classes.tolist() if isinstance(classes, np.ndarray) else classes

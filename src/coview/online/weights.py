@@ -166,7 +166,7 @@ def tables(memory: Memory) -> tuple[dict[str, Any], np.ndarray]:
 
 def sparse_memory(memory: Memory) -> Memory:
     """Return the memory with sparse weights, (features, classes) or (features, 1): for models that only predict."""
-    return _converted(memory, lambda array: array if sparse.issparse(array) else sparse.csr_array(_as_columns(array)))
+    return _converted(memory, lambda a: a if sparse.issparse(a) else sparse.csr_array(a.reshape(len(a), -1)))
 
 
 def dense_memory(memory: Memory) -> Memory:
@@ -188,10 +188,6 @@ def _can_learn(array: Any) -> bool:
 def _converted(memory: Memory, convert: Callable[[Any], Any]) -> Memory:
     parts = {key: memory[key] for key in ("weights", "lags") if memory[key] is not None}
     return {**memory, **{key: {name: convert(a) for name, a in part.items()} for key, part in parts.items()}}
-
-
-def _as_columns(array: np.ndarray) -> np.ndarray:
-    return array.reshape(len(array), -1)
 
 
 def _as_weights(array: np.ndarray) -> np.ndarray:
