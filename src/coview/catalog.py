@@ -120,19 +120,11 @@ def estimators() -> dict[str, type[Any]]:
     return {name: resolve(name) for name in ESTIMATORS}
 
 
-_COMMON = (  # where estimators in model files mostly are: asking for all of scikit-learn's takes seconds
-    "pipeline",
-    "feature_extraction.text",
-    "preprocessing",
-    "linear_model",
-    "naive_bayes",
-    "cluster",
-    "decomposition",
-    "compose",
-    "impute",
-    "neighbors",
-    "svm",
-)
+# where estimators in model files mostly are: asking for all of scikit-learn's takes seconds
+_COMMON = (
+    "pipeline", "feature_extraction.text", "preprocessing", "linear_model", "naive_bayes", "cluster", "decomposition",
+    "compose", "impute", "neighbors", "svm",
+)  # fmt: skip
 
 
 @cache

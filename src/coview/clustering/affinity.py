@@ -74,13 +74,16 @@ class Scaling:
         deviation = dense.std(axis=0, dtype=np.float64)
         return cls(metric, dense.mean(axis=0, dtype=np.float64), np.where(deviation > 1e-12, deviation, 1.0))
 
-    def rows(self, matrix: Any) -> Any:
-        """Return rows among which Euclidean distances mean what they should."""
+    def rows(self, matrix: Any, present: np.ndarray | None = None) -> Any:
+        """Return rows among which Euclidean distances mean what they should; absent ones are in the middle, at zero."""
         if self.metric == "cosine":
             return unit_rows(matrix)
         if self.metric == "standard":
             dense = matrix.toarray() if sparse.issparse(matrix) else matrix
-            return ((dense - self.mean) / self.deviation).astype(dense.dtype, copy=False)
+            rows = ((dense - self.mean) / self.deviation).astype(dense.dtype, copy=False)
+            if present is not None and not present.all():
+                rows[~present] = 0
+            return rows
         return for_sklearn(matrix if matrix.dtype.kind == "f" else matrix.astype(np.float64))
 
     def known(self, rows: Any, present: np.ndarray) -> np.ndarray:
@@ -89,12 +92,6 @@ class Scaling:
             return present
         filled = np.diff(rows.indptr) > 0 if sparse.issparse(rows) else np.asarray(rows.any(axis=1))
         return present & filled
-
-    def absent(self, rows: Any, present: np.ndarray) -> Any:
-        """Rows with those that are absent set to the middle, which is zero."""
-        if self.metric != "standard" or present.all():
-            return rows
-        return np.where(present[:, None], rows, rows.dtype.type(0))
 
 
 @dataclass(frozen=True)

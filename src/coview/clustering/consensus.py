@@ -97,11 +97,7 @@ def default_clusterer(n_clusters: int, seed: int, n_init: int = 5) -> KMeans:
 
 def soft_indicators(labels: np.ndarray, n_clusters: int, softness: float = SOFTNESS) -> np.ndarray:
     """One-hot rows mixed with the uniform distribution; rows of label -1 are all zero."""
-    known = labels >= 0
-    soft = np.zeros((len(labels), n_clusters))
-    soft[known] = softness / n_clusters
-    soft[np.flatnonzero(known), labels[known]] += 1 - softness
-    return soft
+    return (labels >= 0)[:, None] * (softness / n_clusters) + (1 - softness) * one_hot(labels, n_clusters)
 
 
 def consensus(

@@ -54,6 +54,7 @@ from coview.views.views import Views
 __all__ = ["SpectralClusteringViews", "kmeans_of_parts", "nearest_center"]
 
 METHODS = ("co-regularized", "co-regularized-centroid", "sum", "concatenated", "stacked")
+METRICS = ("auto", "cosine", "standard", "euclidean")
 ENOUGH = 5  # objects with all parts, times the number of clusters, from which centers start with those alone
 ROUNDS = 30  # most rounds of k-means over parts that some lack
 
@@ -206,7 +207,7 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         rows, known = {}, {}
         for v, (name, matrix) in enumerate(views.items()):
             scaling = Scaling(**self.scalings_[name])
-            rows[name] = scaling.absent(scaling.rows(matrix), views.present[:, v])
+            rows[name] = scaling.rows(matrix, views.present[:, v])
             known[name] = scaling.known(rows[name], views.present[:, v])
         if self.method_ == "stacked":
             placed = self._stacked_place(rows, known, weights)
@@ -263,10 +264,6 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         check_number("lift", self.lift)
         check_number("tol", self.tol)
 
-    def _metric(self, name: str) -> str:
-        metric = self.metric.get(name, "auto") if isinstance(self.metric, dict) else self.metric
-        return check_option("metric", metric, ("auto", "cosine", "standard", "euclidean"))
-
     def _scale(self, views: Views, weights: np.ndarray) -> None:
         """Rows of each view made comparable; remembers how, and what new objects are compared with."""
         self.scalings_: dict[str, dict[str, Any]] = {}
@@ -276,9 +273,10 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         for v, (name, matrix) in enumerate(views.items()):
             have = np.flatnonzero(views.present[:, v])
             some = matrix if len(have) == len(views) else take_rows(matrix, have)
-            scaling = Scaling.learned(some, self._metric(name))
+            metric = self.metric.get(name, "auto") if isinstance(self.metric, dict) else self.metric
+            scaling = Scaling.learned(some, check_option("metric", metric, METRICS))
             self.scalings_[name] = vars(scaling)
-            self.neighbors_[name] = scaling.absent(scaling.rows(matrix), views.present[:, v])
+            self.neighbors_[name] = scaling.rows(matrix, views.present[:, v])
             self.neighbor_rows_[name] = have
             squares = float(row_squares(self.neighbors_[name]).sum())  # the factor makes the mean square the weight
             self.joint_scales_[name] = float(np.sqrt(weights[v] * len(views) / max(squares, 1e-12)))
@@ -357,12 +355,12 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
     ) -> np.ndarray:
         """Where new objects stand among `vectors` of the fitted ones, by each given view and added up."""
         vectors = self.embedding_ if vectors is None else vectors
-        placed = np.zeros((next(iter(rows.values())).shape[0], vectors.shape[1]))
+        placed: Any = 0.0
         for name, part in rows.items():
             near = self.neighbor_rows_[name]
             among = for_sklearn(take_rows(self.neighbors_[name], near))
             edges = edges_to(part, known[name], among, **self._near(name))
-            placed += weights[name] * (edges @ vectors[near])
+            placed = placed + weights[name] * (edges @ vectors[near])
         return placed
 
     def _stacked_place(

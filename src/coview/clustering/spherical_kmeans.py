@@ -202,7 +202,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         """First centers as columns of length 1."""
         check_enough_objects(len(views), self.n_clusters)
         if not isinstance(self.init, str):
-            return self._given_start(views).astype(rows.matrix.dtype)
+            return self._init_centers(views).astype(rows.matrix.dtype)
         if self.init == "random":
             return rows.take(rng.choice(len(views), self.n_clusters, replace=False))
         return rows.take(self._spread(rows, rng))
@@ -215,7 +215,7 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         sample = np.sort(rng.choice(n, enough, replace=False))
         return sample[spread_rows(as_rows(rows.matrix[sample], Team(1)), self.n_clusters, rng)]
 
-    def _given_start(self, views: Views) -> np.ndarray:
+    def _init_centers(self, views: Views) -> np.ndarray:
         by_view = self.init if isinstance(self.init, dict) else {self.view_names_[0]: self.init}
         parts = []
         for name, width in views.n_features.items():

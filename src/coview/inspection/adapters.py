@@ -53,6 +53,7 @@ def inspect(model: Any) -> Inspection:
     *before, estimator = _steps_of(model)
     inspection = estimator._inspect() if answers(estimator) else describe(estimator, {})
     front = before.pop(0) if before and makes_views(before[0]) else None
+    sweeps = getattr(estimator, "n_iter_", None)
     return replace(
         inspection,
         model=model,
@@ -60,7 +61,7 @@ def inspect(model: Any) -> Inspection:
         steps=tuple(before),
         inputs=_inputs(front, tuple(before), inspection),
         takes_lazy=getattr(estimator, "_takes_lazy", False),
-        n_iter=_count_sweeps(estimator),
+        n_iter=None if sweeps is None else int(np.max(sweeps)),
         _transform=getattr(estimator, "transform", None),
     )
 
@@ -106,6 +107,7 @@ def describe(estimator: Any, views: Mapping[str, ViewInput]) -> Inspection:
         answer = estimator.predict_proba if has["predict_proba"] else None
         if answer is None and has["decision_function"]:
             answer = lambda X: softmax(both_sides(estimator.decision_function(X)))  # noqa: E731
+        counts = getattr(estimator, "class_count_", None)  # of naive Bayes
         transduction = getattr(estimator, "transduction_", None)
         training = Training(codes=None if transduction is None else label_codes(transduction, labels))
         return Inspection(
@@ -115,7 +117,7 @@ def describe(estimator: Any, views: Mapping[str, ViewInput]) -> Inspection:
             labels,
             training=training,
             probabilities=has["predict_proba"],
-            n_labels=_count_labels(estimator),
+            n_labels=None if counts is None else round(float(np.sum(counts))),
             _memberships=answer,
             _predict=estimator.predict,
             **common,
@@ -176,16 +178,6 @@ def _conventional_features(estimator: Any, inputs: Mapping[str, ViewInput]) -> C
         return weights
 
     return features
-
-
-def _count_sweeps(estimator: Any) -> int | None:
-    count = getattr(estimator, "n_iter_", None)
-    return None if count is None else int(np.max(count))
-
-
-def _count_labels(estimator: Any) -> int | None:
-    counts = getattr(estimator, "class_count_", None)  # of naive Bayes
-    return None if counts is None else round(float(np.sum(counts)))
 
 
 def _matrix_input(estimator: Any) -> dict[str, ViewInput]:

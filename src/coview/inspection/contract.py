@@ -605,13 +605,8 @@ def answers(estimator: Any) -> bool:
 def rows_with_values(X: Any) -> np.ndarray | None:
     """Tell which rows of views, or of a matrix, have a value that is not 0; None for tables and measurements."""
     if isinstance(X, Views):
-        known = np.zeros(len(X), dtype=bool)
-        for part in X.values():
-            here = rows_with_values(part)
-            if here is None:
-                return None
-            known |= here
-        return known
+        parts: Any = [rows_with_values(part) for part in X.values()]
+        return None if any(part is None for part in parts) else np.any(parts, axis=0)
     if sparse.issparse(X):
         return np.bincount(X.nonzero()[0], minlength=X.shape[0]) > 0
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biu":

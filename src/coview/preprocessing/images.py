@@ -164,7 +164,8 @@ class LocalBinaryPatterns(_ImageCounts):
         return [f"{cell}pattern{k}" for cell in cells for k in range(self.points + 2)]
 
     def _counts(self, image: np.ndarray) -> np.ndarray:
-        gray = np.rint(255 * _gray(image)).astype(np.uint8)  # whole numbers: equal pixels compare as equal
+        # whole numbers: equal pixels compare as equal
+        gray = np.rint(255 * _skimage("color").rgb2gray(image)).astype(np.uint8)
         codes = _skimage("feature").local_binary_pattern(gray, self.points, self.radius, method="uniform").astype(int)
         cells = [cell for band in np.array_split(codes, self.grid) for cell in np.array_split(band, self.grid, axis=1)]
         return np.concatenate([np.bincount(cell.ravel(), minlength=self.points + 2) for cell in cells])
@@ -252,7 +253,7 @@ class SiftWords(_ImageCounts):
     def _described(self, image: np.ndarray) -> np.ndarray:
         finder = _skimage("feature").SIFT()
         try:
-            finder.detect_and_extract(_gray(image))
+            finder.detect_and_extract(_skimage("color").rgb2gray(image))
         except RuntimeError:  # scikit-image's word for an image without key points: it has no visual words
             return np.empty((0, 128))
         return finder.descriptors.astype(np.float64)
@@ -292,11 +293,6 @@ def read_image(image: Any, where: str = "The image") -> np.ndarray:
     if values.ndim == 2 or values.shape[2] == 1:
         return np.repeat(values.reshape(*values.shape[:2], 1), 3, axis=2)
     return values[..., :3]
-
-
-def _gray(image: np.ndarray) -> np.ndarray:
-    """Brightness as eyes see it."""
-    return image @ np.array([0.2125, 0.7154, 0.0721])
 
 
 def _smaller(image: np.ndarray, max_side: int | None) -> np.ndarray:

@@ -48,7 +48,8 @@ def split_features(X: Any, n: int, random_state: Any = None) -> Views:
     n_features = views.n_features[name]
     if isinstance(n, bool) or not isinstance(n, numbers.Integral) or not 1 <= n <= n_features:
         raise ViewsError(f"n must be an integer from 1 to the {n_features} features of the view, got {n!r}.")
-    parts = [np.sort(columns) for columns in np.array_split(_permutation(n_features, random_state), n)]
+    rng: Any = random_state if isinstance(random_state, np.random.Generator) else check_random_state(random_state)
+    parts = [np.sort(columns) for columns in np.array_split(rng.permutation(n_features), n)]
     names = views.feature_names.get(name)
     return Views(
         {f"part{i}": views[name][:, columns] for i, columns in enumerate(parts)},
@@ -56,9 +57,3 @@ def split_features(X: Any, n: int, random_state: Any = None) -> Views:
         present=np.repeat(views.present, n, axis=1),
         feature_names=None if names is None else {f"part{i}": names[columns] for i, columns in enumerate(parts)},
     )
-
-
-def _permutation(size: int, random_state: Any) -> np.ndarray:
-    if isinstance(random_state, np.random.Generator):
-        return random_state.permutation(size)
-    return check_random_state(random_state).permutation(size)
