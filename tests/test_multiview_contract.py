@@ -108,7 +108,7 @@ def test_float32_stays_float32(name):
             assert getattr(model, key)(X32).dtype == np.float32
 
 
-@pytest.mark.parametrize("name", [name for name, cls in estimators().items() if hasattr(cls, "set_output")])
+@pytest.mark.parametrize("name", [name for name, cls in estimators().items() if hasattr(cls(), "set_output")])
 def test_set_output_changes_what_transform_gives_and_nothing_else(name):
     X, y = corpus()
     plain, framed = outputs(make(name).fit(X, y), X), outputs(make(name).set_output(transform="pandas").fit(X, y), X)
