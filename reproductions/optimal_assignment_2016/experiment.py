@@ -189,14 +189,13 @@ def _hierarchy(data: Bunch, cell: Any, options: dict[str, Any]) -> Values:
         seconds[row], sweeps[row] = time.process_time() - started, float(model.n_iter_)
         found[row] = np.array([str(label) for label in model.transduction_])
         if row == "COTRAIN":  # as in table 2: the labels of the weaker view
-            found["COTRAIN, sum"] = found[row]
             scores = model.decision_function_by_view(data.views)[first]
             found[row] = np.where(labels < 0, model.classes_[scores.argmax(axis=1)].astype(str), found[row])
         bits = model.history_["flips"] + [0.0] * (options["sweeps"] - model.n_iter_)
         for number, changed in enumerate(bits, 1):
             flips.setdefault(f"bits flipped, sweep {number}", {})[row] = changed
     values = {**_tree_scores(found, data, labels), "seconds": seconds, "sweeps": sweeps, **flips}
-    if {"V1", "V2"} <= set(found):
+    if cell.method == "views":
         values["agreement"] = {"V1 = V2": 100 * view_agreement(found["V1"], found["V2"])}
         sizes = np.bincount(data.target, minlength=len(names))
         values["objects of the class"] = {str(name): float(size) for name, size in zip(names, sizes)}
