@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from coview import LazyViews, MultiViewPLSA, Views
+from coview import LazyViews, MultiViewPLSA, SpectralClusteringViews, Views
 from coview.classification.naive_bayes import NaiveBayesStart
 from coview.clustering.consensus import several_memberships, side_by_side_memberships
 from coview.datasets import make_topic_views
 from coview.engines.cpu import CpuEngine
-from coview.metrics import clustering_accuracy
-from coview.plsa.likeliest_start import likeliest_start, most_likely
+from coview.metrics import clustering_accuracy, normalized_mutual_info
+from coview.plsa import likeliest_start as starts
+from coview.plsa.likeliest_start import graph_memberships, likeliest_start, most_likely
 from coview.plsa.mixture import RESTART
 
 MADE = make_topic_views(n_objects=120, n_clusters=3, random_state=0)
@@ -44,8 +45,34 @@ def test_it_is_one_of_several_and_the_same_for_a_seed():
     found = likeliest_start(MADE.views, 3, 5, {}, None)
     agreed = several_memberships(MADE.views, 3, range(5, 11))
     beside = side_by_side_memberships(MADE.views, 3, range(11, 13))
-    assert any((found == start).all() for start in (*agreed, *beside))
+    cut = graph_memberships(MADE.views, 3, 5, {"view0": 1.0, "view1": 1.0})
+    assert any((found == start).all() for start in (*agreed, *beside, cut))
     assert_array_equal(found, likeliest_start(MADE.views, 3, 5, {}, None))
+
+
+def test_graphs_find_clusters_of_short_rows_where_every_k_means_fails():
+    """Many clusters, short rows, half of each from a common background: the defaults once ended at .2."""
+    made = make_topic_views(800, {"a": 1500, "b": 1000}, n_clusters=10, length=[40, 20], quality=0.5, random_state=0)
+    by_means = likeliest_start(made.views, 10, 0, {}, 1, graphs=False)
+    assert normalized_mutual_info(made.target, by_means.argmax(axis=1)) < 0.4
+    model = MultiViewPLSA(10, 12, max_iter=30, n_jobs=1, random_state=0).fit(made.views)
+    assert normalized_mutual_info(made.target, model.labels_) > 0.8
+    lazy = MultiViewPLSA(10, 12, max_iter=30, n_jobs=1, random_state=0).fit(LazyViews.from_views(made.views, 300))
+    assert normalized_mutual_info(made.target, lazy.labels_) > 0.8
+
+
+def test_graphs_are_cut_on_a_sample_and_carried_to_all(monkeypatch):
+    sizes = []
+    fit = SpectralClusteringViews.fit
+    monkeypatch.setattr(SpectralClusteringViews, "fit", lambda self, X: (sizes.append(len(X)), fit(self, X))[1])
+    monkeypatch.setattr(starts, "LEAST_NODES", 60)
+    monkeypatch.setattr(starts, "NODES_PER_CLUSTER", 10)
+    carried = starts.graph_memberships(MADE.views, 3, 0, {})
+    assert sizes == [60] and carried.shape == (120, 3)
+    assert clustering_accuracy(MADE.target, carried.argmax(axis=1)) > 0.9
+    monkeypatch.setattr(starts, "MOST_NODES", 29)  # fewer than ten for each cluster
+    likeliest_start(MADE.views, 3, 0, {}, 1)
+    assert sizes == [60]
 
 
 def test_lazy_rows_start_by_naive_bayes_on_a_sample():

@@ -1,9 +1,11 @@
-"""Where the objects of a clustering begin: several consensus clusterings, tried for a few sweeps each.
+"""Where the objects of a clustering begin: several clusterings of different kinds, tried for a few sweeps each.
 
 k-means on sparse rows ends in many places. A start by one small tight cluster against all the rest is one that EM does
 not leave, and k-means itself likes it: its distances are a little smaller there. The likelihood of the model knows
-better. So there are several starts, most of them the consensus of one k-means start per view, some one k-means start on
-the views side by side. The one is taken that is ahead, in likelihood, after a few sweeps of the simplest such model:
+better. So there are several starts: the consensus of one k-means start per view, one k-means start on the views side by
+side, and, since short rows in many clusters share too few features for any k-means, the clusters of the views' neighbor
+graphs, cut on a sample of the objects and carried to all by naive Bayes. The one is taken that is ahead, in
+likelihood, after a few sweeps of the simplest such model:
 
     p(f | d, v) = sum_z p(z|d) p(f|z,v)     (multi-view PLSA whose topics are its clusters)
 """
@@ -20,6 +22,7 @@ import numpy as np
 
 from coview.classification.naive_bayes import NaiveBayesStart
 from coview.clustering.consensus import ConsensusClustering, several_memberships, side_by_side_memberships
+from coview.clustering.spectral import SpectralClusteringViews
 from coview.engines.loop import sweep
 from coview.engines.memory import MemoryHolder
 from coview.engines.passes import over_rows, sample_rows
@@ -31,20 +34,25 @@ from coview.plsa.mixture import MixtureSteps
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["consensus_start", "likeliest_arrays", "likeliest_start", "most_likely"]
+__all__ = ["consensus_start", "graph_memberships", "likeliest_arrays", "likeliest_start", "most_likely"]
 
 SWEEPS = 5
-SAMPLE = 20_000
+SAMPLE = 20_000  # lazy rows that are read for a start
+NODES_PER_CLUSTER, LEAST_NODES, MOST_NODES = 100, 1000, 4000  # objects of which graphs are made
+FEW_NODES = 10  # for each cluster: with fewer a graph says nothing
 
 
-def likeliest_start(views: Any, n_clusters: int, seed: int, weights: dict[str, float], n_jobs: int | None) -> Any:
+def likeliest_start(
+    views: Any, n_clusters: int, seed: int, weights: dict[str, float], n_jobs: int | None, *, graphs: bool = True
+) -> Any:
     """Memberships (objects x clusters); of lazy rows a function of some of them.
 
-    The consensus of lazy rows is that of a sample, carried to the others by naive Bayes.
+    The clusters of lazy rows are those of a sample, carried to the others by naive Bayes. Without `graphs` all starts
+    are by k-means.
     """
     if isinstance(views, LazyViews):
         sample = sample_rows(views, SAMPLE)
-        codes = likeliest_start(sample, n_clusters, seed, weights, n_jobs).argmax(axis=1)
+        codes = likeliest_start(sample, n_clusters, seed, weights, n_jobs, graphs=graphs).argmax(axis=1)
         return NaiveBayesStart.learned(sample, codes, n_clusters, scaled=True)
     # with few clusters a start may be all wrong; with many some of them are always right
     tries = int(np.clip(64 // n_clusters, 3, 8))
@@ -52,7 +60,22 @@ def likeliest_start(views: Any, n_clusters: int, seed: int, weights: dict[str, f
     cut = tries - (2 if tries == 8 else 1)
     agreed = several_memberships(views, n_clusters, seeds[:cut])
     beside = side_by_side_memberships(views, n_clusters, seeds[cut:])
-    return next(agreed) if n_clusters == 1 else most_likely(views, chain(agreed, beside), weights, n_jobs)
+    if n_clusters == 1:
+        return next(agreed)
+    starts = chain(agreed, beside)
+    if graphs and FEW_NODES * n_clusters <= MOST_NODES:
+        starts = chain(starts, (graph_memberships(views, n_clusters, each, weights) for each in seeds[:1]))
+    return most_likely(views, starts, weights, n_jobs)
+
+
+def graph_memberships(views: Views, n_clusters: int, seed: int, weights: dict[str, float]) -> np.ndarray:
+    """Memberships by the neighbor graphs of all views, cut on a sample of the objects and carried to all."""
+    most = int(np.clip(NODES_PER_CLUSTER * n_clusters, LEAST_NODES, MOST_NODES))
+    some = views
+    if len(views) > most:
+        some = views[np.sort(np.random.default_rng(seed).choice(len(views), most, replace=False))]
+    model = SpectralClusteringViews(n_clusters, method="stacked", view_weights=weights, n_init=3, random_state=seed)
+    return NaiveBayesStart.learned(some, model.fit(some).labels_, n_clusters, scaled=True)(views)
 
 
 def consensus_start(views: Any, n_clusters: int, seed: int, weights: dict[str, float]) -> Any:
@@ -97,7 +120,7 @@ def likeliest_arrays(views: Any, n_clusters: int, seed: int, weights: dict[str, 
     """
     lazy = isinstance(views, LazyViews)
     few = sample_rows(views, SAMPLE) if lazy and len(views) <= SAMPLE else views
-    start = likeliest_start(few, n_clusters, seed, weights, n_jobs)
+    start = likeliest_start(few, n_clusters, seed, weights, n_jobs, graphs=False)
     if callable(start):
         start = np.concatenate(over_rows(views, partial(_placed, start=start)))
     rows = softened(start)
