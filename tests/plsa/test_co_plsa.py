@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import brentq, minimize
+from scipy.optimize import brentq, minimize, root
 from scipy.special import softmax, wrightomega
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
@@ -15,10 +18,15 @@ from sklearn.pipeline import make_pipeline
 from coview import PLSA, Checkpoint, CoPLSA, LinkPLSA, UnitRows, Views, load, save
 from coview.datasets import data_home, load_webkb, make_topic_views
 from coview.exceptions import InterruptedFitWarning, ViewsError
-from coview.plsa.co_plsa import total_divergence
+from coview.plsa.co_plsa import DAMPING, total_divergence
 from coview.views.lazy import LazyViews
 
 KINDS = ("skl", "l2", "l1")
+
+_spec = importlib.util.spec_from_file_location("co_plsa_oracle", Path(__file__).with_name("co_plsa_oracle.py"))
+oracle = importlib.util.module_from_spec(_spec)
+sys.modules["co_plsa_oracle"] = oracle
+_spec.loader.exec_module(oracle)
 
 
 def corpus(n=24, views=2, seed=0, missing=0.0):
@@ -81,6 +89,56 @@ def naive_l1(q, others, weights):
     return lower + (upper - lower) * (0.0 if gap <= 0 else (1 - lower.sum()) / gap)
 
 
+def partitions(views):
+    """Every way in which some views can be tied in groups, from the highest group to the lowest."""
+    if not views:
+        yield []
+    for size in range(1, len(views) + 1):
+        for top in combinations(views, size):
+            for rest in partitions([v for v in views if v not in top]):
+                yield [top, *rest]
+
+
+def naive_joint_l1(q, old, weights):
+    """Mixtures of all views at once: multipliers by a root finder, each topic by trying every order of the views."""
+    m, K = q.shape
+
+    def entries(q, eta):
+        h = np.full((m, K), np.nan)
+        for k in range(K):
+            best = -np.inf
+            for groups in partitions(list(range(m))):
+                costs = np.array(eta)
+                for i, j in combinations(range(len(groups)), 2):
+                    for a in groups[i]:
+                        for b in groups[j]:
+                            costs[a] += weights[a, b]
+                            costs[b] -= weights[a, b]
+                masses, prices = (np.array([x[list(g)].sum() for g in groups]) for x in (q[:, k], costs))
+                values = masses / np.where(prices > 0, prices, np.nan)
+                if not np.isfinite(values).all() or (np.diff(values) > 0).any():
+                    continue
+                gain = (masses * np.log(values)).sum()  # prices * values = masses, whatever the groups
+                if gain > best:
+                    best = gain
+                    for g, value in zip(groups, values):
+                        h[list(g), k] = value
+        return h
+
+    totals = q.sum(axis=1)
+    tied = (entries(q, totals).sum(axis=1) - 1).round(11)
+    if m == 1 or (m > 2 and not tied.any()):
+        return entries(q, totals)
+    if m == 2:
+        both = q.sum(axis=0)
+        if np.ptp(q[0] / both) * both.sum() <= 2 * weights[0, 1]:
+            return np.array([both, both]) / both.sum()
+    q = q + DAMPING * totals[:, None] * old
+    found = root(lambda eta: np.nan_to_num(entries(q, eta).sum(axis=1), nan=1e3) - 1, q.sum(axis=1), tol=1e-13)
+    assert np.abs(found.fun).max() < 1e-9
+    return entries(q, found.x)
+
+
 def naive_sweeps(X, have, init, divergence, pairs, sweeps):
     names = sorted(X)
     doc = {name: part.copy() for name, part in init["memberships_by_view"].items()}
@@ -96,17 +154,21 @@ def naive_sweeps(X, have, init, divergence, pairs, sweeps):
 
     for _ in range(sweeps):
         counts = {name: doc[name] * (pull(name) @ topics[name].T) for name in names}
-        before = {name: part.copy() for name, part in doc.items()}
-        for name in names:
-            doc[name] = np.array(
-                [mixture(name, i, counts[name][i]) if have[name][i] else doc[name][i] for i in range(len(doc[name]))]
-            )
-        for i in range(len(have[names[0]])) if divergence == "l1" else ():
-            mine = [name for name in names if have[name][i]]
-            at = doc[mine[0]][i]
-            if len(mine) > 1 and all(np.allclose(d[n][i], at, atol=1e-12) for d in (doc, before) for n in mine):
-                for name in mine:  # nobody moves alone: all move together
-                    doc[name][i] = sum(counts[n][i] for n in mine) / sum(counts[n][i].sum() for n in mine)
+        if divergence == "l1":
+            for i in range(len(have[names[0]])):
+                mine = [name for name in names if have[name][i]]
+                weights = np.array([[pairs.get(tuple(sorted((a, b))), 0.0) for b in mine] for a in mine])
+                old, q = np.array([doc[n][i] for n in mine]), np.array([counts[n][i] for n in mine])
+                for name, row in zip(mine, naive_joint_l1(q, old, weights)):
+                    doc[name][i] = row
+        else:
+            for name in names:
+                doc[name] = np.array(
+                    [
+                        mixture(name, i, counts[name][i]) if have[name][i] else doc[name][i]
+                        for i in range(len(doc[name]))
+                    ]
+                )
         for name in names:
             for i in np.flatnonzero(~have[name]):
                 doc[name][i] = mixture(name, i, np.zeros(doc[name].shape[1]))
@@ -262,6 +324,39 @@ def test_joint_fold_in_is_the_best_pair_of_mixtures(divergence, coupling):
         ).sum()
         best = -best_joint(divergence, [data[n][i] for n in X.names], topics, coupling)
         assert fit - gap == pytest.approx(best, abs=2e-4)
+
+
+def test_entries_that_one_mixture_for_all_views_drives_to_zero_come_back():
+    topics = {
+        "a": np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]]),
+        "b": np.array([[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]]),
+    }
+    case = oracle.Case(
+        oracle.fixed_model(topics, coupling=0.03), Views({"a": np.array([[1.0, 7, 0]]), "b": np.array([[1.0, 9, 7]])})
+    )
+    doc = case.model.transform_by_view(case.views)
+    assert_allclose(doc["b"][0], [0, 0.763, 0.237], atol=2e-3)
+    assert oracle.value(case, 0, [doc["a"][0], doc["b"][0]]) == pytest.approx(-1.473, abs=5e-4)
+
+
+@pytest.mark.parametrize("divergence", KINDS)
+def test_new_objects_are_at_their_optimum(divergence):
+    below = np.concatenate([oracle.shortfalls(case) for case in oracle.cases(divergence, 60, seed=11)])
+    assert below.max() <= 1e-4
+
+
+@pytest.mark.parametrize("views", [2, 3])
+def test_l1_does_not_stick_in_fits(views):
+    X = corpus(12, views=views, missing=0.2)
+    model = CoPLSA(3, divergence="l1", coupling=0.1, random_state=0, max_iter=300, tol=0).fit(X)
+    dense = X.map(lambda matrix: matrix.toarray())
+    for i in range(12):  # of the topics that an object has at all: EM is slow to come back to others, whatever D is
+        ours = [model.memberships_by_view_[name][i] for name in X.names]
+        kept = np.max(ours, axis=0) > 1e-3
+        topics = {name: part[kept] for name, part in model.topic_feature_.items()}
+        case = oracle.Case(oracle.fixed_model(topics, divergence="l1", coupling=0.1), dense[i : i + 1])
+        part = [h[kept] / h[kept].sum() for h in ours]
+        assert oracle.value(case, 0, part) >= oracle.best(case, 0, [part]) - 1e-4
 
 
 def test_one_view_is_folded_in_as_plsa_does():

@@ -139,23 +139,30 @@ class _Run:
         return False
 
 
-def fold_in(steps: Steps, block: Block, rows: Tree, shared: Tree, ops: Engine, *, max_iter: int, tol: float) -> Tree:
-    """Row state of new objects with the shared parameters fixed; each row stops by its own change.
+def fold_in(
+    step: Callable[[Block, Tree, int], tuple[Tree, np.ndarray]],
+    block: Block,
+    rows: Tree,
+    ops: Engine,
+    *,
+    max_iter: int,
+    tol: float,
+) -> Tree:
+    """Row state of new objects with the shared parameters fixed; each row stops by itself.
 
-    A row rests once its largest entry moves by `tol` or less, so what an object gets does not depend on its company.
+    `step` gives the next state of some rows, and how far each of them was from rest; it is told how many steps there
+    were. A row rests once that is `tol` or less, so what an object gets does not depend on its company.
     """
     result = {name: ops.to_numpy(array).copy() for name, array in rows.items()}
     active, going = np.arange(len(block)), np.ones(len(block), dtype=bool)
     part = block
-    for _ in range(max_iter):
-        new, _ = steps.row_step(part, rows, shared, ops, None)
-        moved, whole = np.zeros(len(active)), going.all()
+    for number in range(max_iter):
+        new, unrest = step(part, rows, number)
+        whole = going.all()
         for name, array in new.items():
             fresh = ops.to_numpy(array)
-            old = ops.to_numpy(rows[name])
-            moved = np.maximum(moved, np.abs(fresh - old).reshape(len(active), -1).max(axis=1, initial=0.0))
             result[name][active if whole else active[going]] = fresh if whole else fresh[going]
-        going &= moved > tol
+        going &= unrest > tol
         rows = new
         if not going.any():
             break

@@ -12,12 +12,16 @@ all convex in the pair (p, q), and zero where the two are equal. Coupling 0 is o
 bound is link-PLSA. With R_v = X_v / (H_v F_v^T) on the non-zeros, the expected counts q = H_v * R_v F_v make
 sum_k q_k log h_k a lower bound of the likelihood that touches it at the current H_v, so that
 
-    H_v, view by view   max  sum_k q_k log h_k - sum_u coupling_vu D(h, h_u)  on the simplex (`kernels/simplex.py`)
-    F_v                 columns(F_v * R_v^T H_v), as in PLSA, with the fresh H_v
+    H     max  sum_v sum_k q_vk log h_vk - sum_(v<u) coupling_vu D(h_v, h_u)  on the simplexes
+    F_v   columns(F_v * R_v^T H_v), as in PLSA, with the fresh H_v
 
-never lower the objective. L1 can hold all mixtures of an object at one point, each for the sake of the others, though
-all would gain by moving: where no view moved, they move together, to the shares of the summed q, which maximizes the
-same lower bound over all h_v = h.
+never lower the objective. For skl and l2 one view after the other is enough (`kernels/simplex.py`). L1 would stick so:
+it holds entries of several views at one value, each for the sake of the others, though all would gain by moving
+together. Its views are solved jointly (`kernels/simplex_l1_joint.py`). Where q is zero, l1 leaves h undecided; adding
+a constant to the likelihood's slope, which changes nothing on the simplex, keeps it close to where it was.
+
+New objects are folded in by the same step. Their problem is concave, so that its slope bounds what is still to be
+gained: an object rests when that is next to nothing.
 
 A view that an object lacks takes no part in the objective; its columns are imputed from those of the views that are
 there.
@@ -28,10 +32,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from itertools import permutations
+from operator import itemgetter
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
+from scipy.special import softmax
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
@@ -41,7 +48,7 @@ from coview.engines.state import State, Tree
 from coview.engines.threads import team_of
 from coview.exceptions import ViewsError
 from coview.plsa.by_view import ByViewModel, ByViewSteps, has_data, pair_couplings, split_views
-from coview.plsa.factors import ROW_FLOOR, random_matrix
+from coview.plsa.factors import ROW_FLOOR, random_matrix, softened
 from coview.plsa.link import LinkPLSA
 from coview.plsa.mixture import FitContext, MixtureSteps, fold_rows
 from coview.utils.docs import shared_parameters
@@ -51,6 +58,9 @@ from coview.views.views import Views
 __all__ = ["DIVERGENCES", "CoPLSA", "CoSteps", "total_divergence"]
 
 LINK_SWEEPS = 20  # of link-PLSA, for init="link"
+PLAIN_STEPS = 100  # of fold-in; then it looks ahead
+FARTHEST = 32.0  # most steps that fold-in looks ahead
+DAMPING = 0.01  # share of its mass that L1's row step adds to a view where it is
 _ROWS = 4096  # rows per chunk of the solver
 
 
@@ -143,6 +153,8 @@ def total_divergence(
 class CoSteps(ByViewSteps):
     """Steps of `CoPLSA`; see the module's docstring."""
 
+    fold_in_sweeps: ClassVar[int] = 300
+    fold_in_tol: ClassVar[float] = 3e-5  # of what an object can gain at all, by the mass of its data
     divergence: str = "skl"
 
     def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree:
@@ -157,74 +169,147 @@ class CoSteps(ByViewSteps):
     def row_step(
         self, block: Block, rows: Tree, shared: Tree, ops: Engine, stats: Tree | None
     ) -> tuple[Tree, Tree | None]:
-        """New mixtures, view by view; with `stats`, the pass over the features as well."""
-        profiles, have = shared["profiles"], ops.to_numpy(block.extra["have"])
-        old = ops.to_numpy(rows["mixture"])
-        new = np.array(old)
-        names = list(block.views)
-        likelihood: Any = 0.0
-        summed = np.zeros((len(block), self.width))
-        for name in sorted(names):
-            mixture = ops.asarray(old[:, self._columns(names.index(name))])
-            pull, value = ops.ratio_rows(block.views[name], mixture, profiles[name])
-            likelihood = likelihood + value
-            counts = ops.to_numpy(mixture * pull)
-            self._solve(counts, new, have, names, name, ops)
-            if self.divergence == "l1":
-                summed += counts
-        if self.divergence == "l1":
-            self._move_together(summed, old, new, have)
-        if not have.all():
-            for name in sorted(names):
-                self._solve(np.zeros(summed.shape, old.dtype), new, have, names, name, ops, absent=True)
+        """New mixtures; with `stats`, the pass over the features as well."""
+        old, have, names = ops.to_numpy(rows["mixture"]), ops.to_numpy(block.extra["have"]), list(block.views)
+        pulls, likelihood = self._pulls(block, old, shared, ops)
+        new, _ = self._moved(old, pulls, have, names, ops)
         if stats is not None:
-            self._add_statistics(block, new, likelihood - self._penalty(old, have, names), shared, ops, stats)
+            self._add_statistics(block, new, likelihood - self._penalty(old, have, names).sum(), shared, ops, stats)
         return {"mixture": ops.asarray(new)}, stats
+
+    def fold_step(self, block: Block, rows: Tree, shared: Tree, ops: Engine, number: int) -> tuple[Tree, np.ndarray]:
+        """One row step of new objects, and the most that each could gain by it and all others; at rest it stays.
+
+        A short step is no sign of rest, as entries near zero grow by a factor: what counts is by how much the objective
+        can rise at all, relative to the mass of the object's data. Those that need many steps get three in one: the
+        third begins where the logarithms of the mixtures are headed (SQUAREM, row by row), and is taken where it does
+        not lower the objective.
+        """
+        have, names = ops.to_numpy(block.extra["have"]), list(block.views)
+        old = ops.to_numpy(rows["mixture"])
+        pulls, _ = self._pulls(block, old, shared, ops)
+        new, added = self._moved(old, pulls, have, names, ops)
+        gain = self._possible_gain(old, new, pulls, added, have, names)
+        if number >= PLAIN_STEPS:
+            second, _ = self._moved(new, self._pulls(block, new, shared, ops)[0], have, names, ops)
+            ahead = self._extrapolated(old, new, second)
+            third, _ = self._moved(ahead, self._pulls(block, ahead, shared, ops)[0], have, names, ops)
+            better = self._values(block, third, shared, ops) >= self._values(block, second, shared, ops)
+            new = np.where(better[:, None], third, second)
+        new = np.where((gain > self.fold_in_tol)[:, None], new, old)
+        return {"mixture": ops.asarray(new)}, gain
+
+    def _extrapolated(self, old: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Mixtures where the logarithms of three tables in a row lead."""
+        start, step = np.log(old), np.log(first / old)
+        bend = np.log(second / first) - step
+        turned = np.maximum((first * bend**2).sum(axis=1), np.finfo(np.float64).tiny)
+        length = np.sqrt((first * step**2).sum(axis=1) / turned).clip(1.0, FARTHEST)[:, None]
+        logs = self._by_view(start + 2 * length * step + length**2 * bend)
+        ahead = np.maximum(softmax(logs, axis=2), ROW_FLOOR)
+        ahead /= ahead.sum(axis=2, keepdims=True)
+        return np.ascontiguousarray(ahead.transpose(1, 0, 2)).reshape(old.shape).astype(old.dtype)
+
+    def _values(self, block: Block, table: np.ndarray, shared: Tree, ops: Engine) -> np.ndarray:
+        """Objective of each object."""
+        total = -self._penalty(table, ops.to_numpy(block.extra["have"]), list(block.views))
+        for v, name in self._ordered(list(block.views)):
+            mixture = ops.asarray(table[:, self._columns(v)])
+            total += ops.to_numpy(ops.log_likelihood(block.views[name], mixture, shared["profiles"][name]))
+        return total
 
     def objective(self, block: Block, rows: Tree, shared: Tree, ops: Engine) -> float:
         """Log-likelihood of the block less coupling times divergence."""
         table, names = ops.to_numpy(rows["mixture"]), list(block.views)
         likelihood = self.likelihood(block, table, shared, ops)
-        return likelihood - self._penalty(table, ops.to_numpy(block.extra["have"]), names)
+        return likelihood - float(self._penalty(table, ops.to_numpy(block.extra["have"]), names).sum())
 
-    def _solve(
-        self,
-        counts: np.ndarray,
-        table: np.ndarray,
-        have: np.ndarray,
-        names: list[str],
-        name: str,
-        ops: Engine,
-        *,
-        absent: bool = False,
-    ) -> None:
-        """Rewrite one view's columns of the table: of the objects that have the view, or of those that lack it."""
-        from coview.kernels import simplex  # numba, only when it is needed
+    def _pulls(self, block: Block, table: np.ndarray, shared: Tree, ops: Engine) -> tuple[np.ndarray, Any]:
+        """R_v F_v of every view (views x objects x topics), the slope of the log-likelihood; and the log-likelihood."""
+        pulls = np.empty((len(block.views), len(table), self.width), table.dtype)
+        likelihood: Any = 0.0
+        for v, name in self._ordered(list(block.views)):
+            mixture = ops.asarray(table[:, self._columns(v)])
+            pull, value = ops.ratio_rows(block.views[name], mixture, shared["profiles"][name])
+            pulls[v] = ops.to_numpy(pull)
+            likelihood = likelihood + value
+        return pulls, likelihood
+
+    def _moved(
+        self, old: np.ndarray, pulls: np.ndarray, have: np.ndarray, names: list[str], ops: Engine
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """New table: the views that objects have, jointly (L1) or one after the other, then those that they lack.
+
+        And by how much each object's pulls were raised on the way, as a share of the mass: a constant on the simplex.
+        """
+        from coview.kernels import simplex, simplex_l1_joint  # numba, only when it is needed
 
         solver = {"skl": simplex.skl_rows, "l2": simplex.l2_rows, "l1": simplex.l1_rows}[self.divergence]
-        view = names.index(name)
-        weights = self._couplings(names)[view]
-        chunks = [(i, min(i + _ROWS, len(table))) for i in range(0, len(table), _ROWS)]
-        team_of(ops).map(lambda i, j: solver(counts, table, view, weights, have, absent, ROW_FLOOR, i, j), chunks)
+        weights, new = self._couplings(names), np.array(old)
+        chunks = [(i, min(i + _ROWS, len(old))) for i in range(0, len(old), _ROWS)]
+        counts, added = np.ascontiguousarray(pulls * self._by_view(old)), np.zeros(len(old))
+        team = team_of(ops)
 
-    def _move_together(self, summed: np.ndarray, old: np.ndarray, new: np.ndarray, have: np.ndarray) -> None:
-        """Where all mixtures of an object are one and none of them moved, give all the shares of the summed counts."""
-        shape = (len(old), have.shape[1], self.width)
-        before, after = old.reshape(shape), new.reshape(shape)
-        first = after[np.arange(len(old)), have.argmax(axis=1)][:, None]
-        near = 1e-12 if old.dtype == np.float64 else 1e-6
-        still = (np.abs(before - after) <= near) & (np.abs(after - first) <= near)
-        total = summed.sum(axis=1)
-        rest = (still.all(axis=2) | ~have).all(axis=1) & (have.sum(axis=1) > 1) & (total > 0)
-        if rest.any():
-            shares = np.maximum(summed[rest] / total[rest, None], ROW_FLOOR)
-            shares /= shares.sum(axis=1, keepdims=True)
-            after[rest] = np.where(have[rest][:, :, None], shares[:, None], after[rest])
+        def solve(v: int, q: np.ndarray, absent: bool) -> None:
+            team.map(lambda i, j: solver(q, new, v, weights[v], have, absent, ROW_FLOOR, i, j), chunks)
 
-    def _penalty(self, table: np.ndarray, have: np.ndarray, names: list[str]) -> float:
+        if self.divergence == "l1":
+            joint = simplex_l1_joint.l1_joint_rows
+            team.map(lambda i, j: joint(counts, new, weights, have, DAMPING, ROW_FLOOR, added, i, j), chunks)
+        else:
+            for v, _ in self._ordered(names):
+                solve(v, counts[v], False)
+        if not have.all():
+            nothing = np.zeros_like(counts[0])
+            for v, _ in self._ordered(names):
+                solve(v, nothing, True)
+        return new, added
+
+    def _possible_gain(
+        self, old: np.ndarray, new: np.ndarray, pulls: np.ndarray, added: np.ndarray, have: np.ndarray, names: list[str]
+    ) -> np.ndarray:
+        """Upper bound of what each object's objective can still gain from the old mixtures, by its data's mass.
+
+        The objective is concave, so that its slope bounds it. L1 has many slopes where entries are tied: there the new
+        mixtures, which solve the bound of the old ones, say which to take.
+        """
+        before, after = self._by_view(old).astype(np.float64), self._by_view(new).astype(np.float64)
+        mass = np.einsum("vik,vik->vi", pulls, before)
+        if self.divergence == "l1":
+            solved = np.isfinite(added)
+            slope = (pulls + (np.where(solved, added, 0.0) * mass)[:, :, None]) * (1.0 - before / after)
+            fall = self._penalty(old, have, names) - self._penalty(new, have, names)
+            gain = np.where(solved, np.where(have.T, slope.max(axis=2), 0.0).sum(axis=0) + fall, np.inf)
+        else:
+            slope = pulls - self._penalty_slope(before, have, names)
+            gap = slope.max(axis=2) - np.einsum("vik,vik->vi", slope, before)
+            gain = np.where(have.T, gap, 0.0).sum(axis=0)
+        total = np.where(have.T, mass, 0.0).sum(axis=0)
+        return gain / np.where(total > 0, total, 1.0)
+
+    def _penalty_slope(self, mixtures: np.ndarray, have: np.ndarray, names: list[str]) -> np.ndarray:
+        """Derivative of the penalty by every entry (views x objects x topics), of sKL and L2."""
+        slope, weights = np.zeros_like(mixtures), self._couplings(names)
+        for v, w in permutations(range(len(names)), 2):
+            if weights[v, w] == 0:
+                continue
+            p, q = mixtures[v], mixtures[w]
+            part = np.log(p / q) + 1.0 - q / p if self.divergence == "skl" else p - q
+            slope[v] += weights[v, w] * (have[:, v] & have[:, w])[:, None] * part
+        return slope
+
+    def _ordered(self, names: list[str]) -> list[tuple[int, str]]:
+        """Places and names of the views by name: their order in the data does not matter."""
+        return sorted(enumerate(names), key=itemgetter(1))
+
+    def _by_view(self, table: np.ndarray) -> np.ndarray:
+        """The table as views x objects x topics."""
+        return table.reshape(len(table), -1, self.width).transpose(1, 0, 2)
+
+    def _penalty(self, table: np.ndarray, have: np.ndarray, names: list[str]) -> np.ndarray:
         mixtures = {name: table[:, self._columns(names.index(name))] for name in names}
         masks = {name: have[:, v] for v, name in enumerate(names)}
-        return float(total_divergence(self.divergence, mixtures, masks, self.pairs).sum())
+        return total_divergence(self.divergence, mixtures, masks, self.pairs)
 
 
 # -- the estimator
@@ -413,11 +498,14 @@ class CoPLSA(ByViewModel):
         return {**attributes, self._mixture: split_views(attributes[self._mixture], self.view_names_)}
 
     def _fold_in(self, block: Block, steps: MixtureSteps, shared: Tree, engine: Engine) -> np.ndarray:
-        """Table of mixtures of new objects; the problem is concave, and solved for a coupling without bound first."""
-        linked = fold_rows(MixtureSteps(steps.width), block, None, shared, engine)
-        if len(block.views) == 1:
-            return linked
-        return fold_rows(steps, block, np.tile(linked, len(block.views)), shared, engine)
+        """Table of mixtures of new objects; the problem is concave, and solved for a coupling without bound first.
+
+        That is all for an object of one view. Where there are several, what it drove to zero must be free to grow.
+        """
+        start = fold_rows(MixtureSteps(steps.width), block, None, shared, engine)
+        several = engine.to_numpy(block.extra["have"]).sum(axis=1) > 1
+        start[several] = softened(start[several])
+        return fold_rows(steps, block, np.tile(start, len(block.views)), shared, engine)
 
     @blockwise
     def _tables(self, X: Any, engine: Engine | None = None) -> np.ndarray:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -47,7 +47,7 @@ from coview.views.views import Views
 
 __all__ = ["FitContext", "MixtureModel", "MixtureSteps", "WeightedModel"]
 
-FOLD_IN_SWEEPS = 200
+FOLD_IN_SWEEPS = 200  # at most
 FOLD_IN_TOL = 1e-5
 FIRST_SWEEPS = 10  # of the first minibatch: what it teaches is all there is to fold the second one into
 RESTART = 104_729  # apart enough that restarts share no stream
@@ -69,6 +69,8 @@ class MixtureSteps:
 
     width: int
     alternating: bool = True
+    fold_in_sweeps: ClassVar[int] = FOLD_IN_SWEEPS
+    fold_in_tol: ClassVar[float] = FOLD_IN_TOL
     weights: dict[str, float] = field(default_factory=dict)
 
     def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree:
@@ -101,6 +103,12 @@ class MixtureSteps:
                 sums[name] = ops.ratio_features(X, used, profiles[name], sums.get(name))
             stats["objective"] = stats.get("objective", 0.0) + objective
         return {"mixture": new}, stats
+
+    def fold_step(self, block: Block, rows: Tree, shared: Tree, ops: Engine, number: int) -> tuple[Tree, np.ndarray]:
+        """Row step `number` of new objects, and how far each was from rest: by how much its largest entry moved."""
+        new, _ = self.row_step(block, rows, shared, ops, None)
+        moved = np.abs(ops.to_numpy(new["mixture"]) - ops.to_numpy(rows["mixture"]))
+        return new, moved.max(axis=1, initial=0.0)
 
     def objective(self, block: Block, rows: Tree, shared: Tree, ops: Engine) -> float:
         """Weighted log-likelihood of the block."""
@@ -148,7 +156,11 @@ def fold_rows(steps: MixtureSteps, block: Block, start: Any, shared: Tree, engin
     if start is None:
         start = np.full((len(block), steps.width), 1.0 / steps.width)
     rows = {"mixture": engine.asarray(start, _type_of(shared))}
-    return fold_in(steps, block, rows, shared, engine, max_iter=FOLD_IN_SWEEPS, tol=FOLD_IN_TOL)["mixture"]
+
+    def step(part: Block, rows: Tree, number: int) -> tuple[Tree, np.ndarray]:
+        return steps.fold_step(part, rows, shared, engine, number)
+
+    return fold_in(step, block, rows, engine, max_iter=steps.fold_in_sweeps, tol=steps.fold_in_tol)["mixture"]
 
 
 def _type_of(shared: Tree) -> Any:
