@@ -26,8 +26,7 @@ from coview.validation import (
     is_plus_minus_one,
     minus_one_is_unlabeled,
 )
-from coview.views.coerce import as_views
-from coview.views.lazy import LazyViews
+from coview.views.coerce import in_memory_views
 from coview.views.views import Views
 
 __all__ = ["compare"]
@@ -126,7 +125,9 @@ def compare(
     >>> result.rows[0]["accuracy"] > 0.9
     True
     """
-    views = _in_memory(X)
+    views = in_memory_views(X, "compare", "Compare")
+    if not len(views):
+        raise ViewsError("X has 0 rows: there is nothing to compare on. Pass at least some objects.")
     seed = base_seed(random_state)
     if time_budget is not None and not time_budget > 0:
         raise ValueError(f"time_budget must be a positive number of seconds or None, got {time_budget!r}.")
@@ -170,18 +171,6 @@ def compare(
         estimators={method.name: method.estimator for method in selected},
         about=about,
     )
-
-
-def _in_memory(X: Any) -> Views:
-    views = as_views(X)
-    if isinstance(views, LazyViews):
-        raise ViewsError(
-            f"compare requires in-memory views, got lazy views of {len(views)} rows. Compare on some of "
-            "them, X[:5000], or read all with X.collect()."
-        )
-    if not len(views):
-        raise ViewsError("X has 0 rows: there is nothing to compare on. Pass at least some objects.")
-    return views
 
 
 def _number(n_clusters: Any, n_rows: int) -> int:

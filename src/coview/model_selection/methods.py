@@ -123,18 +123,15 @@ def _from_catalog(classify: bool, n_clusters: int) -> Iterator[Method]:
     for name, entry in ESTIMATORS.items():
         if entry.kind == kind:
             cls = resolve(name)
-            base = cls()
-            yield Method(name, _sized(base, n_clusters), "method")
+            yield Method(name, _sized(cls(), n_clusters), "method")
             for label, settings in VARIANTS.get(name, {}).items():
-                if settings.keys() <= base.get_params().keys():
-                    yield Method(f"{name} ({label})", _sized(cls(**settings), n_clusters), "method")
+                yield Method(f"{name} ({label})", _sized(cls(**settings), n_clusters), "method")
         elif entry.kind == "transformer":
             model = resolve(name)()
-            params = model.get_params()
-            if "n_components" not in params and "n_clusters" not in params:
+            size = _size_parameter(model)
+            if size is None:
                 continue
-            size = max(20, 2 * n_clusters) if classify else n_clusters
-            model.set_params(**{"n_components" if "n_components" in params else "n_clusters": size})
+            model.set_params(**{size: max(20, 2 * n_clusters) if classify else n_clusters})
             # ConcatenatedViews takes one matrix too, and leaves unlabeled objects out
             head = ConcatenatedViews(_logistic()) if classify else _kmeans(n_clusters)
             ending = "LogisticRegression" if classify else "KMeans"
@@ -142,9 +139,12 @@ def _from_catalog(classify: bool, n_clusters: int) -> Iterator[Method]:
 
 
 def _sized(model: Any, n_clusters: int) -> Any:
-    params = model.get_params()
-    size = next((name for name in ("n_clusters", "n_components") if name in params), None)
-    return model if size is None or is_classifier(model) else model.set_params(**{size: n_clusters})
+    size = None if is_classifier(model) else _size_parameter(model)
+    return model if size is None else model.set_params(**{size: n_clusters})
+
+
+def _size_parameter(model: Any) -> str | None:
+    return next((name for name in ("n_clusters", "n_components") if name in model.get_params()), None)
 
 
 # -- what to beat

@@ -22,13 +22,13 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.stats import entropy
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
 from coview.auto.candidates import counted_views
 from coview.catalog import resolve
 from coview.clustering.spectral import SpectralClusteringViews
-from coview.exceptions import ViewsError
 from coview.inspection import inspect
 from coview.model_selection.jobs import JobOutcome, JobProgress, run_jobs
 from coview.model_selection.methods import seeded
@@ -36,8 +36,7 @@ from coview.model_selection.scores import cluster_labels
 from coview.model_selection.splits import subsamples
 from coview.model_selection.table import ResultTable
 from coview.validation import base_seed, check_count
-from coview.views.coerce import as_views
-from coview.views.lazy import LazyViews
+from coview.views.coerce import in_memory_views
 from coview.views.views import Views
 
 __all__ = ["ClusterChoice", "recommend", "select_clusters"]
@@ -128,12 +127,7 @@ def select_clusters(
         raise TypeError(
             f"estimator must be a clusterer, got {estimator!r}. The numbers to try are n_clusters=range(2, 9)."
         )
-    views = as_views(X)
-    if isinstance(views, LazyViews):
-        raise ViewsError(
-            f"select_clusters requires in-memory views, got lazy views of {len(views)} rows. Choose on "
-            "some of them, X[:5000], or read all with X.collect()."
-        )
+    views = in_memory_views(X, "select_clusters", "Choose")
     model = _default(views) if estimator is None else clone(estimator)
     size = _parameter(model, ("n_clusters", "n_components"))
     grid: dict[str, list[Any]] = {size: _numbers(n_clusters, len(views))}
@@ -347,14 +341,9 @@ def _agreement(a: np.ndarray, b: np.ndarray) -> dict[str, float]:
     """Adjusted Rand index, and information; 0 where there is one cluster only, which no resampling could change."""
     if min(len(np.unique(a)), len(np.unique(b))) < 2:
         return {"stability": 0.0, "information": 0.0}
-    spread = (_entropy(a) + _entropy(b)) / 2
+    spread = float(np.mean([entropy(np.unique(labels, return_counts=True)[1]) for labels in (a, b)]))
     again = float(adjusted_mutual_info_score(a, b))
     return {"stability": float(adjusted_rand_score(a, b)), "information": spread * (2 * again - 1)}
-
-
-def _entropy(labels: np.ndarray) -> float:
-    shares = np.unique(labels, return_counts=True)[1] / len(labels)
-    return float(-(shares * np.log(shares)).sum())
 
 
 def held_out_likelihood(model: Any, views: Views, seed: int) -> float | None:

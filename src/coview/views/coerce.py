@@ -16,7 +16,7 @@ from coview.views.dask_collections import from_dask
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["PLAIN", "as_views", "is_plain"]
+__all__ = ["PLAIN", "as_views", "in_memory_views", "is_plain"]
 
 
 def as_views(X: Any, *, ids: Any = None, present: Any = None, feature_names: Mapping[str, Any] | None = None) -> Any:
@@ -60,6 +60,17 @@ def as_views(X: Any, *, ids: Any = None, present: Any = None, feature_names: Map
         if any(is_dask_collection(source) for source in sources.values()):
             return from_dask(sources, **more)
     return Views(X, **more)
+
+
+def in_memory_views(X: Any, caller: str, verb: str) -> Views:
+    """Return `as_views` for a function that reads all rows at once: lazy views are refused in its name."""
+    views = as_views(X)
+    if isinstance(views, LazyViews):
+        raise ViewsError(
+            f"{caller} requires in-memory views, got lazy views of {len(views)} rows. {verb} on some of them, "
+            "X[:5000], or read all with X.collect()."
+        )
+    return views
 
 
 def is_plain(X: Any) -> bool:
