@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from coview import MultiViewPLSA, load, save, write_views
-from coview.cli.report import report, run_report
+from coview.cli.report import report
 from coview.datasets import make_topic_views
 
 app = typer.Typer()
@@ -55,7 +55,7 @@ def test_json_is_what_the_page_says(folder):
 
 def test_labels_need_the_objects(folder):
     with pytest.raises(ValueError, match="--labels requires the objects"):
-        run_report(folder / "m.coview", [], None, None, str(folder / "y.csv"))
+        report(folder / "m.coview", labels=str(folder / "y.csv"))
 
 
 def test_a_failure_writes_nothing(folder):
@@ -68,7 +68,6 @@ def test_versions_that_the_model_was_saved_with_are_told(folder, monkeypatch):
     from coview.io import models as persist
 
     monkeypatch.setattr(persist, "__version__", "9.9.9")
-    found = load(folder / "m.coview")
-    save(found, folder / "later.coview")
-    text = run_report(folder / "later.coview", [], None, None, None).html
-    assert "the model was saved with 9.9.9" in text
+    save(load(folder / "m.coview"), folder / "later.coview")
+    report(folder / "later.coview", out=folder / "later.html")
+    assert "the model was saved with 9.9.9" in (folder / "later.html").read_text(encoding="utf-8")

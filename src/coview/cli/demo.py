@@ -72,12 +72,15 @@ def _act(say: Say | None, title: str) -> Iterator[None]:
         say(f"{title}: {time.perf_counter() - begun:.1f} s")
 
 
-def _weighted(views: Any) -> Any:
+def _plain_methods(corpus: Any, method: str) -> tuple[Any, dict[str, Any]]:
+    """Weighted views, and the matrices that a method for one view is given: of each view, and of both side by side."""
     from sklearn.pipeline import make_pipeline
 
     from coview import TfidfViews, UnitRows
 
-    return make_pipeline(TfidfViews(sublinear_tf=True), UnitRows()).fit_transform(views)
+    weighted = make_pipeline(TfidfViews(sublinear_tf=True), UnitRows()).fit_transform(corpus.views)
+    single = {f"{name} alone, {method}": weighted[name] for name in corpus.views.names}
+    return weighted, {**single, f"concatenated, {method}": weighted.hstack()}
 
 
 def _clusters(corpus: Any, seed: int) -> tuple[dict[str, float], Any]:
@@ -89,11 +92,8 @@ def _clusters(corpus: Any, seed: int) -> tuple[dict[str, float], Any]:
 
     views, target = corpus.views, corpus.target
     n_clusters = len(corpus.target_names)
-    weighted = _weighted(views)
-    matrices = {f"{name} alone, k-means": weighted[name] for name in views.names}
-    matrices["concatenated, k-means"] = weighted.hstack()
     scores = {}
-    for name, matrix in matrices.items():
+    for name, matrix in _plain_methods(corpus, "k-means")[1].items():
         labels = KMeans(n_clusters, n_init=3, random_state=seed).fit_predict(matrix)
         scores[name] = float(normalized_mutual_info(target, labels))
     model = MultiViewPLSA(n_clusters, random_state=seed).fit(views)
@@ -108,9 +108,7 @@ def _few_labels(corpus: Any, seed: int) -> tuple[dict[str, float], int]:
     from coview import MultiViewPLSAClassifier, SeededKMeansClassifier
 
     views, target = corpus.views, corpus.target
-    weighted = _weighted(views)
-    single = {f"{name} alone, logistic regression": weighted[name] for name in views.names}
-    single["concatenated, logistic regression"] = weighted.hstack()
+    weighted, single = _plain_methods(corpus, "logistic regression")
     ours = {
         "both views, MultiViewPLSAClassifier": (MultiViewPLSAClassifier(random_state=seed), views),
         "both views, SeededKMeansClassifier": (SeededKMeansClassifier(random_state=seed), weighted),

@@ -201,11 +201,8 @@ def _cleaned(labels: Sequence[Any]) -> Any:
     numbers = [label for label in kept if label is not None]
     if all(isinstance(label, float) and label.is_integer() for label in numbers):
         kept = [None if label is None else int(label) for label in kept]
-    if len({type(label) for label in kept}) == 1:
-        return np.asarray(kept)
-    array = np.empty(len(kept), dtype=object)
-    array[:] = kept
-    return array
+    uniform = len({type(label) for label in kept}) == 1
+    return np.asarray(kept) if uniform else np.fromiter(kept, dtype=object, count=len(kept))
 
 
 # -- tables out

@@ -124,21 +124,16 @@ def run_transform(
 
 def describe_unknown(known: Any, ids: Any, labels: Any, most: int = 5) -> str | None:
     """Return a sentence about the objects that a model knows nothing of, or None where there are none."""
+    from coview.utils.messages import short
+
     rows = [row for row, there in enumerate(known) if not there]
     if not rows:
         return None
-    named = ", ".join(_shown(ids[row]) for row in rows[:most]) + (", ..." if len(rows) > most else "")
-    predicted = " or ".join(sorted({_shown(labels[row]) for row in rows}))
+    named = ", ".join(short(ids[row]) for row in rows[:most]) + (", ..." if len(rows) > most else "")
+    predicted = " or ".join(sorted({short(labels[row]) for row in rows}))
     has, them = ("has", "it, whatever it is") if len(rows) == 1 else ("have", "them, whatever they are")
     share = f"{len(rows):,} of {len(known):,} object{'' if len(known) == 1 else 's'}"
     return f"{share} {has} no feature known to the model ({named}): it predicts {predicted} for {them}."
-
-
-def _shown(value: Any) -> str:
-    from coview.utils.jsonable import plain as as_plain
-    from coview.utils.messages import short
-
-    return short(as_plain(value))
 
 
 def _load(path: Path | None, method: str) -> Inspection:

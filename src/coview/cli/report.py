@@ -11,7 +11,7 @@ import typer
 from coview.cli.files import named_paths, read_input, read_labels
 from coview.cli.options import Data, Labels, Table, View
 
-__all__ = ["report", "run_report"]
+__all__ = ["report"]
 
 
 def report(
@@ -40,54 +40,39 @@ def report(
     as_json: Annotated[bool, typer.Option("--json", help="Print what the page says as JSON; write no page.")] = False,
 ) -> None:
     """Write a self-contained HTML page: what the model is, how well it did, what each view contributed."""
-    chosen: bool | str = "auto" if held_out is None else held_out
-    page = run_report(
-        model,
-        view or [],
-        data,
-        table,
-        labels,
-        fitted_labels=fitted_labels,
-        title=title,
-        held_out=chosen,
+    from coview.inspection import inspect
+    from coview.io.models import load, outline
+    from coview.report.report import make_report
+
+    fitted = inspect(load(model))
+    view = view or []
+    has_objects = bool(view) or data is not None or table is not None
+    if labels is not None and not has_objects:
+        raise ValueError("--labels requires the objects: pass --view, --data or --table too.")
+    X = read_input(view, data, table) if has_objects else None
+    y, y_fit = (read_labels(source, X, fitted.id_column) for source in (labels, fitted_labels))
+    if table is not None and fitted.retriever is not None and fitted.front is not None:  # it makes views itself
+        X = fitted.front.transform(X)
+    source: Any = None if data is None else str(data)
+    if view:
+        source = {name: str(path) for name, path in named_paths(view).items()}
+    page = make_report(
+        fitted.model,
+        X,
+        y,
+        y_fit=y_fit,
+        held_out="auto" if held_out is None else held_out,
         max_objects=objects,
         map_method=map_method,
+        title=title,
+        model_path=str(model),
+        data=source,
+        labels=labels,
+        table=None if table is None else str(table),
+        saved_with=outline(model)["versions"],
     )
     if as_json:
         print(json.dumps(page.summary))
         return
     path = page.save(out)
     typer.echo(f"{path} ({path.stat().st_size / 1e6:.1f} MB): {page!r}")
-
-
-def run_report(
-    model: Path,
-    view: list[str],
-    data: Path | None,
-    table: Path | None,
-    labels: str | None,
-    fitted_labels: str | None = None,
-    **options: Any,
-) -> Any:
-    """Return the report on a model file; see `coview.make_report` for the options."""
-    from coview.inspection import inspect
-    from coview.io.models import load, outline
-    from coview.report.report import make_report
-
-    fitted = inspect(load(model))
-    has_objects = bool(view) or data is not None or table is not None
-    if labels is not None and not has_objects:
-        raise ValueError("--labels requires the objects: pass --view, --data or --table too.")
-    X = read_input(view, data, table) if has_objects else None
-    key = fitted.id_column
-    y = read_labels(labels, X, key)
-    if table is not None and fitted.retriever is not None and fitted.front is not None:  # it makes views itself
-        X = fitted.front.transform(X)
-    source: Any = {name: str(path) for name, path in named_paths(view).items()} if view else None
-    if data is not None:
-        source = str(data)
-    if fitted_labels is not None:
-        options["y_fit"] = read_labels(fitted_labels, X, key)
-    options |= {"model_path": str(model), "data": source, "labels": labels, "saved_with": outline(model)["versions"]}
-    options["table"] = None if table is None else str(table)
-    return make_report(fitted.model, X, y, **options)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import secrets
 import sys
+import webbrowser
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
@@ -119,12 +121,6 @@ def _run(
     sys.stderr.flush()
     opens = page and browser and sys.stdin.isatty() and "COVIEW_NO_BROWSER" not in os.environ
     try:
-        serve_app(app, opened, (lambda: _open_browser(link)) if opens else None)
+        serve_app(app, opened, partial(webbrowser.open, link) if opens else None)
     except KeyboardInterrupt:  # how it is meant to end
         print("Stopped.", file=sys.stderr)
-
-
-def _open_browser(address: str) -> None:
-    import webbrowser
-
-    webbrowser.open(address)

@@ -66,20 +66,16 @@ def build_model(name: str, settings: dict[str, Any], steps: Sequence[str], front
     if "random_state" in inspect.signature(cls).parameters:
         settings = {"random_state": seed, **settings}
     if cls.__name__ == "CrossModalRetriever":
-        inner = settings.get("model") or _default_inner(seed, weighted=bool(steps))
-        settings = {**settings, "model": make_pipeline(*before, *inner) if isinstance(inner, list) else inner}
-        if before and not isinstance(inner, list):
-            settings["model"] = make_pipeline(*before, inner)
+        from coview.decomposition.cca import MultiViewCCA
+        from coview.preprocessing.weighting import TfidfViews
+
+        weighting = [] if steps else [TfidfViews(sublinear_tf=True)]
+        inner = [settings["model"]] if settings.get("model") else [*weighting, MultiViewCCA(random_state=seed)]
+        stages = [*before, *inner]
+        settings = {**settings, "model": stages[0] if len(stages) == 1 else make_pipeline(*stages)}
         return _construct(cls, settings)
     model = _construct(cls, settings)
     return make_pipeline(*before, model) if before else model
-
-
-def _default_inner(seed: int | None, weighted: bool) -> list[Any]:
-    from coview.decomposition.cca import MultiViewCCA
-    from coview.preprocessing.weighting import TfidfViews
-
-    return [*([] if weighted else [TfidfViews(sublinear_tf=True)]), MultiViewCCA(random_state=seed)]
 
 
 def _construct(cls: type[Any], settings: dict[str, Any]) -> Any:

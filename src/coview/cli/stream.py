@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from coview.utils.jsonable import plain
 from coview.utils.messages import not_text
 
 __all__ = ["stream"]
@@ -57,8 +58,9 @@ def stream(
         watched: Any = learner
         if predictions is not None:
             watched = _PredictionWriter(learner, stack.enter_context(open(predictions, "w", encoding="utf-8")))
-        show = _JsonLines() if as_json else stack.enter_context(_Progress())
-        result = evaluate_stream(watched, _count_rows(batches, show, source), every=every, watch=show.line)
+        progress = None if as_json else stack.enter_context(_Progress())
+        watch = _print_json if progress is None else progress.line
+        result = evaluate_stream(watched, _count_rows(batches, progress, source), every=every, watch=watch)
     if save_to is not None:
         from coview.io.models import save
 
@@ -100,11 +102,12 @@ def _views(text: str | None) -> Any:
     return [name for name, _, _ in parts]
 
 
-def _count_rows(batches: Iterator[Any], show: Any, source: str) -> Iterator[Any]:
+def _count_rows(batches: Iterator[Any], progress: _Progress | None, source: str) -> Iterator[Any]:
     try:
         for batch in batches:
             yield batch
-            show.rows(len(batch.labels))
+            if progress is not None:
+                progress.rows(len(batch.labels))
     except UnicodeDecodeError as error:
         raise not_text("Standard input" if source == "-" else source, error) from None
 
@@ -125,15 +128,9 @@ class _PredictionWriter:
         return outcome
 
 
-class _JsonLines:
-    """Each line of the table as JSON on standard output."""
-
-    def rows(self, count: int) -> None:
-        """Do nothing: a machine needs no progress."""
-
-    def line(self, figures: dict[str, float]) -> None:
-        clean = {name: None if value != value else value for name, value in figures.items()}
-        print(json.dumps(clean), flush=True)
+def _print_json(figures: dict[str, float]) -> None:
+    """Print a line of the table as JSON."""
+    print(json.dumps(plain(figures)), flush=True)
 
 
 class _Progress:

@@ -143,9 +143,7 @@ def _affordable(views: Views, nonzeros: int) -> int:
 
 
 def _as_objects(y: Any) -> np.ndarray:
-    array = np.empty(len(y), dtype=object)
-    array[:] = np.asarray(y, dtype=object).tolist()
-    return array
+    return np.fromiter(np.asarray(y, dtype=object).tolist(), dtype=object, count=len(y))
 
 
 def _names(inspection: Inspection, views: Views | None) -> dict[str, list[str]]:

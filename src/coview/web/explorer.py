@@ -187,23 +187,21 @@ class Explorer:
         views = list(by_view)
         if len(views) < 2:
             return {"total": 0, "objects": [], "pairs": [], "views": views, "agreement": []}
-        tables = {view: part[:, : len(names)] for view, part in by_view.items()}
-        have = np.array([part.any(axis=1) for part in tables.values()])
-        tops = {view: part.argmax(axis=1) for view, part in tables.items()}
+        tables = np.stack([part[:, : len(names)] for part in by_view.values()])  # views x objects x groups
+        have, tops = np.array([part.any(axis=1) for part in tables]), tables.argmax(axis=2)
         worst = np.zeros(have.shape[1])
         differ = np.zeros(have.shape[1], dtype=bool)
         agreement = []
-        for (a, view_a), (b, view_b) in combinations(enumerate(views), 2):
+        for a, b in combinations(range(len(views)), 2):
             both = have[a] & have[b]
-            apart = 0.5 * np.abs(tables[view_a] - tables[view_b]).sum(axis=1) * both
-            worst = np.maximum(worst, apart)
-            other = (tops[view_a] != tops[view_b]) & both
+            worst = np.maximum(worst, 0.5 * np.abs(tables[a] - tables[b]).sum(axis=1) * both)
+            other = (tops[a] != tops[b]) & both
             differ |= other
-            agreement.append([view_a, view_b, round(1 - float(other.sum() / max(both.sum(), 1)), 4)])
+            agreement.append([views[a], views[b], round(1 - float(other.sum() / max(both.sum(), 1)), 4)])
         chosen = differ
         if pair is not None:
             first, second = (names.index(name) if name in names else -1 for name in pair)
-            chosen = differ & (tops[views[0]] == first) & (tops[views[1]] == second)
+            chosen = differ & (tops[0] == first) & (tops[1] == second)
         order = np.flatnonzero(chosen)
         order = order[np.argsort(-worst[order], kind="stable")]
         together = self._label_names(order[start : start + PAGE].tolist())
@@ -213,7 +211,7 @@ class Explorer:
                 "id": ids[row] if row < len(ids) else int(row),
                 "difference": round(float(worst[row]), 4),
                 "together": together.get(int(row)),
-                "by_view": {view: _best(tables[view][row], names, 2) for view in views},
+                "by_view": {view: _best(tables[v, row], names, 2) for v, view in enumerate(views)},
             }
             for row in order[start : start + PAGE]
         ]
@@ -223,7 +221,7 @@ class Explorer:
             "compared": int(have.shape[1]),
             "start": start,
             "objects": objects,
-            "pairs": _mixed_up(tops[views[0]][differ], tops[views[1]][differ], names),
+            "pairs": _mixed_up(tops[0, differ], tops[1, differ], names),
             "views": views,
             "agreement": agreement,
         }

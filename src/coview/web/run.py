@@ -25,7 +25,7 @@ def bound_socket(host: str, port: int) -> socket.socket:
     return opened
 
 
-def serve_app(app: Any, opened: socket.socket, on_start: Callable[[], None] | None = None) -> None:
+def serve_app(app: Any, opened: socket.socket, on_start: Callable[[], object] | None = None) -> None:
     """Answer requests on a bound socket until Ctrl-C."""
     server = _server(app)
     if on_start is not None:
@@ -75,7 +75,7 @@ def _wait(server: Any, thread: threading.Thread) -> None:
         time.sleep(0.01)
 
 
-def _when_started(server: Any, call: Callable[[], None]) -> None:
+def _when_started(server: Any, call: Callable[[], object]) -> None:
     while not server.started and not server.should_exit:
         time.sleep(0.02)
     if server.started:
