@@ -63,20 +63,23 @@ def topics(cls: Any, n_components: int) -> Any:
 
 
 ROWS: dict[str, Callable[[], CrossModalRetriever]] = {
-    "shared words, tf-idf (`lexical=1`)": lambda: CrossModalRetriever(cca(), lexical=1.0),
-    "LSA of both views side by side, 100 dimensions": lambda: CrossModalRetriever(weighed(SideBySideLSA(100))),
-    "CCA as in the textbook, `MultiViewCCA(100, power=0)`": lambda: CrossModalRetriever(cca(power=0)),
-    "`MultiViewCCA(100)`": lambda: CrossModalRetriever(cca()),
+    "shared words, BM25 (`lexical=1`)": lambda: CrossModalRetriever(cca(), lexical=1.0),
+    "LSA of both views side by side, 100 dimensions": lambda: CrossModalRetriever(
+        weighed(SideBySideLSA(100)), lexical=0
+    ),
+    "CCA as in the textbook, `MultiViewCCA(100, power=0)`": lambda: CrossModalRetriever(cca(power=0), lexical=0),
+    "`MultiViewCCA(100)`, `lexical=0`": lambda: CrossModalRetriever(cca(), lexical=0),
+    '`MultiViewCCA(100)`, `lexical="auto"` (default)': lambda: CrossModalRetriever(cca()),
     "`MultiViewCCA(100)`, `lexical=0.3`": lambda: CrossModalRetriever(cca(), lexical=0.3),
-    "`CoPLSA(100)`": lambda: CrossModalRetriever(topics(CoPLSA, 100)),
-    "`LinkPLSA(100)`": lambda: CrossModalRetriever(topics(LinkPLSA, 100)),
-    "`CoPLSA(50)`, `n_models=8`": lambda: CrossModalRetriever(topics(CoPLSA, 50), n_models=8),
-    "`LinkPLSA(50)`, `n_models=8`": lambda: CrossModalRetriever(topics(LinkPLSA, 50), n_models=8),
+    "`CoPLSA(100)`": lambda: CrossModalRetriever(topics(CoPLSA, 100), lexical=0),
+    "`LinkPLSA(100)`": lambda: CrossModalRetriever(topics(LinkPLSA, 100), lexical=0),
+    "`CoPLSA(50)`, `n_models=8`": lambda: CrossModalRetriever(topics(CoPLSA, 50), n_models=8, lexical=0),
+    "`LinkPLSA(50)`, `n_models=8`": lambda: CrossModalRetriever(topics(LinkPLSA, 50), n_models=8, lexical=0),
     "`LinkPLSA(50)`, `n_models=8`, `lexical=0.5`": lambda: CrossModalRetriever(
         topics(LinkPLSA, 50), n_models=8, lexical=0.5
     ),
     "`[MultiViewCCA(100), LinkPLSA(50)]`, `n_models=8`": lambda: CrossModalRetriever(
-        [cca(), topics(LinkPLSA, 50)], n_models=8
+        [cca(), topics(LinkPLSA, 50)], n_models=8, lexical=0
     ),
     "the same, `lexical=0.3`": lambda: CrossModalRetriever([cca(), topics(LinkPLSA, 50)], n_models=8, lexical=0.3),
 }

@@ -31,7 +31,7 @@ def weighed(model):
     return make_pipeline(TfidfViews(sublinear_tf=True), model)
 
 
-retriever = CrossModalRetriever(weighed(MultiViewCCA(100, random_state=0))).fit(X[train])
+retriever = CrossModalRetriever(weighed(MultiViewCCA(100, random_state=0)), lexical=0).fit(X[train])
 retriever.clear().add(X[test])
 question = "wait until a task is cancelled"
 hits = retriever.search(question, source="words", target="code", k=5)
@@ -44,7 +44,7 @@ print(retriever.explain(question, hits.ids[0, 0], source="words", target="code")
 # %%
 # Topic models offer more: a mixture of topics for every object, and words that go with code.
 topics = LinkPLSA(50, max_iter=30, random_state=0)
-single = CrossModalRetriever(weighed(topics)).fit(X[train])
+single = CrossModalRetriever(weighed(topics), lexical=0).fit(X[train])
 for found in single.tags(X[test[:3]].select("code"), 6, target="words"):
     print(", ".join(word for word, _ in found))
 
@@ -56,7 +56,7 @@ cca = weighed(MultiViewCCA(100, random_state=0))
 ways = {
     "shared words": CrossModalRetriever(cca, lexical=1.0),
     "LinkPLSA": single,
-    "LinkPLSA, 3 starts": CrossModalRetriever(weighed(topics), n_models=3),
+    "LinkPLSA, 3 starts": CrossModalRetriever(weighed(topics), n_models=3, lexical=0),
     "CCA": retriever,
     "CCA + LinkPLSA\n+ shared words": CrossModalRetriever([cca, weighed(topics)], n_models=3, lexical=0.3),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -177,13 +178,74 @@ def lexical_data() -> Views:
     return Views(a=counts, b=sparse.csr_array(counts[:, ::-1]), feature_names={"a": names, "b": names[::-1]})
 
 
-def test_lexical_alone_is_the_cosine_of_weighed_shared_words():
+def naive_bm25(queries, objects):
+    """BM25 as the textbook has it, of dense counts over the same words; frequencies are those of both views."""
+    frequency = sum(np.count_nonzero(part, axis=0) for part in (queries, objects))
+    n_rows = sum(np.count_nonzero(part.sum(axis=1)) for part in (queries, objects))
+    idf = np.log(1 + (n_rows - frequency + 0.5) / (frequency + 0.5))
+    scores = np.zeros((len(queries), len(objects)))
+    mean = objects.sum() / np.count_nonzero(objects.sum(axis=1))
+    for i, query in enumerate(queries):
+        for j, row in enumerate(objects):
+            for w in np.flatnonzero((query > 0) & (row > 0)):
+                saturated = row[w] * 2.5 / (row[w] + 1.5 * (0.25 + 0.75 * row.sum() / mean))
+                scores[i, j] += (1 + np.log(query[w])) * idf[w] * saturated
+    return scores
+
+
+def test_lexical_alone_is_bm25_as_a_share_of_the_best():
     X = lexical_data()
-    found = CrossModalRetriever(LinkPLSA(3, random_state=0), lexical=1.0).fit(X).similarities(X, "a", "b")
-    counts = X["a"]
-    weighed = np.log1p(counts) * (np.log(41 / (1 + np.count_nonzero(counts, axis=0))) + 1)
-    weighed /= np.maximum(np.linalg.norm(weighed, axis=1, keepdims=True), 1e-12)
-    np.testing.assert_allclose(found, weighed @ weighed.T, atol=1e-6)
+    scores = CrossModalRetriever(LinkPLSA(3, random_state=0), lexical=1.0).fit(X).similarities(X, "a", "b")
+    expected = naive_bm25(X["a"], X["b"].toarray()[:, ::-1])
+    best = expected.max(axis=1, keepdims=True)
+    np.testing.assert_allclose(scores, expected / np.where(best > 0, best, 1), atol=1e-6)
+
+
+def test_the_share_of_words_is_the_one_that_finds_held_out_pairs():
+    rng = np.random.default_rng(0)
+    names = [f"w{j}" for j in range(300)]
+    words = rng.poisson(0.05, size=(200, 300))
+    X = Views(a=words, b=sparse.csr_array(words), feature_names={"a": names, "b": names})
+    retriever = CrossModalRetriever(LinkPLSA(3, random_state=0)).fit(X)
+    assert retriever.lexical_["a"]["b"] > 0
+    assert retriever.lexical_["a"]["a"] == 0
+    assert np.mean(retriever.search(X, "a", "b", k=1).ids[:, 0] == np.arange(200)) > 0.95
+
+
+def test_words_that_mislead_do_not_count():
+    topics = make_topic_views(300, {"a": 60, "b": 60}, n_clusters=4, length=[60, 60], quality=0.9, random_state=0).views
+    names = {"a": [f"w{j}" for j in range(60)], "b": [f"w{j}" for j in np.random.default_rng(1).permutation(60)]}
+    X = Views(dict(topics.items()), feature_names=names)
+    shares = CrossModalRetriever(LinkPLSA(4, random_state=0)).fit(X).lexical_
+    assert shares["a"]["b"] == shares["b"]["a"] == 0
+
+
+def test_views_without_common_words_have_no_share_of_words(data):
+    retriever = CrossModalRetriever(LinkPLSA(4, random_state=0)).fit(data.views)
+    assert retriever.words_ is None
+    assert retriever.lexical_ == {name: dict.fromkeys(data.views.names, 0.0) for name in data.views.names}
+
+
+def test_words_that_no_training_object_has_find_new_objects():
+    retriever = CrossModalRetriever(make_pipeline(TextViews(), LinkPLSA(2, random_state=0)), lexical=0.5).fit(TABLE)
+    retriever.add({"title": ["quokka zebra"], "body": ["the quokka sleeps"]}, ids=[999])
+    assert retriever.search("quokka", source="title", target="body", k=1).ids.tolist() == [[999]]
+
+
+def test_a_table_front_alone_gets_the_default_model():
+    retriever = CrossModalRetriever(TextViews()).fit(TABLE)
+    assert [type(step).__name__ for _, step in retriever.model_.steps] == ["TfidfViews", "MultiViewCCA"]
+    assert "fox" in TABLE["title"][retriever.search("red fox", source="title", target="body", k=1).ids[0, 0]]
+
+
+@pytest.mark.skipif(find_spec("usearch") is None, reason="usearch is not installed")
+def test_shared_words_count_beside_a_graph():
+    X = lexical_data()
+    exact, graph = (
+        CrossModalRetriever(LinkPLSA(3, random_state=0), lexical=0.5, index=kind).fit(X).search(X, "a", "b", k=5)
+        for kind in ("exact", "hnsw")
+    )
+    np.testing.assert_allclose(graph.scores, exact.scores, atol=1e-5)
 
 
 def test_a_hybrid_score_mixes_the_two():
@@ -206,7 +268,7 @@ def test_a_hybrid_search_gives_the_largest_similarities_after_adding_and_removin
 
 
 def test_views_without_common_names_have_no_lexical_score(data):
-    with pytest.raises(ValueError, match="share feature names"):
+    with pytest.raises(ValueError, match="share words or feature names"):
         CrossModalRetriever(LinkPLSA(4), lexical=0.5).fit(data.views)
 
 
@@ -355,7 +417,7 @@ def test_a_model_without_topics_has_no_tags(data):
         ({"index": "tree"}, "index must be one of"),
         ({"lexical": 1.5}, "lexical must be a number between 0 and 1"),
         ({"recall": 0}, "recall must be a number"),
-        ({"lexical": 0.5, "index": "hnsw"}, "index='hnsw' cannot"),
+        ({"lexical": "some"}, "lexical must be a number between 0 and 1 or 'auto', got 'some'"),
     ],
 )
 def test_parameters_out_of_range_are_refused(data, settings, sentence):

@@ -58,6 +58,8 @@ def build_model(name: str, settings: dict[str, Any], steps: Sequence[str], front
     from sklearn.base import BaseEstimator
     from sklearn.pipeline import make_pipeline
 
+    from coview.decomposition.cca import MultiViewCCA
+
     cls = find_class(name)
     for value in settings.values():
         if isinstance(value, BaseEstimator) and value.get_params(deep=False).get("random_state", seed) is None:
@@ -66,14 +68,10 @@ def build_model(name: str, settings: dict[str, Any], steps: Sequence[str], front
     if "random_state" in inspect.signature(cls).parameters:
         settings = {"random_state": seed, **settings}
     if cls.__name__ == "CrossModalRetriever":
-        from coview.decomposition.cca import MultiViewCCA
-        from coview.preprocessing.weighting import TfidfViews
-
-        weighting = [] if steps else [TfidfViews(sublinear_tf=True)]
-        inner = [settings["model"]] if settings.get("model") else [*weighting, MultiViewCCA(random_state=seed)]
-        stages = [*before, *inner]
-        settings = {**settings, "model": stages[0] if len(stages) == 1 else make_pipeline(*stages)}
-        return _construct(cls, settings)
+        inner = settings.get("model") or (MultiViewCCA(random_state=seed) if steps else None)
+        stages = [*before, *([] if inner is None else [inner])]
+        model = make_pipeline(*stages) if len(stages) > 1 else stages[0] if stages else None
+        return _construct(cls, {**settings, "model": model})
     model = _construct(cls, settings)
     return make_pipeline(*before, model) if before else model
 

@@ -1,62 +1,121 @@
-"""Words that views have in common: a plain lexical score beside the one of a model.
+"""Words that queries and objects have in common: BM25, over all words of raw texts or the named features of views.
 
-A feature counts where another view has a feature of the same name. Rows are log(1 + count) times the inverse document
-frequency in their own view, of length 1; the score of two rows is their inner product.
+    score(query, object) = sum_w (1 + log q_w) idf_w n_w (k + 1) / (n_w + k (1 - b + b length / mean length))
+
+q and n count the words w of query and object; idf_w = log(1 + (N - df_w + 1/2) / (df_w + 1/2)) over the training
+objects, k = 1.5 and b = 0.75. Words are hashed, so that those of new objects count although no training object has
+them.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.preprocessing import normalize
+from sklearn.utils import murmurhash3_32
 
-from coview.exceptions import ViewsError
+from coview.preprocessing.stop_words import detect_language
+from coview.preprocessing.vectorizer import TextVectorizer
 from coview.preprocessing.weighting import document_frequency
-from coview.views.views import Matrix, Views
+from coview.views.views import Views
 
-__all__ = ["learn_words", "word_rows"]
+__all__ = ["BUCKETS", "count_words", "learn_words", "spell_words", "weigh_objects", "weigh_query"]
+
+BUCKETS = 2**20
+SATURATION, LENGTH = 1.5, 0.75  # k and b
+
+Counts = dict[str, sparse.csr_array]
 
 
-def learn_words(views: Views) -> dict[str, Any]:
-    """Return the shared words and, for each view, where they are and how much they weigh (plain values, to be stored).
+def count_words(views: Views, texts: Mapping[str, list[str]], names: Mapping[str, Any]) -> Counts:
+    """Return the hashed words of each view (rows x buckets): of its texts, else of the `names` of its features.
 
     Examples
     --------
     >>> import numpy as np
-    >>> X = Views(a=np.eye(2), b=np.eye(2), feature_names={"a": ["sea", "fox"], "b": ["Fox", "red"]})
-    >>> learn_words(X)["names"].tolist()
-    ['fox']
+    >>> X = Views(a=np.array([[2, 0]]), b=np.array([[1.0]]), feature_names={"a": ["sea", "fox"]})
+    >>> {name: rows.sum() for name, rows in count_words(X, {"b": ["a red fox"]}, X.feature_names).items()}
+    {'a': np.float32(2.0), 'b': np.float32(2.0)}
     """
-    spelled = {name: [str(word).lower() for word in words] for name, words in views.feature_names.items()}
-    counts = Counter(word for words in spelled.values() for word in set(words))
-    shared = sorted(word for word, count in counts.items() if count > 1)
-    if not shared:
-        raise ViewsError(
-            "lexical > 0 requires views that share feature names, but these views share none.",
-            use={"lexical": 0},
-        )
-    column = {word: j for j, word in enumerate(shared)}
-    learned: dict[str, Any] = {"names": np.array(shared), "features": {}, "columns": {}, "weights": {}}
-    for name, words in spelled.items():
-        here = np.array([j for j, word in enumerate(words) if word in column], dtype=np.int64)
-        frequency = document_frequency(views[name][:, here])
-        present = views.present[:, views.names.index(name)].sum()
-        learned["features"][name] = here
-        learned["columns"][name] = np.array([column[words[j]] for j in here], dtype=np.int64)
-        learned["weights"][name] = np.log((1 + present) / (1 + frequency)) + 1
-    return learned
+    counts = {}
+    for name in views.names:
+        if name in texts:
+            counts[name] = _of_texts(texts[name])
+        elif name in names:
+            counts[name] = _of_features(views[name], names[name])
+    return counts
 
 
-def word_rows(learned: dict[str, Any], name: str, matrix: Matrix) -> sparse.csr_array:
-    """Return the weighed shared words of a view's rows (rows x shared words), float32, of length 1."""
-    width = len(learned["names"])
-    if name not in learned["features"]:
-        return sparse.csr_array((matrix.shape[0], width), dtype=np.float32)
-    part = sparse.csr_array(matrix[:, learned["features"][name]], dtype=np.float64).tocoo()
-    values = np.log1p(np.maximum(part.data, 0)) * learned["weights"][name][part.col]
-    cells = (values, (part.row, learned["columns"][name][part.col]))
-    rows = sparse.csr_array(cells, shape=(matrix.shape[0], width))
-    return sparse.csr_array(normalize(rows), dtype=np.float32)
+def learn_words(counts: Counts) -> dict[str, Any]:
+    """Return what BM25 has to know of the training objects, as plain values: frequencies of words, lengths of views."""
+    frequency = np.sum([document_frequency(rows) for rows in counts.values()], axis=0)
+    buckets = np.flatnonzero(frequency)
+    filled = {name: int(np.count_nonzero(np.diff(rows.indptr))) for name, rows in counts.items()}
+    lengths = {name: float(rows.sum()) / max(filled[name], 1) for name, rows in counts.items()}
+    frequency = frequency[buckets].astype(np.int64)
+    return {"buckets": buckets, "frequency": frequency, "n_rows": sum(filled.values()), "lengths": lengths}
+
+
+def weigh_objects(learned: Mapping[str, Any], name: str, counts: sparse.csr_array) -> sparse.csr_array:
+    """Return the weights of the words of a view's objects (rows x buckets), float32."""
+    length = np.asarray(counts.sum(axis=1)).ravel() / max(learned["lengths"][name], 1e-12)
+    scale = np.repeat(SATURATION * (1 - LENGTH + LENGTH * length), np.diff(counts.indptr))
+    weights = counts.data * (SATURATION + 1) / (counts.data + scale) * _idf(learned)[counts.indices]
+    return sparse.csr_array((weights.astype(np.float32), counts.indices, counts.indptr), shape=counts.shape)
+
+
+def weigh_query(counts: sparse.csr_array) -> sparse.csr_array:
+    """Return the weights of the words of queries (rows x buckets), float32."""
+    rows = sparse.csr_array(counts, dtype=np.float32)
+    rows.data = 1 + np.log(np.maximum(rows.data, 1))
+    return rows
+
+
+def spell_words(views: Views, texts: Mapping[str, list[str]], names: Mapping[str, Any]) -> dict[int, str]:
+    """Return the word of each bucket, of the words of a query."""
+    words: list[str] = []
+    for name in views.names:
+        if name in texts:
+            words += [word for text in texts[name] for word in _analyzer(())(text)]
+        elif name in names:
+            used = np.flatnonzero(np.asarray(abs(views[name]).sum(axis=0)).ravel())
+            words += [str(names[name][j]).lower() for j in used]
+    return dict(zip(_buckets(words).tolist(), words))
+
+
+def _idf(learned: Mapping[str, Any]) -> np.ndarray:
+    frequency = np.zeros(BUCKETS)
+    frequency[learned["buckets"]] = learned["frequency"]
+    return np.log1p((learned["n_rows"] - frequency + 0.5) / (frequency + 0.5))
+
+
+def _of_texts(texts: list[str]) -> sparse.csr_array:
+    analyze = _analyzer(texts)
+    lines = [analyze(text) for text in texts]
+    lengths = [len(line) for line in lines]
+    words, columns = np.unique(np.array([word for line in lines for word in line], dtype=object), return_inverse=True)
+    cells = (np.ones(len(columns), np.float32), _buckets(words)[columns], np.concatenate([[0], np.cumsum(lengths)]))
+    return _summed(sparse.csr_array(cells, shape=(len(texts), BUCKETS)))
+
+
+def _of_features(matrix: Any, names: Iterable[Any]) -> sparse.csr_array:
+    rows = sparse.csr_array(matrix, dtype=np.float32)
+    positive = sparse.csr_array((np.maximum(rows.data, 0), rows.indices, rows.indptr), shape=rows.shape)
+    columns = _buckets([str(name).lower() for name in names])[positive.indices]
+    return _summed(sparse.csr_array((positive.data, columns, positive.indptr), shape=(rows.shape[0], BUCKETS)))
+
+
+def _summed(rows: sparse.csr_array) -> sparse.csr_array:
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    return rows
+
+
+def _analyzer(texts: Any) -> Any:
+    return TextVectorizer(detect_language(texts)).build_analyzer()
+
+
+def _buckets(words: Iterable[str]) -> np.ndarray:
+    return np.array([murmurhash3_32(word, positive=True) % BUCKETS for word in words], dtype=np.int64)

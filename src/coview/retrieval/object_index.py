@@ -48,6 +48,7 @@ class ObjectIndex:
         self.indexes: dict[str, ExactIndex] = {name: ExactIndex(width) for name, width in widths.items()}
         self.words: dict[str, Any] = {}
         self._key_of: dict[Any, int] | None = None
+        self._postings: dict[str, Any] = {}
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -61,6 +62,7 @@ class ObjectIndex:
         for name, (rows, part) in vectors.items():
             self.indexes[name] = self._with_room(name, len(rows))
             self.indexes[name].add(keys[rows], part)
+        self._postings = {}
         for name, rows in (words or {}).items():
             self.words[name] = sparse.vstack([self.words[name], rows], format="csr") if name in self.words else rows
         self.ids = np.concatenate([self.ids, ids]) if len(self.ids) else ids
@@ -72,12 +74,19 @@ class ObjectIndex:
     def remove(self, ids: Any) -> None:
         """Take objects out; an unknown identifier is refused."""
         keys = np.array([self.key_of(key) for key in np.atleast_1d(np.asarray(ids)).tolist()], dtype=np.int64)
+        self._postings = {}
         for name, index in self.indexes.items():
             if name in self.words:
                 self.words[name] = self.words[name][np.flatnonzero(~np.isin(index.keys, keys))]
             index.remove(keys)
         kept = ~np.isin(self.keys, keys)
         self.ids, self.keys, self._key_of = self.ids[kept], self.keys[kept], None
+
+    def postings(self, view: str) -> sparse.csr_array:
+        """Objects by word (words x objects): what a query multiplies; made once."""
+        if view not in self._postings:
+            self._postings[view] = sparse.csr_array(self.words[view].T)
+        return self._postings[view]
 
     def key_of(self, name: Any) -> int:
         """Key of an identifier."""
@@ -132,7 +141,7 @@ class ObjectIndex:
 
     def __getstate__(self) -> dict[str, Any]:
         indexes = {name: (index.kind, index.__getstate__()) for name, index in self.indexes.items()}
-        return {**vars(self), "indexes": indexes, "_key_of": None}
+        return {**vars(self), "indexes": indexes, "_key_of": None, "_postings": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)

@@ -15,7 +15,7 @@ from coview.utils.messages import listed, short
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
-__all__ = ["as_query", "is_raw", "known_words"]
+__all__ = ["as_query", "is_raw", "known_words", "unknown_query"]
 
 _TOKEN = re.compile(r"\w+")
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
@@ -35,7 +35,9 @@ def is_raw(query: Any) -> bool:
     return isinstance(query, (list, tuple)) and len(query) > 0 and all(is_raw(part) for part in query)
 
 
-def as_query(query: Any, source: str | None, front: Any, inputs: Mapping[str, ViewInput]) -> Views:
+def as_query(
+    query: Any, source: str | None, front: Any, inputs: Mapping[str, ViewInput], *, unknown: bool = False
+) -> Views:
     """Return a query as views: of raw texts or images, of a matrix, of a mapping, of a table, or views as they are.
 
     Parameters
@@ -49,13 +51,15 @@ def as_query(query: Any, source: str | None, front: Any, inputs: Mapping[str, Vi
     inputs : mapping of ViewInput
         What the model takes, by view: raw text becomes a row by the view's vectorizer, or is counted over the names of
         its features.
+    unknown : bool, default=False
+        Take raw texts with no word that the view knows.
     """
     names = list(inputs)
     if isinstance(query, Views):
         return query
     if is_raw(query):
         single = isinstance(query, (str, os.PathLike, np.ndarray))
-        return _raw_views([query] if single else list(query), inputs[_needed(source, names, "raw queries")])
+        return _raw_views([query] if single else list(query), inputs[_needed(source, names, "raw queries")], unknown)
     if isinstance(query, Mapping) and not sparse.issparse(query):
         raw = front is not None and not all(name in names and _is_matrix(part) for name, part in query.items())
         return front.transform(query) if raw else Views(query)
@@ -79,7 +83,7 @@ def _needed(source: str | None, names: Sequence[str], what: str) -> str:
     return source
 
 
-def _raw_views(queries: list[Any], view: ViewInput) -> Views:
+def _raw_views(queries: list[Any], view: ViewInput, unknown: bool) -> Views:
     source, names = view.name, view.feature_names
     if view.vectorizer is not None:
         matrix = view.vectorizer.transform(queries)
@@ -94,10 +98,15 @@ def _raw_views(queries: list[Any], view: ViewInput) -> Views:
         )
     views = Views({source: matrix}, feature_names=None if names is None else {source: names})
     empty = np.flatnonzero(np.asarray(views[source].sum(axis=1)).ravel() == 0)
-    if len(empty):
-        shown = short(queries[empty[0]]) if isinstance(queries[empty[0]], str) else f"number {empty[0]}"
-        raise ViewsError(f"Nothing in the query {shown} is known to view {source!r}. Use other words or images.")
+    if len(empty) and not unknown:
+        raise unknown_query(queries[empty[0]] if isinstance(queries[empty[0]], str) else int(empty[0]), source)
     return views
+
+
+def unknown_query(query: str | int, view: str) -> ViewsError:
+    """Return the error for a query of which nothing is known; one that is no text is told by its number."""
+    shown = short(query) if isinstance(query, str) else f"number {query}"
+    return ViewsError(f"Nothing in the query {shown} is known to view {view!r}. Use other words or images.")
 
 
 def _count_known(texts: list[str], names: Any) -> sparse.csr_array:

@@ -4,7 +4,8 @@
 
 p is the query's position by its view s, q the object's by its view t, m the means over the training objects: topic
 proportions ("topic" space), or class probabilities that a multinomial logistic regression gives them ("semantic"
-space). With `lexical` = w the score is (1 - w) times that, plus w times the cosine of the words that the views share.
+space). With `lexical` = w the score is (1 - w) times that, plus w times the BM25 score of the words that query and
+object have in common, divided by that of the best object.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import TransformerMixin, clone
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
@@ -30,12 +31,13 @@ from coview.inspection import Inspection, Training, inspect
 from coview.preprocessing.columns import ColumnViews
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
+from coview.preprocessing.weighting import TfidfViews
 from coview.retrieval.contributions import AVERAGE, feature_contributions
 from coview.retrieval.hits import Hits, Match
 from coview.retrieval.index import best_of_blocks
-from coview.retrieval.lexical import learn_words, word_rows
+from coview.retrieval.lexical import BUCKETS, count_words, learn_words, spell_words, weigh_objects, weigh_query
 from coview.retrieval.object_index import ObjectIndex
-from coview.retrieval.queries import as_query
+from coview.retrieval.queries import as_query, is_raw, unknown_query
 from coview.retrieval.semantic import fit_classifier
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import did_you_mean, listed
@@ -46,6 +48,9 @@ from coview.views.views import Views
 
 __all__ = ["CrossModalRetriever"]
 
+_SHARES = (0.0, 0.1, 0.25, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)  # of shared words in the score
+_LEAST_PAIRS, _MOST_PAIRS, _MOST_TRAINING = 50, 1000, 5000  # objects by which that share is chosen
+_CANDIDATES = 100  # objects beyond k that are looked at by each of a graph and shared words
 _CACHED = ("_inspections", "_inputs")  # of what was fitted; in no file
 
 
@@ -58,8 +63,8 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
     model : estimator, list of estimators or None, default=None
         Any estimator that embeds objects by any one of their views: a topic model (`CoPLSA`, `LinkPLSA`,
         `MultiViewPLSA`, ...), `MultiViewCCA`, `SemanticCorrelationMatching`, or a pipeline that ends in one. A pipeline
-        that starts with `TextViews` takes raw tables and raw queries. None is ``MultiViewCCA()``. Of a list of models,
-        the mean of their scores counts.
+        that starts with `TextViews` or `TableViews`, or one of these alone, takes raw tables and raw queries. None is
+        `MultiViewCCA`, with views of counts weighted by tf-idf. Of a list of models, the mean of their scores counts.
     space : {"topic", "semantic"}, default="topic"
         Compare positions in the model's space (what its `transform` gives, or its projection), or class probabilities:
         the model's own, else those of one logistic regression per view on the positions. "semantic" needs `y` in
@@ -67,9 +72,10 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
     center : {"mean", "row"}, default="mean"
         What is taken off before correlating: the mean position of the training objects by the same view, or each
         position's own mean over the dimensions.
-    lexical : float, default=0.0
-        Share of the score, from 0 to 1, that is the cosine of shared words: features of both views with the same name,
-        by tf-idf. Worth trying wherever the views share a language.
+    lexical : float or "auto", default="auto"
+        Share of the score, from 0 to 1, that is BM25 of shared words: of the raw texts, where the model starts with
+        `TextViews`, else of features with the same name. "auto" chooses it for each pair of views: the share that finds
+        the other view of held-out training objects best, 0 where words do not help.
     n_models : int, default=1
         How often each model that starts at random (has `n_init`) is fitted, with other seeds; the mean of the scores
         counts. Topics of one start are a matter of luck, and several starts find much more.
@@ -100,8 +106,10 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
     shares_ : ndarray
         Share of each fitted model in the score.
     words_ : dict or None
-        With `lexical`: the words that the views share ("names"), and for each view their positions ("features",
-        "columns") and weights ("weights").
+        What BM25 knows of the training objects: frequencies of the (hashed) words and mean lengths of the views. None
+        where shared words do not count.
+    lexical_ : dict
+        ``{source: {target: share}}``: share of the score that is BM25, by the views of query and object.
     model_ : estimator
         The first of the fitted models.
     <shared: fitted views>
@@ -130,7 +138,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         space: str = "topic",
         *,
         center: str = "mean",
-        lexical: float = 0.0,
+        lexical: Any = "auto",
         n_models: int = 1,
         model_weights: Any = None,
         C: Any = 10.0,
@@ -153,7 +161,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         """Fit the models on X and index its objects."""
         self._check_parameters()
         models = self.model if isinstance(self.model, (list, tuple)) else [self.model]
-        parts = [_split_front(clone(MultiViewCCA() if model is None else model)) for model in models]
+        parts = [_split_front(clone(model)) if model is not None else (None, None) for model in models]
         if not parts:
             raise ValueError("model is an empty list. Pass at least one model, or None.")
         if any(front is not None for front, _ in parts[1:]):
@@ -171,7 +179,8 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
                 f"CrossModalRetriever needs at least 2 views, got 1 ({views.names[0]!r}): it searches one view "
                 "with a query in another."
             )
-        repeats = [self._repeated(model) for _, model in parts]
+        models = [_default_model(views) if model is None else model for _, model in parts]
+        repeats = [self._repeated(model) for model in models]
         self.models_ = [model.fit(views, y) for models in repeats for model in models]
         shares = self._weights(len(repeats))
         self.shares_ = np.repeat(
@@ -180,9 +189,10 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         for name in _CACHED:
             self.__dict__.pop(name, None)
         vectors = self._learn_space(views, y)
-        self.words_ = learn_words(views) if self.lexical else None
+        counts = count_words(views, self._texts_of(X), views.feature_names) if self.lexical else {}
+        self._learn_words(views, y, counts, models)
         self.clear()
-        self._index_objects(views, views.ids, vectors)
+        self._index_objects(views, views.ids, vectors, counts)
         return self
 
     @property
@@ -212,9 +222,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
     def clear(self) -> CrossModalRetriever:
         """Remove all objects from the index; the models stay fitted."""
         check_is_fitted(self, "means_")
-        self.index_ = ObjectIndex(
-            dict.fromkeys(self.means_, self._width()), "exact" if self.lexical else self.index, self.recall
-        )
+        self.index_ = ObjectIndex(dict.fromkeys(self.means_, self._width()), self.index, self.recall)
         return self
 
     def add(self, X: Any, ids: Any = None) -> CrossModalRetriever:
@@ -230,7 +238,8 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         check_is_fitted(self, "means_")
         views = self._views_of(X)
         vectors = {name: self._embed_by(views, name) for name in views.names}
-        self._index_objects(views, views.ids if ids is None else ids, vectors)
+        counts = count_words(views, self._texts_of(X), self._feature_names()) if self.words_ is not None else {}
+        self._index_objects(views, views.ids if ids is None else ids, vectors, counts)
         return self
 
     def remove(self, ids: Any) -> CrossModalRetriever:
@@ -286,17 +295,25 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         """
         check_is_fitted(self, "means_")
         check_count("k", k)
-        vectors, words, target = self._query_vectors(query, source, target)
-        if words is None:
-            keys, scores = self.index_.indexes[target].search(vectors, k)
+        views, words, target = self._query_views(query, source, target)
+        vectors, share = self._vectors(views).astype(np.float32), self._share(views, target)
+        index = self.index_.indexes[target]
+        if words is None or not share or not len(index):
+            keys, scores = index.search(vectors, k)
             return Hits(self.index_.ids_by_key(keys), scores)
-        rows, scores = best_of_blocks(
-            lambda part, start, stop: self._scores(vectors[part], words[part], target, slice(start, stop)),
-            len(vectors),
-            len(self.index_.indexes[target]),
-            k,
-        )
-        return Hits(self.index_.ids_of(target)[rows], scores)
+        if index.kind == "exact":
+            lexical = self._lexical_scores(words, target)
+            rows, scores = best_of_blocks(
+                lambda part, start, stop: (
+                    (1 - share) * (vectors[part] @ index.vectors[start:stop].T)
+                    + share * lexical[part, start:stop].toarray()
+                ),
+                len(vectors),
+                len(index),
+                k,
+            )
+            return Hits(self.index_.ids_of(target)[rows], scores)
+        return self._search_candidates(vectors, self._lexical_scores(words, target), share, target, k)
 
     def similarities(self, query: Any, source: str | None = None, target: str | None = None) -> np.ndarray:
         """Score every indexed object for each query (queries x objects), in the order of `indexed_ids(target)`.
@@ -311,8 +328,12 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             View to search in; the other one where there are two.
         """
         check_is_fitted(self, "means_")
-        vectors, words, target = self._query_vectors(query, source, target)
-        return self._scores(vectors, words, target, slice(None))
+        views, words, target = self._query_views(query, source, target)
+        scores = self._vectors(views).astype(np.float32) @ self.index_.indexes[target].vectors.T
+        share = self._share(views, target)
+        if words is None or not share:
+            return scores
+        return (1 - share) * scores + share * self._lexical_scores(words, target).toarray()
 
     def explain(
         self, query: Any, hit: Any, source: str | None = None, target: str | None = None, *, by: str = "dimension"
@@ -341,24 +362,26 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         """
         check_is_fitted(self, "means_")
         check_option("by", by, ("dimension", "feature", "auto"))
-        views, target = self._query_views(query, source, target)
+        views, words, target = self._query_views(query, source, target)
         if len(views) != 1:
             raise ValueError(f"explain takes one query, got {len(views)}.")
-        words = self._word_rows(views)
+        share = self._share(views, target) if words is not None else 0.0
         row = self.index_.row_of(hit, target)
         vector = self.index_.indexes[target].vectors[row]
-        rest = 1 - (self.lexical if words is not None else 0)
+        rest = 1 - share
         by_feature = by != "dimension" and self._explains_features(needed=by == "feature")
         if by_feature:
             named = {name: rest * value for name, value in self._feature_contributions(views, vector).items()}
         else:
             parts = rest * self._vectors(views)[0].astype(np.float32).astype(np.float64) * vector
             named = dict(zip(self._dimension_names(target), parts.tolist()))
-        if words is not None and self.words_ is not None:
+        if share:
             spelled = {name.lower(): name for name in named} if by_feature else {}
             shared = sparse.csr_array(words.multiply(self.index_.words[target][[row]]))
-            for column, value in zip(shared.indices, self.lexical * shared.data.astype(np.float64)):
-                word = str(self.words_["names"][column])
+            best = float(max(self._best_lexical(words, target)[0], 1e-300))
+            word_of = spell_words(views, self._query_texts(query, views), self._feature_names())
+            for bucket, value in zip(shared.indices.tolist(), share * shared.data.astype(np.float64) / best):
+                word = word_of.get(bucket, "?")
                 name = spelled.get(word, f"word {word}")
                 named[name] = named.get(name, 0.0) + float(value)
         ranked = dict(sorted(named.items(), key=lambda part: -part[1]))
@@ -399,7 +422,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         check_is_fitted(self, "means_")
         check_count("n", n)
         check_option("how", how, ("ranked", "drawn"))
-        views, target = self._query_views(query, source, target)
+        views, _, target = self._query_views(query, source, target)
         topical = [model for model in self._inspections if _profiles(model, target) is not None]
         if not topical:
             name = self._inspections[0].name
@@ -443,12 +466,11 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         check_option("center", self.center, ("mean", "row"))
         check_option("index", self.index, ("auto", "exact", "hnsw"))
         for name, value, low in (("lexical", self.lexical, -1e-300), ("recall", self.recall, 0.0)):
-            if isinstance(value, bool) or not isinstance(value, numbers.Real) or not low < value <= 1:
-                raise ValueError(f"{name} must be a number between 0 and 1, got {value!r}.")
-        if self.lexical and self.index == "hnsw":
-            raise ValueError(
-                "lexical > 0 scores every object, which index='hnsw' cannot do. Use index='exact' or 'auto'."
-            )
+            if name == "lexical" and value == "auto":
+                continue
+            if isinstance(value, bool) or not isinstance(value, numbers.Real) or not low < float(value) <= 1:
+                also = " or 'auto'" if name == "lexical" else ""
+                raise ValueError(f"{name} must be a number between 0 and 1{also}, got {value!r}.")
 
     # -- from objects to vectors
 
@@ -551,12 +573,108 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
                     total = total + whole
         return total
 
-    def _word_rows(self, views: Views) -> sparse.csr_array | None:
-        """Shared words of each object over all of its views."""
-        if not self.lexical or self.words_ is None:
-            return None
-        rows = [word_rows(self.words_, name, views[name]) for name in views.names]
-        return rows[0] if len(rows) == 1 else sparse.csr_array(normalize(sum(rows[1:], rows[0])))
+    # -- shared words
+
+    def _texts_of(self, X: Any) -> dict[str, list[str]]:
+        """Raw texts of objects by view, where the model takes tables and they are one."""
+        return {} if not isinstance(self.front_, (TextViews, TableViews)) or _is_views(X) else self.front_.raw_texts(X)
+
+    def _query_texts(self, query: Any, views: Views) -> dict[str, list[str]]:
+        """Raw texts of a query by view, where it has some."""
+        if is_raw(query):
+            texts = [query] if isinstance(query, str) else list(query) if isinstance(query, (list, tuple)) else [query]
+            return {views.names[0]: texts} if all(isinstance(text, str) for text in texts) else {}
+        if isinstance(query, Mapping) or (not _is_views(query) and hasattr(query, "columns")):
+            return {name: texts for name, texts in self._texts_of(query).items() if name in views}
+        return {}
+
+    def _feature_names(self) -> dict[str, Any]:
+        """Names of the features, by view, of the views that have some."""
+        names = {name: view.feature_names for name, view in self._inputs.items()}
+        return {name: words for name, words in names.items() if words is not None}
+
+    def _learn_words(self, views: Views, y: Any, counts: dict[str, Any], models: list[Any]) -> None:
+        """Learn the frequencies of words, and how much shared words count for each pair of views."""
+        shared = _sharing(counts)
+        self.words_, self.lexical_ = None, {name: dict.fromkeys(views.names, 0.0) for name in views.names}
+        if not shared and self.lexical not in ("auto", 0):
+            raise ViewsError(
+                "lexical > 0 requires views that share words or feature names, but these views share none.",
+                use={"lexical": 0},
+            )
+        if not shared:
+            return
+        self.words_ = learned = learn_words(counts)
+        fixed = None if self.lexical == "auto" else float(self.lexical)
+        if fixed is None and len(views) >= _LEAST_PAIRS:
+            self._choose_lexical(views, y, counts, learned, models, shared)
+            return
+        for source, target in shared:
+            self.lexical_[source][target] = 0.5 if fixed is None else fixed
+
+    def _choose_lexical(
+        self,
+        views: Views,
+        y: Any,
+        counts: dict[str, Any],
+        learned: dict[str, Any],
+        models: list[Any],
+        shared: list[tuple[str, str]],
+    ) -> None:
+        """Choose the share of words for each pair of views by how well held-out objects find their other view."""
+        order = np.random.default_rng(0).permutation(len(views))
+        held = np.sort(order[: min(len(views) // 5, _MOST_PAIRS)])
+        rest = np.sort(order[len(held) : len(held) + _MOST_TRAINING])
+        trial = clone(self).set_params(model=[clone(model) for model in models], lexical=0.0, index="exact")
+        trial.fit(views[rest], None if y is None else np.asarray(y)[rest])
+        seen = np.concatenate([rest, held])  # what is searched: held-out objects among the others
+        trial.clear().add(views[seen], ids=seen)
+        for source, target in shared:
+            both = np.all([views.present[:, views.names.index(name)] for name in (source, target)], axis=0)
+            queries, objects = held[both[held]], trial.indexed_ids(target)
+            if not len(queries):
+                continue
+            order = np.argsort(objects)
+            own = order[np.searchsorted(objects[order], queries)]
+            scores = trial.similarities(views[queries].select(source), source, target)
+            weights = weigh_objects(learned, target, counts[target][objects])
+            lexical = (weigh_query(counts[source][queries]) @ weights.T).toarray()
+            lexical /= np.maximum(lexical.max(axis=1, keepdims=True), 1e-30)
+            ranks = np.array([_reciprocal_ranks((1 - w) * scores + w * lexical, own) for w in _SHARES])
+            gain = ranks[int(ranks.mean(axis=1).argmax())] - ranks[0]
+            if gain.mean() > gain.std() / np.sqrt(len(gain)):  # else it is chance
+                self.lexical_[source][target] = float(_SHARES[int(ranks.mean(axis=1).argmax())])
+
+    def _share(self, views: Views, target: str) -> float:
+        """Share of the score that is BM25 of shared words: the mean over the views of the query."""
+        return float(np.mean([self.lexical_[name][target] for name in views.names])) if self.words_ else 0.0
+
+    def _lexical_scores(self, words: sparse.csr_array, target: str) -> sparse.csr_array:
+        """BM25 of queries and all objects of a view (sparse), as a share of the best object's."""
+        scores = sparse.csr_array(words @ self.index_.postings(target))
+        best = np.repeat(_row_maxima(scores), np.diff(scores.indptr))
+        scores.data /= np.maximum(best, 1e-30)
+        return scores
+
+    def _best_lexical(self, words: sparse.csr_array, target: str) -> np.ndarray:
+        return _row_maxima(sparse.csr_array(words @ self.index_.postings(target)))
+
+    def _search_candidates(
+        self, vectors: np.ndarray, lexical: sparse.csr_array, share: float, target: str, k: int
+    ) -> Hits:
+        """Score the best objects of the graph, and those with the best words, by both."""
+        index = self.index_.indexes[target]
+        keys, _ = index.search(vectors, k + _CANDIDATES)
+        ids, best = [], []
+        for i, near in enumerate(keys):
+            row = lexical[[i]]
+            strong = row.indices[np.argsort(-row.data, kind="stable")[: k + _CANDIDATES]]
+            rows = np.union1d(index.rows_of(near), strong)
+            scores = (1 - share) * (index.vectors[rows] @ vectors[i]) + share * row[:, rows].toarray()[0]
+            top = np.lexsort((rows, -scores))[:k]
+            ids.append(self.index_.ids_of(target)[rows[top]])
+            best.append(scores[top])
+        return Hits(np.array(ids), np.array(best))
 
     # -- objects in
 
@@ -573,11 +691,12 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             )
         return view
 
-    def _index_objects(self, views: Views, ids: Any, vectors: dict[str, np.ndarray]) -> None:
+    def _index_objects(self, views: Views, ids: Any, vectors: dict[str, np.ndarray], counts: dict[str, Any]) -> None:
         rows = {name: self._rows_with(views, name) for name in vectors}
         words = None
-        if self.lexical and self.words_ is not None:
-            words = {name: word_rows(self.words_, name, take_rows(views[name], rows[name])) for name in vectors}
+        if self.words_ is not None:
+            known = [name for name in vectors if name in self.words_["lengths"]]
+            words = {name: weigh_objects(self.words_, name, take_rows(counts[name], rows[name])) for name in known}
         self.index_.add(ids, len(views), {name: (rows[name], vectors[name]) for name in vectors}, words)
 
     def _dimension_names(self, view: str) -> list[str]:
@@ -625,8 +744,8 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
 
     # -- queries in
 
-    def _query_views(self, query: Any, source: str | None, target: str | None) -> tuple[Views, str]:
-        """Views of the query that count, and the view to search in."""
+    def _query_views(self, query: Any, source: str | None, target: str | None) -> tuple[Views, Any, str]:
+        """Views of the query, the weights of its words (None where they do not count), and the view to search in."""
         names = tuple(self.means_)
         for view in (source, target):
             if view is not None:
@@ -634,7 +753,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         guess = source
         if source is None and target is not None and len(names) == 2:
             guess = names[1 - names.index(target)]
-        views = as_query(query, guess, self.front_, self._inputs)
+        views = as_query(query, guess, self.front_, self._inputs, unknown=self.words_ is not None)
         if self.front_ is None:
             views = self._new_views(views)
         if source is not None:
@@ -650,31 +769,64 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
                     parameter="target",
                 )
             target = others[0] if others else names[0]
-        return views, target
+        if self.words_ is None or target not in self.words_["lengths"]:
+            return views, None, target
+        counts = count_words(views, self._query_texts(query, views), self._feature_names())
+        words = weigh_query(sum(counts.values(), sparse.csr_array((len(views), BUCKETS))))
+        if is_raw(query):
+            self._check_known(query, views, words, target)
+        return views, words, target
 
-    def _query_vectors(self, query: Any, source: str | None, target: str | None) -> tuple[np.ndarray, Any, str]:
-        """Vectors and shared words of a query, and the view to search in."""
-        views, target = self._query_views(query, source, target)
-        return self._vectors(views).astype(np.float32), self._word_rows(views), target
-
-    def _scores(self, vectors: np.ndarray, words: Any, target: str, items: slice) -> np.ndarray:
-        """Scores of queries and items, shared words included."""
-        scores = vectors @ self.index_.indexes[target].vectors[items].T
-        if words is None:
-            return scores
-        lexical = (words @ take_rows(self.index_.words[target], items).T).toarray()
-        return (1 - self.lexical) * scores + self.lexical * lexical
+    def _check_known(self, query: Any, views: Views, words: sparse.csr_array, target: str) -> None:
+        """Refuse a raw query of which nothing is known, neither to its view nor to the objects."""
+        known = np.asarray(abs(views[views.names[0]]).sum(axis=1)).ravel() > 0
+        if target in self.index_.words:
+            known |= np.diff(sparse.csr_array(words @ self.index_.postings(target)).indptr) > 0
+        if not known.all():
+            first = query if isinstance(query, str) else query[int(np.argmin(known))]
+            raise unknown_query(first, views.names[0])
 
 
 def _split_front(model: Any) -> tuple[Any, Any]:
-    """Return the step that makes views of tables (None where a model starts from views), and the rest of the model."""
+    """Return the step that makes views of tables (None where a model starts from views), and the rest (None: none)."""
     front = model.steps[0][1] if isinstance(model, Pipeline) else model
     if not isinstance(front, (TextViews, ColumnViews, TableViews)):
         return None, model
     rest = model.steps[1:] if isinstance(model, Pipeline) else []
     if not rest:
-        raise TypeError(f"{type(front).__name__} creates views but does not embed objects. Add a model after it.")
+        return front, None
     return front, rest[0][1] if len(rest) == 1 else Pipeline(rest)
+
+
+def _default_model(views: Views) -> Any:
+    """Return CCA, of tf-idf where a view holds counts."""
+    counts = [name for name, matrix in views.items() if _is_counts(matrix)]
+    cca = MultiViewCCA(random_state=0)
+    return make_pipeline(TfidfViews(sublinear_tf=True, views=counts), cca) if counts else cca
+
+
+def _is_counts(matrix: Any) -> bool:
+    values = matrix.data if sparse.issparse(matrix) else matrix
+    return bool(values.size and values.min() >= 0 and (sparse.issparse(matrix) or values.dtype.kind in "iu"))
+
+
+def _is_views(X: Any) -> bool:
+    return isinstance(X, Views)
+
+
+def _sharing(counts: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the pairs of views with a word in common, both ways."""
+    words = {name: np.unique(rows.indices) for name, rows in counts.items()}
+    return [(a, b) for a in words for b in words if a != b and len(np.intersect1d(words[a], words[b]))]
+
+
+def _row_maxima(rows: sparse.csr_array) -> np.ndarray:
+    return rows.max(axis=1).toarray().ravel() if rows.shape[1] else np.zeros(rows.shape[0])
+
+
+def _reciprocal_ranks(scores: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """Return 1 / rank of each row's own column; ties count against it."""
+    return 1 / (scores >= scores[np.arange(len(own)), own][:, None]).sum(axis=1)
 
 
 def _position(model: Inspection, views: Views, name: str) -> np.ndarray:

@@ -37,7 +37,7 @@ from coview.web.service import Service
 
 __all__ = ["demo_retriever", "demo_service"]
 
-RECIPE = 2  # part of the cache's key: raise it whenever the same corpus would give another retriever
+RECIPE = 3  # part of the cache's key: raise it whenever the same corpus would give another retriever
 
 LABELED = 8  # objects of each subpackage whose label the classifier is told
 TOPICS = 30
@@ -92,7 +92,7 @@ def demo_retriever(quiet: bool = False, cache: Path | None = None) -> Any:
     if retriever is None:
         with _progress("Learning a common space of words and code, once", quiet):
             model = make_pipeline(TfidfViews(sublinear_tf=True), MultiViewCCA(100, random_state=0))
-            retriever = CrossModalRetriever(model, lexical=0.3).fit(corpus.views)
+            retriever = CrossModalRetriever(model).fit(corpus.views)
         _into_cache(retriever, path)
     return retriever
 
