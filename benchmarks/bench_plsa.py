@@ -115,9 +115,7 @@ def main(quick: bool) -> None:
     here = str(Path(__file__))
     scratch = tempfile.TemporaryDirectory()
     rows: list[list[Any]] = []
-    notes = [
-        "Seconds per sweep are medians of the processor's time; ratio = the peer's median / ours, both measured in turn in one process."
-    ]
+    notes = ["Medians of the processor's seconds; ratio = the peer's median / ours, measured in turn in one process."]
     wide: list[str] = []
     if not quick:
         found = in_process(here, "memory", "large", "64", scratch.name)
