@@ -28,8 +28,6 @@ import math
 import numpy as np
 from numba import njit
 
-from coview.kernels.simplex import l1_rows
-
 __all__ = ["l1_joint_rows"]
 
 # Sums may be reordered and fused; NaN and infinity keep their meaning.
@@ -46,8 +44,7 @@ def l1_joint_rows(q, table, weights, have, damping, floor, added, start, stop):
     """Rewrite the columns of all views that an object has in rows start..stop of the table; q is views x rows x topics.
 
     Tied entries are equal bit by bit. `added` is told the share of each view's mass that was added to q where the old
-    mixtures are, `damping` or none; infinity where the search failed, and the row was solved view by view, which never
-    lowers it either.
+    mixtures are, `damping` or none; infinity where the search failed, and the row is as it was.
     """
     V, _, K = q.shape
     counts, h = np.empty((V, K)), np.empty((V, K))
@@ -65,8 +62,6 @@ def l1_joint_rows(q, table, weights, have, damping, floor, added, start, stop):
             continue
         added[i] = _solve(counts[:m], weights, views[:m], damping, h[:m])
         if added[i] == math.inf:
-            for a in range(m):
-                l1_rows(q[views[a]], table, views[a], weights[views[a]], have, False, floor, i, i + 1)
             continue
         rest = 1.0 - K * floor
         for a in range(m):
@@ -120,20 +115,19 @@ def _damp(q, totals, damping, h):
 def _pair(q, totals, weight, damping, h):
     q1, q2, h1, h2 = q[0], q[1], h[0], h[1]
     K = len(q1)
-    total = totals[0] + totals[1]
     twice = 2.0 * weight
-    low, high = math.inf, 0.0
-    for k in range(K):  # of q1 / h with all topics tied
-        both = q1[k] + q2[k]
-        if both > 0.0:
-            ratio = q1[k] / both
-            low = min(low, ratio)
-            high = max(high, ratio)
+    total = totals[0] + totals[1]
+    low, high = _ratios(q1, q2)
+    if (high - low) * total > twice:
+        _damp(q, totals, damping, h)
+        total = totals[0] + totals[1]
+        low, high = _ratios(q1, q2)
+    else:
+        damping = 0.0
     if (high - low) * total <= twice:
         for k in range(K):
             h1[k] = h2[k] = (q1[k] + q2[k]) / total
-        return 0.0
-    _damp(q, totals, damping, h)
+        return damping
     e1 = max(0.5 * (high + low) * total - weight, 1e-3 * total)
     e2 = max(total - 0.5 * (high + low) * total - weight, 1e-3 * total)
     up1, down2, up2, down1, tied = _old_sides(q1, q2, h1, h2)
@@ -171,6 +165,19 @@ def _pair(q, totals, weight, damping, h):
                 return math.inf
         e1, e2 = new1, new2
     return math.inf
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _ratios(q1, q2):
+    """The smallest and the largest share of the first view in a topic's counts; far apart, not all topics are tied."""
+    low, high = 1.0, 0.0
+    for k in range(len(q1)):
+        both = q1[k] + q2[k]
+        if both > 0.0:
+            ratio = q1[k] / both
+            low = min(low, ratio)
+            high = max(high, ratio)
+    return low, high
 
 
 @njit(inline="always", fastmath=_MATH)
@@ -250,7 +257,9 @@ def _many(q, totals, weights, views, damping, h):
     tied = np.empty_like(h)
     _respond(q, totals, pairs, even, tied, sums, fall, scratch, order, other, stack)
     if _farthest(sums) <= _CLOSE:
-        h[:] = tied
+        for a in range(m):
+            for k in range(q.shape[1]):
+                h[a, k] = tied[a, k]
         return 0.0
     _damp(q, totals, damping, h)
     eta = totals
@@ -259,7 +268,8 @@ def _many(q, totals, weights, views, damping, h):
     for _ in range(_STEPS):
         if _farthest(sums) <= _CLOSE:
             return damping
-        over[:] = sums - 1.0
+        for a in range(m):
+            over[a] = sums[a] - 1.0
         slope = _newton_step(fall, over, step)
         t = 1.0
         while True:
@@ -293,8 +303,10 @@ def _farthest(sums):
 def _respond(q, eta, pairs, even, h, sums, fall, scratch, order, other, stack):
     """Fill h at the multipliers eta, the sums over topics and minus their derivatives; False where h has no bound."""
     m, K = q.shape
-    sums[:] = 0.0
-    fall[:] = 0.0
+    for a in range(m):
+        sums[a] = 0.0
+        for b in range(m):
+            fall[a, b] = 0.0
     cost, counts = scratch[0], scratch[1]
     for k in range(K):
         for a in range(m):
@@ -305,7 +317,7 @@ def _respond(q, eta, pairs, even, h, sums, fall, scratch, order, other, stack):
         stack[0, 0], stack[0, 1] = 0, m
         while depth > 0:
             depth -= 1
-            low, high = stack[depth]
+            low, high = stack[depth, 0], stack[depth, 1]
             mass, price = 0.0, 0.0
             for j in range(low, high):
                 mass += counts[order[j]]

@@ -201,10 +201,11 @@ class CoSteps(ByViewSteps):
 
     def _extrapolated(self, old: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """Mixtures where the logarithms of three tables in a row lead."""
-        start, step = np.log(old), np.log(first / old)
-        bend = np.log(second / first) - step
+        start, middle, end = (np.log(table, dtype=np.float64) for table in (old, first, second))
+        step, bend = middle - start, end - 2 * middle + start
         turned = np.maximum((first * bend**2).sum(axis=1), np.finfo(np.float64).tiny)
         length = np.sqrt((first * step**2).sum(axis=1) / turned).clip(1.0, FARTHEST)[:, None]
+        length = np.exp2(np.floor(np.log2(length)))  # not by the last digits of a small bend: engines round differently
         logs = self._by_view(start + 2 * length * step + length**2 * bend)
         ahead = np.maximum(softmax(logs, axis=2), ROW_FLOOR)
         ahead /= ahead.sum(axis=2, keepdims=True)
@@ -250,19 +251,21 @@ class CoSteps(ByViewSteps):
         counts, added = np.ascontiguousarray(pulls * self._by_view(old)), np.zeros(len(old))
         team = team_of(ops)
 
-        def solve(v: int, q: np.ndarray, absent: bool) -> None:
-            team.map(lambda i, j: solver(q, new, v, weights[v], have, absent, ROW_FLOOR, i, j), chunks)
+        def solve(v: int, q: np.ndarray, mask: np.ndarray, absent: bool) -> None:
+            team.map(lambda i, j: solver(q, new, v, weights[v], mask, absent, ROW_FLOOR, i, j), chunks)
 
+        unsolved = have
         if self.divergence == "l1":
             joint = simplex_l1_joint.l1_joint_rows
             team.map(lambda i, j: joint(counts, new, weights, have, DAMPING, ROW_FLOOR, added, i, j), chunks)
-        else:
+            unsolved = have & np.isinf(added)[:, None]  # next to none; view by view they do not fall, but may stick
+        if unsolved.any():
             for v, _ in self._ordered(names):
-                solve(v, counts[v], False)
+                solve(v, counts[v], unsolved, False)
         if not have.all():
             nothing = np.zeros_like(counts[0])
             for v, _ in self._ordered(names):
-                solve(v, nothing, True)
+                solve(v, nothing, have, True)
         return new, added
 
     def _possible_gain(
