@@ -8,8 +8,10 @@ own have the names of its classes, or say what differs.
 from __future__ import annotations
 
 import math
+import sys
 import time
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,6 +45,12 @@ from coview.datasets import (
 from coview.exceptions import DataFileError
 from coview.metrics import hierarchical_f1, view_agreement
 
+HERE = Path(__file__).resolve().parent
+if str(HERE) not in sys.path:
+    sys.path.insert(0, str(HERE))
+
+from pubmed_links import directed, read_arcs  # noqa: E402
+
 Values = dict[str, dict[str, float]]
 
 _LOADERS = {
@@ -61,6 +69,8 @@ def load(data: str, options: dict[str, Any]) -> Bunch:
     if "unavailable" in options:
         raise DataFileError(f"{options['title']} cannot be had. {options['unavailable']}")
     where = options["loader"], options.get("links", "symmetric"), tuple(options.get("views", ()))
+    if options.get("directed"):
+        return _directed(*where)
     return _weighted(*where) if options.get("weighting") == "tfidf" else _load(*where)
 
 
@@ -87,6 +97,14 @@ def _weighted(loader: str, links: str, views: tuple[str, ...]) -> Bunch:
     scaled = words @ sparse.dia_array((np.log(len(corpus.target) / having)[None], [0]), shape=(words.shape[1],) * 2)
     others = {name: matrix for name, matrix in corpus.views.items() if name != "words"}
     return Bunch(views=Views({"words": scaled, **others}), target=corpus.target)
+
+
+@cache
+def _directed(loader: str, links: str, views: tuple[str, ...]) -> Bunch:
+    """Links with the direction that this copy of Pubmed has lost: a paper by those that it cites."""
+    corpus = _load(loader, links, views)
+    cites = directed(corpus.views["links"], read_arcs())
+    return Bunch(views=Views(words=corpus.views["words"], links=cites), target=corpus.target)
 
 
 def draw_labels(target: np.ndarray, rate: float, seed: int) -> np.ndarray:
@@ -189,13 +207,14 @@ def _hierarchy(data: Bunch, cell: Any, options: dict[str, Any]) -> Values:
         seconds[row], sweeps[row] = time.process_time() - started, float(model.n_iter_)
         found[row] = np.array([str(label) for label in model.transduction_])
         if row == "COTRAIN":  # as in table 2: the labels of the weaker view
+            found["COTRAIN, sum"] = found[row]
             scores = model.decision_function_by_view(data.views)[first]
             found[row] = np.where(labels < 0, model.classes_[scores.argmax(axis=1)].astype(str), found[row])
         bits = model.history_["flips"] + [0.0] * (options["sweeps"] - model.n_iter_)
         for number, changed in enumerate(bits, 1):
             flips.setdefault(f"bits flipped, sweep {number}", {})[row] = changed
     values = {**_tree_scores(found, data, labels), "seconds": seconds, "sweeps": sweeps, **flips}
-    if cell.method == "views":
+    if {"V1", "V2"} <= set(found):
         values["agreement"] = {"V1 = V2": 100 * view_agreement(found["V1"], found["V2"])}
         sizes = np.bincount(data.target, minlength=len(names))
         values["objects of the class"] = {str(name): float(size) for name, size in zip(names, sizes)}

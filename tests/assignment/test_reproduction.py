@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from coview import Views
 from coview.datasets import make_topic_views
@@ -63,6 +64,8 @@ def test_every_method_gives_the_rows_of_its_tables(monkeypatch):
         )
 
     monkeypatch.setattr(experiment, "_load", tiny)
+    monkeypatch.setattr(experiment, "_directed", tiny)
+    experiment._weighted.cache_clear()
     experiment._smoothed_of.cache_clear()
     values: dict[Cell, dict] = {}
     for table in paper.tables:
@@ -76,3 +79,17 @@ def test_every_method_gives_the_rows_of_its_tables(monkeypatch):
                 given = {row: x for cell in cells.values() for row, x in values[cell].get(metric, {}).items()}
                 assert set(rows) <= set(given), (table.name, data)
     experiment._smoothed_of.cache_clear()
+
+
+def test_the_direction_of_links_comes_back_from_the_same_graph_under_other_names():
+    experiment = load_experiment(str(PAPER))
+    rng = np.random.default_rng(0)
+    arcs = sparse.random_array((40, 40), density=0.06, rng=rng, format="csr")
+    order = rng.permutation(40)
+    renamed = arcs[order][:, order]
+    links = renamed.maximum(renamed.T)
+    found = experiment.directed(links, arcs)
+    assert found.nnz == arcs.nnz  # every link has one direction, and they are those of the arcs
+    assert not ((found != 0).maximum((found != 0).T) != (links != 0)).nnz
+    with pytest.raises(DataFileError, match="not the same graph"):
+        experiment.directed(sparse.csr_array(np.ones((40, 40))), arcs)
