@@ -36,11 +36,11 @@ def folder(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     with open(tmp_path / "pages.csv", "w", newline="") as stream:
         writer = csv.writer(stream)
-        writer.writerow(["key", "body", "title", "source", "kind"])
+        writer.writerow(["key", "body", "title", "source", "tags", "kind"])
         for i in range(60):
             kind = list(WORDS)[i % 3]
             body, title, source = (" ".join(rng.choice(WORDS[kind], n)) for n in (12, 3, 8))
-            writer.writerow([f"p{i}", f"{body} read matrix", title, source, kind if i < 12 else ""])
+            writer.writerow([f"p{i}", f"{body} read matrix", title, source, f"{kind};new", kind if i < 12 else ""])
     for name in ("words", "new_words"):
         sparse.save_npz(tmp_path / f"{name}.npz", sparse.csr_array(rng.poisson(0.5, (60, 30))))
     io.mmwrite(tmp_path / "links.mtx", sparse.coo_array(rng.poisson(0.2, (60, 60))))

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from coview import load, read_views, write_views
 from coview.cli import main as cli
+from coview.cli.files import table_front
 from coview.datasets import make_topic_views
 
 TEXTS = [("red fox jumps", "land"), ("blue sea waves", "water"), ("fox den red", "land"), ("sea salt blue", "water")]
@@ -219,3 +220,56 @@ def test_a_retriever_is_reported_and_transformed_with_its_ids(run, pages, tmp_pa
     assert code == 0 and out.splitlines()[1].startswith("p0,")
     code, _, error = run("report", model, "--table", pages, "--out", tmp_path / "r.html")
     assert code == 0, error
+
+
+def test_a_table_is_described_with_all_that_table_views_take(run, tmp_path):
+    rows = ["key;body;deps;born;size"]
+    for i in range(30):
+        text, kind = TEXTS[i % 4]
+        rows.append(f"p{i};the {text} of {kind};lib{i % 2}-dev | r-base;{1990 + i}-05-01;{'' if i == 3 else i}")
+    (tmp_path / "t.csv").write_text("\n".join(rows) + "\n")
+    model = tmp_path / "m.coview"
+    table = ["--table", tmp_path / "t.csv", "--id", "key", "--text", "words=body", "--tokens", "deps=deps:|"]
+    more = ["--columns", "meta=born,size", "--stop-words", "the,of,red", "--max-df", "0.6", "--impute", "7"]
+    code, _, err = run("fit", "MultiViewPLSA", *table, *more, "--set", "n_clusters=2", "-o", model, "--json")
+    assert code == 0, err
+    front = load(model)[0]
+    words = "blue den fox jumps land salt sea water waves"
+    assert front.vectorizers_["words"].get_feature_names_out().tolist() == words.split()
+    assert front.vectorizers_["deps"].get_feature_names_out().tolist() == ["lib0-dev", "lib1-dev"]  # all need r-base
+    assert front.columns_.fill_values_["meta"] == {"born": 7, "size": 7} and front.columns_.encoders_["meta"] == {}
+    code, out, err = run("predict", model, "--table", tmp_path / "t.csv", "--sep", ";", "--json")
+    assert code == 0 and json.loads(out)["id"][:2] == ["p0", "p1"], err
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--stop-words", "klingon"], "--stop-words must be 'auto', a language ('english', "),
+        (["--min-df", "few"], "--min-df must be a number of texts"),
+        (["--impute", "mode"], "impute must be"),
+        (["--sep", "::"], "sep must be one character, got '::'"),
+        (["--tokens", "tags="], "--tokens needs NAME=VALUE, got 'tags='"),
+    ],
+)
+def test_what_does_not_describe_a_table_is_refused(run, pages, tmp_path, words, sentence):
+    table = ["--table", pages, "--text", "words=body", "--columns", "meta=year"]
+    code, _, err = run("fit", "MultiViewPLSA", *table, *words, "-o", tmp_path / "m.coview")
+    assert code == 2 and sentence in " ".join(err.split()) and not (tmp_path / "m.coview").exists()
+
+
+@pytest.mark.parametrize(
+    ("value", "column"),
+    [
+        ("depends", "depends"),
+        ("depends:,", ("depends", ",")),
+        ("depends: ", ("depends", " ")),
+        ("depends::", ("depends", ":")),
+        ("depends:\\t", ("depends", "\t")),
+        ("depends:", "depends"),
+        ("dc:subject", "dc:subject"),
+        ("dc:subject:;", ("dc:subject", ";")),
+    ],
+)
+def test_the_separator_of_lists_stands_after_a_colon(tmp_path, value, column):
+    assert table_front(tmp_path, None, [f"deps={value}"], None, None).tokens == {"deps": column}

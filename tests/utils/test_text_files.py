@@ -34,12 +34,24 @@ def test_rows_come_with_their_lines_and_empty_lines_without_cells():
     ]
 
 
+@pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
+def test_the_header_tells_the_separator(sign):
+    lines = [f'key{sign}"a,b;c|d"{sign}year\n', f'p1{sign}"x{sign}y"{sign}1999{sign}{sign}\n']  # empty cells at the end
+    assert [row for _, row in csv_rows(lines, "t.csv")] == [["key", "a,b;c|d", "year"], ["p1", f"x{sign}y", "1999"]]
+
+
+def test_a_cell_may_be_a_whole_book():
+    long = "word " * 40_000
+    assert [row for _, row in csv_rows(["a,b\n", f"{long},1\n"], "t.csv")][1] == [long, "1"]
+
+
 @pytest.mark.parametrize(
     ("lines", "sentence"),
     [
         ([], "t.csv has no header row"),
         ([" , \n"], "t.csv has no header row"),
         (["a,b\n", "1\n"], "t.csv has 1 cells in line 2, but 2 in its header"),
+        (["a,b\n", "1,2,3\n"], "t.csv has 3 cells in line 2, but 2 in its header"),
         (["a\n", '"open\n'], "t.csv is broken in line 2"),
     ],
 )

@@ -10,7 +10,22 @@ from typing import Annotated, Any
 import typer
 
 from coview.cli.files import check_writable, read_input, read_labels, table_front, write_table
-from coview.cli.options import Columns, Data, Id, Json, Labels, Table, Text, View
+from coview.cli.options import (
+    Columns,
+    Data,
+    Id,
+    Impute,
+    Json,
+    Labels,
+    MaxDf,
+    MinDf,
+    Sep,
+    StopWords,
+    Table,
+    Text,
+    Tokens,
+    View,
+)
 from coview.exceptions import DataFileError, InterruptedFitWarning
 
 __all__ = ["compare"]
@@ -23,8 +38,14 @@ def compare(
     data: Data = None,
     table: Table = None,
     text: Text = None,
+    tokens: Tokens = None,
     columns: Columns = None,
     id: Id = None,
+    sep: Sep = None,
+    stop_words: StopWords = None,
+    min_df: MinDf = None,
+    max_df: MaxDf = None,
+    impute: Impute = None,
     labels: Labels = None,
     task: Annotated[
         str | None,
@@ -59,10 +80,12 @@ def compare(
 
     check_writable(out)
     _check_figure(plot)
-    X = read_input(view or [], data, table)
+    words = {"stop_words": stop_words, "min_df": min_df, "max_df": max_df}
+    front = table_front(table, text, tokens, columns, id, **words, impute=impute)
+    X = read_input(view or [], data, table, sep)
     y = read_labels(labels, X, id)
-    if table is not None:
-        X = table_front(text or [], columns or [], id).fit_transform(X)
+    if front is not None:
+        X = front.fit_transform(X)
     elif isinstance(X, LazyViews):
         X = X.collect()
     result = _uninterrupted(

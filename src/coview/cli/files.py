@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from coview.exceptions import DataFileError
 from coview.utils.atomic import atomic_path
 from coview.utils.messages import listed, not_text, short
 from coview.utils.missing import is_gap
+from coview.utils.text_files import find_delimiter
 
 __all__ = [
     "WRITTEN",
@@ -29,7 +31,7 @@ __all__ = [
 WRITTEN = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 
 
-def read_input(views: Sequence[str], data: Path | None, table: Path | None) -> Any:
+def read_input(views: Sequence[str], data: Path | None, table: Path | None, sep: str | None = None) -> Any:
     """Return the views of ``--view name=file`` or of a folder or file, or the columns of a raw table."""
     sources = [bool(views), data is not None, table is not None]
     if sum(sources) != 1:
@@ -40,7 +42,9 @@ def read_input(views: Sequence[str], data: Path | None, table: Path | None) -> A
     if table is not None:
         from coview.io.tables import read_table
 
-        return read_table(table)
+        return read_table(table, None if sep is None else _sign(sep))
+    if sep is not None:
+        raise ValueError("--sep describes a raw table: pass it with --table FILE.")
     from coview.io.views_folder import read_views
 
     if data is not None:
@@ -57,16 +61,67 @@ def named_paths(views: Sequence[str]) -> dict[str, Path]:
     return {name: Path(path) for name, path in _pairs(views, "--view", "words=words.npz").items()}
 
 
-def table_front(text: Sequence[str], columns: Sequence[str], id: str | None) -> Any:
-    """Return the transformer that makes views of a raw table: of ``words=body`` and ``meta=year,venue``."""
+def table_front(
+    table: Path | None,
+    text: Sequence[str] | None,
+    tokens: Sequence[str] | None,
+    columns: Sequence[str] | None,
+    id: str | None,
+    **settings: str | None,
+) -> Any:
+    """Return the transformer that makes views of a raw table, or None where the data is no table.
+
+    `settings` are stop_words, min_df, max_df and impute as they are typed; None leaves the default.
+    """
     from coview.preprocessing.tables import TableViews
 
-    texts = _pairs(text, "--text", "words=body")
+    typed = {name: value for name, value in settings.items() if value is not None}
+    if table is None:
+        if text or tokens or columns or id or typed:
+            named = listed([f"--{name.replace('_', '-')}" for name in ("text", "tokens", "columns", "id", *settings)])
+            raise ValueError(f"{named} describe a raw table: pass it with --table FILE.")
+        return None
+    if not (text or tokens or columns):
+        raise ValueError(
+            "Specify the views of the table: --text words=COLUMN, --tokens tags=COLUMN or --columns meta=COLUMN,COLUMN."
+        )
     groups = {
         view: [name.strip() for name in names.split(",") if name.strip()]
-        for view, names in _pairs(columns, "--columns", "meta=year,venue").items()
+        for view, names in _pairs(columns or [], "--columns", "meta=year,venue").items()
     }
-    return TableViews(texts or None, groups or None, id=id)
+    lists = {view: _list_column(value) for view, value in _pairs(tokens or [], "--tokens", "tags=tags").items()}
+    return TableViews(
+        _pairs(text or [], "--text", "words=body") or None,
+        groups or None,
+        tokens=lists or None,
+        id=id,
+        **{name: _setting(name, value) for name, value in typed.items()},
+    )
+
+
+def _setting(name: str, text: str) -> Any:
+    """Value of an option of `TableViews`: none, a number, words separated by commas, or a word."""
+    if text.lower() == "none":
+        return None
+    if name == "stop_words":
+        return [word.strip() for word in text.split(",") if word.strip()] if "," in text else text
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _list_column(value: str) -> Any:
+    """Column, or (column, separator), of ``depends:,``; a colon before letters belongs to the column's name."""
+    match = re.fullmatch(r"(.+?):(\W+|\\[tn])", value)
+    return value.removesuffix(":") if match is None else (match[1], _sign(match[2]))
+
+
+def _sign(text: str) -> str:
+    """A separator as it is typed; tabs and line breaks have names."""
+    return {"\\t": "\t", "tab": "\t", "\\n": "\n"}.get(text, text)
 
 
 def _pairs(options: Sequence[str], flag: str, example: str) -> dict[str, str]:
@@ -77,7 +132,7 @@ def _pairs(options: Sequence[str], flag: str, example: str) -> dict[str, str]:
             raise ValueError(f"{flag} needs NAME=VALUE, got {option!r}. Example: {flag} {example}")
         if name.strip() in values:
             raise ValueError(f"{flag} names {name.strip()!r} twice.")
-        values[name.strip()] = value.strip()
+        values[name.strip()] = value.lstrip() if flag == "--tokens" else value.strip()  # a space may separate items
     return values
 
 
@@ -149,7 +204,7 @@ def _labels_of_file(path: Path, n_rows: int) -> tuple[list[Any] | None, list[Any
     lines = [] if path.suffix.lower() in (".parquet", ".json", ".jsonl") else _lines(path)
     while lines and not lines[-1].strip():
         lines.pop()
-    sign = "\t" if path.suffix.lower() == ".tsv" else ","
+    sign = "\t" if path.suffix.lower() == ".tsv" else find_delimiter(lines[0] if lines else "")
     if lines and sign not in lines[0]:  # one column: with a header row there is one line more than objects
         cells = [line.strip().strip('"') for line in lines]
         return None, [_number(cell) for cell in (cells[1:] if len(cells) == n_rows + 1 else cells)]

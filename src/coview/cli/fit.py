@@ -13,7 +13,25 @@ from typing import Annotated, Any
 import typer
 
 from coview.cli.files import read_input, read_labels, table_front
-from coview.cli.options import Columns, Config, Data, Id, Json, Labels, Table, Text, View, merge_config, write_config
+from coview.cli.options import (
+    Columns,
+    Config,
+    Data,
+    Id,
+    Impute,
+    Json,
+    Labels,
+    MaxDf,
+    MinDf,
+    Sep,
+    StopWords,
+    Table,
+    Text,
+    Tokens,
+    View,
+    merge_config,
+    write_config,
+)
 from coview.cli.settings import build_model, parse_settings
 from coview.exceptions import InterruptedFitWarning
 
@@ -27,8 +45,14 @@ def fit(
     data: Data = None,
     table: Table = None,
     text: Text = None,
+    tokens: Tokens = None,
     columns: Columns = None,
     id: Id = None,
+    sep: Sep = None,
+    stop_words: StopWords = None,
+    min_df: MinDf = None,
+    max_df: MaxDf = None,
+    impute: Impute = None,
     labels: Labels = None,
     set: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter of the model: n_clusters=7; can be repeated.")
@@ -59,21 +83,27 @@ def _fit(options: Any, quiet: bool) -> dict[str, Any]:
     from coview.inspection import inspect
     from coview.io.models import save
 
-    out, table, text, columns = options.out, options.table, options.text or [], options.columns or []
+    out, table = options.out, options.table
     if options.model is None:
         raise ValueError("Name a model. Example: coview fit MultiViewPLSA --data folder --set n_clusters=7 -o m.coview")
     if out is None:
         raise ValueError("Specify where to write the model: --out model.coview")
     if out.is_dir():
         raise ValueError(f"{out} is a folder; give the name of a file, such as {out / 'model.coview'}.")
-    if table is None and (text or columns or options.id):
-        raise ValueError("--text, --columns and --id describe a raw table: pass it with --table FILE.")
-    if table is not None and not (text or columns):
-        raise ValueError("Specify the views of the table: --text words=COLUMN, or --columns meta=COLUMN,COLUMN.")
     settings = parse_settings(options.set or [])
-    front = table_front(text, columns, options.id) if table is not None else None
+    front = table_front(
+        table,
+        options.text,
+        options.tokens,
+        options.columns,
+        options.id,
+        stop_words=options.stop_words,
+        min_df=options.min_df,
+        max_df=options.max_df,
+        impute=options.impute,
+    )
     estimator = build_model(options.model, settings, options.step or [], front, options.seed)
-    X = read_input(options.view or [], options.data, table)
+    X = read_input(options.view or [], options.data, table, options.sep)
     y = read_labels(options.labels, X, options.id)
     if y is None and get_tags(_last(estimator)).target_tags.required:
         raise ValueError(f"{options.model} needs labels: add --labels {'FILE' if table is None else 'COLUMN or FILE'}.")

@@ -92,9 +92,10 @@ def main() -> None:
 
 
 # what commands call the parameters of Python's functions
+_TABLE = {"stop_words": "--stop-words", "min_df": "--min-df", "max_df": "--max-df", "impute": "--impute"}
 _OPTIONS = {
-    "fit": {"y": "--labels"},
-    "compare": {"y": "--labels", "cv": "--folds", "n_clusters": "--clusters", "label_share": "--share"},
+    "fit": {"y": "--labels", **_TABLE},
+    "compare": {**_TABLE, "y": "--labels", "cv": "--folds", "n_clusters": "--clusters", "label_share": "--share"},
     "report": {"y": "--labels", "method": "--map"},
     "search": {"source": "--source", "target": "--target"},
 }

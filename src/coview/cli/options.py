@@ -13,7 +13,25 @@ from coview.exceptions import DataFileError
 from coview.utils.atomic import atomic_path
 from coview.utils.messages import cut
 
-__all__ = ["Columns", "Config", "Data", "Id", "Json", "Labels", "Table", "Text", "View", "merge_config", "write_config"]
+__all__ = [
+    "Columns",
+    "Config",
+    "Data",
+    "Id",
+    "Impute",
+    "Json",
+    "Labels",
+    "MaxDf",
+    "MinDf",
+    "Sep",
+    "StopWords",
+    "Table",
+    "Text",
+    "Tokens",
+    "View",
+    "merge_config",
+    "write_config",
+]
 
 _NEVER = ("config", "as_json")  # how a run is shown is not part of it
 
@@ -25,10 +43,42 @@ Table = Annotated[Path | None, typer.Option("--table", help="A raw table: .csv .
 Text = Annotated[
     list[str] | None, typer.Option("--text", help="A view of the words in a column of the table: words=body.")
 ]
+Tokens = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tokens",
+        help="A view of the items of lists in a column: tags=tags; the separator is recognized, or given: tags=tags:;",
+    ),
+]
 Columns = Annotated[
     list[str] | None, typer.Option("--columns", help="A view of some columns of the table: meta=year,venue.")
 ]
 Id = Annotated[str | None, typer.Option("--id", help="Column of the table that names the objects.")]
+Sep = Annotated[
+    str | None,
+    typer.Option("--sep", help="Sign between the cells of a .csv table; by default the header tells (, ; | or tab)."),
+]
+StopWords = Annotated[
+    str | None,
+    typer.Option(
+        "--stop-words",
+        help="Words to leave out of texts: those of a language (en), a list (the,of,and), or none; "
+        "by default those of the language found.",
+    ),
+]
+MinDf = Annotated[
+    str | None, typer.Option("--min-df", help="Least number (or share, such as 0.01) of texts that a word must be in.")
+]
+MaxDf = Annotated[
+    str | None, typer.Option("--max-df", help="Largest number (or share, such as 0.5) of texts that a word may be in.")
+]
+Impute = Annotated[
+    str | None,
+    typer.Option(
+        "--impute",
+        help="What stands for a missing number of the table: median (the default), mean, a number, or none to refuse.",
+    ),
+]
 Labels = Annotated[
     str | None,
     typer.Option("--labels", help="A file of labels (one per line, or id and label), or a column of the table."),

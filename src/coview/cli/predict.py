@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coview.cli.files import check_writable, ids_of, plain, read_input, write_table
-from coview.cli.options import Config, Data, Json, Table, View, merge_config, write_config
+from coview.cli.options import Config, Data, Json, Sep, Table, View, merge_config, write_config
 
 if TYPE_CHECKING:
     from coview.inspection import Inspection
@@ -31,6 +31,7 @@ def predict(
     view: View = None,
     data: Data = None,
     table: Table = None,
+    sep: Sep = None,
     proba: Annotated[bool, typer.Option("--proba", help="Add the probability of each class.")] = False,
     out: Out = None,
     config: Config = None,
@@ -49,6 +50,7 @@ def transform(
     view: View = None,
     data: Data = None,
     table: Table = None,
+    sep: Sep = None,
     out: Out = None,
     config: Config = None,
     as_json: Json = False,
@@ -77,13 +79,14 @@ def run_predict(
     view: Any = None,
     data: Path | None = None,
     table: Path | None = None,
+    sep: str | None = None,
     proba: bool = False,
 ) -> dict[str, Any]:
     """Return the columns that `coview predict` writes; a warning counts the objects that the model knows nothing of."""
     import numpy as np
 
     fitted = _load(model, "predict")
-    X = _read(fitted, view, data, table)
+    X = _read(fitted, view, data, table, sep)
     prepared, known = fitted.prepare_known(X)
     labels = np.asarray(fitted.predict(prepared, prepared=True))
     columns = {"id": _ids(fitted, X, len(labels)), "label": labels}
@@ -100,7 +103,11 @@ def run_predict(
 
 
 def run_transform(
-    model: Path | None, view: Any = None, data: Path | None = None, table: Path | None = None
+    model: Path | None,
+    view: Any = None,
+    data: Path | None = None,
+    table: Path | None = None,
+    sep: str | None = None,
 ) -> dict[str, Any]:
     """Return the columns that `coview transform` writes."""
     import numpy as np
@@ -109,7 +116,7 @@ def run_transform(
     from coview.views.views import Views
 
     fitted = _load(model, "transform")
-    X = _read(fitted, view, data, table)
+    X = _read(fitted, view, data, table, sep)
     result = fitted.transform(X)
     parts = dict(result.items()) if isinstance(result, (Views, Mapping)) else {"": result}
     columns: dict[str, Any] = {}
@@ -149,12 +156,12 @@ def _load(path: Path | None, method: str) -> Inspection:
     return model
 
 
-def _read(model: Inspection, view: Any, data: Path | None, table: Path | None) -> Any:
+def _read(model: Inspection, view: Any, data: Path | None, table: Path | None, sep: str | None) -> Any:
     if model.front is not None and table is None:
         raise ValueError("The model was fitted on a raw table: pass --table FILE.")
     if model.front is None and table is not None:
         raise ValueError("The model was fitted on views: pass --view NAME=FILE or --data FOLDER.")
-    return read_input(view or [], data, table)
+    return read_input(view or [], data, table, sep)
 
 
 def _ids(model: Inspection, X: Any, n_rows: int) -> Any:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from coview.cli.files import named_paths, read_input, read_labels
-from coview.cli.options import Data, Labels, Table, View
+from coview.cli.options import Data, Labels, Sep, Table, View
 
 __all__ = ["report"]
 
@@ -19,6 +19,7 @@ def report(
     view: View = None,
     data: Data = None,
     table: Table = None,
+    sep: Sep = None,
     labels: Labels = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="File to write the page to.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option(help="Heading of the page.")] = None,
@@ -49,7 +50,7 @@ def report(
     has_objects = bool(view) or data is not None or table is not None
     if labels is not None and not has_objects:
         raise ValueError("--labels requires the objects: pass --view, --data or --table too.")
-    X = read_input(view, data, table) if has_objects else None
+    X = read_input(view, data, table, sep) if has_objects else None
     y, y_fit = (read_labels(source, X, fitted.id_column) for source in (labels, fitted_labels))
     if table is not None and fitted.retriever is not None and fitted.front is not None:  # it makes views itself
         X = fitted.front.transform(X)

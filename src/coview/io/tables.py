@@ -17,14 +17,14 @@ from coview.utils.text_files import csv_rows, json_rows
 
 __all__ = ["DELIMITERS", "TABLES", "native_parquet", "read_numbers", "read_table", "rows_present"]
 
-DELIMITERS = {".csv": ",", ".tsv": "\t"}
+DELIMITERS = {".csv": None, ".tsv": "\t"}  # None: the header tells
 TABLES = (*DELIMITERS, ".jsonl", ".json", ".parquet")
 _INTEGER = re.compile(r"[+-]?(0|[1-9]\d{0,17})")  # 007 is a name, and so is what 64 bits do not hold
 _NUMBER = re.compile(r"[+-]?((0|[1-9]\d{0,17})(\.\d*)?|\.\d+)([eE][+-]?\d+)?")  # Python would take nan and 2023_01 too
 _CHUNK = 4096  # rows held as text at a time; numbers take an eighth of the room
 
 
-def read_table(path: str | Path) -> Any:
+def read_table(path: str | Path, sep: str | None = None) -> Any:
     """Read a table as a mapping of columns to values, or a Parquet file as a data frame.
 
     In .csv and .tsv files a column is one of numbers if all of its filled cells are; an empty cell is a missing value.
@@ -33,6 +33,9 @@ def read_table(path: str | Path) -> Any:
     ----------
     path : str or Path
         A .csv, .tsv, .jsonl, .json or .parquet file.
+    sep : str or None, default=None
+        The sign between the cells of a .csv or .tsv file. By default the header of a .csv file tells: a comma,
+        semicolon, tab or vertical bar.
 
     Returns
     -------
@@ -52,12 +55,16 @@ def read_table(path: str | Path) -> Any:
         problem = f"{path} is a folder, not a table." if path.is_dir() else f"There is no file {path}."
         raise DataFileError(f"{problem} Pass the path of a table.")
     kind = path.suffix.lower()
+    if sep is not None and kind not in DELIMITERS:
+        raise DataFileError(f"sep is for {listed(DELIMITERS)} files, but the table is {path}. Leave it out.")
+    if sep is not None and len(sep) != 1:
+        raise DataFileError(f"sep must be one character, got {sep!r}.")
     if kind == ".parquet":
         return native_parquet(path)
     try:
         with open(path, newline="", encoding="utf-8-sig") as stream:
             if kind in DELIMITERS:
-                return _raw_columns(path, csv_rows(stream, path, DELIMITERS[kind]))
+                return _raw_columns(path, csv_rows(stream, path, sep or DELIMITERS[kind]))
             if kind == ".jsonl":
                 return _records(path, list(json_rows(stream, path)))
             if kind == ".json":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -10,9 +11,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from coview.exceptions import ViewsError
+from coview.exceptions import ParameterError, ViewsError
 from coview.preprocessing.raw_columns import Column, RawTransformer, Table, as_table
-from coview.preprocessing.stop_words import detect_language
+from coview.preprocessing.stop_words import LANGUAGES, STOP_WORDS, detect_language
 from coview.preprocessing.vectorizer import TextVectorizer, find_separator
 from coview.utils.messages import cut, did_you_mean, listed
 from coview.views.arrays import scatter_rows
@@ -201,6 +202,7 @@ class TextViews(RawTransformer):
         return chosen
 
     def _chosen_vectorizers(self, texts: dict[str, list[str]], separators: dict[str, str]) -> dict[str, Any]:
+        self._check_words()
         wanted = self.vectorizer if isinstance(self.vectorizer, Mapping) else dict.fromkeys(texts, self.vectorizer)
         for view in wanted:
             if view not in texts:
@@ -220,9 +222,24 @@ class TextViews(RawTransformer):
             )
         return {view: vectorizers[view] for view in texts}
 
+    def _check_words(self) -> None:
+        """Refuse what is no setting; a vectorizer that finds no words is fitted again without them."""
+        if isinstance(self.stop_words, str) and self.stop_words not in ("auto", *LANGUAGES):
+            raise ParameterError(
+                f"must be 'auto', a language ({listed(STOP_WORDS)}), a list of words or None, got {self.stop_words!r}.",
+                parameter="stop_words",
+            )
+        for name, value in (("min_df", self.min_df), ("max_df", self.max_df)):
+            whole, number = isinstance(value, numbers.Integral), isinstance(value, numbers.Real)
+            if not (value >= 1 if whole else 0 <= value <= 1 if number else value == "auto"):
+                raise ParameterError(
+                    f"must be a number of texts, a share of them between 0.0 and 1.0, or 'auto', got {value!r}.",
+                    parameter=name,
+                )
+
     def _languages(self, texts: dict[str, list[str]]) -> dict[str, Any]:
         """Stop words of each view: those asked for, else those of its own language, or of the others'."""
-        if self.stop_words != "auto":
+        if not isinstance(self.stop_words, str) or self.stop_words != "auto":
             return dict.fromkeys(texts, self.stop_words)
         languages = {view: detect_language(values) for view, values in texts.items()}
         common = {language for language in languages.values() if language}

@@ -4,19 +4,42 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from coview.exceptions import DataFileError
 
-__all__ = ["csv_rows", "json_rows"]
+__all__ = ["csv_rows", "find_delimiter", "json_rows"]
+
+_DELIMITERS = (",", ";", "\t", "|")
+_LONGEST_CELL = 2**31 - 1  # the csv module refuses texts of more than 131,072 characters otherwise
 
 
-def csv_rows(stream: Iterable[str], name: Any, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
+def find_delimiter(header: str) -> str:
+    """Return the sign that separates the names in the first line of a table: the most frequent outside quotes.
+
+    Examples
+    --------
+    >>> find_delimiter('key;"title, short";year')
+    ';'
+    """
+    bare = re.sub(r'"[^"]*"?', "", header)
+    return max(_DELIMITERS, key=bare.count)
+
+
+def csv_rows(stream: Iterable[str], name: Any, delimiter: str | None = None) -> Iterator[tuple[int, list[str]]]:
     """Yield the header of a table, then its rows, each with the number of its line; an empty line is a row of no cells.
 
-    `name` is what errors call the file.
+    `name` is what errors call the file; without a `delimiter` the header tells. Empty cells beyond the header, which
+    spreadsheets leave, are dropped.
     """
+    csv.field_size_limit(_LONGEST_CELL)
+    if delimiter is None:
+        stream = iter(stream)
+        first = next(stream, "")
+        delimiter, stream = find_delimiter(first), chain([first], stream)
     lines = csv.reader(stream, delimiter=delimiter, strict=True)
     try:
         header = [cell.strip() for cell in next(lines, [])]
@@ -27,10 +50,12 @@ def csv_rows(stream: Iterable[str], name: Any, delimiter: str = ",") -> Iterator
         yield lines.line_num, header
         width = len(header)
         for row in lines:
+            if len(row) > width and not any(row[width:]):
+                row = row[:width]
             if row and len(row) != width:
                 raise DataFileError(
-                    f"{name} has {len(row)} cells in line {lines.line_num}, but {width} in its header. The file is "
-                    "truncated, or it uses another separator."
+                    f"{name} has {len(row)} cells in line {lines.line_num}, but {width} in its header. The separator "
+                    f"is taken to be {delimiter!r}: quote cells that contain it or a line break, or name another one."
                 )
             yield lines.line_num, row
     except csv.Error as error:
