@@ -73,7 +73,7 @@ def test_views_of_a_folder_are_clustered_and_scored_against_labels(run, folder, 
         "fit", "MultiViewPLSA", "--data", folder, *settings, "--labels", tmp_path / "y.csv", "-o", model, "--json"
     )
     found = json.loads(out)
-    assert code == 0 and sum(found["clusters"].values()) == 60
+    assert code == 0 and sum(found["clusters"].values()) == 60 and list(found["names"]) == ["0", "1", "2"]
     assert found["scores"]["nmi"] > 0.5 and found["objective"][1] > found["objective"][0]
     code, out, _ = run("transform", model, "--data", folder, "--json")
     columns = json.loads(out)
@@ -137,6 +137,18 @@ def test_info_shows_a_model_without_loading_it(run, pages, tmp_path):
     assert found["steps"][1]["fitted"]["memberships_"] == "24 x 2 float64"
     code, shown, _ = run("info", model)
     assert code == 0 and "words from body" in shown and "transform_input" not in shown
+
+
+def test_clusters_are_predicted_with_their_names(run, pages, tmp_path):
+    model = tmp_path / "m.coview"
+    options = ["--text", "words=body", "--set", "n_clusters=2", "--set", "random_state=0", "--out", model]
+    _, out, _ = run("fit", "SphericalKMeans", "--table", pages, *options, "--json")
+    names = json.loads(out)["names"]
+    words = {word for text, _ in TEXTS for word in text.lower().split()}
+    assert len(set(names.values())) == 2 and {word for name in names.values() for word in name.split(", ")} <= words
+    _, out, _ = run("predict", model, "--table", pages, "--json")
+    columns = json.loads(out)
+    assert columns["name"] == [names[str(label)] for label in columns["label"]]
 
 
 @pytest.mark.parametrize(

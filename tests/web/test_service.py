@@ -22,6 +22,7 @@ from coview import (
     TextViews,
     TfidfViews,
     Views,
+    inspect,
     load,
     save,
 )
@@ -83,6 +84,17 @@ def test_predictions_are_those_of_the_model(small):
     assert found["labels"] == model.predict(X[:5]).tolist()
     np.testing.assert_allclose(found["probabilities"], model.predict_proba(X[:5]))
     assert found["by_view"]["image"]["labels"] == model.predict(X[:5].select("image")).tolist()
+
+
+def test_clusters_and_topics_are_predicted_by_number_and_name(small):
+    X, _ = small
+    for model in (MultiViewPLSA(3, 4, random_state=0, max_iter=20), LinkPLSA(3, random_state=0, max_iter=20)):
+        names = inspect(model.fit(X)).group_names
+        answer = Service(model).predict(X[:9], by_view=True)
+        assert answer["names"] == [names[k] for k in answer["labels"]]
+        assert answer["by_view"]["words"]["names"] == [names[k] for k in answer["by_view"]["words"]["labels"]]
+        groups = next(part for part in Explorer(Service(model, X)).groups.all() if not part["apart"])["groups"]
+        assert [(group["key"], group["name"]) for group in groups] == list(zip("012", names))
 
 
 @pytest.mark.parametrize("name", ["CCAClustering", "SphericalKMeans"])

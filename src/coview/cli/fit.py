@@ -147,6 +147,7 @@ def _summary(model: Any, y: Any) -> dict[str, Any]:
     import numpy as np
 
     from coview.catalog import ESTIMATORS
+    from coview.inspection import NAMED_BY_FEATURES
 
     summary: dict[str, Any] = {"model": model.name, "views": list(model.inputs)}
     objective = model.history.get("objective")
@@ -169,6 +170,8 @@ def _summary(model: Any, y: Any) -> dict[str, Any]:
             summary[kind] = {name: int(size) for name, size in zip(model.groups, sizes) if size}
             if y is not None and kind == "clusters":  # a classifier has learned from them: that would be no test
                 summary["scores"] = _against(y, codes)
+    if model.kind in NAMED_BY_FEATURES and model.retriever is None:
+        summary["names"] = dict(zip(model.groups, model.group_names))
     return summary
 
 
@@ -192,7 +195,16 @@ def _show(summary: dict[str, Any]) -> None:
 
     grid = Grid(title=f"{summary['model']} fitted", show_header=False)
     for key, value in summary.items():
-        if key in ("model", "out", "next"):
+        if key in ("model", "out", "next") or (key == "clusters" and "names" in summary):
+            continue
+        if key == "names":
+            sizes = summary.get("clusters", {})
+            numbers = sizes if isinstance(sizes, dict) else {}
+            lines = [
+                f"{number}: {name}" + (f" ({numbers[number]:,})" if number in numbers else "")
+                for number, name in value.items()
+            ]
+            grid.add_row("clusters" if "clusters" in summary else "topics", _first(lines, between="\n"))
             continue
         if key == "objective":
             value = f"{value[0]:,.1f} -> {value[1]:,.1f}"
@@ -208,6 +220,6 @@ def _show(summary: dict[str, Any]) -> None:
     console.print(line, soft_wrap=True, markup=False)
 
 
-def _first(parts: list[str], most: int = 30) -> str:
-    more = f", ... ({len(parts):,} in all)" if len(parts) > most else ""
-    return ", ".join(parts[:most]) + more
+def _first(parts: list[str], most: int = 30, between: str = ", ") -> str:
+    more = f"{between}... ({len(parts):,} in all)" if len(parts) > most else ""
+    return between.join(parts[:most]) + more

@@ -39,7 +39,8 @@ def predict(
 ) -> None:
     """Give each object its class or cluster; any non-empty subset of the model's views will do.
 
-    The column "known" is False for objects without anything that the model knows, such as a text of new words only.
+    The column "label" is the class, or the number of the cluster; "name" says what the cluster is about. The column
+    "known" is False for objects without anything that the model knows, such as a text of new words only.
     """
     _run(ctx, config, as_json, run_predict)
 
@@ -85,11 +86,15 @@ def run_predict(
     """Return the columns that `coview predict` writes; a warning counts the objects that the model knows nothing of."""
     import numpy as np
 
+    from coview.inspection import NAMED_BY_FEATURES
+
     fitted = _load(model, "predict")
     X = _read(fitted, view, data, table, sep)
     prepared, known = fitted.prepare_known(X)
     labels = np.asarray(fitted.predict(prepared, prepared=True))
     columns = {"id": _ids(fitted, X, len(labels)), "label": labels}
+    if fitted.kind in NAMED_BY_FEATURES:
+        columns["name"] = [fitted.group_names[code] if code >= 0 else "" for code in fitted.codes(labels)]
     if proba:
         shares = fitted.memberships(prepared, prepared=True) if fitted.probabilities else None
         if shares is None:

@@ -4,6 +4,7 @@
     contract    what the answer holds
     memberships memberships made of labels, scores and distances, for estimators that answer
     features    which features make a group
+    names       clusters and topics by a few of them
     by_view     the same objects read from all views, from each alone, and without each
     objects     a map of objects, the typical and the disputed ones, what is in them
     measures    readings against labels; curves of a fit
@@ -15,11 +16,22 @@ Displays, reports and the explorer are made of these.
 from __future__ import annotations
 
 from coview.inspection.adapters import conventional_weights, describe, inspect
-from coview.inspection.contract import KINDS, Features, Inspection, LabelVerdict, Reading, Topics, Training, numbered
+from coview.inspection.contract import (
+    KINDS,
+    NAMED_BY_FEATURES,
+    Features,
+    Inspection,
+    LabelVerdict,
+    Reading,
+    Topics,
+    Training,
+    numbered,
+)
 from coview.inspection.memberships import SHARPNESS, both_sides, near_centers, one_hot, shares_of, softmax
 
 __all__ = [
     "KINDS",
+    "NAMED_BY_FEATURES",
     "SHARPNESS",
     "Features",
     "Inspection",

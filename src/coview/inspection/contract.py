@@ -1,7 +1,8 @@
 """What a fitted model says: one contract for estimators of coview, pipelines, searches and scikit-learn's estimators.
 
     kind               "topic", "cluster", "class", "component" or "value"
-    groups             names of the topics, clusters, classes or components, in order
+    groups             keys of the topics, clusters, classes or components, in order: numbers, or the classes' own names
+    group_names        names that tell people what a cluster or topic is about
     features(view)     groups x features: what makes a group in that view, or None
     memberships(X)     objects x groups, from any subset of the views; memberships_by_view(X) likewise, one per view
     training           memberships, codes and ids of the training objects, where the model keeps them
@@ -17,12 +18,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from coview.inspection.memberships import dense, label_codes, one_hot
+from coview.inspection.names import name_groups
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
 from coview.utils.docs import shared_parameters
@@ -34,6 +37,7 @@ from coview.views.views import Views
 
 __all__ = [
     "KINDS",
+    "NAMED_BY_FEATURES",
     "Features",
     "Inspection",
     "LabelVerdict",
@@ -53,6 +57,7 @@ GROUP_NOUNS = {
     "component": "components",
     "value": "value",
 }
+NAMED_BY_FEATURES = ("topic", "cluster")
 _SHOWN_GROUPS = 10
 _ROWS_AT_A_TIME = 4096  # of lazy views
 
@@ -153,7 +158,7 @@ class Inspection:
     kind : {"topic", "cluster", "class", "component", "value"}
         What objects are sorted into or placed by.
     groups : list of str
-        Names of the groups, in order.
+        Keys of the groups, in order: classes by name, others by number. `group_names` has names for people.
     labels : list
         What `predict` calls each group.
     views : dict of ViewInput
@@ -556,6 +561,46 @@ class Inspection:
         return _known_rows(list(self._stages(X)))
 
     # -- of features
+
+    @cached_property
+    def group_names(self) -> list[str]:
+        """Names of the groups: of clusters and topics their most characteristic features, of others as in `groups`.
+
+        A cluster that no named feature tells from the others is called by its number, "cluster 3".
+        """
+        weights = {view: self.features(view) for view in self.views} if self.kind in NAMED_BY_FEATURES else {}
+        return self.name_groups({view: part for view, part in weights.items() if part is not None})
+
+    def name_groups(self, weights: dict[str, np.ndarray]) -> list[str]:
+        """Return names of the groups by features that others worked out, such as means of the objects of each group.
+
+        Parameters
+        ----------
+        weights : dict of ndarray (n_groups, n_features)
+            By view, the weight of each feature in each group.
+        """
+        if self.kind not in NAMED_BY_FEATURES:
+            return self.groups if self.kind != "component" else [f"component {name}" for name in self.groups]
+        named = {view: self.feature_names(view) for view in weights if self.views[view].feature_names is not None}
+        reading = self.training
+        sizes = None if reading.memberships is None else reading.memberships.sum(axis=0)
+        if sizes is None and reading.codes is not None:
+            sizes = np.bincount(reading.codes[reading.codes >= 0], minlength=len(self.groups))
+        return name_groups(weights, named, [f"{self.kind} {key}" for key in self.groups], sizes)
+
+    def topic_names(self, view: str) -> list[str]:
+        """Return names of the topics below the groups in a view, by their most characteristic features.
+
+        Parameters
+        ----------
+        view : str
+            The view.
+        """
+        if self.topics is None:
+            return []
+        named = {} if self.views[view].feature_names is None else {view: self.feature_names(view)}
+        weights = self.topics.features[view]
+        return name_groups({view: weights}, named, [f"topic {k}" for k in range(len(weights))])
 
     def features(self, view: str) -> np.ndarray | None:
         """Return groups x features: the weight of each feature in each group, or None if the model has none.

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from coview.inspection.contract import Features, Inspection
+from coview.inspection.contract import NAMED_BY_FEATURES, Features, Inspection
 from coview.utils.sampling import sample_positions
 from coview.validation import check_option
 from coview.views.views import Views
 
-__all__ = ["feature_names", "features_by_view", "mean_features", "rank_features", "top_features"]
+__all__ = ["feature_names", "features_by_view", "group_names", "mean_features", "rank_features", "top_features"]
 
 RANKINGS = ("distinctive", "weight", "signed")
 SAMPLED_OBJECTS = 5_000  # enough for the mean of a feature
@@ -82,6 +82,23 @@ def features_by_view(
         if features is not None:
             by_view[view] = features
     return by_view
+
+
+def group_names(inspection: Inspection, views: Views | None = None, codes: np.ndarray | None = None) -> list[str]:
+    """Return the names of a model's groups; where it says nothing of features, by means of the objects of each group.
+
+    Examples
+    --------
+    >>> from coview import SphericalKMeans, inspect
+    >>> X = Views(words=np.array([[2, 1, 0], [3, 0, 0], [0, 1, 4]]), feature_names={"words": ["photo", "the", "mail"]})
+    >>> sorted(group_names(inspect(SphericalKMeans(2, random_state=0).fit(X)), X))
+    ['mail', 'photo']
+    """
+    own = {view for view in inspection.views if inspection.described_features(view) is not None}
+    if views is None or codes is None or own or inspection.kind not in NAMED_BY_FEATURES:
+        return inspection.group_names
+    features = features_by_view(inspection, views, codes)
+    return inspection.name_groups({view: part.weights for view, part in features.items()})
 
 
 def mean_features(matrix: Any, codes: np.ndarray, n_groups: int, seed: int = 0) -> Features:

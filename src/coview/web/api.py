@@ -25,7 +25,7 @@ from coview.exceptions import CoviewError
 from coview.web.batching import Batcher, Busy
 from coview.web.explorer import Explorer
 from coview.web.guard import FAILED, Answers, Guard, Limits, refuse
-from coview.web.kinds import group_names, sorts
+from coview.web.kinds import sorts
 from coview.web.service import MOST_HITS, Service
 
 __all__ = ["make_app"]
@@ -155,7 +155,7 @@ def _add_questions(app: FastAPI, service: Service, batcher: Batcher, in_thread: 
         views = await in_thread(service.read, ask.rows, ask.unknown)
         answer = await batcher.ask(("predict", views.names, ask.by_view), views, len(views))
         model = service.predictor
-        classes = group_names(model, model.kind) if sorts(model) else None
+        classes = model.group_names if sorts(model) else None
         return Answers({"model": model.name, "classes": classes, **answer})
 
     @app.post("/transform", summary="Compute the coordinates of objects in the model's space", tags=["model"])

@@ -13,7 +13,7 @@ from coview.exceptions import ViewsError
 from coview.inspection import Inspection
 from coview.views.views import Views
 from coview.web.groups import Groups
-from coview.web.kinds import group_names, known_views
+from coview.web.kinds import known_views
 from coview.web.service import Service, score_drops, without_each
 
 __all__ = ["Explorer"]
@@ -163,7 +163,7 @@ class Explorer:
         model = self.service.sorter
         if model is None:
             return None
-        names = group_names(model, model.kind)
+        names = self.groups.names(model.kind)
         memberships = self.groups.reading(model.kind).memberships
         together = None if memberships is None else _best(memberships[row], names)
         alone = {view: _best(part[row], names) for view, part in self.by_view[1].items() if row < len(part)}
@@ -174,7 +174,7 @@ class Explorer:
         codes = None if model is None else self.groups.reading(model.kind).codes
         if model is None or codes is None:
             return {}
-        names = group_names(model, model.kind)
+        names = self.groups.names(model.kind)
         return {row: names[codes[row]] for row in rows if codes[row] >= 0}
 
     def disagreement(self, start: int = 0, pair: tuple[str, str] | None = None) -> dict[str, Any]:
@@ -183,7 +183,7 @@ class Explorer:
         The difference of two views is half the sum of the differences of their shares: 0 is the same, 1 apart.
         """
         model, by_view = self.by_view
-        names, ids = group_names(model, model.kind), self.service.ids
+        names, ids = self.groups.names(model.kind), self.service.ids
         views = list(by_view)
         if len(views) < 2:
             return {"total": 0, "objects": [], "pairs": [], "views": views, "agreement": []}

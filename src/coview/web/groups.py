@@ -9,8 +9,8 @@ from scipy import sparse
 
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, Reading, one_hot
-from coview.inspection.features import feature_names, mean_features, top_features
-from coview.web.kinds import group_names, kinds_of, known_views
+from coview.inspection.features import feature_names, group_names, mean_features, top_features
+from coview.web.kinds import kinds_of, known_views
 from coview.web.service import Service
 
 __all__ = ["Groups"]
@@ -39,6 +39,7 @@ class Groups:
             for kind in kinds_of(model):
                 self.by_kind.setdefault(kind, model)
         self._readings: dict[str, Reading] = {}
+        self._names: dict[str, list[str]] = {}
         self._shown: list[dict[str, Any]] | None = None
 
     def model(self, kind: str) -> Inspection:
@@ -59,9 +60,23 @@ class Groups:
             self._readings[kind] = self._read(kind)
         return self._readings[kind]
 
+    def names(self, kind: str) -> list[str]:
+        """Return the names of the groups of a kind: of clusters and topics their most characteristic features."""
+        if kind not in self._names:
+            self._names[kind] = self._name(kind, self.model(kind))
+        return self._names[kind]
+
+    def _name(self, kind: str, model: Inspection) -> list[str]:
+        if kind != model.kind:
+            return [f"{kind} {k}" for k in range(next(iter(model.projections.values())).shape[1])]
+        data, codes = self._service.data, self.reading(kind).codes
+        if data is None or codes is None or any(model.described_features(view) is not None for view in model.views):
+            return model.group_names
+        return group_names(model, model.prepare_views(known_views(model, data)), codes)
+
     def members(self, kind: str, index: int, start: int, count: int) -> dict[str, Any]:
         """Objects of a group, those with the largest share first; of a component its two ends."""
-        names = group_names(self.model(kind), kind)
+        names = self.names(kind)
         if not 0 <= index < len(names):
             raise ViewsError(f"There is no {kind} {index}; they are numbered from 0 to {len(names) - 1}.")
         reading = self.reading(kind)
@@ -87,12 +102,13 @@ class Groups:
 
     def _together(self, kind: str, model: Inspection) -> list[dict[str, Any]]:
         """Groups that have features in every view."""
-        names, codes = group_names(model, kind), self.reading(kind).codes
+        names, codes = self.names(kind), self.reading(kind).codes
         sizes = None if codes is None else np.bincount(codes[codes >= 0], minlength=len(names))
         features = {view: self._features(kind, model, view) for view in model.views}
         return [
             {
                 "index": k,
+                "key": model.groups[k] if kind == model.kind else str(k),
                 "name": name,
                 "size": None if sizes is None else int(sizes[k]),
                 "views": {view: rows[k] for view, rows in features.items() if rows},
@@ -103,14 +119,15 @@ class Groups:
     def _topics_apart(self, model: Inspection) -> list[dict[str, Any]]:
         """Topics that belong to one view each, with the groups that use them most."""
         assert model.topics is not None
-        names, groups = group_names(model, model.kind), []
+        names, groups = self.names(model.kind), []
         for view, topics in model.topics.features.items():
             shares = model.topics.shares[view]
             shares = shares / np.maximum(shares.sum(axis=0, keepdims=True), 1e-300)
+            called = model.topic_names(view)
             for k, row in enumerate(_listed(Features(topics, True), model.feature_names(view))):
                 best = np.argsort(-shares[:, k], kind="stable")[:3]
                 by = [[names[c], int(c), round(float(shares[c, k]), 3)] for c in best if shares[c, k] > 0.1]
-                shown = {"index": k, "name": f"{view} {k}", "size": None, "views": {view: row}}
+                shown = {"index": k, "key": f"{view} {k}", "name": called[k], "size": None, "views": {view: row}}
                 groups.append({**shown, "of": model.kind, "used_by": by})
         return groups
 

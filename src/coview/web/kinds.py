@@ -1,11 +1,11 @@
-"""What a service asks of an inspection: which kinds of groups a model has, their names, and the views that it knows."""
+"""What a service asks of an inspection: which kinds of groups a model has, and the views that it knows."""
 
 from __future__ import annotations
 
 from coview.inspection import Inspection
 from coview.views.views import Views
 
-__all__ = ["group_names", "kinds_of", "known_views", "sorts"]
+__all__ = ["kinds_of", "known_views", "sorts"]
 
 
 def kinds_of(model: Inspection) -> list[str]:
@@ -24,20 +24,6 @@ def kinds_of(model: Inspection) -> list[str]:
     below = {"topic": model.topics is not None, "component": bool(model.projections)}
     own = [model.kind] if model.groups and model.kind != "value" else []
     return list(dict.fromkeys([*own, *(kind for kind, there in below.items() if there)]))
-
-
-def group_names(model: Inspection, kind: str) -> list[str]:
-    """Return the names of a model's groups as they are shown: classes as they are, others with their kind.
-
-    Examples
-    --------
-    >>> from coview import PLSA, inspect
-    >>> group_names(inspect(PLSA(2, random_state=0).fit([[1, 0], [0, 1]])), "topic")
-    ['topic 0', 'topic 1']
-    """
-    if kind == model.kind:
-        return model.groups if kind == "class" else [f"{kind} {name}" for name in model.groups]
-    return [f"{kind} {k}" for k in range(next(iter(model.projections.values())).shape[1])]
 
 
 def known_views(model: Inspection, data: Views) -> Views:

@@ -19,7 +19,7 @@ from sklearn.exceptions import NotFittedError
 
 from coview._version import __version__
 from coview.exceptions import ViewsError
-from coview.inspection import Inspection, inspect
+from coview.inspection import NAMED_BY_FEATURES, Inspection, inspect
 from coview.inspection.memberships import dense
 from coview.io.models import load
 from coview.io.tables import TABLES, read_table
@@ -28,7 +28,7 @@ from coview.utils.jsonable import plain
 from coview.utils.messages import did_you_mean, listed
 from coview.views.lazy import LazyViews, stack_views
 from coview.views.views import Views
-from coview.web.kinds import group_names, kinds_of, sorts
+from coview.web.kinds import kinds_of, sorts
 from coview.web.rows import CellReader, rows_to_views
 
 __all__ = ["Service", "cut", "load_service", "score_drops", "without_each"]
@@ -167,9 +167,12 @@ class Service:
         if memberships is not None:
             answer["probabilities"] = plain(memberships)
         if model.kind == "topic" and memberships is not None:
-            names = group_names(model, "topic")
-            return {**answer, "labels": [names[k] for k in memberships.argmax(axis=1)]}
-        answer["labels"] = plain(np.asarray(model.predict(prepared, prepared=True)))
+            labels = np.asarray(model.labels)[memberships.argmax(axis=1)]
+        else:
+            labels = np.asarray(model.predict(prepared, prepared=True))
+        answer["labels"] = plain(labels)
+        if model.kind in NAMED_BY_FEATURES:
+            answer["names"] = [model.group_names[code] if code >= 0 else None for code in model.codes(labels)]
         sets = model.label_sets(prepared, prepared=True)
         if sets is not None:
             answer["label_sets"] = [[model.groups[j] for j in np.flatnonzero(row)] for row in sets]

@@ -1,0 +1,116 @@
+"""Names of clusters and topics: the few features, of all views, that tell a group from the whole corpus.
+
+Where weights are not negative, a group's row in a view is brought to sum one: p(feature | group). Over the corpus,
+p(feature) is the mean of these by the sizes of the groups. A feature is worth its relevance (Sievert and Shirley 2014),
+
+    p(feature | group) ** 0.4  *  lift ** 0.6,    lift = p(feature | group) / p(feature)
+
+so that neither the words that are everywhere nor those that are hardly anywhere name a group. Features count whose lift
+is at least the fourth root of the largest that there can be, 1 / share of the group. Where weights have
+signs, a feature is worth the part by which it is above the mean of all groups. A word of several views counts once,
+with the sum of its worth; a form of a word that is in the name already does not count again.
+
+The exponent was chosen on 3,000 Debian packages (three models): with the objects that have one, or two, of a name's
+words taken for the group, the mean F1 is 0.545, beside 0.527 for p log lift, 0.537 for an exponent of 0.6, 0.524 for
+0.2 and 0.445 for p alone. On the Python packages (two models), confirmed once: 0.495, 0.436, 0.450, 0.503 and 0.335.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+__all__ = ["name_groups"]
+
+WORDS = 3  # of a name
+_CANDIDATES = 40  # features of a group and view that are looked at
+_FREQUENCY = 0.4  # how much the frequency counts beside the lift
+_LEAST_LIFT = 0.25  # as a power of the largest lift that there can be
+_LONGEST_ENDING = 3  # letters by which two forms of a word may differ
+_SHORTEST_STEM = 3
+
+
+def name_groups(
+    weights: Mapping[str, np.ndarray],
+    names: Mapping[str, Sequence[str]],
+    fallback: Sequence[str],
+    sizes: np.ndarray | None = None,
+    n_words: int = WORDS,
+) -> list[str]:
+    """Return a name of a few words for each group; no two are the same.
+
+    Parameters
+    ----------
+    weights : dict of ndarray (n_groups, n_features)
+        Weights of the features in each group, by view.
+    names : dict of sequences of str
+        Names of the features; views without an entry are left out.
+    fallback : sequence of str
+        Names for groups that no feature tells from the others.
+    sizes : ndarray (n_groups,), optional
+        Sizes of the groups; by default they count alike.
+    n_words : int, default=3
+        Most words of a name.
+
+    Examples
+    --------
+    >>> words = np.array([[5.0, 4.0, 0.0, 0.0], [5.0, 0.0, 3.0, 1.0]])
+    >>> name_groups({"words": words}, {"words": ["the", "photo", "mail", "mails"]}, ["0", "1"])
+    ['photo', 'mail']
+    """
+    worth: list[dict[str, float]] = [{} for _ in fallback]
+    for view, part in weights.items():
+        if view not in names or len(part) != len(fallback):
+            continue
+        for group, row in enumerate(_worth(np.asarray(part, dtype=np.float64), sizes)):
+            best = np.argpartition(-row, min(_CANDIDATES, len(row)) - 1)[:_CANDIDATES]
+            for j in best[row[best] > 0]:
+                name = str(names[view][j])
+                worth[group][name] = worth[group].get(name, 0.0) + float(row[j])
+    ranked = [[name for name, _ in sorted(each.items(), key=lambda pair: (-pair[1], pair[0]))] for each in worth]
+    chosen = [_first_words(each, n_words) for each in ranked]
+    return _distinct([", ".join(each) or other for each, other in zip(chosen, fallback)], fallback)
+
+
+def _worth(weights: np.ndarray, sizes: np.ndarray | None) -> np.ndarray:
+    """What each feature says of each group (groups x features)."""
+    if len(weights) == 1:
+        return np.maximum(weights, 0)
+    shares = np.ones(len(weights)) if sizes is None or not np.any(sizes) else np.asarray(sizes, dtype=np.float64)
+    shares = shares / shares.sum()
+    if weights.min(initial=0) < -1e-9 * weights.max(initial=0):  # more than rounding
+        above = np.maximum(weights - shares @ weights, 0)
+        return above / np.maximum(above.sum(axis=1, keepdims=True), 1e-300)
+    weights = np.maximum(weights, 0)
+    rates = weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
+    lift = rates / np.maximum(shares @ rates, 1e-300)
+    least = np.maximum(shares, 1e-6) ** -_LEAST_LIFT
+    return np.where(lift > least[:, None], rates**_FREQUENCY * lift ** (1 - _FREQUENCY), 0.0)
+
+
+def _first_words(ranked: Sequence[str], n_words: int) -> list[str]:
+    """The first words of which none is a form of another, or a part of it."""
+    chosen: list[str] = []
+    for word in ranked:
+        if len(chosen) == n_words:
+            break
+        if not any(_same(word, other) for other in chosen):
+            chosen.append(word)
+    return chosen
+
+
+def _same(a: str, b: str) -> bool:
+    """Tell whether two words are forms of one: image and images, library and libraries; or capitals alone differ."""
+    a, b = sorted((a.casefold(), b.casefold()), key=len)
+    stem = a[:-1] if a.endswith("y") else a
+    if not b.startswith(stem):
+        return False
+    return a == b or (
+        len(stem) >= _SHORTEST_STEM and b[len(stem) :].isalpha() and len(b) - len(stem) <= _LONGEST_ENDING
+    )
+
+
+def _distinct(names: Sequence[str], keys: Sequence[str]) -> list[str]:
+    """Names that differ: of equal ones each says its key too."""
+    return [name if names.count(name) == 1 else f"{name} ({key})" for name, key in zip(list(names), keys)]

@@ -1,0 +1,114 @@
+"""Names of clusters and topics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from coview import (
+    PLSA,
+    MultiViewCCA,
+    MultiViewNaiveBayes,
+    MultiViewPLSA,
+    SpectralClusteringViews,
+    SphericalKMeans,
+    Views,
+    inspect,
+)
+from coview.inspection.features import group_names
+from coview.inspection.names import name_groups
+
+SUBJECTS = (("photo camera image images", "libjpeg"), ("mail imap inbox sender", "libetpan"), ("chess game", "libsdl"))
+WORDS = sorted({"the", *(word for words, _ in SUBJECTS for word in words.split())})
+DEPENDS = ["libc6", *(name for _, name in SUBJECTS)]
+
+
+@pytest.fixture(scope="module")
+def packages():
+    """Packages of three subjects; the most frequent feature of each view is everywhere."""
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % 3
+    rates = [np.array([[3.0 if word in words.split() else 0.05 for word in WORDS] for words, _ in SUBJECTS])]
+    rates.append(np.array([[2.0 if name == own else 0.05 for name in DEPENDS] for _, own in SUBJECTS]))
+    rates[0][:, WORDS.index("the")], rates[1][:, 0] = 9.0, 7.0
+    words, depends = (rng.poisson(part[y]).astype(float) for part in rates)
+    return Views(words=words, depends=depends, feature_names={"words": WORDS, "depends": DEPENDS}), y
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: MultiViewPLSA(3, 5, random_state=0), lambda: SphericalKMeans(3, random_state=0)]
+)
+def test_clusters_are_named_by_what_is_theirs_in_all_views(packages, make):
+    X, y = packages
+    model = inspect(make().fit(X))
+    codes = model.read(X).codes
+    for k, (words, depends) in enumerate(SUBJECTS):
+        name = model.group_names[np.bincount(codes[y == k]).argmax()].split(", ")
+        assert depends in name and set(name) <= {depends, *words.split()}
+        assert not {"image", "images"} <= set(name)  # one word
+    assert model.groups == ["0", "1", "2"]  # the key
+
+
+def test_topics_are_named_and_so_are_those_below_clusters(packages):
+    X, _ = packages
+    names = inspect(PLSA(3, random_state=0).fit(X.select("words"))).group_names
+    assert len(set(names)) == 3 and all("the" not in name.split(", ") for name in names)
+    below = inspect(MultiViewPLSA(3, 4, random_state=0).fit(X)).topic_names("words")
+    assert len(below) == 4 and all(
+        set(name.split(", ")) <= {*WORDS, *(f"topic {k}" for k in range(4))} for name in below
+    )
+
+
+def test_classes_and_components_keep_their_names(packages):
+    X, y = packages
+    assert inspect(MultiViewNaiveBayes().fit(X, [SUBJECTS[k][1] for k in y])).group_names == [
+        "libetpan",
+        "libjpeg",
+        "libsdl",
+    ]
+    assert inspect(MultiViewCCA(2, random_state=0).fit(X)).group_names == ["component 0", "component 1"]
+
+
+def test_a_model_without_features_is_named_by_its_objects(packages):
+    X, y = packages
+    model = inspect(SpectralClusteringViews(3, random_state=0).fit(X))
+    assert model.group_names == ["cluster 0", "cluster 1", "cluster 2"]
+    codes = model.training.codes
+    for k, (_, depends) in enumerate(SUBJECTS):
+        assert depends in group_names(model, X, codes)[np.bincount(codes[y == k]).argmax()]
+
+
+def test_features_without_names_leave_the_number(packages):
+    X, _ = packages
+    bare = Views(dict(X.items()))
+    assert inspect(SphericalKMeans(3, random_state=0).fit(bare)).group_names == ["cluster 0", "cluster 1", "cluster 2"]
+
+
+@settings(max_examples=50, deadline=None)
+@given(arrays(np.float64, (4, 6), elements=st.floats(-1, 3) | st.just(0.0)), st.booleans())
+def test_names_are_distinct_whatever_the_weights(weights, signed):
+    weights = weights if signed else np.maximum(weights, 0)
+    keys = [f"cluster {k}" for k in range(4)]
+    names = name_groups({"a": weights, "b": weights}, {"a": list("uvwxyz"), "b": list("uvwxyz")}, keys)
+    assert len(set(names)) == 4 and all(names)
+
+
+def test_sizes_count_in_the_corpus():
+    # the second group is nearly the whole corpus: what it is about tells nothing of it, but for what the first lacks
+    weights = np.array([[1.0, 0.5, 0.0], [0.0, 0.5, 1.0]])
+    names = {"words": ["cat", "dog", "eel"]}
+    assert name_groups({"words": weights}, names, ["0", "1"], np.array([1, 99])) == ["cat", "eel"]
+    assert name_groups({"words": weights * 0 + 1}, names, ["0", "1"]) == ["0", "1"]
+
+
+def test_rounding_below_zero_is_no_sign():
+    rng = np.random.default_rng(0)
+    weights = rng.gamma(0.3, size=(5, 40))
+    names, keys = {"words": [f"{chr(97 + j // 26)}{chr(97 + j % 26)}x" for j in range(40)]}, list("01234")
+    rounded = np.where(weights < 0.01, -1e-17, weights)
+    assert name_groups({"w": rounded}, {"w": names["words"]}, keys) == name_groups(
+        {"w": np.maximum(rounded, 0)}, {"w": names["words"]}, keys
+    )
