@@ -131,6 +131,8 @@ class Paper:
         spec = self.raw["experiments"][name]
         there = [data for data in spec["data"] if data not in self.unavailable]
         for data, method in itertools.product(there, spec["methods"]):
+            if method in spec.get("left_out", {}).get(data, ()):  # the table says "not run"
+                continue
             for setting in _settings(spec, data):
                 for seed in range(runs):
                     yield Cell(name, data, method, setting, seed)

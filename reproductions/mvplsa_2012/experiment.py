@@ -28,7 +28,12 @@ from coview import (
 from coview.datasets import load_newsgroups_views, load_webkb
 from coview.metrics import normalized_mutual_info, pairwise_f1
 
-SWEEPS = 150  # T of the paper
+# the paper's algorithm: all factors from the same expectations, T = 150 sweeps; and its starts
+PUBLISHED = {"schedule": "joint", "max_iter": 150, "tol": 0}
+CLASSIFIER = {**PUBLISHED, "init": "naive_bayes"}
+CLUSTERER = {**PUBLISHED, "init": "consensus"}
+FLOOR = 1e-3  # share of a start that is spread evenly: an exact 0 or 1 could never change
+OURS = {"max_iter": 150}  # coview's defaults
 
 Values = dict[str, dict[str, float]]
 
@@ -98,21 +103,49 @@ def _co_training(views: Views, target: np.ndarray, labels: np.ndarray, seed: int
 
 
 def _dual_plsa(views: Views, target: np.ndarray, labels: np.ndarray, seed: int, options: dict[str, Any]) -> Values:
-    chosen = {f"DPLSA_V{v}": views.select(name) for v, name in enumerate(views.names, start=1)}
-    rows = {
-        row: DualPLSAClassifier(options["topics"], max_iter=SWEEPS, random_state=seed, n_jobs=1)
+    """As published: every view, and all features, start from the ensemble of all views."""
+    known = labels >= 0
+    posterior = MultiViewNaiveBayes().fit(views[known], labels[known]).predict_proba(views)
+    start = {"memberships": (1 - FLOOR) * posterior + FLOOR / posterior.shape[1]}
+    return _accuracies(_dual("DPLSA", views, labels, seed, options, **{**CLASSIFIER, "init": start}), target, labels)
+
+
+def _dual_alone(views: Views, target: np.ndarray, labels: np.ndarray, seed: int, options: dict[str, Any]) -> Values:
+    """The same but for the start: each view from its own naive Bayes."""
+    found = _dual("DPLSA", views, labels, seed, options, **CLASSIFIER)
+    del found["DPLSA"]  # all features: the same start
+    return _accuracies({f"{row}, own start": y for row, y in found.items()}, target, labels)
+
+
+def _coview_dual(views: Views, target: np.ndarray, labels: np.ndarray, seed: int, options: dict[str, Any]) -> Values:
+    return _accuracies(_dual("coview DualPLSA", views, labels, seed, options, **OURS), target, labels)
+
+
+def _dual(
+    name: str, views: Views, labels: np.ndarray, seed: int, options: dict[str, Any], **settings: Any
+) -> dict[str, np.ndarray]:
+    """Dual PLSA on each view, and on all of them side by side."""
+    parts = {f"{name}_V{v}": views.select(view) for v, view in enumerate(views.names, start=1)}
+    return {
+        row: DualPLSAClassifier(options["topics"], random_state=seed, n_jobs=1, **settings)
         .fit(part, labels)
         .transduction_
-        for row, part in {**chosen, "DPLSA": views}.items()
+        for row, part in {**parts, name: views}.items()
     }
-    return _accuracies(rows, target, labels)
 
 
 def _multi_view_plsa(
     views: Views, target: np.ndarray, labels: np.ndarray, seed: int, options: dict[str, Any]
 ) -> Values:
-    model = MultiViewPLSAClassifier(options["topics"], max_iter=SWEEPS, random_state=seed, n_jobs=1)
+    model = MultiViewPLSAClassifier(options["topics"], random_state=seed, n_jobs=1, **CLASSIFIER)
     return _accuracies({"MVPLSA": model.fit(views, labels).transduction_}, target, labels)
+
+
+def _coview_multi_view(
+    views: Views, target: np.ndarray, labels: np.ndarray, seed: int, options: dict[str, Any]
+) -> Values:
+    model = MultiViewPLSAClassifier(options["topics"], random_state=seed, n_jobs=1, **OURS)
+    return _accuracies({"coview MultiViewPLSA": model.fit(views, labels).transduction_}, target, labels)
 
 
 def _by_view(model: Any, views: Views) -> list[np.ndarray]:
@@ -136,8 +169,15 @@ def _split_naive_bayes(
 
 
 def _split_plsa(views: Views, target: np.ndarray, labels: np.ndarray, seed: int, options: dict[str, Any]) -> Values:
-    parts = split_features(views.select(options["view"]), options["parts"], random_state=seed)
-    return _multi_view_plsa(parts, target, labels, seed, options)
+    return _multi_view_plsa(_parts(views, seed, options), target, labels, seed, options)
+
+
+def _coview_split(views: Views, target: np.ndarray, labels: np.ndarray, seed: int, options: dict[str, Any]) -> Values:
+    return _coview_multi_view(_parts(views, seed, options), target, labels, seed, options)
+
+
+def _parts(views: Views, seed: int, options: dict[str, Any]) -> Views:
+    return split_features(views.select(options["view"]), options["parts"], random_state=seed)
 
 
 # -- clustering
@@ -154,10 +194,13 @@ def _consensus(views: Views, target: np.ndarray, seed: int, options: dict[str, A
 
 
 def _multi_view_clusters(views: Views, target: np.ndarray, seed: int, options: dict[str, Any]) -> Values:
-    model = MultiViewPLSA(len(np.unique(target)), options["topics"], max_iter=SWEEPS, random_state=seed, n_jobs=1).fit(
-        views
-    )
-    return _agreement({"MVPLSA": model.labels_}, target)
+    model = MultiViewPLSA(len(np.unique(target)), options["topics"], random_state=seed, n_jobs=1, **CLUSTERER)
+    return _agreement({"MVPLSA": model.fit(views).labels_}, target)
+
+
+def _coview_clusters(views: Views, target: np.ndarray, seed: int, options: dict[str, Any]) -> Values:
+    model = MultiViewPLSA(len(np.unique(target)), options["topics"], random_state=seed, n_jobs=1, **OURS)
+    return _agreement({"coview MultiViewPLSA": model.fit(views).labels_}, target)
 
 
 def _agreement(found: dict[str, np.ndarray], target: np.ndarray) -> Values:
@@ -167,6 +210,14 @@ def _agreement(found: dict[str, np.ndarray], target: np.ndarray) -> Values:
     }
 
 
-CLASSIFIERS = {"NBC": _naive_bayes, "CoTr": _co_training, "DPLSA": _dual_plsa, "MVPLSA": _multi_view_plsa}
-SPLIT = {"NBC": _split_naive_bayes, "MVPLSA": _split_plsa}
-CLUSTERERS = {"MVC": _consensus, "MVPLSA": _multi_view_clusters}
+CLASSIFIERS = {
+    "NBC": _naive_bayes,
+    "CoTr": _co_training,
+    "DPLSA": _dual_plsa,
+    "DPLSA, own start": _dual_alone,
+    "MVPLSA": _multi_view_plsa,
+    "coview DualPLSA": _coview_dual,
+    "coview MultiViewPLSA": _coview_multi_view,
+}
+SPLIT = {"NBC": _split_naive_bayes, "MVPLSA": _split_plsa, "coview MultiViewPLSA": _coview_split}
+CLUSTERERS = {"MVC": _consensus, "MVPLSA": _multi_view_clusters, "coview MultiViewPLSA": _coview_clusters}
