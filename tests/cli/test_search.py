@@ -47,11 +47,29 @@ def test_a_saved_retriever_is_searched_as_json(saved):
     assert scores == sorted(scores, reverse=True)
 
 
+def test_all_views_are_searched_where_none_is_named(saved):
+    result = run_search("wordaa wordba", saved, k=3, why=True)
+    assert result["source"] is result["target"] is None
+    assert len(result["hits"]) == 3
+    assert all(sum(hit["why"].values()) == pytest.approx(hit["score"], abs=1e-4) for hit in result["hits"])
+
+
+def test_objects_near_one_are_found(saved):
+    run = coview("--near", "3", "--model", str(saved), "-k", "4")
+    assert run.returncode == 0, run.stderr
+    assert "hits near '3', of 60 objects" in run.stdout
+    assert len(run.stdout.splitlines()) == 5
+
+
 def test_what_cannot_be_searched_is_refused(saved, tmp_path):
     run = coview("zebra", "--model", str(saved), "--source", "words")
     assert run.returncode == 2 and "Nothing in the query 'zebra'" in run.stderr
-    with pytest.raises(ValueError, match="--source must be one of words, image"):
-        run_search("wordaa", saved)
+    with pytest.raises(ValueError, match="either words to search with or --near ID"):
+        run_search(None, saved)
+    with pytest.raises(ValueError, match="--near compares all views"):
+        run_search(None, saved, near="3", why=True)
+    with pytest.raises(ValueError, match="No object 99"):
+        run_search(None, saved, near="99")
     save(LinkPLSA(3), tmp_path / "m.coview")
     with pytest.raises(ValueError, match="holds a LinkPLSA"):
         run_search("wordaa", tmp_path / "m.coview")

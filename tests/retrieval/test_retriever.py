@@ -232,6 +232,35 @@ def test_words_that_no_training_object_has_find_new_objects():
     assert retriever.search("quokka", source="title", target="body", k=1).ids.tolist() == [[999]]
 
 
+def test_a_text_alone_is_searched_for_in_all_views(texts):
+    hits = texts.search("red fox", k=4)
+    assert {key % 2 for key in hits.ids[0].tolist()} == {0}  # those with a fox
+    scores = texts.similarities(["red fox", "sea"])
+    np.testing.assert_allclose(hits.scores[0], np.sort(scores[0])[::-1][:4], atol=1e-6)
+    for by in ("dimension", "auto"):
+        match = texts.explain("red fox", hits.ids[0, 0], by=by)
+        assert match.score == pytest.approx(hits.scores[0, 0], abs=1e-5)
+    with pytest.raises(ValueError, match="Nothing in the query 'zebra' is known"):
+        texts.search(["sea", "zebra"])
+
+
+def test_words_of_all_views_add_up_in_an_explanation():
+    retriever = CrossModalRetriever(TextViews(), lexical=0.5).fit(TABLE)
+    hit = retriever.search("red fox", k=1)
+    match = retriever.explain("red fox", hit.ids[0, 0], by="auto")
+    assert {"red", "fox"} <= set(match.contributions)
+    assert match.score == pytest.approx(hit.scores[0, 0], abs=1e-5)
+
+
+def test_near_finds_objects_that_resemble_one():
+    retriever = CrossModalRetriever(TextViews()).fit(TABLE)
+    hits = retriever.near(5, k=7)
+    assert 5 not in hits.ids
+    assert [TABLE["title"][key] for key in hits.ids[0]] == [TABLE["title"][5]] * 7
+    with pytest.raises(ValueError, match="No object 99"):
+        retriever.near(99)
+
+
 def test_a_table_front_alone_gets_the_default_model():
     retriever = CrossModalRetriever(TextViews()).fit(TABLE)
     assert [type(step).__name__ for _, step in retriever.model_.steps] == ["TfidfViews", "MultiViewCCA"]
@@ -301,8 +330,8 @@ def test_a_query_of_unknown_words_is_refused(texts):
 
 
 def test_raw_text_needs_a_source_and_a_view_that_text_can_become(data, linked, texts):
-    with pytest.raises(ValueError, match=r"source must name the view .* 'title', 'body'"):
-        texts.search("red fox")
+    with pytest.raises(ValueError, match=r"source must name the view .* 'words', 'image'"):
+        linked.search("red fox")
     with pytest.raises(ValueError, match="no vectorizer"):
         linked.search("red fox", source="words")
 

@@ -1,4 +1,4 @@
-"""`coview search`: find objects by one view with words in another; by default code of the installed Python packages."""
+"""`coview search`: find objects with words, or those near one; by default code of the installed Python packages."""
 
 from __future__ import annotations
 
@@ -14,18 +14,26 @@ __all__ = ["run_search", "search"]
 
 
 def search(
-    query: Annotated[str, typer.Argument(help="What to search with: words, or the path of an image.")],
+    query: Annotated[
+        str | None, typer.Argument(help="What to search with: words, or the path of an image.", show_default=False)
+    ] = None,
     model: Annotated[
         Path | None, typer.Option(help="A saved CrossModalRetriever; by default one of the installed Python packages.")
     ] = None,
-    source: Annotated[str | None, typer.Option(help="View of the query.")] = None,
-    target: Annotated[str | None, typer.Option(help="View to search in.")] = None,
+    near: Annotated[str | None, typer.Option(help="Id of an object: find those that resemble it.")] = None,
+    source: Annotated[str | None, typer.Option(help="View of the query; by default all that read text.")] = None,
+    target: Annotated[str | None, typer.Option(help="View to search in; by default all.")] = None,
     k: Annotated[int, typer.Option("-k", "--k", min=1, help="Number of hits.")] = 10,
     why: Annotated[bool, typer.Option("--why", help="Explain each hit.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Search one view of objects with another: code with words, texts with an image."""
-    result = run_search(query, model, source, target, k, why=why, quiet=as_json)
+    """Search objects with words, with an image, or for those that resemble one of them.
+
+    coview search "wait until a task is cancelled"
+    coview search "email client" --model packages.coview --why
+    coview search --near gparted --model packages.coview
+    """
+    result = run_search(query, model, source, target, k, near=near, why=why, quiet=as_json)
     if as_json:
         print(json.dumps(result))
         return
@@ -33,35 +41,51 @@ def search(
 
 
 def run_search(
-    query: str,
+    query: str | None,
     model: Path | None = None,
     source: str | None = None,
     target: str | None = None,
     k: int = 10,
     *,
+    near: str | None = None,
     why: bool = False,
     quiet: bool = False,
 ) -> dict[str, Any]:
     """Search and return plain values, as `coview search --json` prints them."""
-    from coview.retrieval.contributions import AVERAGE
     from coview.web.demo import demo_retriever
 
-    if not query.strip():
+    if (query is None) == (near is None):
+        raise ValueError('Pass either words to search with or --near ID. Example: coview search "wait for a task".')
+    if query is not None and not query.strip():
         raise ValueError('The query is empty. Pass some words, for example: coview search "wait for a task".')
+    if near is not None and (source or target or why):
+        raise ValueError("--near compares all views of two objects: leave out --source, --target and --why.")
     retriever = demo_retriever(quiet) if model is None else _loaded(model)
-    if model is None:
+    if model is None and near is None:
         source, target = source or "words", target or "code"
-    elif source is None and len(retriever.view_names_) > 1:
-        listed = ", ".join(retriever.view_names_)
-        raise ValueError(f"Specify the view of the query: --source must be one of {listed}.")
-    hits = retriever.search(query, source, target, k)
+    if near is not None:
+        hits = retriever.near(_as_id(near, retriever.indexed_ids()), k)
+    else:
+        hits = retriever.search(query, source, target, k)
     rows: list[dict[str, Any]] = [{"id": key, "score": round(score, 6)} for key, score in hits[0]]
     for row in rows if why else []:
-        parts = retriever.explain(query, row["id"], source, target, by="auto").contributions
-        best = [part for part in parts.items() if part[0] != AVERAGE][:3]
-        best.append(("all else", sum(parts.values()) - sum(value for _, value in best)))
-        row["why"] = {name: round(value, 6) for name, value in best}
-    return {"query": query, "source": source, "target": target, "indexed": len(retriever.indexed_ids()), "hits": rows}
+        row["why"] = _reasons(retriever.explain(query, row["id"], source, target, by="auto").contributions)
+    asked = {"query": query} if near is None else {"near": near}
+    return {**asked, "source": source, "target": target, "indexed": len(retriever.indexed_ids()), "hits": rows}
+
+
+def _as_id(text: str, ids: Any) -> Any:
+    """Return the id that was typed: a number where the ids are numbers."""
+    return int(text) if ids.dtype.kind in "iu" and text.lstrip("-").isdigit() else text
+
+
+def _reasons(parts: dict[str, float]) -> dict[str, float]:
+    """Return the three largest parts of a score, and all else together."""
+    from coview.retrieval.contributions import AVERAGE
+
+    best = [part for part in parts.items() if part[0] != AVERAGE][:3]
+    best.append(("all else", sum(parts.values()) - sum(value for _, value in best)))
+    return {name: round(float(value), 6) for name, value in best}
 
 
 def _loaded(path: Path) -> Any:
@@ -80,7 +104,8 @@ def _show(result: dict[str, Any]) -> None:
     from rich.console import Console
 
     console = Console(highlight=False, markup=False, soft_wrap=True)
-    console.print(f"{result['target'] or 'hits'} for {result['query']!r}, of {result['indexed']:,} objects")
+    asked = f"for {result['query']!r}" if "query" in result else f"near {result['near']!r}"
+    console.print(f"{result['target'] or 'hits'} {asked}, of {result['indexed']:,} objects")
     for row in result["hits"]:
         console.print(f"  {row['score']:.3f}  {row['id']}")
         for name, value in row.get("why", {}).items():

@@ -15,7 +15,7 @@ from coview.utils.messages import listed, short
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
-__all__ = ["as_query", "is_raw", "known_words", "unknown_query"]
+__all__ = ["as_query", "is_raw", "is_text", "known_words", "texts_in_all", "unknown_query"]
 
 _TOKEN = re.compile(r"\w+")
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
@@ -33,6 +33,32 @@ def is_raw(query: Any) -> bool:
     if isinstance(query, (str, os.PathLike)) or (isinstance(query, np.ndarray) and query.ndim == 3):
         return True
     return isinstance(query, (list, tuple)) and len(query) > 0 and all(is_raw(part) for part in query)
+
+
+def is_text(query: Any) -> bool:
+    """Tell a text, or a list of texts, from all else.
+
+    Examples
+    --------
+    >>> is_text("some words"), is_text(["a text", "another"]), is_text([])
+    (True, True, False)
+    """
+    return isinstance(query, str) or (
+        isinstance(query, (list, tuple)) and len(query) > 0 and all(isinstance(part, str) for part in query)
+    )
+
+
+def texts_in_all(texts: list[str], inputs: Mapping[str, ViewInput]) -> Views | None:
+    """Return texts as every view that reads text reads them; a text lacks a view that knows none of its words."""
+    readable = {
+        name: view for name, view in inputs.items() if view.vectorizer is not None or view.feature_names is not None
+    }
+    if not readable:
+        return None
+    parts = {name: _raw_views(texts, view, unknown=True)[name] for name, view in readable.items()}
+    present = {name: np.asarray(abs(part).sum(axis=1)).ravel() > 0 for name, part in parts.items()}
+    names = {name: view.feature_names for name, view in readable.items() if view.feature_names is not None}
+    return Views(parts, present=present, feature_names=names)
 
 
 def as_query(

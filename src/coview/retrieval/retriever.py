@@ -37,7 +37,7 @@ from coview.retrieval.hits import Hits, Match
 from coview.retrieval.index import best_of_blocks
 from coview.retrieval.lexical import BUCKETS, count_words, learn_words, spell_words, weigh_objects, weigh_query
 from coview.retrieval.object_index import ObjectIndex
-from coview.retrieval.queries import as_query, is_raw, unknown_query
+from coview.retrieval.queries import as_query, is_raw, is_text, texts_in_all, unknown_query
 from coview.retrieval.semantic import fit_classifier
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import did_you_mean, listed
@@ -50,6 +50,7 @@ __all__ = ["CrossModalRetriever"]
 
 _SHARES = (0.0, 0.1, 0.25, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)  # of shared words in the score
 _LEAST_PAIRS, _MOST_PAIRS, _MOST_TRAINING = 50, 1000, 5000  # objects by which that share is chosen
+_MOST_SCORES = 20_000_000  # of queries and objects that are held at a time
 _CANDIDATES = 100  # objects beyond k that are looked at by each of a graph and shared words
 _CACHED = ("_inspections", "_inputs")  # of what was fitted; in no file
 
@@ -282,7 +283,8 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             What to search with. Raw text needs a pipeline with `TextViews`, or features that are named by words; images
             need a pipeline whose view has a vectorizer of images. A query of several views is embedded by all of them.
         source : str, optional
-            View of the query, where it is a matrix or raw, or where only one of its views is meant.
+            View of the query, where it is a matrix or raw, or where only one of its views is meant. Raw texts without
+            `source` and `target` are read by every view that reads text, and searched for in all views.
         target : str, optional
             View to search in; the other one where there are two.
         k : int, default=10
@@ -296,8 +298,10 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         check_is_fitted(self, "means_")
         check_count("k", k)
         views, words, target = self._query_views(query, source, target)
-        vectors, share = self._vectors(views).astype(np.float32), self._share(views, target)
-        index = self.index_.indexes[target]
+        vectors = self._vectors(views).astype(np.float32)
+        if target is None:
+            return self._best_anywhere(vectors, words, k)
+        share, index = self._share(views, target), self.index_.indexes[target]
         if words is None or not share or not len(index):
             keys, scores = index.search(vectors, k)
             return Hits(self.index_.ids_by_key(keys), scores)
@@ -315,6 +319,33 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             return Hits(self.index_.ids_of(target)[rows], scores)
         return self._search_candidates(vectors, self._lexical_scores(words, target), share, target, k)
 
+    def near(self, hit: Any, k: int = 10) -> Hits:
+        """Find the indexed objects that resemble an indexed object, by all of their views.
+
+        Parameters
+        ----------
+        hit : identifier
+            The object.
+        k : int, default=10
+            Number of objects; fewer where fewer are indexed.
+
+        Returns
+        -------
+        Hits
+            ``ids`` and ``scores``, (1, k) each, best first, without the object itself.
+        """
+        check_is_fitted(self, "means_")
+        check_count("k", k)
+        key, vector, words = self.index_.key_of(hit), np.zeros(self._width()), sparse.csr_array((1, BUCKETS))
+        for name, index in self.index_.indexes.items():
+            row = int(index.rows_of(np.array(key)))
+            if row < len(index) and index.keys[row] == key:
+                vector = vector + index.vectors[row]
+                if name in self.index_.words:
+                    words = words + self.index_.words[name][[row]]
+        words = weigh_query(sparse.csr_array(words > 0)) if self.words_ is not None else None
+        return self._best_anywhere(normalize(vector[None]).astype(np.float32), words, k, without=key)
+
     def similarities(self, query: Any, source: str | None = None, target: str | None = None) -> np.ndarray:
         """Score every indexed object for each query (queries x objects), in the order of `indexed_ids(target)`.
 
@@ -329,6 +360,8 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         """
         check_is_fitted(self, "means_")
         views, words, target = self._query_views(query, source, target)
+        if target is None:
+            return self._scores_anywhere(self._vectors(views).astype(np.float32), words)
         scores = self._vectors(views).astype(np.float32) @ self.index_.indexes[target].vectors.T
         share = self._share(views, target)
         if words is None or not share:
@@ -365,25 +398,27 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         views, words, target = self._query_views(query, source, target)
         if len(views) != 1:
             raise ValueError(f"explain takes one query, got {len(views)}.")
-        share = self._share(views, target) if words is not None else 0.0
-        row = self.index_.row_of(hit, target)
-        vector = self.index_.indexes[target].vectors[row]
-        rest = 1 - share
+        if target is None:
+            targets, share = self._views_with(hit), self._share_anywhere()
+        else:
+            targets, share = [target], self._share(views, target)
+        share = share if words is not None else 0.0
+        rows = {name: self.index_.row_of(hit, name) for name in targets}
+        vector = np.mean([self.index_.indexes[name].vectors[row] for name, row in rows.items()], axis=0)
         by_feature = by != "dimension" and self._explains_features(needed=by == "feature")
         if by_feature:
-            named = {name: rest * value for name, value in self._feature_contributions(views, vector).items()}
+            named = self._feature_contributions(views, vector)
+            if target is None:  # one word, read by several views
+                named = _summed([(_without_view(name, views.names), value) for name, value in named.items()])
         else:
-            parts = rest * self._vectors(views)[0].astype(np.float32).astype(np.float64) * vector
-            named = dict(zip(self._dimension_names(target), parts.tolist()))
+            parts = self._vectors(views)[0].astype(np.float32).astype(np.float64) * vector
+            named = dict(zip(self._dimension_names(targets[0]), parts.tolist()))
+        named = {name: (1 - share) * value for name, value in named.items()}
         if share:
             spelled = {name.lower(): name for name in named} if by_feature else {}
-            shared = sparse.csr_array(words.multiply(self.index_.words[target][[row]]))
-            best = float(max(self._best_lexical(words, target)[0], 1e-300))
-            word_of = spell_words(views, self._query_texts(query, views), self._feature_names())
-            for bucket, value in zip(shared.indices.tolist(), share * shared.data.astype(np.float64) / best):
-                word = word_of.get(bucket, "?")
+            for word, value in self._word_contributions(query, views, words, rows, target).items():
                 name = spelled.get(word, f"word {word}")
-                named[name] = named.get(name, 0.0) + float(value)
+                named[name] = named.get(name, 0.0) + share * value
         ranked = dict(sorted(named.items(), key=lambda part: -part[1]))
         return Match(float(sum(ranked.values())), ranked)
 
@@ -423,6 +458,8 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         check_count("n", n)
         check_option("how", how, ("ranked", "drawn"))
         views, _, target = self._query_views(query, source, target)
+        if target is None:
+            raise ViewsError(f"must name the view of the tags: {listed(tuple(self.means_))}.", parameter="target")
         topical = [model for model in self._inspections if _profiles(model, target) is not None]
         if not topical:
             name = self._inspections[0].name
@@ -593,6 +630,38 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         names = {name: view.feature_names for name, view in self._inputs.items()}
         return {name: words for name, words in names.items() if words is not None}
 
+    def _best_anywhere(self, vectors: np.ndarray, words: Any, k: int, without: int | None = None) -> Hits:
+        """Return the best objects by all of their views, without one of them if asked for."""
+        block = max(1, _MOST_SCORES // max(len(self.index_), 1))
+        ids, best = [], []
+        for start in range(0, len(vectors), block):
+            rows = slice(start, start + block)
+            scores = self._scores_anywhere(vectors[rows], None if words is None else words[rows])
+            if without is not None:
+                scores[:, np.searchsorted(self.index_.keys, without)] = -np.inf
+            top = np.argsort(-scores, axis=1, kind="stable")[:, : min(k, len(self.index_) - (without is not None))]
+            ids.append(self.index_.ids[top])
+            best.append(np.take_along_axis(scores, top, axis=1))
+        return Hits(np.concatenate(ids), np.concatenate(best))
+
+    def _scores_anywhere(self, vectors: np.ndarray, words: Any) -> np.ndarray:
+        """Scores of queries and objects: the mean over an object's views, and the words of all of them."""
+        scores, lexical = np.zeros((2, len(vectors), len(self.index_)), dtype=np.float32)
+        n_views = np.zeros(len(self.index_), dtype=np.float32)
+        for name, index in self.index_.indexes.items():
+            columns = np.searchsorted(self.index_.keys, index.keys)
+            scores[:, columns] += vectors @ index.vectors.T
+            n_views[columns] += 1
+            if words is not None and name in self.index_.words:
+                lexical[:, columns] += (words @ self.index_.postings(name)).toarray()
+        share = self._share_anywhere() if words is not None else 0.0
+        lexical /= np.maximum(lexical.max(axis=1, keepdims=True, initial=0), 1e-30)
+        return (1 - share) * scores / np.maximum(n_views, 1) + share * lexical
+
+    def _share_anywhere(self) -> float:
+        """Share of words where all views are searched: the largest of all pairs of views."""
+        return max((share for shares in self.lexical_.values() for share in shares.values()), default=0.0)
+
     def _learn_words(self, views: Views, y: Any, counts: dict[str, Any], models: list[Any]) -> None:
         """Learn the frequencies of words, and how much shared words count for each pair of views."""
         shared = _sharing(counts)
@@ -656,8 +725,30 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         scores.data /= np.maximum(best, 1e-30)
         return scores
 
-    def _best_lexical(self, words: sparse.csr_array, target: str) -> np.ndarray:
-        return _row_maxima(sparse.csr_array(words @ self.index_.postings(target)))
+    def _word_contributions(
+        self, query: Any, views: Views, words: sparse.csr_array, rows: dict[str, int], target: str | None
+    ) -> dict[str, float]:
+        """What each word of a query adds to its BM25 score with an object, as a share of the best object's."""
+        totals = np.zeros(len(self.index_))
+        for name in [target] if target is not None else list(self.index_.words):
+            columns = np.searchsorted(self.index_.keys, self.index_.indexes[name].keys)
+            totals[columns] += (words @ self.index_.postings(name)).toarray()[0]
+        texts = self._query_texts(query, views)
+        word_of = spell_words(views, texts, {} if target is None else self._feature_names())
+        pairs: list[tuple[str, float]] = []
+        for name, row in rows.items():
+            if name in self.index_.words:
+                shared = sparse.csr_array(words.multiply(self.index_.words[name][[row]]))
+                values = shared.data.astype(np.float64) / max(totals.max(initial=0.0), 1e-300)
+                pairs += [
+                    (word_of.get(bucket, "?"), float(value)) for bucket, value in zip(shared.indices.tolist(), values)
+                ]
+        return _summed(pairs)
+
+    def _views_with(self, hit: Any) -> list[str]:
+        """Names of the views that an indexed object has."""
+        key = self.index_.key_of(hit)
+        return [name for name, index in self.index_.indexes.items() if key in index.keys]
 
     def _search_candidates(
         self, vectors: np.ndarray, lexical: sparse.csr_array, share: float, target: str, k: int
@@ -744,8 +835,13 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
 
     # -- queries in
 
-    def _query_views(self, query: Any, source: str | None, target: str | None) -> tuple[Views, Any, str]:
-        """Views of the query, the weights of its words (None where they do not count), and the view to search in."""
+    def _query_views(self, query: Any, source: str | None, target: str | None) -> tuple[Views, Any, str | None]:
+        """Views of the query, the weights of its words (None where they do not count), and the view to search in.
+
+        The latter is None where texts are searched for in all views.
+        """
+        if source is None and target is None and is_text(query):
+            return self._read_by_all([query] if isinstance(query, str) else list(query))
         names = tuple(self.means_)
         for view in (source, target):
             if view is not None:
@@ -776,6 +872,27 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         if is_raw(query):
             self._check_known(query, views, words, target)
         return views, words, target
+
+    def _read_by_all(self, texts: list[str]) -> tuple[Views, Any, None]:
+        """Views of texts as every view that reads text reads them, and the weights of their words."""
+        views = texts_in_all(texts, self._inputs)
+        if views is None:
+            raise ViewsError(
+                f"must name the view that raw queries belong to: {listed(tuple(self.means_))}.", parameter="source"
+            )
+        if self.front_ is None:
+            views = self._new_views(views)
+        first = views.names[0]
+        words = None
+        if self.words_ is not None:
+            words = weigh_query(count_words(views.select(first), {first: texts}, {})[first])
+        known = views.present.any(axis=1)
+        if words is not None:
+            for name in self.index_.words:
+                known |= np.diff(sparse.csr_array(words @ self.index_.postings(name)).indptr) > 0
+        if not known.all():
+            raise unknown_query(texts[int(np.argmin(known))], first)
+        return views, words, None
 
     def _check_known(self, query: Any, views: Views, words: sparse.csr_array, target: str) -> None:
         """Refuse a raw query of which nothing is known, neither to its view nor to the objects."""
@@ -818,6 +935,18 @@ def _sharing(counts: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the pairs of views with a word in common, both ways."""
     words = {name: np.unique(rows.indices) for name, rows in counts.items()}
     return [(a, b) for a in words for b in words if a != b and len(np.intersect1d(words[a], words[b]))]
+
+
+def _summed(pairs: list[tuple[str, float]]) -> dict[str, float]:
+    totals: dict[str, float] = {}
+    for name, value in pairs:
+        totals[name] = totals.get(name, 0.0) + value
+    return totals
+
+
+def _without_view(name: str, views: tuple[str, ...]) -> str:
+    """Name of a contribution without the view that stands before it."""
+    return next((name.removeprefix(f"{view}: ") for view in views if name.startswith(f"{view}: ")), name)
 
 
 def _row_maxima(rows: sparse.csr_array) -> np.ndarray:
