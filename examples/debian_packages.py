@@ -28,7 +28,7 @@ print(front.fit_transform(table))
 # %%
 # Clusters, and the words by which they differ from the others.
 clusters = make_pipeline(front, TfidfViews(), SphericalKMeans(20, random_state=0)).fit(table)
-for name, size in zip(inspect(clusters).groups, np.bincount(clusters[-1].labels_)):
+for name, size in zip(inspect(clusters).group_names, np.bincount(clusters[-1].labels_)):
     print(f"{size:5}  {name}")
 
 # %%
