@@ -364,6 +364,37 @@ def test_rows_of_coview_stand_beside_the_published_ones_and_claims_are_checked_f
     assert "| table1 | t | holds | 51.00 | does not hold | 15.00 |" in lines
 
 
+# -- all papers
+
+PAPERS = sorted(path.parent.name for path in REPRODUCTIONS.glob("*/paper.toml"))
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_table_says_whose_algorithm_its_rows_are(name: str) -> None:
+    for table in read_paper(REPRODUCTIONS / name).tables:
+        assert {row for rows in table.rows.values() for row in rows} <= set(table.by), table.name
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_claim_has_a_finding_and_a_number_of_runs(name: str) -> None:
+    head, rule, *lines = (REPRODUCTIONS / name / "claims.md").read_text(encoding="utf-8").splitlines()
+    assert (head, rule) == ("| claim | what we find | runs | why we think so |", "|---|---|---|---|")
+    for line in lines:
+        cells = [cell.strip() for cell in line.replace("\\|", "").strip("|").split("|")]
+        assert len(cells) == 4 and all(cells[:3]), line
+
+
+def test_the_readme_says_how_long_each_paper_takes() -> None:
+    lines = (REPRODUCTIONS / "README.md").read_text(encoding="utf-8").splitlines()
+    rows = [line.split("|") for line in lines if line.startswith("| `") and "claims.md" in line and "table.md" in line]
+    told = {cells[1].strip(" `"): float(cells[-2]) for cells in rows if cells[1].strip(" `") in PAPERS}
+    for name in PAPERS:
+        paper, results = read_paper(REPRODUCTIONS / name), Results(REPRODUCTIONS / name / "results.jsonl")
+        keys = {cell.key(paper.protocol) for cell in paper.cells()}
+        minutes = sum(run["seconds"] for key, run in results.runs.items() if key in keys) / 60
+        assert told[name] == pytest.approx(minutes, rel=0.25), name
+
+
 # -- the 2012 paper
 
 
