@@ -21,7 +21,7 @@ from coview.engines.loop import Options, run
 from coview.engines.protocol import Block, Engine, Extra, Holder, Steps, floating_type, make_blocks, row_bytes
 from coview.engines.select import hold, select_engine
 from coview.engines.state import Fit, State, Sweep, tree_leaves
-from coview.engines.watch import CallbackSupportMixin, check_watchers, progress_bar, sklearn_watcher
+from coview.engines.watch import CallbackSupportMixin, check_watchers, sklearn_watcher, tell_sweep
 from coview.exceptions import RAW_TABLE, ParameterError, ViewsError
 from coview.inspection import Inspection, describe
 from coview.utils.fitting import WholeFitMixin
@@ -209,7 +209,7 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
     time_budget: float | None
     engine: Any
     n_jobs: int | None
-    verbose: int
+    verbose: int | None
     callbacks: Any
     checkpoint: Any
     _mixture = ""  # the fitted attribute that holds what was found of the training objects
@@ -268,10 +268,8 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
         """
         n_init = 1 if self._fixed_start() else self.n_init
         ours, theirs = check_watchers(self.callbacks)
-        ours.extend(watchers)
+        ours.extend([*watchers, tell_sweep])
         with ExitStack() as stack:
-            if self.verbose:
-                ours.append(progress_bar(type(self).__name__, stack))
             if (watcher := sklearn_watcher(self, X, theirs, reconstruct, stack)) is not None:
                 ours.append(watcher)
             checkpoint = self._checkpoint(views, holder, carried)

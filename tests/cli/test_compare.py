@@ -8,17 +8,14 @@ from inspect import signature
 
 import numpy as np
 import pytest
-import typer
 from scipy import io, sparse
 from typer.testing import CliRunner
 
-from coview.cli.compare import compare
+from coview.cli.main import app
 from coview.datasets import make_topic_views
 
 # before click 8.2 standard error is kept apart only where that is asked for
 RUNNER = CliRunner(mix_stderr=False) if "mix_stderr" in signature(CliRunner).parameters else CliRunner()
-APP = typer.Typer()
-APP.command()(compare)
 DATA = make_topic_views(40, {"words": 30, "links": 20}, n_clusters=2, random_state=0)
 FEW = ("--methods", "MultiViewNaiveBayes,words *", "--folds", "2", "--budget", "0", "--jobs", "1")
 
@@ -34,8 +31,8 @@ def files(tmp_path_factory):
 
 
 def run(files, *words: str, labels: str | None = "y.csv"):
-    given = ["--view", f"words={files / 'words.npz'}", "--view", f"links={files / 'links.mtx'}"]
-    return RUNNER.invoke(APP, [*given, *(["--labels", str(files / labels)] if labels else []), *words])
+    given = ["compare", "--view", f"words={files / 'words.npz'}", "--view", f"links={files / 'links.mtx'}"]
+    return RUNNER.invoke(app, [*given, *(["--labels", str(files / labels)] if labels else []), *words])
 
 
 def test_files_become_a_table(files):
@@ -77,7 +74,7 @@ def test_a_raw_table_is_taken(tmp_path):
     path = tmp_path / "fruit.csv"
     path.write_text("text,size,kind\n" + "\n".join(",".join(row) for row in rows) + "\n")
     words = ["--table", str(path), "--text", "words=text", "--columns", "meta=size", "--labels", "kind"]
-    found = RUNNER.invoke(APP, [*words, *FEW, "--json"])
+    found = RUNNER.invoke(app, ["compare", *words, *FEW, "--json"])
     assert found.exit_code == 0, found.output
     assert json.loads(found.stdout)["about"]["classes"] == 2
 
@@ -98,6 +95,7 @@ def test_bad_input_is_one_sentence(files, words, sentence):
 
 def test_nothing_done_is_an_error(files, tmp_path):
     np.save(tmp_path / "words.npy", -DATA.views["words"].toarray())
-    found = RUNNER.invoke(APP, ["--view", f"words={tmp_path / 'words.npy'}", "--labels", str(files / "y.csv"),
+    views = ["--view", f"words={tmp_path / 'words.npy'}", "--labels", str(files / "y.csv")]
+    found = RUNNER.invoke(app, ["compare", *views,
                 "--methods", "MultiViewNaiveBayes", "--folds", "2", "--budget", "0", "--jobs", "1"])  # fmt: skip
     assert isinstance(found.exception, ValueError) and "No method finished" in str(found.exception)

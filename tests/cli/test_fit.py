@@ -285,3 +285,13 @@ def test_what_does_not_describe_a_table_is_refused(run, pages, tmp_path, words, 
 )
 def test_the_separator_of_lists_stands_after_a_colon(tmp_path, value, column):
     assert table_front(tmp_path, None, [f"deps={value}"], None, None).tokens == {"deps": column}
+
+
+def test_a_fit_shows_its_progress_unless_it_is_to_be_quiet(run, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("coview.utils.progress.PATIENCE", 0.0)
+    words = ["fit", "MultiViewPLSA", "--data", folder, "--set", "n_clusters=3", "-o", tmp_path / "m.coview"]
+    code, _, err = run(*words)
+    assert code == 0 and " s)\n" in err and "writing" in err
+    assert load(tmp_path / "m.coview").verbose is None
+    assert run(*words, "--quiet")[::2] == (0, "")
+    assert run(*words, "--json")[::2] == (0, "")

@@ -180,7 +180,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         n_jobs: int | None = None,
         time_budget: float | None = None,
         random_state: Any = None,
-        verbose: int = 0,
+        verbose: int | None = None,
         callbacks: Any = None,
     ) -> None:
         self.combine = combine

@@ -8,7 +8,6 @@ are kept (`coview.clustering.consensus`) is the clustering.
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import replace
 from typing import Any
@@ -22,6 +21,7 @@ from coview.engines.threads import few_threads
 from coview.inspection import Inspection, inspect
 from coview.metrics import normalized_mutual_info
 from coview.utils.docs import shared_parameters
+from coview.utils.progress import print_line, tell
 from coview.validation import base_seed, check_count
 from coview.views.views import Views
 
@@ -46,8 +46,9 @@ class AutoClustering(BaseConsensus):
     time_budget : float or None, default=None
         Seconds after which no further candidate is fitted; those fitted so far decide.
     <shared: random_state>
-    verbose : int, default=0
-        1 writes to standard error which candidate is being fitted, and its weight.
+    verbose : int or None, default=None
+        1 writes to standard error which candidate is being fitted, and its weight; 0 nothing. None shows where the fit
+        stands in notebooks and on the command line, once it takes more than a moment.
 
     Attributes
     ----------
@@ -98,7 +99,7 @@ class AutoClustering(BaseConsensus):
         candidates: Any = None,
         time_budget: float | None = None,
         random_state: Any = None,
-        verbose: int = 0,
+        verbose: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.candidates = candidates
@@ -145,7 +146,8 @@ class AutoClustering(BaseConsensus):
         failed: dict[str, str] = {}
         last: Exception | None = None
         began = time.perf_counter()
-        for candidate in candidates:
+        for number, candidate in enumerate(candidates):
+            tell(f"candidate {number + 1}/{len(candidates)}, {candidate.name}", number, len(candidates))
             clock = time.perf_counter()
             if fitted and self.time_budget is not None and clock - began > self.time_budget:
                 failed[candidate.name] = f"not fitted within the time budget of {self.time_budget:g} seconds"
@@ -184,7 +186,7 @@ class AutoClustering(BaseConsensus):
 
     def _log(self, text: str) -> None:
         if self.verbose:
-            print(f"AutoClustering: {text}", file=sys.stderr, flush=True)
+            print_line(f"AutoClustering: {text}")
 
     def _can_predict(self) -> bool:
         if "estimators_" in vars(self):

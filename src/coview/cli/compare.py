@@ -27,6 +27,7 @@ from coview.cli.options import (
     View,
 )
 from coview.exceptions import DataFileError, InterruptedFitWarning
+from coview.utils.progress import progress, tell
 
 __all__ = ["compare"]
 
@@ -82,12 +83,14 @@ def compare(
     _check_figure(plot)
     words = {"stop_words": stop_words, "min_df": min_df, "max_df": max_df}
     front = table_front(table, text, tokens, columns, id, **words, impute=impute)
-    X = read_input(view or [], data, table, sep)
-    y = read_labels(labels, X, id)
-    if front is not None:
-        X = front.fit_transform(X)
-    elif isinstance(X, LazyViews):
-        X = X.collect()
+    with progress(verbose=0 if as_json else None):
+        tell("reading")
+        X = read_input(view or [], data, table, sep)
+        y = read_labels(labels, X, id)
+        if front is not None:
+            X = front.fit_transform(X)
+        elif isinstance(X, LazyViews):
+            X = X.collect()
     result = _uninterrupted(
         run,
         X,
@@ -102,7 +105,7 @@ def compare(
         time_budget=budget or None,
         n_jobs=jobs,
         random_state=seed,
-        verbose=0 if as_json else 1,
+        verbose=0 if as_json else None,
     )
     _write(result, out, plot)
     _show(result, as_json)

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from coview.utils.progress import tell
+
 __all__ = ["QUERIES", "run_demo", "show_demo"]
 
 QUERIES = (
@@ -67,6 +69,7 @@ def run_demo(out: Path, seed: int = 0, say: Say | None = None) -> dict[str, Any]
 def _act(say: Say | None, title: str) -> Iterator[None]:
     """Say what was done and how long it took."""
     begun = time.perf_counter()
+    tell(title)
     yield
     if say is not None:
         say(f"{title}: {time.perf_counter() - begun:.1f} s")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 import warnings
 from pathlib import Path
@@ -34,6 +33,7 @@ from coview.cli.options import (
 )
 from coview.cli.settings import build_model, parse_settings
 from coview.exceptions import InterruptedFitWarning
+from coview.utils.progress import progress, tell
 
 __all__ = ["fit"]
 
@@ -67,7 +67,8 @@ def fit(
 ) -> None:
     """Fit a model on views from files, or on a raw table, and write it to one file."""
     options = merge_config(ctx, config, ("data", "table", "out"))
-    summary = _fit(SimpleNamespace(**options), quiet=as_json)
+    with progress(verbose=0 if as_json else None):
+        summary = _fit(SimpleNamespace(**options))
     if config is not None:
         write_config(ctx, config, options)
     if as_json:
@@ -76,7 +77,7 @@ def fit(
         _show(summary)
 
 
-def _fit(options: Any, quiet: bool) -> dict[str, Any]:
+def _fit(options: Any) -> dict[str, Any]:
     """Fit and save by the options of the command; return what `coview fit --json` prints."""
     from sklearn.utils import get_tags
 
@@ -103,11 +104,12 @@ def _fit(options: Any, quiet: bool) -> dict[str, Any]:
         impute=options.impute,
     )
     estimator = build_model(options.model, settings, options.step or [], front, options.seed)
+    tell("reading")
     X = read_input(options.view or [], options.data, table, options.sep)
     y = read_labels(options.labels, X, options.id)
     if y is None and get_tags(_last(estimator)).target_tags.required:
         raise ValueError(f"{options.model} needs labels: add --labels {'FILE' if table is None else 'COLUMN or FILE'}.")
-    _show_progress(estimator, settings, quiet)
+    tell("fitting")
     begun = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("error", InterruptedFitWarning)  # Ctrl-C: nothing is written
@@ -116,6 +118,7 @@ def _fit(options: Any, quiet: bool) -> dict[str, Any]:
         except InterruptedFitWarning as error:
             raise KeyboardInterrupt(str(error)) from None
     seconds = time.perf_counter() - begun
+    tell("writing")
     save(estimator, out)
     fitted = inspect(estimator)
     return {**_summary(fitted, y), "seconds": round(seconds, 2), "out": str(out), "next": _next(fitted, out)}
@@ -127,12 +130,6 @@ def _next(model: Any, out: Path) -> str:
         views = [*model.inputs, *model.inputs]
         return f'coview search "..." --model {out} --source {views[0]} --target {views[1]}'
     return f"coview {'predict' if model.predicts else 'transform'} {out} --help"
-
-
-def _show_progress(estimator: Any, settings: dict[str, Any], quiet: bool) -> None:
-    last = _last(estimator)
-    if not quiet and sys.stderr.isatty() and "verbose" in last.get_params(deep=False) and "verbose" not in settings:
-        last.set_params(verbose=1)
 
 
 def _last(estimator: Any) -> Any:

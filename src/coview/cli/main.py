@@ -26,6 +26,7 @@ from coview.cli.serve import explore, serve
 from coview.cli.stream import stream
 from coview.exceptions import CoviewError
 from coview.utils.messages import not_text
+from coview.utils.progress import print_line, progress, show_progress
 
 __all__ = ["app", "main"]
 
@@ -56,22 +57,27 @@ EXAMPLES: dict[Any, str] = {
 
 @app.callback()
 def _common(
+    ctx: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", is_eager=True)] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Show no progress; like --debug, it may stand anywhere.")
+    ] = False,
 ) -> None:
     if version:
         from coview._version import __version__
 
         print(__version__)
         raise typer.Exit
+    ctx.with_resource(show_progress(not quiet))
 
 
 def main() -> None:
     """Run the command line; what is refused or fails becomes one sentence and an exit code."""
     debug = "--debug" in sys.argv
-    words = [word for word in sys.argv[1:] if word != "--debug"] or ["--help"]  # --debug may stand anywhere
+    words = [word for word in sys.argv[1:] if word not in ("--debug", "--quiet")] or ["--help"]  # may stand anywhere
     try:
-        code = app(words, standalone_mode=False)
+        code = app(["--quiet", *words] if "--quiet" in sys.argv else words, standalone_mode=False)
     except _Refused as error:
         command = getattr(getattr(error, "ctx", None), "command_path", "coview")
         _end(f"{error.format_message()} See: {command} --help", 2, debug)
@@ -130,7 +136,8 @@ def demo(
     """Cluster, classify and search the Python packages on this machine by two views (offline, under a minute)."""
     from coview.cli.demo import run_demo, show_demo
 
-    results = run_demo(out, seed, say=None if as_json else Console(stderr=True, style="dim").print)
+    with progress(verbose=0 if as_json else None):
+        results = run_demo(out, seed, say=None if as_json else print_line)
     if as_json:
         print(json.dumps(results))
     else:

@@ -12,6 +12,7 @@ import typer
 
 from coview.cli.files import check_writable, ids_of, plain, read_input, write_table
 from coview.cli.options import Config, Data, Json, Sep, Table, View, merge_config, write_config
+from coview.utils.progress import progress, tell
 
 if TYPE_CHECKING:
     from coview.inspection import Inspection
@@ -64,7 +65,8 @@ def _run(ctx: typer.Context, config: Path | None, as_json: bool, work: Any) -> N
     options = merge_config(ctx, config, ("model", "data", "table", "out"))
     out = options.pop("out")
     check_writable(out)
-    columns = work(**options)
+    with progress(verbose=0 if as_json else None):
+        columns = work(**options)
     if out is not None or not as_json:
         write_table(columns, out)
     if out is not None and not as_json:
@@ -90,6 +92,7 @@ def run_predict(
 
     fitted = _load(model, "predict")
     X = _read(fitted, view, data, table, sep)
+    tell("predicting")
     prepared, known = fitted.prepare_known(X)
     labels = np.asarray(fitted.predict(prepared, prepared=True))
     columns = {"id": _ids(fitted, X, len(labels)), "label": labels}
@@ -122,6 +125,7 @@ def run_transform(
 
     fitted = _load(model, "transform")
     X = _read(fitted, view, data, table, sep)
+    tell("transforming")
     result = fitted.transform(X)
     parts = dict(result.items()) if isinstance(result, (Views, Mapping)) else {"": result}
     columns: dict[str, Any] = {}
@@ -166,6 +170,7 @@ def _read(model: Inspection, view: Any, data: Path | None, table: Path | None, s
         raise ValueError("The model was fitted on a raw table: pass --table FILE.")
     if model.front is None and table is not None:
         raise ValueError("The model was fitted on views: pass --view NAME=FILE or --data FOLDER.")
+    tell("reading")
     return read_input(view or [], data, table, sep)
 
 

@@ -10,6 +10,7 @@ import typer
 
 from coview.cli.files import named_paths, read_input, read_labels
 from coview.cli.options import Data, Labels, Sep, Table, View
+from coview.utils.progress import progress, tell
 
 __all__ = ["report"]
 
@@ -45,33 +46,36 @@ def report(
     from coview.io.models import load, outline
     from coview.report.report import make_report
 
-    fitted = inspect(load(model))
-    view = view or []
-    has_objects = bool(view) or data is not None or table is not None
-    if labels is not None and not has_objects:
-        raise ValueError("--labels requires the objects: pass --view, --data or --table too.")
-    X = read_input(view, data, table, sep) if has_objects else None
-    y, y_fit = (read_labels(source, X, fitted.id_column) for source in (labels, fitted_labels))
-    if table is not None and fitted.retriever is not None and fitted.front is not None:  # it makes views itself
-        X = fitted.front.transform(X)
-    source: Any = None if data is None else str(data)
-    if view:
-        source = {name: str(path) for name, path in named_paths(view).items()}
-    page = make_report(
-        fitted.model,
-        X,
-        y,
-        y_fit=y_fit,
-        held_out="auto" if held_out is None else held_out,
-        max_objects=objects,
-        map_method=map_method,
-        title=title,
-        model_path=str(model),
-        data=source,
-        labels=labels,
-        table=None if table is None else str(table),
-        saved_with=outline(model)["versions"],
-    )
+    with progress(verbose=0 if as_json else None):
+        fitted = inspect(load(model))
+        view = view or []
+        has_objects = bool(view) or data is not None or table is not None
+        if labels is not None and not has_objects:
+            raise ValueError("--labels requires the objects: pass --view, --data or --table too.")
+        tell("reading")
+        X = read_input(view, data, table, sep) if has_objects else None
+        y, y_fit = (read_labels(source, X, fitted.id_column) for source in (labels, fitted_labels))
+        if table is not None and fitted.retriever is not None and fitted.front is not None:  # it makes views itself
+            X = fitted.front.transform(X)
+        source: Any = None if data is None else str(data)
+        if view:
+            source = {name: str(path) for name, path in named_paths(view).items()}
+        tell("describing the model")
+        page = make_report(
+            fitted.model,
+            X,
+            y,
+            y_fit=y_fit,
+            held_out="auto" if held_out is None else held_out,
+            max_objects=objects,
+            map_method=map_method,
+            title=title,
+            model_path=str(model),
+            data=source,
+            labels=labels,
+            table=None if table is None else str(table),
+            saved_with=outline(model)["versions"],
+        )
     if as_json:
         print(json.dumps(page.summary))
         return

@@ -13,6 +13,8 @@ from typing import Annotated, Any
 
 import typer
 
+from coview.utils.progress import progress
+
 __all__ = ["explore", "serve"]
 
 TOKEN = "COVIEW_TOKEN"  # environment variable that may hold the token
@@ -48,7 +50,8 @@ def serve(
     _check_web()
     from coview.web.service import load_service
 
-    service = load_service(model, data, also or ())
+    with progress("reading the model and its objects"):
+        service = load_service(model, data, also or ())
     _run(service, host, port, token, megabytes, timeout, wait, page=False, browser=False)
 
 
@@ -75,7 +78,8 @@ def explore(
         from coview.web.service import load_service
 
         assert model is not None
-        service = load_service(model, data, also or ())
+        with progress("reading the model and its objects"):
+            service = load_service(model, data, also or ())
     _run(service, host, port, token, 8.0, timeout, 2.0, page=True, browser=browser)
 
 

@@ -15,6 +15,7 @@ from rich.console import Console
 
 from coview.utils.jsonable import plain
 from coview.utils.messages import not_text
+from coview.utils.progress import progress, tell
 
 __all__ = ["stream"]
 
@@ -58,9 +59,10 @@ def stream(
         watched: Any = learner
         if predictions is not None:
             watched = _PredictionWriter(learner, stack.enter_context(open(predictions, "w", encoding="utf-8")))
-        progress = None if as_json else stack.enter_context(_Progress())
-        watch = _print_json if progress is None else progress.line
-        result = evaluate_stream(watched, _count_rows(batches, progress, source), every=every, watch=watch)
+        stack.enter_context(progress(verbose=0 if as_json else None))
+        count = _RowCount()
+        watch = _print_json if as_json else count.line
+        result = evaluate_stream(watched, _count_rows(batches, count, source), every=every, watch=watch)
     if save_to is not None:
         from coview.io.models import save
 
@@ -102,12 +104,11 @@ def _views(text: str | None) -> Any:
     return [name for name, _, _ in parts]
 
 
-def _count_rows(batches: Iterator[Any], progress: _Progress | None, source: str) -> Iterator[Any]:
+def _count_rows(batches: Iterator[Any], count: _RowCount, source: str) -> Iterator[Any]:
     try:
         for batch in batches:
             yield batch
-            if progress is not None:
-                progress.rows(len(batch.labels))
+            count.rows(len(batch.labels))
     except UnicodeDecodeError as error:
         raise not_text("Standard input" if source == "-" else source, error) from None
 
@@ -133,25 +134,16 @@ def _print_json(figures: dict[str, float]) -> None:
     print(json.dumps(plain(figures)), flush=True)
 
 
-class _Progress:
-    """Rows so far, rows per second, and the last line of the table, on standard error."""
+class _RowCount:
+    """Rows so far, rows per second, and the last line of the table."""
 
-    def __enter__(self) -> _Progress:
-        from rich.progress import Progress, SpinnerColumn, TextColumn
-
-        self.bar = Progress(SpinnerColumn(), TextColumn("{task.description}"), console=Console(stderr=True))
-        self.bar.start()
-        self.task = self.bar.add_task("reading ...")
+    def __init__(self) -> None:
         self.count, self.clock, self.last = 0, time.perf_counter(), ""
-        return self
-
-    def __exit__(self, *reason: object) -> None:
-        self.bar.stop()
 
     def rows(self, count: int) -> None:
         self.count += count
         speed = self.count / max(time.perf_counter() - self.clock, 1e-9)
-        self.bar.update(self.task, description=f"{self.count:,} rows, {speed:,.0f} a second{self.last}")
+        tell(f"{self.count:,} rows, {speed:,.0f} a second{self.last}")
 
     def line(self, figures: dict[str, float]) -> None:
         self.last = "".join(f", {name} {figures[name]:.3f}" for name in ("accuracy", "f1") if name in figures)

@@ -28,6 +28,7 @@ from coview.engines.threads import few_threads
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, Training, conventional_weights, numbered, one_hot
 from coview.utils.docs import shared_parameters
+from coview.utils.progress import counted
 from coview.validation import base_seed, check_count, check_enough_objects, check_number, per_view
 from coview.views.arrays import for_sklearn, take_rows, unit_rows
 from coview.views.views import Views
@@ -125,7 +126,7 @@ def consensus(
     search = _PatternUpdates(parts, sizes.astype(np.float64), heft, tol)
     heat = max_iter if len(groups) * n_clusters * n_init <= SMALL else min(HEAT, max_iter)
     best: _Pattern | None = None
-    for restart in range(n_init):
+    for restart in counted(range(n_init), "consensus", n_init):
         rng = np.random.default_rng([seed, restart])
         rows = rng.gamma(1.0, size=(len(groups), n_clusters))
         if restart < len(own):  # not so near to one-hot that it could not move
@@ -431,7 +432,7 @@ class ConsensusClustering(BaseConsensus):
         self.estimators_: dict[str, Any] = {}
         self.labels_by_view_: dict[str, np.ndarray] = {}
         with few_threads(len(views), self.n_clusters):
-            for v, name in enumerate(views.names):
+            for v, name in enumerate(counted(views.names, "view", len(views.names))):
                 self.estimators_[name], self.labels_by_view_[name] = self._cluster(name, views, v, seed)
             settings = {"softness": self.softness, "max_iter": self.max_iter, "tol": self.tol, "n_init": self.n_init}
             self._agree(self.labels_by_view_, views, seed=seed, **settings)

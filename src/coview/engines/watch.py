@@ -1,4 +1,4 @@
-"""Watching a fit: functions that are told of every sweep, scikit-learn's callbacks, and a progress bar.
+"""Watching a fit: functions that are told of every sweep, scikit-learn's callbacks, and a line of progress.
 
 scikit-learn has callbacks from 1.9 on; before, `CallbackSupportMixin` and `with_callbacks` do nothing, and nothing is a
 `FitCallback`. No other module imports `sklearn.callback`.
@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from coview.engines.state import State, Sweep
+from coview.utils.progress import tell
 
 if TYPE_CHECKING:
 
@@ -36,7 +37,7 @@ else:
             return method
 
 
-__all__ = ["CallbackSupportMixin", "check_watchers", "progress_bar", "sklearn_watcher", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "check_watchers", "sklearn_watcher", "tell_sweep", "with_callbacks"]
 
 Watcher = Callable[[Sweep], Any]
 
@@ -82,27 +83,8 @@ def sklearn_watcher(
     return watch
 
 
-def progress_bar(title: str, stack: ExitStack) -> Watcher:
-    """Return a function that draws one rich bar per restart; the bars end with the stack."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    progress = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("objective {task.fields[objective]:.6g}  change {task.fields[change]:.1e}"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-    )
-    stack.enter_context(progress)
-    bars: dict[int, Any] = {}
-
-    def draw(sweep: Sweep) -> None:
-        values: dict[str, Any] = {"objective": sweep.objective, "change": sweep.change}
-        if sweep.restart not in bars:
-            name = title if sweep.n_restarts == 1 else f"{title} {sweep.restart + 1}/{sweep.n_restarts}"
-            bars[sweep.restart] = progress.add_task(name, total=sweep.max_iter, **values)
-        progress.update(bars[sweep.restart], completed=sweep.number, **values)
-
-    return draw
+def tell_sweep(sweep: Sweep) -> None:
+    """Say where a fit stands; a restart where there are several, the sweep, the objective and its last change."""
+    restart = f"restart {sweep.restart + 1}/{sweep.n_restarts}, " if sweep.n_restarts > 1 else ""
+    figures = f"objective {sweep.objective:.6g}, change {sweep.change:.1e}"
+    tell(f"{restart}sweep {sweep.number}/{sweep.max_iter}, {figures}", sweep.number, sweep.max_iter)

@@ -17,6 +17,7 @@ from coview.model_selection.scores import Task, check_scoring, evaluate
 from coview.model_selection.splits import few_label_splits, folds, subsamples
 from coview.model_selection.table import Comparison
 from coview.utils.messages import short
+from coview.utils.progress import is_shown
 from coview.validation import (
     base_seed,
     check_count,
@@ -48,7 +49,7 @@ def compare(
     time_budget: float | None = 60.0,
     n_jobs: int | None = None,
     random_state: Any = None,
-    verbose: int = 0,
+    verbose: int | None = None,
 ) -> Comparison:
     """Compare every applicable method and baseline on your own data.
 
@@ -95,8 +96,8 @@ def compare(
         process.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the splits and of the methods; the same seed gives the same scores, whatever n_jobs is.
-    verbose : int, default=0
-        1 shows a line per method while they run.
+    verbose : int or None, default=None
+        1 shows a line per method while they run, 0 does not; None does in notebooks and on the command line.
 
     Returns
     -------
@@ -146,7 +147,7 @@ def compare(
     selected = selected_methods(methods, applicable_methods(classify, views, n_groups, links))
     jobs = [(plan.kind, len(plan.splits), method) for method in selected]
     names, metrics = [method.name for method in selected], plan.metrics
-    progress: Any = JobProgress(names, len(plan.splits), metrics[0]) if verbose else nullcontext()
+    progress: Any = JobProgress(names, len(plan.splits), metrics[0]) if is_shown(verbose) else nullcontext()
     with progress as watch:
         outcomes = run_jobs(evaluate, (plan, views), jobs, n_jobs=n_jobs, budget=time_budget, watch=watch)
     if any(outcome.status == "stopped" for outcome in outcomes):

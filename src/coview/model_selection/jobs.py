@@ -18,11 +18,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
+from contextlib import ExitStack
+from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from coview.exceptions import CoviewError
+from coview.utils.progress import on_terminal, print_line, progress, tell
 
 __all__ = ["JobOutcome", "JobProgress", "one_sentence", "run_jobs", "worker_count"]
 
@@ -333,9 +336,61 @@ _STYLES = {"done": "green", "failed": "red", "over budget": "yellow", "stopped":
 
 
 class JobProgress:
-    """A watch of `run_jobs` that keeps one line per job on standard error; use it as a context manager."""
+    """A watch of `run_jobs` that shows on standard error where every job stands; use it as a context manager.
+
+    A terminal has one line per job, redrawn in place. Elsewhere a job that is over has a line, and those at work share
+    one that is printed now and then.
+    """
 
     def __init__(self, names: list[str], total: int, show: str) -> None:
+        self._names, self._total, self._show = names, total, show
+        self._stack = ExitStack()
+        self._table: Any = None
+        self._running: dict[int, int] = {}  # splits that are done, of the jobs at work
+        self._ended = 0
+        self._context = Context()
+
+    def __enter__(self) -> JobProgress:
+        on_screen = on_terminal()
+        self._stack.enter_context(progress("", verbose=0 if on_screen else 1))
+        if on_screen:
+            self._table = self._stack.enter_context(_JobTable(self._names, self._total))
+        self._context = copy_context()
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        self._stack.close()
+
+    def __call__(self, position: int, outcome: JobOutcome) -> None:
+        if self._table is not None:
+            self._table.update(position, outcome, self._figure(outcome))
+        else:
+            self._context.copy().run(self._print, position, outcome)  # jobs report from threads of their own
+
+    def _print(self, position: int, outcome: JobOutcome) -> None:
+        if outcome.status in ("waiting", "running"):
+            if outcome.status == "running":
+                self._running[position] = len(outcome.parts)
+        else:
+            self._running.pop(position, None)
+            self._ended += 1
+            figure = self._figure(outcome)
+            print_line(f"{self._names[position]}: {outcome.status}{', ' if figure else ''}{figure}")
+        at_work = [f"{self._names[job]} {done}/{self._total}" for job, done in self._running.items()]
+        running = f", running {', '.join(at_work)}" if at_work else ""
+        tell(f"{self._ended} of {len(self._names)} done{running}", self._ended, len(self._names))
+
+    def _figure(self, outcome: JobOutcome) -> str:
+        if outcome.note:
+            return outcome.note[:100]
+        values = [part[self._show] for part in outcome.parts if self._show in part]
+        return f"{self._show} {sum(values) / len(values):.3f}" if values else ""
+
+
+class _JobTable:
+    """One line per job, redrawn in place."""
+
+    def __init__(self, names: list[str], total: int) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
         from rich.table import Column
@@ -350,33 +405,25 @@ class JobProgress:
             console=Console(stderr=True),
             expand=True,
         )
-        self._show = show
         self._tasks: list[Any] = [
             self._progress.add_task(name, total=total, start=False, status="[dim]waiting[/dim]") for name in names
         ]
 
-    def __enter__(self) -> JobProgress:
+    def __enter__(self) -> _JobTable:
         self._progress.start()
         return self
-
-    def __call__(self, position: int, outcome: JobOutcome) -> None:
-        task = self._tasks[position]
-        if outcome.status == "running" and not outcome.parts:
-            self._progress.start_task(task)
-        style = _STYLES.get(outcome.status, "")
-        self._progress.update(
-            task, completed=len(outcome.parts), status=f"[{style}]{outcome.status}[/{style}] {self._figure(outcome)}"
-        )
-        if outcome.status not in ("waiting", "running"):
-            self._progress.stop_task(task)
 
     def __exit__(self, *reason: object) -> None:
         self._progress.stop()
 
-    def _figure(self, outcome: JobOutcome) -> str:
-        if outcome.note:
-            from rich.markup import escape
+    def update(self, position: int, outcome: JobOutcome, figure: str) -> None:
+        from rich.markup import escape
 
-            return escape(outcome.note[:100])
-        values = [part[self._show] for part in outcome.parts if self._show in part]
-        return f"{self._show} {sum(values) / len(values):.3f}" if values else ""
+        task = self._tasks[position]
+        if outcome.status == "running" and not outcome.parts:
+            self._progress.start_task(task)
+        style = _STYLES.get(outcome.status, "")
+        status = f"[{style}]{outcome.status}[/{style}] {escape(figure)}"
+        self._progress.update(task, completed=len(outcome.parts), status=status)
+        if outcome.status not in ("waiting", "running"):
+            self._progress.stop_task(task)

@@ -35,6 +35,7 @@ from coview.model_selection.methods import seeded
 from coview.model_selection.scores import cluster_labels
 from coview.model_selection.splits import subsamples
 from coview.model_selection.table import ResultTable
+from coview.utils.progress import is_shown
 from coview.validation import base_seed, check_count
 from coview.views.coerce import in_memory_views
 from coview.views.views import Views
@@ -64,7 +65,7 @@ def select_clusters(
     time_budget: float | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
-    verbose: int = 0,
+    verbose: int | None = None,
 ) -> ClusterChoice:
     """Choose the number of clusters, and the coupling of a co-regularized model, without labels.
 
@@ -92,8 +93,8 @@ def select_clusters(
         Settings at a time, each in a process of its own; None is all cores, 1 without a budget stays in this process.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the subsamples and of the fits.
-    verbose : int, default=0
-        1 shows a line per setting while they run.
+    verbose : int or None, default=None
+        1 shows a line per setting while they run, 0 does not; None does in notebooks and on the command line.
 
     Returns
     -------
@@ -140,7 +141,7 @@ def select_clusters(
     plan = _Plan(model, views, seed, n_repeats, wanted)
     jobs = [(n_repeats, setting) for setting in settings]
     names = [", ".join(f"{_short(key)}={value}" for key, value in setting.items()) for setting in settings]
-    progress: Any = JobProgress(names, n_repeats, wanted[0]) if verbose else nullcontext()
+    progress: Any = JobProgress(names, n_repeats, wanted[0]) if is_shown(verbose) else nullcontext()
     with progress as watch:
         outcomes = run_jobs(_judge, plan, jobs, n_jobs=n_jobs, budget=time_budget, watch=watch)
     parts = [part for outcome in outcomes for part in outcome.parts]

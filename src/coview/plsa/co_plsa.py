@@ -402,7 +402,7 @@ class CoPLSA(ByViewModel):
         learning_offset: float = 10.0,
         time_budget: float | None = None,
         random_state: Any = None,
-        verbose: int = 0,
+        verbose: int | None = None,
         callbacks: Any = None,
         checkpoint: Any = None,
     ) -> None:

@@ -31,6 +31,7 @@ from coview.engines.select import select_engine
 from coview.engines.state import State
 from coview.plsa.factors import FEATURE_FLOOR, softened
 from coview.plsa.mixture import MixtureSteps
+from coview.utils.progress import counted
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
@@ -65,7 +66,8 @@ def likeliest_start(
     starts = chain(agreed, beside)
     if graphs and FEW_NODES * n_clusters <= MOST_NODES:
         starts = chain(starts, (graph_memberships(views, n_clusters, each, weights) for each in seeds[:1]))
-    return most_likely(views, starts, weights, n_jobs)
+        tries += 1
+    return most_likely(views, counted(starts, "choosing a start", tries), weights, n_jobs)
 
 
 def graph_memberships(views: Views, n_clusters: int, seed: int, weights: dict[str, float]) -> np.ndarray:

@@ -345,7 +345,7 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
         learning_offset: float = 10.0,
         time_budget: float | None = None,
         random_state: Any = None,
-        verbose: int = 0,
+        verbose: int | None = None,
         callbacks: Any = None,
         checkpoint: Any = None,
     ) -> None:
@@ -467,7 +467,7 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
         learning_offset: float = 10.0,
         time_budget: float | None = None,
         random_state: Any = None,
-        verbose: int = 0,
+        verbose: int | None = None,
         callbacks: Any = None,
         checkpoint: Any = None,
     ) -> None:

@@ -298,7 +298,7 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
         n_jobs: int | None = None,
         time_budget: float | None = None,
         random_state: Any = None,
-        verbose: int = 0,
+        verbose: int | None = None,
         callbacks: Any = None,
         checkpoint: Any = None,
     ) -> None:

@@ -102,7 +102,7 @@ class VotingPLSA(ClusterMixin, WeightedModel):
         n_jobs: int | None = None,
         time_budget: float | None = None,
         random_state: Any = None,
-        verbose: int = 0,
+        verbose: int | None = None,
         callbacks: Any = None,
         checkpoint: Any = None,
     ) -> None:

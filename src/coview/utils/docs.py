@@ -69,8 +69,9 @@ feature_names_in_ : ndarray
     Seconds after which the fit stops at the end of a sweep.""",
     "tol": """tol : float, default=1e-5
     Stop when the objective changes by less than this, relative to itself; 0 runs exactly `max_iter` sweeps.""",
-    "verbose": """verbose : int, default=0
-    1 shows a progress bar.""",
+    "verbose": """verbose : int or None, default=None
+    1 shows where a fit stands, 0 does not. None shows it in notebooks and on the command line, once a fit takes more
+    than a moment.""",
     "view_weights": """view_weights : float, {view: float} or None, default=None
     Weight of each view; 1 by default.""",
 }
@@ -91,7 +92,7 @@ def shared_parameters(cls: T) -> T:
     ...     <shared: verbose>
     ...     '''
     >>> print(Model.__doc__.splitlines()[2].strip())
-    verbose : int, default=0
+    verbose : int or None, default=None
     """
     for method in filter(isfunction, vars(cls).values()):
         _fill_in(method, SHARED)

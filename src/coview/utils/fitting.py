@@ -1,4 +1,7 @@
-"""Fits that succeed whole or change nothing: an estimator whose fit fails is what it was before."""
+"""Fits that succeed whole or change nothing, and show where they stand.
+
+An estimator whose fit fails is what it was before.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ from collections.abc import Callable
 from functools import wraps
 from inspect import isfunction
 from typing import Any
+
+from coview.utils.progress import progress
 
 __all__ = ["WholeFitMixin"]
 
@@ -16,6 +21,7 @@ class WholeFitMixin:
     """Makes the methods that fit give back every fitted attribute where they fail.
 
     A first fit that fails leaves an estimator that is not fitted, and a later one leaves the model of the fit before.
+    While they run their progress is shown, as `coview.utils.progress` has it and the parameter `verbose` asks for.
 
     Examples
     --------
@@ -45,7 +51,10 @@ def _whole(fit: Callable[..., Any]) -> Callable[..., Any]:
     def fit_or_restore(self: Any, *args: Any, **options: Any) -> Any:
         before = dict(vars(self))
         try:
-            return fit(self, *args, **options)
+            if fit.__name__ == "partial_fit":  # a moment's work
+                return fit(self, *args, **options)
+            with progress(type(self).__name__, before.get("verbose"), owner=self):
+                return fit(self, *args, **options)
         except BaseException:
             now = vars(self)
             for name in now.keys() - before.keys():

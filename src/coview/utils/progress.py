@@ -1,0 +1,289 @@
+"""Where long work stands: a line on standard error, redrawn on terminals and in notebooks, else printed now and then.
+
+Work that may take long runs inside ``with progress("MultiViewPLSA")``. What it calls, however deep, says where it
+stands by `tell`, and work inside other work adds to the same line. Nothing is shown of work that is over in a moment,
+nor in a script that did not ask: notebooks and the command line show progress by themselves.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+__all__ = ["counted", "in_notebook", "is_shown", "on_terminal", "print_line", "progress", "show_progress", "tell"]
+
+PATIENCE = 2.0  # seconds of work before anything is shown that was not asked for
+INTERVAL = 5.0  # seconds between two printed lines; a tenth of the time so far where that is more
+REDRAWN = 0.2  # seconds between two drawings of a line in place
+
+Item = TypeVar("Item")
+
+
+class _Work:
+    """One piece of work: its name, and where it stands."""
+
+    def __init__(self, title: str, owner: Any) -> None:
+        self.title, self.owner = title, owner
+        self.state: tuple[str, float | None, float | None] = ("", None, None)
+
+    def __str__(self) -> str:
+        return ", ".join(part for part in (self.title, self.state[0]) if part)
+
+
+class _Line:
+    """What is shown of work, and of the work inside it; a thread looks after it, so that silence has an end."""
+
+    def __init__(self, asked: bool) -> None:
+        self.stack: list[_Work] = []
+        self.asked, self.began = asked, time.monotonic()
+        self.display: Any = None
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self._look_after, daemon=True)
+
+    def __enter__(self) -> None:
+        self.thread.start()
+
+    def __exit__(self, *reason: object) -> None:
+        self.over.set()
+        self.thread.join()
+        if self.display is None and self.asked:  # over before the first look
+            self.display = _display()
+        if self.display is not None:
+            self.display.end(self)
+
+    def _look_after(self) -> None:
+        wait = REDRAWN if self.asked else PATIENCE
+        while not self.over.wait(wait):
+            self.display = self.display or _display()
+            self.display.draw(self)
+            wait = self.display.interval(self.seconds)
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.began
+
+    @property
+    def text(self) -> str:
+        return ": ".join(text for text in map(str, self.stack) if text) or "starting"
+
+    @property
+    def share(self) -> float | None:
+        """How much of the innermost counted work is done."""
+        for work in reversed(self.stack):
+            _, done, total = work.state
+            if done is not None and total:
+                return done / total
+        return None
+
+
+class _Silent(_Line):
+    """Shows nothing, of what is inside neither."""
+
+    def __init__(self) -> None:
+        self.stack, self.display = [], None
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *reason: object) -> None:
+        pass
+
+
+class _TerminalDisplay:
+    """A bar of rich, redrawn in place."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.table import Column
+
+        text = TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis"))
+        self.bar = Progress(
+            text,
+            BarColumn(bar_width=20),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+            auto_refresh=False,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        self.task: Any = None
+
+    def interval(self, seconds: float) -> float:
+        return REDRAWN
+
+    def draw(self, line: _Line) -> None:
+        self._show(line, line.text, line.share)
+
+    def end(self, line: _Line) -> None:
+        self._show(line, line.text, 1.0)
+        self.bar.stop()
+
+    def _show(self, line: _Line, text: str, share: float | None) -> None:
+        if self.task is None:
+            self.bar.start()
+            self.task = self.bar.add_task(text, total=None)
+            self.bar.tasks[0].start_time = self.bar.get_time() - line.seconds
+        self.bar.update(self.task, description=text, completed=share or 0.0, total=None if share is None else 1.0)
+        self.bar.refresh()
+
+
+class _NotebookDisplay:
+    """Plain text that is written over itself."""
+
+    width = 0
+
+    def interval(self, seconds: float) -> float:
+        return 1.0
+
+    def draw(self, line: _Line) -> None:
+        self._write(_timed(line), "")
+
+    def end(self, line: _Line) -> None:
+        self._write(_timed(line), "\n")
+
+    def _write(self, text: str, end: str) -> None:
+        print("\r" + text.ljust(self.width), end=end, file=sys.stderr, flush=True)
+        self.width = len(text)
+
+
+class _PlainDisplay:
+    """A line of text every few seconds."""
+
+    last = ""
+
+    def interval(self, seconds: float) -> float:
+        return max(INTERVAL, seconds / 10)
+
+    def draw(self, line: _Line) -> None:
+        self.last = line.text
+        print_line(_timed(line))
+
+    def end(self, line: _Line) -> None:
+        if line.text != self.last:
+            self.draw(line)
+
+
+def _timed(line: _Line) -> str:
+    return f"{line.text} ({line.seconds:.0f} s)"
+
+
+def _display() -> Any:
+    return _TerminalDisplay() if on_terminal() else _NotebookDisplay() if in_notebook() else _PlainDisplay()
+
+
+_line: ContextVar[_Line | None] = ContextVar("coview_progress_line", default=None)
+_wanted: ContextVar[bool | None] = ContextVar("coview_progress_wanted", default=None)  # None: in notebooks
+
+
+def on_terminal() -> bool:
+    """Whether a line can be drawn in place."""
+    return not in_notebook() and sys.stderr is not None and sys.stderr.isatty()
+
+
+def in_notebook() -> bool:
+    """Whether this is the kernel of a notebook."""
+    if "IPython" not in sys.modules:
+        return False
+    shell = sys.modules["IPython"].get_ipython()
+    return shell is not None and type(shell).__module__.startswith(("ipykernel.", "google.colab."))
+
+
+def is_shown(verbose: int | None) -> bool:
+    """Whether the progress of work is to be shown: where it is asked for, and by default where somebody looks on."""
+    if verbose is not None:
+        return verbose > 0
+    if _line.get() is not None:
+        return not isinstance(_line.get(), _Silent)
+    if threading.current_thread() is not threading.main_thread():
+        return False
+    wanted = _wanted.get()
+    return in_notebook() if wanted is None else wanted
+
+
+@contextmanager
+def show_progress(wanted: bool) -> Iterator[None]:
+    """Show the progress of long work inside, or none, where its own `verbose` does not say."""
+    token = _wanted.set(wanted)
+    try:
+        yield
+    finally:
+        _wanted.reset(token)
+
+
+@contextmanager
+def progress(title: str = "", verbose: int | None = None, owner: Any = None) -> Iterator[None]:
+    """Show where the work inside stands.
+
+    Parameters
+    ----------
+    title : str
+        What is at work.
+    verbose : int or None
+        1 shows it at once and 0 not at all; None where somebody looks on, once it takes more than a moment.
+    owner : object, optional
+        Who works: a method that calls another one of the same object is one piece of work.
+
+    Examples
+    --------
+    >>> with progress("k-means", verbose=0):
+    ...     tell("start 1/5", 0, 5)
+    """
+    line = _line.get()
+    same = line is not None and owner is not None and line.stack[-1].owner is owner
+    if same or (line is None and verbose is None and not is_shown(None)):
+        yield
+    elif line is not None and is_shown(verbose):
+        line.stack.append(_Work(title, owner))
+        try:
+            yield
+        finally:
+            line.stack.pop()
+    else:
+        line = _Line(verbose is not None) if is_shown(verbose) else _Silent()
+        line.stack.append(_Work(title, owner))
+        token = _line.set(line)
+        try:
+            with line:
+                yield
+        finally:
+            _line.reset(token)
+
+
+def tell(text: str, done: float | None = None, total: float | None = None) -> None:
+    """Say where the innermost work stands, and how much of it is done where that is known."""
+    line = _line.get()
+    if line is not None and line.stack:
+        line.stack[-1].state = (text, done, total)
+
+
+def counted(items: Iterable[Item], what: str, total: int) -> Iterator[Item]:
+    """Yield items that take long to make, telling which one is at work.
+
+    Examples
+    --------
+    >>> list(counted((i * i for i in range(3)), "start", 3))
+    [0, 1, 4]
+    """
+    steps = iter(items)
+    for number in range(1, total + 1):
+        tell(f"{what} {number}/{total}", number - 1, total)
+        try:
+            yield next(steps)
+        except StopIteration:
+            return
+    yield from steps
+
+
+def print_line(text: str) -> None:
+    """Print a line that stays, above the one that is redrawn."""
+    line = _line.get()
+    if line is not None and isinstance(line.display, _TerminalDisplay):
+        line.display.bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        return
+    print("\r" + text if in_notebook() else text, file=sys.stderr, flush=True)
