@@ -8,7 +8,16 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from coview import CrossModalRetriever, LinkPLSA, MultiViewCCA, Ontology, SeededKMeansClassifier, Views
+from coview import (
+    CrossModalRetriever,
+    LinkPLSA,
+    MultiViewCCA,
+    MultiViewNaiveBayes,
+    Ontology,
+    SeededKMeansClassifier,
+    SphericalKMeans,
+    Views,
+)
 from coview.web.api import make_app
 from coview.web.run import running
 from coview.web.service import Service
@@ -87,9 +96,9 @@ def test_a_person_finds_code_with_words(page, address):
     page.get_by_text("Why it matched").wait_for()
     page.locator(".parts .name", has_text="eigenvalue").first.wait_for()
     page.get_by_role("link", name="Show the object").click()
-    page.get_by_role("heading", name="Predictions by view").wait_for()
+    page.get_by_role("heading", name="SeededKMeansClassifier predicts the class").wait_for()
     assert page.locator(".card .view", has_text="code").count() > 0
-    assert "#/object/" in page.url
+    assert "#/object/math.function_" in page.url
 
 
 def test_keys_move_through_hits_and_pages(page, address):
@@ -129,7 +138,7 @@ def test_every_page_of_the_menu_opens_by_its_link(page, address):
 
 
 def test_a_label_set_is_tried(page, address):
-    page.goto(f"{address}/#/labels?row=0")
+    page.goto(f"{address}/#/labels?id=io.function_0")
     page.get_by_label("io").check()
     page.get_by_text("This is consistent").wait_for()
     page.get_by_label("net").check()
@@ -139,7 +148,7 @@ def test_a_label_set_is_tried(page, address):
 def test_a_slow_old_answer_does_not_replace_a_newer_one(page, address):
     held = []
     page.route("**/api/labels", lambda route: held.append(route) if not held else route.continue_())
-    page.goto(f"{address}/#/labels?row=0")
+    page.goto(f"{address}/#/labels?id=io.function_0")
     page.get_by_label("io").check()
     page.get_by_text("This is consistent").wait_for()
     with page.expect_response("**/api/labels"):
@@ -158,6 +167,129 @@ def test_something_new_is_tried(page, address):
     page.get_by_label("words").fill("zebra")
     page.get_by_role("button", name="Predict").click()
     page.get_by_text("nothing that the model knows").first.wait_for()
+
+
+def test_the_runners_up_are_shown_of_models_without_probabilities_too(browser):
+    X, _ = library()
+    model = SphericalKMeans(3, random_state=0).fit(X)
+    with running(make_app(Service(model, X), page=True)) as url:
+        tab = browser.new_page()
+        tab.goto(f"{url}/#/try")
+        tab.get_by_label("words").fill("open the file and read a matrix")
+        tab.get_by_role("button", name="Predict").click()
+        tab.locator(".large").first.wait_for()
+        names = tab.locator(".card:has(.large)").first.locator(".shares .name").all_inner_texts()
+        assert len(names) == 3 and set(names[0].split(", ")) <= set(" ".join(SUBJECTS["io"]).split())
+        assert tab.locator(".large .key").first.inner_text().startswith("cluster ")
+        tab.close()
+
+
+def test_the_overview_has_a_map_whose_points_open_objects(page, address):
+    page.goto(address)
+    page.locator(".map circle").first.wait_for()
+    assert page.locator(".map circle").count() == 60 and page.get_by_text("Objective").count() == 0
+    assert page.locator(".legend .name").all_inner_texts() == ["io", "math", "net"]
+    page.locator(".map circle").nth(7).dispatch_event("click")
+    page.get_by_role("heading", name="math.function_7", exact=True).wait_for()
+    page.reload()  # by its id, not by its row
+    page.get_by_role("heading", name="math.function_7", exact=True).wait_for()
+    assert page.url.endswith("#/object/math.function_7")
+    page.keyboard.press("ArrowRight")
+    page.get_by_role("heading", name="net.function_8", exact=True).wait_for()
+
+
+def test_an_object_shows_every_model_and_a_whole_name(page, address):
+    page.goto(f"{address}/#/object/io.function_0")
+    page.get_by_role("heading", name="LinkPLSA predicts the topic").wait_for()
+    page.get_by_role("heading", name="SeededKMeansClassifier predicts the class").wait_for()
+    page.get_by_role("button", name="all views").wait_for()  # what is near it
+    assert page.locator(".id", has_text=".function_").first.evaluate("el => el.childNodes.length") == 1
+
+
+def test_enter_opens_and_escape_does_not_wipe(page, address):
+    page.goto(f"{address}/#/objects")
+    page.locator(".entry", has_text="math").first.wait_for()
+    page.keyboard.press("/")
+    page.keyboard.type("net.function_1")
+    page.locator(".entry", has_text="math").first.wait_for(state="detached")
+    page.keyboard.press("Escape")
+    assert page.get_by_label("Filter by name").input_value() == "net.function_1"
+    page.keyboard.press("/")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="net.function_11", exact=True).wait_for()
+    page.goto(f"{address}/#/search?q=socket+server&from=words&in=code")
+    page.locator(".hit").first.wait_for()
+    name = page.locator(".hit .id").first.inner_text()
+    page.get_by_label("Query").focus()
+    page.keyboard.press("Escape")
+    assert page.get_by_label("Query").input_value() == "socket server"
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name=name, exact=True).wait_for()
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """Objects of four views whose fourth disagrees, with many features and a table."""
+    rng = np.random.default_rng(0)
+    kinds = np.arange(40) % 2
+    words = [f"word{j:02}" for j in range(60)]
+    matrix = rng.poisson(np.where((np.arange(60) % 2)[None] == kinds[:, None], 3.0, 0.2)) + 1.0
+    parts = {"a": matrix, "b": matrix, "c": matrix, "d": matrix[:, ::-1]}
+    ids = [f"lib{i}-2.{i}/x" for i in range(40)]
+    trained = Views({**parts, "d": matrix}, feature_names=dict.fromkeys(parts, words), ids=ids)
+    X = Views(parts, feature_names=dict.fromkeys(parts, words), ids=ids)
+    model = MultiViewNaiveBayes().fit(trained, np.array(["even", "odd"])[kinds])
+    table = {"name": ids, "year": np.arange(40) + 1980, "notes": ["long words " * 200] * 40}
+    with running(make_app(Service(model, X, table=table), page=True)) as url:
+        yield url
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_cards_fill_their_rows_for_any_number_of_views(browser, wide, width):
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    for link, cards in (("#/object/lib3-2.3%2Fx", ".cards > .card"), ("#/try", ".cards > .card")):
+        page.goto(f"{wide}/{link}")
+        page.locator(cards).first.wait_for()
+        right = page.locator("main .page").evaluate("el => el.getBoundingClientRect().right")
+        boxes = page.locator(cards).evaluate_all(
+            "all => all.map(el => el.getBoundingClientRect()).map(b => [b.top, b.right])"
+        )
+        ends: dict[float, float] = {}
+        for top, end in boxes:
+            ends[top] = max(ends.get(top, 0), end)
+        assert all(abs(end - right) < 2 for end in ends.values())
+        assert page.locator("html").evaluate("root => root.scrollWidth") <= width
+    page.close()
+
+
+def test_long_lists_fold_and_the_table_is_shown(browser, wide):
+    page = browser.new_page()
+    page.goto(f"{wide}/#/object/lib3-2.3%2Fx")
+    page.get_by_role("heading", name="lib3-2.3/x", exact=True).wait_for()
+    assert page.locator(".record dt").all_inner_texts() == ["year", "notes"]
+    assert "1983" in page.locator(".record").inner_text()
+    before = len(page.locator(".record").inner_text())
+    page.locator(".record").get_by_role("button", name="Show all").click()
+    assert len(page.locator(".record").inner_text()) > before + 1000
+    chips = page.locator(".folded .chips").first
+    assert chips.locator("li").count() == 24
+    page.locator(".folded .more").first.click()
+    assert chips.locator("li").count() == 48
+    page.close()
+
+
+def test_what_is_mixed_up_names_the_views_that_differ(browser, wide):
+    page = browser.new_page()
+    page.goto(f"{wide}/#/views")
+    page.get_by_role("heading", name="Mixed up most often").wait_for()
+    rows = page.locator(".pairs tbody tr").all_inner_texts()
+    assert rows and all(("even" in row) and ("odd" in row) and "d" in row.split() for row in rows)
+    page.locator(".pairs tbody a").first.click()
+    page.get_by_text("Show all").wait_for()
+    assert page.locator(".opinions li").count() == 20
+    page.close()
 
 
 def test_nothing_found_says_so(browser, address):
@@ -179,9 +311,9 @@ def test_it_fits_a_phone_and_the_dark(browser, address):
         "",
         "#/search?q=socket&from=words&in=code",
         "#/groups/topic",
-        "#/object/1",
+        "#/object/math.function_1",
         "#/views",
-        "#/labels?row=1",
+        "#/labels?id=math.function_1",
     ):
         page.goto(f"{address}/{link}")
         page.locator("main h1").wait_for()

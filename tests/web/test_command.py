@@ -104,7 +104,14 @@ def test_a_raw_table_is_shown_with_its_texts(tmp_path):
     assert len(service.data) == 2 and service.texts["title"][0] == "red sea"
     from coview.web.explorer import Explorer
 
-    assert Explorer(service).object(0)["views"][0]["text"] == "red sea"
+    shown = Explorer(service).object(0)
+    assert shown["views"][0]["text"] == "red sea" and shown["columns"] == [["title", "red sea"], ["body", "salt"]]
+    save(
+        make_pipeline(TextViews(min_df=2), MultiViewNaiveBayes()).fit(table, ["land", "sea", "land", "sea"]),
+        tmp_path / "o",
+    )
+    with pytest.raises(ViewsError, match=r"m.coview and o do not have the same vocabulary: in view 'title' one has"):
+        load_service(tmp_path / "m.coview", tmp_path / "new.csv", [tmp_path / "o"])
 
 
 def test_ctrl_c_is_how_a_service_ends(saved, monkeypatch, capsys):

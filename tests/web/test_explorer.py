@@ -8,11 +8,13 @@ import pytest
 from coview import (
     CoPLSA,
     LinkPLSA,
+    MultiViewCCA,
     MultiViewNaiveBayes,
     MultiViewPLSA,
     Ontology,
     SeededKMeansClassifier,
     Views,
+    inspect,
 )
 from coview.exceptions import ViewsError
 from coview.web.explorer import Explorer
@@ -58,7 +60,7 @@ def test_members_are_those_that_the_model_puts_there(small):
     model = MultiViewNaiveBayes().fit(X, y)
     browser = Explorer(Service(model, X))
     found = browser.groups.members("class", 1, 0, 100)
-    assert {member["row"] for member in found["members"]} == set(np.flatnonzero(model.predict(X) == 1).tolist())
+    assert {member["id"] for member in found["members"]} == set(X.ids[model.predict(X) == 1].tolist())
     shares = [member["share"] for member in found["members"]]
     assert shares == sorted(shares, reverse=True)
     with pytest.raises(ViewsError, match="There is no class 7"):
@@ -68,13 +70,75 @@ def test_members_are_those_that_the_model_puts_there(small):
 def test_an_object_is_seen_from_all_its_views(small):
     X, y = small
     browser = Explorer(Service(MultiViewNaiveBayes().fit(X, y), X))
-    found = browser.object(4)
+    found = browser.object("object 4")
     row = np.asarray(X["words"][[4]].toarray()).ravel()
-    values = dict(browser.object(4)["views"][0]["features"])
-    assert found["id"] == "object 4" and sum(values.values()) == row.sum()
-    assert set(found["opinions"]["by_view"]) == {"words", "image"}
-    with pytest.raises(ViewsError, match="There is no object 60"):
-        browser.object(60)
+    values = dict(found["views"][0]["features"])
+    assert found["id"] == "object 4" and found["row"] == 4 and sum(values.values()) == row.sum()
+    assert (found["before"], found["after"]) == ("object 3", "object 5")
+    (opinion,) = found["opinions"]
+    assert set(opinion["by_view"]) == {"words", "image"}
+    with pytest.raises(ViewsError, match="There is no object 'object 60'"):
+        browser.object("object 60")
+
+
+def test_an_object_shows_what_every_model_says_of_it(small):
+    X, y = small
+    models = [MultiViewNaiveBayes().fit(X, y), MultiViewPLSA(3, 4, **FAST).fit(X), MultiViewNaiveBayes().fit(X, y % 2)]
+    browser = Explorer(Service(models[0], X, also=models[1:]))
+    opinions = browser.object("object 7")["opinions"]
+    assert [(one["model"], one["kind"], one["pages"]) for one in opinions] == [
+        ("MultiViewNaiveBayes", "class", True),
+        ("MultiViewPLSA", "cluster", True),
+        ("MultiViewNaiveBayes", "class", False),  # its groups have no pages: there are classes already
+    ]
+    for model, opinion in zip(models, opinions):
+        proba = inspect(model).memberships(X[[7]])[0]
+        assert opinion["together"][0][1] == proba.argmax()
+        assert opinion["together"][0][2] == pytest.approx(proba.max(), abs=1e-4)
+        alone = inspect(model).memberships(X[[7]].select("image"))[0]
+        assert opinion["by_view"]["image"][0][1] == alone.argmax()
+
+
+def test_an_object_shows_all_columns_of_its_table(small):
+    X, y = small
+    table = {"name": X.ids.tolist(), "year": np.arange(60), "note": [None, *("x" * 9_000 for _ in range(59))]}
+    browser = Explorer(Service(MultiViewNaiveBayes().fit(X, y), X, table=table))
+    assert browser.object("object 0")["columns"] == [["name", "object 0"], ["year", 0], ["note", None]]
+    _, year, note = browser.object("object 5")["columns"]
+    assert year == ["year", 5] and 5_000 < len(note[1]) < 9_000
+    assert Explorer(Service(MultiViewNaiveBayes().fit(X, y), X)).object("object 0")["columns"] == []
+
+
+def test_the_map_places_every_object_near_its_group(small):
+    X, y = small
+    model = MultiViewNaiveBayes().fit(X, y)
+    answer = Explorer(Service(model, X)).map()
+    assert [one[0] for one in answer["objects"]] == X.ids.tolist() and answer["total"] == 60
+    places = np.array([one[1:3] for one in answer["objects"]])
+    groups = np.array([one[3] for one in answer["objects"]])
+    assert groups.tolist() == inspect(model).codes(model.predict(X)).tolist()
+    assert places.min() == 0 and places.max() == 1
+    assert [group[2] for group in answer["groups"]] == np.bincount(groups, minlength=3).tolist()
+    centers = np.array([places[groups == k].mean(axis=0) for k in range(3)])
+    nearest = np.linalg.norm(places[:, None] - centers, axis=2).argmin(axis=1)
+    assert (nearest == groups).mean() > 0.9
+    assert Explorer(Service(MultiViewCCA(2, random_state=0).fit(X))).map()["objects"] == []
+
+
+def test_models_of_other_vocabularies_are_refused(small):
+    X, y = small
+    first = MultiViewNaiveBayes().fit(X, y)
+    renamed = Views(dict(X.items()), feature_names={"words": X.feature_names["words"][::-1]}, ids=X.ids)
+    narrow = Views(words=X["words"][:, :29], image=X["image"])
+    foreign = Views(sound=X["words"], smell=X["image"])
+    for other, sentence in (
+        (renamed, "do not have the same vocabulary: in view 'words' feature 0 is 'wordaa' in one"),
+        (narrow, "in view 'words' one has 30 features and the other 29"),
+        (foreign, "have no view in common"),
+    ):
+        with pytest.raises(ViewsError, match=sentence):
+            Service(first, X, also=[MultiViewNaiveBayes().fit(other, y)])
+    assert Service(first, X, also=[MultiViewNaiveBayes().fit(X.select("words"), y)]).models  # fewer views are fine
 
 
 def test_objects_are_found_by_a_part_of_their_name(small):
@@ -84,13 +148,13 @@ def test_objects_are_found_by_a_part_of_their_name(small):
         *(f"object 5{i}" for i in range(10)),
     ]
     assert browser.objects("nothing like it") == {"total": 0, "start": 0, "objects": []}
-    assert browser.objects("", 50)["objects"][0]["row"] == 50
+    assert browser.objects("", 50)["objects"][0]["id"] == "object 50"
 
 
 def test_what_the_file_carries_is_enough(small):
     browser = Explorer(Service(CoPLSA(3, **FAST).fit(small[0])))
     assert browser.objects()["total"] == 60 and browser.object(3)["views"] == []
-    assert len(browser.object(3)["opinions"]["by_view"]) == 2
+    assert len(browser.object(3)["opinions"][0]["by_view"]) == 2
     assert browser.disagreement()["compared"] == 60
 
 
@@ -99,17 +163,37 @@ def test_disagreement_names_who_says_what(animals):
     assert [one["id"] for one in found["objects"]] == ["odd"]
     said = found["objects"][0]["by_view"]
     assert said["words"][0][0] == "dog" and said["image"][0][0] == "tree"
-    assert found["pairs"] == [["dog", "tree", 1]] and found["agreement"] == [["words", "image", 0.75]]
-    assert animals.disagreement(pair=("cat", "tree"))["total"] == 0
+    (mixed,) = found["pairs"]
+    assert (mixed["views"], mixed["groups"], mixed["objects"]) == (["words", "image"], ["dog", "tree"], 1)
+    assert found["agreement"] == [["words", "image", 0.75]]
+    pair = ("words", "image", *mixed["keys"])
+    assert [one["id"] for one in animals.disagreement(pair=pair)["objects"]] == ["odd"]
+    assert animals.disagreement(pair=("words", "image", *mixed["keys"][::-1]))["total"] == 0
+    with pytest.raises(ViewsError, match="views that are compared"):
+        animals.disagreement(pair=("words", "sound", 0, 1))
+
+
+def test_what_is_mixed_up_is_never_an_agreement():
+    # the first two views agree on all; the third and they do not
+    kinds = np.arange(30) % 3
+    one = 4.0 * np.eye(3)[kinds]
+    other = 4.0 * np.eye(3)[np.where(kinds == 2, 0, kinds)]
+    model = MultiViewNaiveBayes().fit(Views(a=one, b=one, c=one), np.array(["x", "y", "z"])[kinds])
+    X = Views(a=one, b=one, c=other)
+    found = Explorer(Service(model, X)).disagreement()
+    assert {tuple(pair["views"]) for pair in found["pairs"]} == {("a", "c"), ("b", "c")}
+    assert all(pair["groups"] == ["z", "x"] and pair["objects"] == 10 for pair in found["pairs"])
+    answer = Explorer(Service(model, X)).disagreement(pair=("b", "c", 2, 0))
+    assert answer["total"] == 10 and {one["id"] for one in answer["objects"]} == set(range(2, 30, 3))
 
 
 def test_label_sets_are_closed_and_judged(animals):
     found = animals.try_labels(["dog", "cat"])
     assert found["closed"] == ["animal", "dog", "cat"] and found["added"] == ["animal"]
     assert found["broken"] == ["Nothing is both dog and cat."]
-    judged = animals.try_labels(["dog"], 0)["object"]
+    judged = animals.try_labels(["dog"], "rex")["object"]
     assert judged["views"]["words"]["chosen"] == ["animal", "dog"] and judged["tried"] == judged["best"]
-    assert animals.try_labels(["cat"], 0)["object"]["tried"] < judged["best"]
+    assert animals.try_labels(["cat"], "rex")["object"]["tried"] < judged["best"]
     with pytest.raises(ViewsError, match="no label 'fish'"):
         animals.try_labels(["fish"])
     assert sum(animals.ontology()["counts"][1:3]) == animals.ontology()["counts"][0]

@@ -24,8 +24,32 @@ N_REQUESTS = int(os.environ.get("COVIEW_FUZZ", 200))
 N_FILES = int(os.environ.get("COVIEW_FUZZ_FILES", 100))
 SEED = int(os.environ.get("COVIEW_FUZZ_SEED", 0))
 PATHS = ["/predict", "/transform", "/search", "/api/labels", "/api/known"]
-GETS = ["/search", "/api/groups/topic/0", "/api/objects", "/api/objects/1", "/api/disagreement", "/api/why", "/info"]
-KEYS = ["rows", "query", "queries", "source", "target", "k", "why", "by_view", "unknown", "labels", "row", "ids", "x"]
+GETS = [
+    "/search",
+    "/api/groups/topic/0",
+    "/api/objects",
+    "/api/object",
+    "/api/map",
+    "/api/disagreement",
+    "/api/why",
+    "/info",
+]
+KEYS = [
+    "rows",
+    "query",
+    "queries",
+    "source",
+    "target",
+    "k",
+    "why",
+    "by_view",
+    "unknown",
+    "labels",
+    "id",
+    "ids",
+    "top",
+    "x",
+]
 VALUES = [
     *(None, True, 0, -1, 10**30, 10**400, 1e308, 0.5),
     *("", "words", "image", "wordaa", "topic", "\ud800", "\x00", "é" * 50, "a" * 5000, "[]"),

@@ -57,6 +57,7 @@ def pages(service, views):
     yield from (info, answer, browser.groups.all(), browser.objects())
     if "objects" in info["can"]:
         yield browser.object(5)
+        yield browser.map()
     if "disagreement" in info["can"]:
         yield browser.disagreement()
 
@@ -90,7 +91,8 @@ def test_clusters_and_topics_are_predicted_by_number_and_name(small):
     X, _ = small
     for model in (MultiViewPLSA(3, 4, random_state=0, max_iter=20), LinkPLSA(3, random_state=0, max_iter=20)):
         names = inspect(model.fit(X)).group_names
-        answer = Service(model).predict(X[:9], by_view=True)
+        answer = Service(model).predict(X[:9], by_view=True, top=2)
+        assert [row[0][:2] for row in answer["top"]] == [[names[k], k] for k in answer["labels"]]
         assert answer["names"] == [names[k] for k in answer["labels"]]
         assert answer["by_view"]["words"]["names"] == [names[k] for k in answer["by_view"]["words"]["labels"]]
         groups = next(part for part in Explorer(Service(model, X)).groups.all() if not part["apart"])["groups"]
@@ -100,8 +102,10 @@ def test_clusters_and_topics_are_predicted_by_number_and_name(small):
 @pytest.mark.parametrize("name", ["CCAClustering", "SphericalKMeans"])
 def test_places_and_cosines_are_no_probabilities(name):
     model, X = fitted(name)
-    found = Service(model).predict(X, by_view=True)
+    found = Service(model).predict(X, by_view=True, top=3)
     assert "probabilities" not in found and "probabilities" not in found["by_view"]["words"]
+    assert [row[0][1] for row in found["top"]] == found["labels"] and all(len(row) == 3 for row in found["top"])
+    assert "top" not in Service(model).predict(X)
     assert found["labels"] == model.predict(X).tolist()
 
 
@@ -111,7 +115,7 @@ def test_the_explorer_shows_the_clusters_of_the_model(name):
     labels = model.predict(X)
     groups = Explorer(Service(model, X)).groups
     for cluster in range(3):
-        rows = {row["row"] for row in groups.members("cluster", cluster, 0, 100)["members"]}
+        rows = {one["id"] for one in groups.members("cluster", cluster, 0, 100)["members"]}
         assert rows == set(np.flatnonzero(labels == cluster).tolist())
 
 
@@ -142,7 +146,7 @@ def test_questions_answered_together_are_as_alone(small):
     X, _ = small
     service = Service(MultiViewPLSA(3, 4, random_state=0).fit(X))
     asked = [X[[3]], X[5:9], X[[11]]]
-    together = service.answer(("predict", X.names, True), asked)
+    together = service.answer(("predict", X.names, True, 2), asked)
     for views, found in zip(asked, together):
         alone = service.predict(views, by_view=True)
         assert found["labels"] == alone["labels"]

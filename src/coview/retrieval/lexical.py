@@ -104,7 +104,8 @@ def _of_features(matrix: Any, names: Iterable[Any]) -> sparse.csr_array:
     rows = sparse.csr_array(matrix, dtype=np.float32)
     positive = sparse.csr_array((np.maximum(rows.data, 0), rows.indices, rows.indptr), shape=rows.shape)
     columns = _buckets([str(name).lower() for name in names])[positive.indices]
-    return _summed(sparse.csr_array((positive.data, columns, positive.indptr), shape=(rows.shape[0], BUCKETS)))
+    starts = positive.indptr.copy()  # those of views cannot be written to
+    return _summed(sparse.csr_array((positive.data, columns, starts), shape=(rows.shape[0], BUCKETS)))
 
 
 def _summed(rows: sparse.csr_array) -> sparse.csr_array:

@@ -50,6 +50,7 @@ class Rows(BaseModel):
 
     rows: Any = Field(description=_ROWS, examples=[{"words": ["two foxes at sea"]}])
     by_view: bool = Field(False, description="Also return what each view predicts alone.")
+    top: int = Field(0, ge=0, le=100, description="Also return this many groups that come first for each object.")
     unknown: str = Field("refuse", description='What to do with unknown feature names: "refuse" or "ignore".')
 
 
@@ -68,7 +69,7 @@ class Labels(BaseModel):
     """A set of labels to try, for an object or for none."""
 
     labels: list[str] = Field(max_length=1000)
-    row: int | None = None
+    id: str | int | None = None
 
 
 class Keys(BaseModel):
@@ -153,10 +154,10 @@ def _add_questions(app: FastAPI, service: Service, batcher: Batcher, in_thread: 
     @app.post("/predict", summary="Predict the labels of objects", tags=["model"])
     async def predict(ask: Rows) -> Answers:
         views = await in_thread(service.read, ask.rows, ask.unknown)
-        answer = await batcher.ask(("predict", views.names, ask.by_view), views, len(views))
+        answer = await batcher.ask(("predict", views.names, ask.by_view, ask.top), views, len(views))
         model = service.predictor
         classes = model.group_names if sorts(model) else None
-        return Answers({"model": model.name, "classes": classes, **answer})
+        return Answers({"model": model.name, "kind": model.kind, "classes": classes, **answer})
 
     @app.post("/transform", summary="Compute the coordinates of objects in the model's space", tags=["model"])
     async def transform(ask: Rows) -> Answers:
@@ -207,9 +208,13 @@ def _add_explorer(app: FastAPI, explorer: Explorer, in_thread: InThread) -> None
     async def objects(q: str = "", start: int = 0) -> Answers:
         return Answers(await in_thread(explorer.objects, q, start))
 
-    @app.get("/api/objects/{row}", tags=["explorer"])
-    async def one(row: int) -> Answers:
-        return Answers(await in_thread(explorer.object, row))
+    @app.get("/api/object", tags=["explorer"])
+    async def one(id: str) -> Answers:
+        return Answers(await in_thread(explorer.object, id))
+
+    @app.get("/api/map", tags=["explorer"])
+    async def placed() -> Answers:
+        return Answers(await in_thread(explorer.map))
 
     @app.post("/api/known", tags=["explorer"])
     async def known(ask: Keys) -> Answers:
@@ -220,8 +225,10 @@ def _add_explorer(app: FastAPI, explorer: Explorer, in_thread: InThread) -> None
         return Answers(await in_thread(explorer.why, q, source, target, id))
 
     @app.get("/api/disagreement", tags=["explorer"])
-    async def disagreement(start: int = 0, first: str | None = None, second: str | None = None) -> Answers:
-        pair = None if first is None or second is None else (first, second)
+    async def disagreement(
+        start: int = 0, a: str | None = None, b: str | None = None, first: int = -1, second: int = -1
+    ) -> Answers:
+        pair = None if a is None or b is None else (a, b, first, second)
         return Answers(await in_thread(explorer.disagreement, max(start, 0), pair))
 
     @app.get("/api/ontology", tags=["explorer"])
@@ -230,7 +237,7 @@ def _add_explorer(app: FastAPI, explorer: Explorer, in_thread: InThread) -> None
 
     @app.post("/api/labels", tags=["explorer"])
     async def labels(ask: Labels) -> Answers:
-        return Answers(await in_thread(explorer.try_labels, ask.labels, ask.row))
+        return Answers(await in_thread(explorer.try_labels, ask.labels, ask.id))
 
 
 def _add_page(app: FastAPI) -> None:

@@ -10,18 +10,25 @@ import numpy as np
 from scipy import sparse
 
 from coview.exceptions import ViewsError
-from coview.inspection import Inspection
+from coview.inspection import Inspection, Reading, one_hot
+from coview.inspection.objects import place
+from coview.utils.jsonable import plain
+from coview.utils.messages import listed
+from coview.utils.sampling import sample_positions
 from coview.views.views import Views
 from coview.web.groups import Groups
-from coview.web.kinds import known_views
-from coview.web.service import Service, score_drops, without_each
+from coview.web.kinds import known_views, sorts
+from coview.web.service import Service, largest_shares, score_drops, without_each
 
 __all__ = ["Explorer"]
 
 PAGE = 50  # entries of one answer
 FEATURES = 60  # features of an object in one view
 MOST_COMPARED = 50_000  # objects whose views are compared
+MOST_PAIRS = 60  # of groups that views mix up
 NEAR = 6  # similar objects by each view
+ON_THE_MAP = 1_500  # objects
+LONGEST_CELL = 6_000  # characters of a cell that are shown
 
 
 class Explorer:
@@ -30,6 +37,7 @@ class Explorer:
     def __init__(self, service: Service) -> None:
         self.service = service
         self.groups = Groups(service)
+        self._cells: dict[Any, list[Any]] = {}  # columns of the table that were asked for
 
     # -- objects
 
@@ -43,7 +51,7 @@ class Explorer:
         return {
             "total": len(rows),
             "start": start,
-            "objects": [{"row": row, "id": ids[row], "label": label.get(row)} for row in shown],
+            "objects": [{"id": ids[row], "label": label.get(row)} for row in shown],
         }
 
     @cached_property
@@ -63,13 +71,14 @@ class Explorer:
         rows = [self._row(key) for key in keys]
         labels = self._label_names([row for row in rows if row is not None])
         return [
-            {"id": key, "row": row, "label": None if row is None else labels.get(row)} for key, row in zip(keys, rows)
+            {"id": key, "known": row is not None, "label": None if row is None else labels.get(row)}
+            for key, row in zip(keys, rows)
         ]
 
-    def object(self, row: int) -> dict[str, Any]:
-        """Return one object from all its views: what it has, what each view says of it, what is near it."""
-        self._check_row(row)
-        data = self.service.data
+    def object(self, key: Any) -> dict[str, Any]:
+        """Return one object from all its views: what it has, what each model says of it, what is near it."""
+        row = self._known_row(key)
+        data, ids = self.service.data, self.service.ids
         views = []
         for v, view in enumerate(data.names if data is not None else ()):
             have = data is not None and bool(data.present[row, v])
@@ -79,16 +88,37 @@ class Explorer:
             views.append({"name": view, "present": have, "text": text, "features": features, "total": n_features})
         return {
             "row": row,
-            "id": self.service.ids[row],
+            "id": ids[row],
+            "before": ids[row - 1] if row else None,
+            "after": ids[row + 1] if row + 1 < len(ids) else None,
+            "columns": self._columns(row),
             "views": views,
             "opinions": self._opinions_of(row),
             "near": self._near(row),
         }
 
-    def _check_row(self, row: int) -> None:
-        n = len(self.service.ids)
-        if not 0 <= row < n:
-            raise ViewsError(f"There is no object {row}; objects are numbered from 0 to {n - 1}.")
+    def _known_row(self, key: Any) -> int:
+        """Row of an identifier."""
+        row = self._row(key)
+        if row is None:
+            raise ViewsError(f"There is no object {key!r:.60}.")
+        return row
+
+    def _columns(self, row: int) -> list[list[Any]]:
+        """All cells of an object in the table that it comes from, as [column, value]."""
+        cells = []
+        for name in [] if self.service.table is None else self.service.table.names:
+            value = self._column(name)[row]
+            cells.append([str(name), value[:LONGEST_CELL] if isinstance(value, str) else value])
+        return cells
+
+    def _column(self, name: Any) -> list[Any]:
+        if name not in self._cells:
+            assert self.service.table is not None
+            column = self.service.table.column(name)
+            values = plain(np.asarray(column.values).tolist())
+            self._cells[name] = [None if gap else value for value, gap in zip(values, column.missing)]
+        return self._cells[name]
 
     def _features(self, view: str, row: int) -> tuple[list[list[Any]], int]:
         """The features of an object in a view, the largest first; names where they are known."""
@@ -112,7 +142,10 @@ class Explorer:
         searcher, data = self.service.searcher, self.service.data
         if searcher is None or data is None:
             return []
-        searches = []
+        searches: list[dict[str, Any]] = []
+        if self.service.ids[row] in self._indexed:
+            best = searcher.retriever.near(self.service.ids[row], NEAR)[0]
+            searches.append({"source": None, "target": None, "hits": self._shown(best)})
         for v, source in enumerate(data.names):
             if source not in searcher.inputs or not data.present[row, v]:
                 continue
@@ -122,11 +155,16 @@ class Explorer:
             for target in searcher.inputs:
                 hits = searcher.retriever.search(query, target=target, k=NEAR + 1)[0]
                 mine = self.service.ids[row]
-                listed = [
-                    {"id": key, "score": round(score, 4), "row": self._row(key)} for key, score in hits if key != mine
-                ][:NEAR]
-                searches.append({"source": source, "target": target, "hits": listed})
+                others = self._shown([(key, score) for key, score in hits if key != mine][:NEAR])
+                searches.append({"source": source, "target": target, "hits": others})
         return searches
+
+    @cached_property
+    def _indexed(self) -> set[Any]:
+        return set() if self.service.searcher is None else set(self.service.searcher.retriever.indexed_ids().tolist())
+
+    def _shown(self, hits: Any) -> list[dict[str, Any]]:
+        return [{"id": key, "score": round(score, 4), "known": self._row(key) is not None} for key, score in hits]
 
     def why(self, query: str, source: str | None, target: str | None, key: str) -> dict[str, Any]:
         """What made an object match a query."""
@@ -159,15 +197,39 @@ class Explorer:
             return model, model.training.memberships_by_view
         return model, model.memberships_by_view(known_views(model, data[:MOST_COMPARED]))
 
-    def _opinions_of(self, row: int) -> dict[str, Any] | None:
-        model = self.service.sorter
-        if model is None:
-            return None
-        names = self.groups.names(model.kind)
-        memberships = self.groups.reading(model.kind).memberships
-        together = None if memberships is None else _best(memberships[row], names)
-        alone = {view: _best(part[row], names) for view, part in self.by_view[1].items() if row < len(part)}
-        return {"kind": model.kind, "model": model.name, "together": together, "by_view": alone}
+    def _opinions_of(self, row: int) -> list[dict[str, Any]]:
+        """What every model that sorts objects says of one: from all views, and from each alone."""
+        opinions = []
+        for model in filter(sorts, self.service.models):
+            own = self.groups.by_kind.get(model.kind) is model  # those that have pages
+            names = self.groups.names(model.kind) if own else model.group_names
+            together, alone = self._memberships_of(model, row)
+            opinions.append(
+                {
+                    "kind": model.kind,
+                    "model": model.name,
+                    "pages": own,
+                    "together": None if together is None else largest_shares(together, names),
+                    "by_view": {view: largest_shares(part, names) for view, part in alone.items()},
+                }
+            )
+        return [one for one in opinions if one["together"] or one["by_view"]]
+
+    def _memberships_of(self, model: Inspection, row: int) -> tuple[np.ndarray | None, dict[str, np.ndarray]]:
+        """Memberships of one object in a model's groups, from all views and from each alone."""
+        data = self.service.data
+        if self.groups.by_kind.get(model.kind) is model:
+            shares, at = self.groups.reading(model.kind).memberships, row
+        else:
+            reading = model.training_reading() if data is None else model.read(known_views(model, data[[row]]))
+            shares, at = reading.memberships, row if data is None else 0
+            if shares is None and reading.codes is not None:
+                shares = one_hot(reading.codes, len(model.groups))
+        by_view, here = model.training.memberships_by_view, row
+        if data is not None:
+            by_view, here = model.memberships_by_view(known_views(model, data[[row]])), 0
+        together = None if shares is None or at >= len(shares) else shares[at]
+        return together, {view: part[here] for view, part in by_view.items() if here < len(part)}
 
     def _label_names(self, rows: list[int]) -> dict[int, str]:
         model = self.service.sorter
@@ -177,10 +239,11 @@ class Explorer:
         names = self.groups.names(model.kind)
         return {row: names[codes[row]] for row in rows if codes[row] >= 0}
 
-    def disagreement(self, start: int = 0, pair: tuple[str, str] | None = None) -> dict[str, Any]:
+    def disagreement(self, start: int = 0, pair: tuple[str, str, int, int] | None = None) -> dict[str, Any]:
         """Objects whose views say different things, the most different first, and which things they mix up.
 
-        The difference of two views is half the sum of the differences of their shares: 0 is the same, 1 apart.
+        The difference of two views is half the sum of the differences of their shares: 0 is the same, 1 apart. With a
+        pair (view, other view, group, other group) only the objects of which the two views say these.
         """
         model, by_view = self.by_view
         names, ids = self.groups.names(model.kind), self.service.ids
@@ -192,26 +255,32 @@ class Explorer:
         worst = np.zeros(have.shape[1])
         differ = np.zeros(have.shape[1], dtype=bool)
         agreement = []
+        mixed: list[dict[str, Any]] = []
         for a, b in combinations(range(len(views)), 2):
             both = have[a] & have[b]
             worst = np.maximum(worst, 0.5 * np.abs(tables[a] - tables[b]).sum(axis=1) * both)
             other = (tops[a] != tops[b]) & both
             differ |= other
             agreement.append([views[a], views[b], round(1 - float(other.sum() / max(both.sum(), 1)), 4)])
+            mixed += [
+                {"views": [views[a], views[b]], "groups": [names[j], names[k]], "keys": [j, k], "objects": n}
+                for j, k, n in _mixed_up(tops[a, other], tops[b, other], len(names))
+            ]
         chosen = differ
         if pair is not None:
-            first, second = (names.index(name) if name in names else -1 for name in pair)
-            chosen = differ & (tops[0] == first) & (tops[1] == second)
+            a, b = (views.index(view) if view in views else -1 for view in pair[:2])
+            if min(a, b) < 0:
+                raise ViewsError(f"The views that are compared are {listed(tuple(views))}, got {pair[0]!r:.60}.")
+            chosen = have[a] & have[b] & (tops[a] == pair[2]) & (tops[b] == pair[3]) & differ
         order = np.flatnonzero(chosen)
         order = order[np.argsort(-worst[order], kind="stable")]
         together = self._label_names(order[start : start + PAGE].tolist())
         objects = [
             {
-                "row": int(row),
                 "id": ids[row] if row < len(ids) else int(row),
                 "difference": round(float(worst[row]), 4),
                 "together": together.get(int(row)),
-                "by_view": {view: _best(tables[v, row], names, 2) for v, view in enumerate(views)},
+                "by_view": {view: largest_shares(tables[v, row], names, 2) for v, view in enumerate(views)},
             }
             for row in order[start : start + PAGE]
         ]
@@ -221,10 +290,44 @@ class Explorer:
             "compared": int(have.shape[1]),
             "start": start,
             "objects": objects,
-            "pairs": _mixed_up(tops[0, differ], tops[1, differ], names),
+            "pairs": sorted(mixed, key=lambda one: -one["objects"])[:MOST_PAIRS],
             "views": views,
             "agreement": agreement,
         }
+
+    # -- a map
+
+    @cached_property
+    def _map(self) -> dict[str, Any]:
+        model, data = self.service.sorter, self.service.data
+        reading = Reading(None, None) if model is None else self.groups.reading(model.kind)
+        positions = reading.memberships
+        if positions is None and data is not None:
+            placing = next((each for each in self.service.models if each.kind != "value"), None)
+            positions = None if placing is None else placing.embed(known_views(placing, data))
+        n = len(self.service.ids)
+        if positions is None or len(positions) != n:
+            return {"objects": [], "groups": [], "total": n}
+        rows = sample_positions(n, ON_THE_MAP)
+        parts = [positions[rows]]
+        if model is not None and data is not None and n <= MOST_COMPARED:
+            parts += [part[rows] for part in self.by_view[1].values()]
+        placed = place(parts, None if data is None else data[rows])
+        if placed is None:
+            return {"objects": [], "groups": [], "total": n}
+        low, high = placed[0].min(axis=0), placed[0].max(axis=0)
+        scaled = np.round((placed[0] - low) / np.where(high > low, high - low, 1), 4).tolist()
+        codes = np.full(n, -1) if reading.codes is None else reading.codes
+        objects = [[self.service.ids[row], *scaled[i], int(codes[row])] for i, row in enumerate(rows.tolist())]
+        names = [] if model is None or reading.codes is None else self.groups.names(model.kind)
+        sizes = np.bincount(codes[codes >= 0], minlength=len(names)).tolist()
+        groups = [[name, k, sizes[k]] for k, name in enumerate(names)]
+        kind = None if model is None else model.kind
+        return {"objects": objects, "groups": groups, "kind": kind, "method": placed[1], "total": n}
+
+    def map(self) -> dict[str, Any]:
+        """Return a position in the plane, and the group, of objects: [id, x, y, group], x and y from 0 to 1."""
+        return self._map
 
     # -- label sets
 
@@ -248,7 +351,7 @@ class Explorer:
             raise ViewsError("The model has no ontology.")
         return self.service.ontology
 
-    def try_labels(self, labels: list[str], row: int | None = None) -> dict[str, Any]:
+    def try_labels(self, labels: list[str], key: Any = None) -> dict[str, Any]:
         """Say what a set of labels implies and breaks, and how it compares with the best one for an object."""
         ontology = self._ontology()
         known = {str(label): label for label in ontology.labels}
@@ -264,13 +367,12 @@ class Explorer:
             "broken": [_sentence(*one) for one in ontology.broken(closed)],
             "open": [_sentence(*one) for one in ontology.broken(chosen) if one[0] == "subset"],
         }
-        if row is not None:
-            answer["object"] = self._judged(row, closed)
+        if key is not None:
+            answer["object"] = self._judged(self._known_row(key), closed)
         return answer
 
     def _judged(self, row: int, closed: set[Any]) -> dict[str, Any]:
         """What the program of the model says of an object, beside a set that was tried."""
-        self._check_row(row)
         data, ontology = self.service.data, self._ontology()
         model = self.groups.model("class")
         asked = np.array([label in closed for label in ontology.labels])
@@ -279,7 +381,6 @@ class Explorer:
             raise ViewsError("Label sets of objects require data and a model that scores labels by view.")
         names = [str(label) for label in ontology.labels]
         return {
-            "row": row,
             "id": self.service.ids[row],
             "views": {
                 view: {
@@ -293,16 +394,11 @@ class Explorer:
         }
 
 
-def _best(shares: np.ndarray, names: list[str], n: int = 5) -> list[list[Any]]:
-    order = np.argsort(-shares, kind="stable")[:n]
-    return [[names[k], int(k), round(float(shares[k]), 4)] for k in order if shares[k] > 0.005 and k < len(names)]
-
-
-def _mixed_up(first: np.ndarray, second: np.ndarray, names: list[str]) -> list[list[Any]]:
-    """What two views most often say of the same objects when they differ."""
-    codes, counts = np.unique(first * len(names) + second, return_counts=True)
-    order = np.argsort(-counts, kind="stable")[:12]
-    return [[names[codes[j] // len(names)], names[codes[j] % len(names)], int(counts[j])] for j in order]
+def _mixed_up(first: np.ndarray, second: np.ndarray, n_groups: int) -> list[tuple[int, int, int]]:
+    """What two views say of the same objects, and of how many, the most frequent first."""
+    codes, counts = np.unique(first * n_groups + second, return_counts=True)
+    order = np.argsort(-counts, kind="stable")[:MOST_PAIRS]
+    return [(int(codes[j] // n_groups), int(codes[j] % n_groups), int(counts[j])) for j in order]
 
 
 def _sentence(kind: str, first: Any, second: Any) -> str:

@@ -24,14 +24,16 @@ from coview.inspection.memberships import dense
 from coview.io.models import load
 from coview.io.tables import TABLES, read_table
 from coview.io.views_folder import read_views
+from coview.preprocessing.raw_columns import as_table
 from coview.utils.jsonable import plain
 from coview.utils.messages import did_you_mean, listed
+from coview.views.inputs import ViewInput
 from coview.views.lazy import LazyViews, stack_views
 from coview.views.views import Views
 from coview.web.kinds import kinds_of, sorts
 from coview.web.rows import CellReader, rows_to_views
 
-__all__ = ["Service", "cut", "load_service", "score_drops", "without_each"]
+__all__ = ["Service", "check_vocabularies", "cut", "largest_shares", "load_service", "score_drops", "without_each"]
 
 MOST_HITS = 1000
 _COMPONENT = re.compile(r"component (\d+)")
@@ -53,12 +55,22 @@ class Service:
         What the service calls itself, such as the name of the model file.
     texts : mapping or None, default=None
         The raw text of the objects by view, to be shown.
+    table : data frame, mapping of columns or None, default=None
+        The table that the objects come from, to be shown.
     """
 
     def __init__(
-        self, model: Any, data: Views | None = None, *, also: Sequence[Any] = (), title: str = "", texts: Any = None
+        self,
+        model: Any,
+        data: Views | None = None,
+        *,
+        also: Sequence[Any] = (),
+        title: str = "",
+        texts: Any = None,
+        table: Any = None,
     ) -> None:
         self.models = [inspect(each) for each in (model, *also)]
+        check_vocabularies(self.models, [each.name for each in self.models])
         self.model = self.models[0]
         self.searcher = next((each for each in self.models if each.retriever is not None), None)
         for each in [one for one in self.models if one.retriever is not None]:  # its models have topics of their own
@@ -69,6 +81,7 @@ class Service:
         self.title = title or self.model.name
         self.data = data
         self.texts = dict(texts or {})
+        self.table = None if table is None else as_table(table, "The explorer")
         self.readers = {view: CellReader(part) for view, part in self.model.inputs.items() if part.n_features}
         self._query_readers = (
             {} if self.searcher is None else {view: CellReader(part) for view, part in self.searcher.inputs.items()}
@@ -143,29 +156,34 @@ class Service:
             raise ViewsError(f"{self.model.name} accepts no rows: the features it was fitted on are unknown.")
         return rows_to_views(rows, self.readers, unknown=unknown)
 
-    def predict(self, views: Views, *, by_view: bool = False) -> dict[str, Any]:
+    def predict(self, views: Views, *, by_view: bool = False, top: int = 0) -> dict[str, Any]:
         """Labels (and probabilities) of objects; with `by_view` also what each view says alone.
 
-        "known" is false for an object without anything that the model knows: it gets what the model says of nothing.
+        With `top`, "top" has the groups that come first for each object, as [name, position, share]: shares are
+        probabilities where the model has any, and else a way to rank groups. "known" is false for an object without
+        anything that the model knows: it gets what the model says of nothing.
         """
-        answer = self._labels(views)
+        answer = self._labels(views, top)
         if by_view and len(views.names) > 1:
             answer["by_view"] = {}
             for v, view in enumerate(views.names):
                 here = np.flatnonzero(views.present[:, v])
-                alone = self._labels(views[here].select(view)) if len(here) else {}
+                alone = self._labels(views[here].select(view), top) if len(here) else {}
                 answer["by_view"][view] = {key: _spread(part, here, len(views)) for key, part in alone.items()}
         return answer
 
-    def _labels(self, views: Views) -> dict[str, Any]:
+    def _labels(self, views: Views, top: int = 0) -> dict[str, Any]:
         model = self.predictor
         if not (model.predicts or model.kind == "topic"):
             raise ViewsError(f"{model.name} has no predict. Use /transform for the coordinates of objects.")
         prepared, known = model.prepare_known(views)
         answer: dict[str, Any] = {"known": plain(known)}
-        memberships = model.memberships(prepared, prepared=True) if model.probabilities else None
-        if memberships is not None:
+        ranked = top > 0 and sorts(model)
+        memberships = model.memberships(prepared, prepared=True) if model.probabilities or ranked else None
+        if memberships is not None and model.probabilities:
             answer["probabilities"] = plain(memberships)
+        if memberships is not None and ranked:
+            answer["top"] = [largest_shares(row, model.group_names, top, -1.0) for row in memberships]
         if model.kind == "topic" and memberships is not None:
             labels = np.asarray(model.labels)[memberships.argmax(axis=1)]
         else:
@@ -267,13 +285,25 @@ class Service:
         what, _, *rest = key
         views = stack_views(questions)
         if what == "predict":
-            answers = self.predict(views, by_view=rest[0])
+            answers = self.predict(views, by_view=rest[0], top=rest[1])
         elif what == "transform":
             answers = self.transform(views)
         else:
             answers = self.search(views, rest[0], rest[1])
         starts = np.cumsum([0, *map(len, questions)]).tolist()
         return [cut(answers, start, stop) for start, stop in pairwise(starts)]
+
+
+def largest_shares(shares: np.ndarray, names: Sequence[str], n: int = 5, least: float = 0.005) -> list[list[Any]]:
+    """Return the groups with the largest shares of an object, those above `least`, as [name, position, share].
+
+    Examples
+    --------
+    >>> largest_shares(np.array([0.2, 0.7, 0.1]), ["cat", "dog", "eel"], 2)
+    [['dog', 1, 0.7], ['cat', 0, 0.2]]
+    """
+    order = np.argsort(-shares, kind="stable")[:n]
+    return [[names[k], int(k), round(float(shares[k]), 6)] for k in order if shares[k] > least and k < len(names)]
 
 
 def cut(answer: Any, start: int, stop: int) -> Any:
@@ -367,10 +397,12 @@ def load_service(model: Path, data: Path | None = None, also: Sequence[Path] = (
     paths = [model, *also]
     loaded = [load(path) for path in paths]
     models = [_inspected(path, estimator) for path, estimator in zip(paths, loaded)]
+    check_vocabularies(models, [path.name for path in paths])
     if data is None:
         return Service(loaded[0], also=loaded[1:], title=model.name)
     reader = next((each for each in models if each.front is not None), None)
     texts: dict[str, list[str]] = {}
+    table = None
     if reader is not None and data.is_file() and data.suffix.lower() in TABLES:
         table = read_table(data)
         views: Any = reader.front.transform(table)
@@ -383,7 +415,47 @@ def load_service(model: Path, data: Path | None = None, also: Sequence[Path] = (
     for each in models:
         if each.retriever is not None and not len(each.retriever.indexed_ids()):
             each.retriever.add(views)  # in memory; the file stays as it is
-    return Service(loaded[0], views, also=loaded[1:], title=model.name, texts=texts)
+    return Service(loaded[0], views, also=loaded[1:], title=model.name, texts=texts, table=table)
+
+
+def check_vocabularies(models: Sequence[Inspection], called: Sequence[str]) -> None:
+    """Refuse models that do not take the same features in the views that they share with the first.
+
+    Parameters
+    ----------
+    models : sequence of Inspection
+        The models.
+    called : sequence of str
+        What each is called in the sentence.
+    """
+    first, *others = models
+    for model, name in zip(others, called[1:]):
+        shared = [view for view in model.inputs if view in first.inputs]
+        if first.inputs and model.inputs and not shared:
+            raise ViewsError(
+                f"{called[0]} and {name} have no view in common: {listed(tuple(first.inputs))}, and "
+                f"{listed(tuple(model.inputs))}. Explore them one at a time."
+            )
+        for view in shared:
+            difference = _vocabulary_difference(first.inputs[view], model.inputs[view])
+            if difference is not None:
+                raise ViewsError(
+                    f"{called[0]} and {name} do not have the same vocabulary: in view {view!r} {difference}. Fit both "
+                    "on the same table with the same settings of its views, or explore them one at a time."
+                )
+
+
+def _vocabulary_difference(first: ViewInput, other: ViewInput) -> str | None:
+    """How the features of two inputs differ, or None; features without names are told apart by their number."""
+    if not first.n_features or not other.n_features:
+        return None
+    if first.n_features != other.n_features:
+        return f"one has {first.n_features:,} features and the other {other.n_features:,}"
+    if first.feature_names is None or other.feature_names is None:
+        return None
+    pairs = zip(map(str, first.feature_names), map(str, other.feature_names))
+    j, pair = next(((j, pair) for j, pair in enumerate(pairs) if pair[0] != pair[1]), (0, None))
+    return None if pair is None else f"feature {j} is {pair[0]!r:.60} in one and {pair[1]!r:.60} in the other"
 
 
 def _inspected(path: Path, model: Any) -> Inspection:

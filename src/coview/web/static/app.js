@@ -74,7 +74,7 @@ async function show() {
   else if (parts[0] === "groups" && parts.length === 3) group(place, context, parts[1], Number(parts[2]));
   else if (parts[0] === "groups") groupList(place, context, parts[1]);
   else if (path === "objects") objectList(place, context);
-  else if (parts[0] === "object") objectPage(place, context, Number(parts[1]));
+  else if (parts[0] === "object" && parts[1]) objectPage(place, context, decodeURIComponent(parts[1]));
   else if (path === "views") disagreement(place, context);
   else if (path === "labels") labels(place, context);
   else if (path === "try") attempt(place, context);
@@ -101,8 +101,10 @@ function keys(event) {
   const help = document.getElementById("help");
   if (event.key === "Escape") {
     if (help.open) return;
-    if (typing) event.target.blur();
-    else if (current && current.up) current.go(current.up);
+    if (typing) {
+      event.preventDefault(); // a search field would be wiped
+      event.target.blur();
+    } else if (current && current.up) current.go(current.up);
     return;
   }
   if (typing) {

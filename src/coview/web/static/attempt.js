@@ -1,7 +1,7 @@
 // Try the model on something new: text, features by name, or numbers, in some or all of the views.
 
 import { post } from "./api.js";
-import { empty, fill, h, heading, replace, shares, viewClass, viewName } from "./ui.js";
+import { empty, fill, h, heading, plural, replace, shares, viewClass, viewName } from "./ui.js";
 
 export function attempt(place, { model, page }) {
   page.up = "#/";
@@ -12,14 +12,14 @@ export function attempt(place, { model, page }) {
       const field = h("textarea", { rows: 4, ariaLabel: view.name, spellcheck: false, placeholder: hint(view),
         onkeydown: (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) run(); } });
       fields.set(view.name, field);
-      return h("div.card", { class: viewClass(view.name) }, h("h2", null, viewName(view.name), h("span.soft", null, ` ${view.features} features`)), field);
+      return h("div.card", { class: viewClass(view.name) }, h("h2", null, viewName(view.name), h("span.soft", null, ` ${plural(view.features, "feature")}`)), field);
     })),
     h("div.row", null, h("button.primary", null, "Predict"), h("span.soft", null, "Views left empty count as missing.")));
   const run = () => fill(result, async () => {
     const rows = {};
     for (const [name, field] of fields) if (field.value.trim()) rows[name] = read(name, field.value.trim());
     if (!Object.keys(rows).length) return empty("Nothing to predict", "Fill in at least one view.");
-    if (model.can.includes("predict")) return prediction(await post("/predict", { rows, by_view: true, unknown: "ignore" }), model);
+    if (model.can.includes("predict")) return prediction(await post("/predict", { rows, by_view: true, top: 5, unknown: "ignore" }), model);
     return coordinates(await post("/transform", { rows, unknown: "ignore" }));
   }, "Predicting ...");
   replace(place, heading("Try it", h("p.lead", null, "Enter a new object, in one view or in several.")), form, result);
@@ -42,17 +42,14 @@ function read(name, text) {
   return text;
 }
 
-function best(names, probabilities) {
-  return probabilities.map((share, k) => [names ? names[k] : String(k), k, Math.max(0, share)]).sort((a, b) => b[2] - a[2]).slice(0, 5);
-}
-
 function prediction(answer, model) {
-  const kind = ["class", "cluster", "topic"].find((name) => model.kinds.includes(name));
+  const kind = model.kinds.includes(answer.kind) ? answer.kind : null;
   const one = (name, part, view) => h("div.card", { class: view ? viewClass(view) : "" }, h("h3", null, name),
-    part.labels[0] === null ? h("p.soft", null, "No prediction.") : h("p.large", null, String(part.labels[0])),
+    part.labels[0] === null ? h("p.soft", null, "No prediction.")
+      : h("p.large", null, String(part.names ? part.names[0] : part.labels[0]), part.names && h("span.key", null, `${answer.kind} ${part.labels[0]}`)),
     part.known && part.known[0] === false && h("p.soft", null, "The input contains nothing that the model knows; this is its default prediction."),
     part.label_sets && part.label_sets[0] && h("p", null, part.label_sets[0].join(" › ")),
-    part.probabilities && part.probabilities[0] && shares(best(answer.classes, part.probabilities[0]), kind, view));
+    part.top && part.top[0] && shares(part.top[0], kind, view));
   return h("section", null, h("h2", null, `${answer.model} predicts`), h("div.cards.three", null, one("Together", answer),
     Object.entries(answer.by_view || {}).filter(([, part]) => part.labels).map(([view, part]) => one(h("span", null, viewName(view), " alone"), part, view))));
 }

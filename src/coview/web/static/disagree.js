@@ -1,39 +1,54 @@
 // Where views say different things of the same object.
 
 import { get } from "./api.js";
-import { breakable, count, empty, entry, fill, h, hash, heading, objectName, pager, percent, plural, replace, viewClass, viewName } from "./ui.js";
+import { count, empty, entry, fill, folded, h, hash, heading, objectName, pager, percent, plural, replace, viewClass, viewName } from "./ui.js";
+
+const PAIRS = 8; // rows at a time
 
 export function disagreement(place, { params, page }) {
-  const first = params.get("a");
-  const second = params.get("b");
+  const pair = Object.fromEntries(["a", "b", "first", "second"].filter((key) => params.has(key)).map((key) => [key, params.get(key)]));
   const start = Number(params.get("start")) || 0;
-  page.up = first ? "#/views" : "#/";
-  const query = new URLSearchParams({ start, ...(first ? { first, second } : {}) });
+  page.up = pair.a ? "#/views" : "#/";
   const body = h("div");
   replace(place, heading("Disagreement", h("p.lead", null, "Objects that the views assign to different groups.")), body);
   fill(body, async () => {
-    const answer = await get(`/api/disagreement?${query}`);
+    const answer = await get(`/api/disagreement?${new URLSearchParams({ start, ...pair })}`);
     if (answer.views.length < 2) return empty("Nothing to compare", "Only one view makes predictions.");
+    const chosen = answer.pairs.find((one) => same(one, pair));
     return h("div", null,
-      h("section.cards.lopsided", null, h("div.card.figure", null, answer.agreement.map(([a, b, share]) => h("div", null,
-        h("p.large", null, percent(share)), h("p", null, viewName(a), " and ", viewName(b), ` agree, of ${plural(answer.compared, "object")}`)))),
-      answer.pairs.length > 0 && h("div.card", null, h("h2", null, "Confused most often"),
-        h("table.plain.pairs", null, h("thead", null, h("tr", null, h("th", null, viewName(answer.views[0]), " says"), h("th", null, viewName(answer.views[1]), " says"), h("th.number", null, "objects"))),
-          h("tbody", null, answer.pairs.slice(0, 8).map(([a, b, n]) => h("tr", { class: a === first && b === second ? "on" : "" },
-            h("td", null, breakable(a)), h("td", null, breakable(b)), h("td.number", null, h("a", { href: hash("views", { a, b }) }, count(n))))))))),
-      first && h("p.row", null, h("span.badge", null, `${answer.views[0]}: ${first}`), h("span.badge", null, `${answer.views[1]}: ${second}`), h("a", { href: "#/views" }, "Show all")),
-      answer.total ? table(answer, first, second) : empty("No disagreement", "The views agree on every object."));
+      h("section.cards.lopsided", null, agreement(answer), answer.pairs.length > 0 && h("div.card", null, h("h2", null, "Mixed up most often"), pairs(answer, pair))),
+      pair.a && h("p.row", null, chosen && chosen.views.map((view, i) => h("span.badge", { class: viewClass(view) }, `${view}: ${chosen.groups[i]}`)), h("a", { href: "#/views" }, "Show all")),
+      answer.total ? table(answer, pair) : empty("No disagreement", "The views agree on every object."));
   }, "Comparing the views ...");
 }
 
-function table(answer, first, second) {
+const same = (one, pair) => one.views[0] === pair.a && one.views[1] === pair.b && String(one.keys[0]) === pair.first && String(one.keys[1]) === pair.second;
+
+function agreement(answer) {
+  const rows = [...answer.agreement].sort((x, y) => y[2] - x[2]);
+  return h("div.card", null, h("h2", null, "Agreement", h("span.soft", null, ` of ${plural(answer.compared, "object")}`)),
+    folded(rows, ([a, b, share]) => h("li", null, h("span.large", null, percent(share)), h("span", null, viewName(a), " and ", viewName(b), " agree")), 6, h("ul.agreement")));
+}
+
+function pairs(answer, pair) {
+  const rows = folded(answer.pairs, (one) => h("tr", { class: same(one, pair) ? "on" : "" },
+    one.views.map((view, i) => h("td", null, viewName(view), " ", one.groups[i])),
+    h("td.number", null, h("a", { href: hash("views", { a: one.views[0], b: one.views[1], first: one.keys[0], second: one.keys[1] }) }, count(one.objects)))), PAIRS, h("tbody"));
+  const body = rows.firstChild;
+  const tables = h("table.plain.pairs", null, h("thead", null, h("tr", null, h("th", null, "one view says"), h("th", null, "another says"), h("th.number", null, "objects"))));
+  rows.prepend(tables);
+  tables.append(body);
+  return rows;
+}
+
+function table(answer, pair) {
   return h("section", null,
     h("p.soft.summary", null, `${plural(answer.total, "object")}, the most different first`),
-    h("ul.list.opinions", null, answer.objects.map((one) => entry(one.row,
+    h("ul.list.opinions", null, answer.objects.map((one) => entry(one.id, true,
       h("span.what", null, objectName(one.id)),
       h("span.predictions", null, answer.views.map((view) => h("span.prediction", { class: viewClass(view) },
         viewName(view), one.by_view[view].length ? `${one.by_view[view][0][0]} ` : "nothing ",
         one.by_view[view].length > 0 && h("span.soft", null, percent(one.by_view[view][0][2]))))),
       h("span.value", null, one.difference.toFixed(2))))),
-    pager(answer, (start) => hash("views", { a: first, b: second, start })));
+    pager(answer, (start) => hash("views", { ...pair, start })));
 }

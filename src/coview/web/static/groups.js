@@ -1,9 +1,10 @@
 // Classes, clusters, topics and components by view, and who belongs to them.
 
 import { get, groups } from "./api.js";
-import { count, empty, entry, features, fill, h, heading, objectName, percent, plural, replace, title, viewName } from "./ui.js";
+import { count, empty, entry, features, fill, folded, h, heading, objectName, opensFirst, percent, plural, replace, viewName } from "./ui.js";
 
 const MANY = { class: "Classes", cluster: "Clusters", topic: "Topics", component: "Components" };
+const GROUPS = 36; // cards at a time
 const ABOUT = {
   class: "What the model learned about each class, by view.",
   cluster: "Groups that the model found, by view.",
@@ -14,7 +15,7 @@ const ABOUT = {
 export function groupList(place, { params, page }, kind) {
   page.up = "#/";
   const list = h("div");
-  const field = h("input", { type: "search", placeholder: "Filter by word ...", "data-search": true, ariaLabel: "Filter", value: params.get("q") || "" });
+  const field = h("input", { type: "search", placeholder: "Filter by word ...", "data-search": true, ariaLabel: "Filter", value: params.get("q") || "", onkeydown: opensFirst });
   const order = h("select", { ariaLabel: "Order" }, h("option", { value: "size" }, "largest first"), h("option", { value: "index" }, "in order"));
   replace(place, heading(MANY[kind] || "Groups", h("p.lead", null, ABOUT[kind] || "")), h("div.row", null, field, order), list);
   fill(list, async () => {
@@ -36,14 +37,20 @@ function cards(part, query, order) {
   const shown = part.groups.filter(fits);
   if (order === "size") shown.sort((a, b) => (b.size || 0) - (a.size || 0));
   if (!shown.length) return empty("No matches", `No ${part.kind} has such a word among its strongest features.`);
-  return h("div.grid", null, shown.map((group) => {
+  return folded(shown, (group) => {
     const to = part.apart ? (group.used_by.length ? `#/groups/${group.of}/${group.used_by[0][1]}` : null) : `#/groups/${part.kind}/${group.index}`;
     return h(to ? "a.card.group" : "div.card.group", { href: to, "data-entry": true, tabIndex: 0 },
-      h("h3", null, title(group.name, part.kind), group.size !== null && h("span.badge", null, count(group.size))),
-      h("div.columns", null, Object.entries(group.views).map(([view, list]) => h("div", null, viewName(view), features(list, view, 8)))),
+      groupTitle(part.kind, group),
+      h("div.columns", null, Object.entries(group.views).map(([view, list]) => h("div", null, viewName(view), features(list, view, Object.keys(group.views).length > 2 ? 5 : 8)))),
       group.used_by && group.used_by.length > 0 && h("p.soft", null, "in ", group.used_by.map(([name, , share]) => `${name} (${percent(share)})`).join(", ")));
-  }));
+  }, GROUPS, h("div.grid"));
 }
+
+/** The number of a group that is named by its features. */
+export const numbered = (kind, group) => kind !== "class" && group.name !== `${kind} ${group.key}` && h("span.key", null, `${kind} ${group.key}`);
+
+export const groupTitle = (kind, group) => h("h3", null, group.name, h("span.tail", null, numbered(kind, group),
+  group.size !== null && h("span.badge", null, count(group.size))));
 
 export function group(place, { model, page }, kind, index) {
   page.up = `#/groups/${kind}`;
@@ -55,7 +62,7 @@ export function group(place, { model, page }, kind, index) {
     if (index + 1 < part.groups.length) page.right = `#/groups/${kind}/${index + 1}`;
     const names = Object.keys(shown.views);
     return h("div", null,
-      heading(title(shown.name, kind),
+      heading(shown.name, numbered(kind, shown),
         h("p.lead", null, shown.size !== null ? `${plural(shown.size, "object")} of ${count(model.objects)}` : `of ${part.model}`),
         steps(page)),
       names.length ? h("section.cards", null, names.map((view) => h("div.card", null, h("h2", null, viewName(view)),
@@ -76,7 +83,7 @@ function members(kind, index) {
   const load = async () => {
     const answer = await get(`/api/groups/${kind}/${index}?start=${start}&count=30`);
     if (!answer.total) return empty("No objects", "The model file holds no objects of this group. Start the explorer with data to see them.");
-    list.append(...answer.members.map((member) => entry(member.row,
+    list.append(...answer.members.map((member) => entry(member.id, true,
       objectName(member.id), h("span.value", null, kind === "component" ? member.share.toFixed(2) : percent(member.share)))));
     start += answer.members.length;
     more.hidden = start >= answer.total;

@@ -1,11 +1,11 @@
 // Try a set of labels under the ontology: what it implies, what it breaks, how well it fits an object.
 
 import { get, post } from "./api.js";
-import { breakable, count, fill, h, hash, heading, objectName, replace, viewName } from "./ui.js";
+import { count, fill, h, hash, heading, objectHref, objectName, replace, viewName } from "./ui.js";
 
 export function labels(place, { model, params, page }) {
-  page.up = params.has("row") ? `#/object/${params.get("row")}` : "#/";
-  const row = params.has("row") ? Number(params.get("row")) : null;
+  const id = params.get("id");
+  page.up = id === null ? "#/" : objectHref(id);
   const chosen = new Set((params.get("set") || "").split("|").filter(Boolean));
   const body = h("div");
   replace(place, heading("Label sets", h("p.lead", null, "Choose labels: the labels above them are implied; labels that exclude each other are reported.")), body);
@@ -14,12 +14,12 @@ export function labels(place, { model, params, page }) {
     const verdict = h("div.card.verdict", { "aria-live": "polite" });
     const tree = h("div.card.tree");
     const judge = () => {
-      history.replaceState(null, "", hash("labels", { row, set: [...chosen].join("|") }));
-      fill(verdict, async () => verdictOn(await post("/api/labels", { labels: [...chosen], row }), ontology, tree, model));
+      history.replaceState(null, "", hash("labels", { id, set: [...chosen].join("|") }));
+      fill(verdict, async () => verdictOn(await post("/api/labels", { labels: [...chosen], id }), ontology, tree, model));
     };
     drawTree(tree, ontology, chosen, judge);
     judge();
-    return h("div.two.turned", null, tree, h("div", null, objectPicker(row), verdict));
+    return h("div.two.turned", null, tree, h("div", null, objectPicker(id), verdict));
   });
 }
 
@@ -36,15 +36,15 @@ function drawTree(tree, ontology, chosen, judge) {
       else chosen.delete(label);
       judge();
     } });
-    return h("li", null, h("label", null, box, h("span", null, breakable(label)),
+    return h("li", null, h("label", null, box, h("span", null, label),
       ontology.counts[i] !== null && h("span.badge", null, count(ontology.counts[i]))), branch(label));
   })) : null);
   replace(tree, h("h2", null, "Labels"), branch(null));
 }
 
-function objectPicker(row) {
-  if (row === null) return h("p.soft.picked", null, "To see how a set fits an object, open the object and choose “Try a label set”.");
-  return h("p.picked", null, "For object ", h("a", { href: `#/object/${row}` }, `${row}`), h("span.soft", null, " · "), h("a", { href: "#/labels" }, "for none"));
+function objectPicker(id) {
+  if (id === null) return h("p.soft.picked", null, "To see how a set fits an object, open the object and choose “Try a label set”.");
+  return h("p.picked", null, "For object ", h("a", { href: objectHref(id) }, id), h("span.soft", null, " · "), h("a", { href: "#/labels" }, "for none"));
 }
 
 function verdictOn(answer, ontology, tree, model) {

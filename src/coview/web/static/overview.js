@@ -1,7 +1,9 @@
 // The first page: what the model is, what it takes, where to go.
 
-import { groups } from "./api.js";
-import { count, features, fill, h, hash, heading, plural, replace, svg, title, viewName } from "./ui.js";
+import { get, groups } from "./api.js";
+import { groupTitle } from "./groups.js";
+import { map } from "./map.js";
+import { features, fill, h, hash, heading, plural, replace, viewName } from "./ui.js";
 
 export function overview(place, { model }) {
   const can = new Set(model.can);
@@ -12,9 +14,11 @@ export function overview(place, { model }) {
   ].filter(Boolean);
   const kind = ["class", "cluster", "topic"].find((name) => model.kinds.includes(name));
   const teaser = h("div");
+  const places = h("div");
   replace(place,
     heading(model.title, h("p.lead", null, facts.join(" · "))),
     can.has("search") && quickSearch(),
+    model.objects > 2 && h("section", null, h("div.card", null, h("h2", null, "Map"), places)),
     h("section.cards", null,
       card("Views", h("table.plain", null, model.views.map((view) => h("tr", null,
         h("td", null, viewName(view.name)),
@@ -24,12 +28,17 @@ export function overview(place, { model }) {
           Object.entries(model.parameters).map(([name, value]) => h("tr", null, h("td", null, h("code", null, name)),
             h("td", null, value === null ? "none" : typeof value === "object" ? JSON.stringify(value) : String(value))))))),
       card(model.models.length > 1 ? "Models" : "Model", ...model.models.map((name, i) => h("p.model", null,
-        h("code", null, name), i === 0 && model.n_iter ? h("span.soft", null, ` ${plural(model.n_iter, "sweep")}`) : null)),
-        curve(model.history))),
+        h("code", null, name), i === 0 && model.n_iter ? h("span.soft", null, ` ${plural(model.n_iter, "sweep")}`) : null)))),
     kind && h("section", null, h("h2", null, h("a", { href: `#/groups/${kind}` },
       { class: "Classes", cluster: "Clusters", topic: "Topics" }[kind])), teaser),
     !model.objects && h("p.soft", null, "The model file holds no objects. Start the explorer with data to see them: ",
       h("code", null, "coview explore model.coview data/")));
+  if (model.objects > 2) {
+    fill(places, async () => {
+      const answer = await get("/api/map");
+      return answer.objects.length ? map(answer) : h("p.soft", null, "The model gives its objects no places. Start the explorer with data to see a map.");
+    }, "Placing the objects ...");
+  }
   if (kind) fill(teaser, async () => largest((await groups()).find((part) => part.kind === kind), kind), "Sorting the objects ...");
 }
 
@@ -51,19 +60,7 @@ const card = (name, ...children) => h("div.card", null, h("h2", null, name), chi
 function largest(part, kind) {
   const shown = [...part.groups].sort((a, b) => (b.size || 0) - (a.size || 0)).slice(0, 6);
   return h("div.grid", null, shown.map((group) => h("a.card.group", { href: `#/groups/${kind}/${group.index}`, "data-entry": true },
-    h("h3", null, title(group.name, kind), group.size !== null && h("span.badge", null, count(group.size))),
+    groupTitle(kind, group),
     h("div.columns", null, Object.entries(group.views).map(([view, list]) =>
       h("div", null, viewName(view), features(list, view, 5)))))));
-}
-
-function curve(history) {
-  const values = history.filter((value) => value !== null);
-  if (values.length < 3) return null;
-  const low = Math.min(...values);
-  const span = Math.max(...values) - low || 1;
-  const points = values.map((value, i) => `${(100 * i / (values.length - 1)).toFixed(2)},${(38 - 36 * (value - low) / span).toFixed(2)}`);
-  return h("figure.curve", null,
-    svg("svg", { viewBox: "0 0 100 40", preserveAspectRatio: "none", role: "img", "aria-label": "Objective by sweep" },
-      svg("polyline", { points: points.join(" ") })),
-    h("figcaption", null, `Objective: ${Number(values[0].toPrecision(5))} to ${Number(values[values.length - 1].toPrecision(5))}`));
 }

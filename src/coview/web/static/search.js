@@ -1,7 +1,7 @@
 // Search one view with another, and see why each hit matched.
 
 import { get, groups, post } from "./api.js";
-import { chips, count, empty, failed, fill, h, hash, heading, loading, objectName, parts, replace, viewClass, viewName } from "./ui.js";
+import { chips, count, empty, failed, fill, h, hash, heading, loading, objectHref, objectName, parts, replace, viewClass, viewName } from "./ui.js";
 
 export function search(place, { model, params, page }) {
   const names = model.views.map((view) => view.name);
@@ -29,7 +29,7 @@ export function search(place, { model, params, page }) {
     field.focus({ preventScroll: true });
     suggest(results, source, (words) => { field.value = words; go({ q: words }); });
   } else {
-    page.up = hash("search", { from: source, in: target });
+    page.up = "#/";
     fill(results, () => hits(query, source, target, model, page), "Searching ...");
   }
 }
@@ -79,6 +79,11 @@ async function hits(query, source, target, model, page) {
   const list = h("ol.hits", null, answer.hits.map((hit, i) => {
     const item = h("li", null);
     const button = h("button.hit", { type: "button", "data-entry": true, onclick: () => choose(button, hit, i),
+      onkeydown: (event) => {
+        if (event.key !== "Enter" || !known[i].known) return;
+        event.preventDefault();
+        page.go(objectHref(hit.id));
+      },
       onfocus: () => { if (!narrow() && chosen !== button) choose(button, hit, i); } },
       h("span.rank", null, i + 1),
       h("span.what", null, objectName(hit.id), known[i].label && h("span.badge", null, known[i].label)),
@@ -99,12 +104,12 @@ function explain(place, ask, hit, known, model, page) {
   replace(place, loading("Explaining ..."));
   fill(place, async () => {
     const why = get(`/api/why?${new URLSearchParams({ q: ask.query, source: ask.source, target: ask.target, id: hit.id })}`);
-    const object = known.row === null ? null : get(`/api/objects/${known.row}`);
+    const object = known.known ? get(`/api/object?${new URLSearchParams({ id: hit.id })}`) : null;
     const names = await partNames();
     const [reasons, shown] = [await why, object && (await object)];
     page.right = null;
     return h("div", null,
-      h("h2", null, known.row === null ? objectName(hit.id) : h("a", { href: `#/object/${known.row}` }, objectName(hit.id))),
+      h("h2", null, known.known ? h("a", { href: objectHref(hit.id) }, objectName(hit.id)) : objectName(hit.id)),
       h("h3", null, "Why it matched"),
       h("p.soft", null, "How much the score drops when a feature is left out."),
       h("div.pairing", null,
@@ -115,7 +120,7 @@ function explain(place, ask, hit, known, model, page) {
       shown && shown.views.filter((view) => view.present).sort((a, b) => (b.name === ask.target) - (a.name === ask.target)).map((view) =>
         h("div.viewbox", { class: viewClass(view.name) }, h("h3", null, viewName(view.name)),
           view.text ? h("pre.text.short", null, view.text) : chips(view.features, view.name, 24))),
-      known.row !== null && h("p", null, h("a.button", { href: `#/object/${known.row}` }, "Show the object")));
+      known.known && h("p", null, h("a.button", { href: objectHref(hit.id) }, "Show the object")));
   }, "Explaining ...");
 }
 

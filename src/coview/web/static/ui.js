@@ -80,9 +80,8 @@ export async function fill(place, make, what) {
 // -- numbers and words
 
 export const count = (n) => n.toLocaleString("en");
-export const percent = (x) => `${x >= 0.0995 || x === 0 ? Math.round(100 * x) : (100 * x).toFixed(1)} %`;
+export const percent = (x) => (x > 0 && x < 0.0005 ? "< 0.1 %" : `${x >= 0.0995 || x === 0 ? Math.round(100 * x) : (100 * x).toFixed(1)} %`);
 export const plural = (n, one, many) => `${count(n)} ${n === 1 ? one : many || one + "s"}`;
-export const title = (text, kind) => (kind === "class" ? text : text.charAt(0).toUpperCase() + text.slice(1));
 
 // -- views have colors, the same everywhere
 
@@ -103,21 +102,21 @@ export function features(list, view, most = 12) {
 }
 
 /** Features as chips that wrap; the larger the value the stronger the color. */
-export function chips(list, view, most = 40) {
+export function chips(list, view, most = 24) {
   const largest = Math.max(...list.map(([, value]) => Math.abs(value)), 1e-12);
-  return h("ul.chips", { class: viewClass(view) }, list.slice(0, most).map(([name, value]) => {
+  return folded(list, ([name, value]) => {
     const strength = Math.abs(value) / largest;
     const shown = Number.isInteger(value) ? value : Number(value.toPrecision(3));
     return h("li", { class: strength > 0.66 ? "s3" : strength > 0.33 ? "s2" : "s1" }, name,
       shown !== 1 && h("small", null, ` ${shown}`));
-  }));
+  }, most, h("ul.chips", { class: viewClass(view) }));
 }
 
-/** Shares of groups as bars; [[name, index, share], ...]. */
+/** Shares of groups as bars; [[name, index, share], ...]. Groups without pages have no links. */
 export function shares(list, kind, view) {
   return h("ul.shares", { class: view ? viewClass(view) : "all" }, list.map(([name, index, share]) =>
     h("li", null,
-      h("a.name", { href: `#/groups/${kind}/${index}` }, breakable(name)),
+      h(kind ? "a.name" : "span.name", { href: kind && `#/groups/${kind}/${index}` }, name),
       h("span.track", null, h("span.bar", { "width%": 100 * share })),
       h("span.value", null, percent(share)))));
 }
@@ -131,20 +130,37 @@ export function parts(list, view, named = (part) => part.name) {
     h("span.value", null, (part.adds < 0 ? "\u2212" : "+") + Math.abs(part.adds).toFixed(3)))));
 }
 
-/** Text whose lines may break after dots and underscores. */
-export const breakable = (text) => text.split(/(?<=[._])/).flatMap((part) => [part, h("wbr")]);
+/** The name of an object, whole. */
+export const objectName = (id) => h("span.id", null, String(id));
+export const objectHref = (id) => `#/object/${encodeURIComponent(id)}`;
 
-/** A name with its last part in front of the eye: package.module.function. */
-export function objectName(id) {
-  const text = String(id);
-  const at = text.lastIndexOf(".");
-  if (at < 1 || /\s/.test(text) || at === text.length - 1) return h("span.id", null, text);
-  return h("span.id", null, h("span.path", null, breakable(text.slice(0, at + 1))), breakable(text.slice(at + 1)));
+/** An object in a list; the keys move from entry to entry. Those that cannot be shown have no link. */
+export const entry = (id, known, ...children) => h("li", null,
+  h("a.entry", { href: known ? objectHref(id) : null, "data-entry": true }, children));
+
+/** The first children of a long list, and a button for the next ones; `make` gives an element for an item. */
+export function folded(items, make, most, box = h("div")) {
+  let shown = 0;
+  const more = h("button.more", { type: "button", onclick: () => show() });
+  const show = () => {
+    const next = items.slice(shown, shown + most);
+    shown += next.length;
+    box.append(...next.map(make));
+    const left = items.length - shown;
+    more.textContent = left > most ? `Show ${most} more of ${count(left)}` : `Show ${count(left)} more`;
+    more.hidden = shown >= items.length;
+  };
+  show();
+  return h("div.folded", null, box, more);
 }
 
-/** An object in a list; the keys move from entry to entry. */
-export const entry = (row, ...children) => h("li", null,
-  h("a.entry", { href: row === null ? null : `#/object/${row}`, "data-entry": true }, children));
+/** Enter in a field of a filter opens the first entry. */
+export const opensFirst = (event) => {
+  if (event.key !== "Enter") return;
+  event.preventDefault();
+  const first = document.querySelector("main a[data-entry][href]");
+  if (first) location.hash = first.getAttribute("href");
+};
 
 /** Links to the page before and after one of a long list; `to` gives the address of a start. */
 export function pager({ start, total, objects }, to) {
@@ -156,7 +172,7 @@ export function pager({ start, total, objects }, to) {
 
 export function heading(text, ...more) {
   document.title = `${text} · coview`;
-  return h("div.heading", null, h("h1", null, /^\S+\.\S+$/.test(text) ? objectName(text) : text), more);
+  return h("div.heading", null, h("h1", null, text), more);
 }
 
 /** A link to another part of the page that keeps what is set in the address. */
