@@ -41,7 +41,8 @@ def test_search_by_text_names_and_numbers_is_the_same(client):
     ("path", "body", "status", "sentence"),
     [
         ("/search", {"query": "zebra", "source": "words"}, 422, "Nothing in the query 'zebra'"),
-        ("/search", {"query": "wordaa"}, 422, "Specify the view of the query"),
+        ("/search", {"query": {"wordaa": 1}}, 422, "Specify the view of the query"),
+        ("/search", {"query": "zebra"}, 422, "zebra"),
         ("/search", {"query": "wordaa", "source": "nope"}, 422, "has no view 'nope'"),
         ("/search", {"query": "wordaa", "source": "words", "k": 0}, 422, "The field 'k' is wrong"),
         ("/search", {}, 422, "Send either query"),
@@ -64,6 +65,17 @@ def test_why_of_an_unknown_object_is_one_sentence(client, query):
     assert answer.status_code == 422
     assert "No object 'nobody' is in the index" in answer.json()["error"]
     assert client.get("/api/why", params={"q": query, "source": "words", "id": "object 3"}).status_code == 200
+
+
+def test_a_text_without_views_is_searched_for_in_all_of_them(client, retriever):
+    answer = client.post("/search", json={"query": "wordaa wordba", "k": 4, "why": True}).json()
+    expected = retriever.search("wordaa wordba", k=4)[0]
+    assert [hit["id"] for hit in answer["hits"]] == [key for key, _ in expected]
+    assert answer["source"] is None and all(hit["why"]["parts"] for hit in answer["hits"])  # topics; it counts no words
+    many = client.post("/search", json={"queries": ["wordaa wordba"] * 2, "k": 4}).json()["hits"]
+    assert [[hit["id"] for hit in row] for row in many] == [[key for key, _ in expected]] * 2
+    why = client.get("/api/why", params={"q": "wordaa wordba", "id": answer["hits"][0]["id"]}).json()
+    assert why["parts"] == answer["hits"][0]["why"]["parts"]
 
 
 def test_rows_and_queries_are_read_beside_the_event_loop(retriever):

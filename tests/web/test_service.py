@@ -228,3 +228,21 @@ def test_components_say_what_they_are_about(small):
     weights = service.searcher.retriever.model_.projections_["words"][:, int(parts[0]["name"].split()[1])]
     strongest = views.feature_names["words"][np.argmax(parts[0]["side"] * weights)]
     assert parts[0]["about"][0] == strongest
+
+
+def test_shared_words_count_in_a_search_by_view_and_in_all_views():
+    subjects = ("zoom photo camera", "send mail inbox", "play game chess")
+    names = sorted({word for words in subjects for word in words.split()}, reverse=True)
+    rng = np.random.default_rng(0)
+    rates = np.array([[2.0 if name in words.split() else 0.05 for name in names] for words in subjects])
+    parts = {view: rng.poisson(rates[np.arange(60) % 3]).astype(float) for view in ("words", "title")}
+    X = Views(parts, feature_names=dict.fromkeys(parts, names))
+    retriever = CrossModalRetriever(LinkPLSA(3, random_state=0, max_iter=20), lexical=0.5).fit(X)
+    service = Service(retriever, X)
+    query = "zoom mail camera photo"
+    views, target = service.read_query(query, "words", "title")
+    answer = service.search(views, target, 5)["hits"][0]
+    assert [hit["id"] for hit in answer] == [key for key, _ in retriever.search(query, "words", "title", 5)[0]]
+    (reasons,) = service.why_text(query, [service.search_texts([query], 1)["hits"][0][0]["id"]])
+    assert {part["name"] for part in reasons["features"]} <= set(query.split()) and reasons["features"]
+    assert all(part["name"].startswith("topic ") for part in reasons["parts"])

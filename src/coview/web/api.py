@@ -22,6 +22,7 @@ from starlette.exceptions import HTTPException
 
 from coview._version import __version__
 from coview.exceptions import CoviewError
+from coview.retrieval.queries import is_text
 from coview.web.batching import Batcher, Busy
 from coview.web.explorer import Explorer
 from coview.web.guard import FAILED, Answers, Guard, Limits, refuse
@@ -59,8 +60,8 @@ class Query(BaseModel):
 
     query: Any = Field(None, description="One cell: text, {feature: value} or numbers.", examples=["smooth a signal"])
     queries: list[Any] | None = Field(None, description="Several cells, in place of `query`.", max_length=1000)
-    source: str | None = Field(None, description="View of the query.")
-    target: str | None = Field(None, description="View to search in; the other one where there are two.")
+    source: str | None = Field(None, description="View of the query; of a text by default all that read text.")
+    target: str | None = Field(None, description="View to search in; for a text without source by default all.")
     k: int = Field(10, ge=1, le=MOST_HITS, description="Number of hits.")
     why: bool = Field(False, description="Explain each hit.")
 
@@ -171,6 +172,8 @@ def _add_questions(app: FastAPI, service: Service, batcher: Batcher, in_thread: 
         if many == (ask.query is not None):
             raise CoviewError("Send either query, one cell, or queries, a list of cells (q is for GET).")
         asked = ask.queries if many else ask.query
+        if ask.source is None and ask.target is None and is_text(asked):
+            return Answers(await in_thread(_search_anywhere, service, asked, ask.k, ask.why))
         views, target = await in_thread(service.read_query, asked, ask.source, ask.target)
         # rounded up, so that requests for 5 and for 10 hits are one call
         step = next(step for step in _STEPS if ask.k <= step)
@@ -193,6 +196,17 @@ def _add_questions(app: FastAPI, service: Service, batcher: Batcher, in_thread: 
         why: bool = False,
     ) -> Answers:
         return await search(Query(query=q, queries=None, source=source, target=target, k=k, why=why))
+
+
+def _search_anywhere(service: Service, asked: str | list[str], k: int, why: bool) -> dict[str, Any]:
+    """Answer texts that name no view: all views that read text read them, and all views are searched."""
+    texts = [asked] if isinstance(asked, str) else asked
+    hits = service.search_texts(texts, k)["hits"]
+    if why:
+        for text, row in zip(texts, hits):
+            for hit, reasons in zip(row, service.why_text(text, [hit["id"] for hit in row[:50]])):
+                hit["why"] = reasons
+    return {"source": None, "target": None, "hits": hits[0] if isinstance(asked, str) else hits}
 
 
 def _add_explorer(app: FastAPI, explorer: Explorer, in_thread: InThread) -> None:

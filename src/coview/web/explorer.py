@@ -168,8 +168,11 @@ class Explorer:
 
     def why(self, query: str, source: str | None, target: str | None, key: str) -> dict[str, Any]:
         """What made an object match a query."""
-        views, target = self.service.read_query(query, source, target)
         row = self._row(key)
+        if source is None and target is None:
+            reasons = self.service.why_text(query, [key if row is None else self.service.ids[row]])[0]
+            return {**reasons, "theirs": []}
+        views, target = self.service.read_query(query, source, target)
         reasons = self.service.why(views, target, [key if row is None else self.service.ids[row]])[0]
         return {**reasons, "theirs": [] if row is None else self._theirs(views, target, row)}
 

@@ -25,6 +25,7 @@ from coview.io.models import load
 from coview.io.tables import TABLES, read_table
 from coview.io.views_folder import read_views
 from coview.preprocessing.raw_columns import as_table
+from coview.retrieval.contributions import AVERAGE
 from coview.utils.jsonable import plain
 from coview.utils.messages import did_you_mean, listed
 from coview.views.inputs import ViewInput
@@ -37,6 +38,7 @@ __all__ = ["Service", "check_vocabularies", "cut", "largest_shares", "load_servi
 
 MOST_HITS = 1000
 _COMPONENT = re.compile(r"component (\d+)")
+_DIMENSION = re.compile(r"(.*: )?(component|topic|class|cluster) ")  # parts of a score that are no words
 MOST_FEATURES = 16  # of a query, whose worth is shown
 
 
@@ -205,11 +207,7 @@ class Service:
 
     def read_query(self, query: Any, source: str | None, target: str | None) -> tuple[Views, str]:
         """A query as views, and the view to search in."""
-        if self.searcher is None:
-            raise ViewsError(
-                f"{self.model.name} cannot search: that needs a CrossModalRetriever, which takes any model that places "
-                "objects by one view. Save one, and serve it alone or with --also."
-            )
+        self._retriever()
         readers = self._query_readers
         names = tuple(readers)
         for view in (source, target):
@@ -233,12 +231,38 @@ class Service:
             raise ViewsError(f"Nothing in the query {shown} is known to view {source!r}. Use other words.")
         return views, target
 
+    def search_texts(self, texts: Sequence[str], k: int) -> dict[str, Any]:
+        """The k best objects of each text, by all views that read text and in all views."""
+        return _hits(self._retriever().search(list(texts), k=min(k, MOST_HITS)))
+
+    def why_text(self, text: str, hits: Sequence[Any], most: int = 6) -> list[dict[str, Any]]:
+        """What made each hit match a text in all views: what its words add to the score, and what topics do."""
+        reasons = []
+        for hit in hits:
+            parts = self._retriever().explain(text, hit, by="auto").contributions
+            ranked = sorted(
+                ((name, value) for name, value in parts.items() if name != AVERAGE), key=lambda part: -abs(part[1])
+            )
+            topics = [part for part in ranked if _DIMENSION.match(part[0])]
+            words = [(name.removeprefix("word "), value) for name, value in ranked if not _DIMENSION.match(name)]
+            reasons.append(
+                {"parts": [_adds(*part) for part in topics[:most]], "features": [_adds(*part) for part in words]}
+            )
+        return reasons
+
+    def _retriever(self) -> Any:
+        if self.searcher is None:
+            raise ViewsError(
+                f"{self.model.name} cannot search: that needs a CrossModalRetriever, which takes any model that places "
+                "objects by one view. Save one, and serve it alone or with --also."
+            )
+        return self.searcher.retriever
+
     def search(self, views: Views, target: str, k: int) -> dict[str, Any]:
         """The k best objects of each query."""
         assert self.searcher is not None
         hits = self.searcher.retriever.search(views, target=target, k=min(k, MOST_HITS))
-        ids, scores = hits.ids.tolist(), hits.scores.tolist()
-        return {"hits": [[{"id": i, "score": round(s, 6)} for i, s in zip(*row)] for row in zip(ids, scores)]}
+        return _hits(hits)
 
     def why(self, views: Views, target: str, hits: Sequence[Any], most: int = 6) -> list[dict[str, Any]]:
         """What made each hit match one query: the strongest parts of its score, and what each feature was worth."""
@@ -317,6 +341,12 @@ def cut(answer: Any, start: int, stop: int) -> Any:
     if isinstance(answer, dict):
         return {key: cut(part, start, stop) for key, part in answer.items()}
     return answer[start:stop]
+
+
+def _hits(hits: Any) -> dict[str, Any]:
+    """Hits as they are sent."""
+    ids, scores = hits.ids.tolist(), hits.scores.tolist()
+    return {"hits": [[{"id": i, "score": round(s, 6)} for i, s in zip(*row)] for row in zip(ids, scores)]}
 
 
 def _adds(name: str, value: float) -> dict[str, Any]:

@@ -3,31 +3,38 @@
 import { get, groups, post } from "./api.js";
 import { chips, count, empty, failed, fill, h, hash, heading, loading, objectHref, objectName, parts, replace, viewClass, viewName } from "./ui.js";
 
+const ALL = "all views";
+
 export function search(place, { model, params, page }) {
   const names = model.views.map((view) => view.name);
   const texty = model.views.filter((view) => view.takes.includes("text")).map((view) => view.name);
-  const source = names.includes(params.get("from")) ? params.get("from") : texty[0] || names[0];
-  const fallback = names.find((name) => name !== source) || source;
-  const target = names.includes(params.get("in")) ? params.get("in") : fallback;
+  const other = (name) => names.find((each) => each !== name) || name;
+  const known = (key) => (names.includes(params.get(key)) ? params.get(key) : null);
+  // without views in the address, words are read by all views and searched for in all
+  const anywhere = texty.length > 0 && !known("from") && !known("in");
+  const source = anywhere ? null : known("from") || texty[0] || names[0];
+  const target = anywhere ? null : known("in") || other(source);
   const query = params.get("q") || "";
-  const field = h("input", { type: "search", value: query, placeholder: `Words of the view ${source} ...`, "data-search": true,
-    ariaLabel: "Query", autocomplete: "off", spellcheck: false, enterKeyHint: "search" });
+  const field = h("input", { type: "search", value: query, placeholder: anywhere ? "Describe what you are looking for ..." : `Words of the view ${source} ...`,
+    "data-search": true, ariaLabel: "Query", autocomplete: "off", spellcheck: false, enterKeyHint: "search" });
   const go = (change = {}) => {
     const next = hash("search", { q: field.value.trim(), from: source, in: target, ...change });
     if (next === location.hash) window.dispatchEvent(new HashChangeEvent("hashchange"));
     else location.hash = next;
   };
   const results = h("div.results");
+  const choices = texty.length && names.length > 1 ? [ALL, ...names] : names;
+  const everywhere = { from: null, in: null };
   replace(place,
     heading("Search"),
     h("form.search.big", { onsubmit: (event) => { event.preventDefault(); go(); } }, field, h("button.primary", null, "Search")),
-    h("div.row.pickers", null,
-      picker("with", names, source, (name) => go({ from: name, in: name === target ? source : target })),
-      picker("in", names, target, (name) => go({ in: name }))),
+    names.length > 1 && h("div.row.pickers", null,
+      picker("with", choices, source || ALL, (name) => go(name === ALL ? everywhere : { from: name, in: target && name !== target ? target : source || other(name) })),
+      picker("in", choices, target || ALL, (name) => go(name === ALL ? everywhere : { from: source || texty.find((each) => each !== name) || texty[0], in: name }))),
     results);
   if (!query) {
     field.focus({ preventScroll: true });
-    suggest(results, source, (words) => { field.value = words; go({ q: words }); });
+    suggest(results, source || texty[0], (words) => { field.value = words; go({ q: words }); });
   } else {
     page.up = "#/";
     fill(results, () => hits(query, source, target, model, page), "Searching ...");
@@ -36,7 +43,7 @@ export function search(place, { model, params, page }) {
 
 function picker(label, names, chosen, choose) {
   return h("div.picker", { role: "group", ariaLabel: `Search ${label}` }, h("span.soft", null, label), names.map((name) =>
-    h("button", { type: "button", class: `${viewClass(name)} ${name === chosen ? "on" : ""}`,
+    h("button", { type: "button", class: `${name === ALL ? "" : viewClass(name)} ${name === chosen ? "on" : ""}`,
       "aria-pressed": String(name === chosen), onclick: () => choose(name) }, name)));
 }
 
@@ -93,8 +100,8 @@ async function hits(query, source, target, model, page) {
   }));
   if (!narrow()) choose(list.querySelector("button"), answer.hits[0], 0);
   return h("div", null,
-    h("p.soft.summary", null, `The ${answer.hits.length} nearest of ${count(model.indexed)} objects by their `, viewName(target),
-      ", for a query in ", viewName(source), "."),
+    h("p.soft.summary", null, `The ${answer.hits.length} nearest of ${count(model.indexed)} objects`,
+      target ? [" by their ", viewName(target), ", for a query in ", viewName(source), "."] : " by all their views."),
     h("div.two", null, list, narrow() ? null : detail));
 }
 
@@ -103,7 +110,7 @@ const narrow = () => matchMedia("(max-width: 900px)").matches;
 function explain(place, ask, hit, known, model, page) {
   replace(place, loading("Explaining ..."));
   fill(place, async () => {
-    const why = get(`/api/why?${new URLSearchParams({ q: ask.query, source: ask.source, target: ask.target, id: hit.id })}`);
+    const why = get(`/api/why?${new URLSearchParams({ q: ask.query, id: hit.id, ...(ask.source ? { source: ask.source, target: ask.target } : {}) })}`);
     const object = known.known ? get(`/api/object?${new URLSearchParams({ id: hit.id })}`) : null;
     const names = await partNames();
     const [reasons, shown] = [await why, object && (await object)];
@@ -111,9 +118,9 @@ function explain(place, ask, hit, known, model, page) {
     return h("div", null,
       h("h2", null, known.known ? h("a", { href: objectHref(hit.id) }, objectName(hit.id)) : objectName(hit.id)),
       h("h3", null, "Why it matched"),
-      h("p.soft", null, "How much the score drops when a feature is left out."),
+      h("p.soft", null, ask.source ? "How much the score drops when a feature is left out." : reasons.features.length ? "What each word adds to the score." : "By topics, not by words."),
       h("div.pairing", null,
-        reasons.features.length > 0 && h("div", null, h("p", null, viewName(ask.source), h("span.soft", null, " of your query")), parts(reasons.features.slice(0, 7), ask.source)),
+        reasons.features.length > 0 && h("div", null, ask.source && h("p", null, viewName(ask.source), h("span.soft", null, " of your query")), parts(reasons.features.slice(0, 7), ask.source)),
         reasons.theirs.length > 0 && h("div", null, h("p", null, viewName(ask.target), h("span.soft", null, " of the object")), parts(reasons.theirs.slice(0, 7), ask.target))),
       reasons.parts.length > 0 && h("details", { open: !reasons.features.length && !reasons.theirs.length }, h("summary", null, "What the two have in common, according to the model"),
         parts(reasons.parts, null, (part) => names(part, ask.target))),
