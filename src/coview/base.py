@@ -17,6 +17,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from coview.engines.deadline import Deadline
 from coview.engines.loop import Options, run
 from coview.engines.protocol import Block, Engine, Extra, Holder, Steps, floating_type, make_blocks, row_bytes
 from coview.engines.select import hold, select_engine
@@ -237,8 +238,6 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
         check_option("acceleration", self.acceleration, (None, "squarem"))
         if not isinstance(self.tol, numbers.Real) or not self.tol >= 0:
             raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}.")
-        if self.time_budget is not None and not self.time_budget > 0:
-            raise ValueError(f"time_budget must be a positive number of seconds or None, got {self.time_budget!r}.")
 
     def _hold(self, views: Any, engine: Engine, width: int, extra: Extra) -> Holder:
         """Hand the rows to who will hold them during a fit: this process, its disk or a cluster."""
@@ -259,10 +258,10 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
         begin: Callable[[int], tuple[dict[str, Any], int]],
         carried: Extra,
         reconstruct: Callable[[State], dict[str, Any]],
-        time_left: float | None,
+        deadline: Deadline,
         watchers: Iterable[Callable[[Sweep], Any]] = (),
     ) -> Fit:
-        """Drive the steps with this estimator's parameters, for the seconds that are left.
+        """Drive the steps with this estimator's parameters, until the deadline.
 
         `reconstruct` gives the fitted attributes of a state; `watchers` are told of every sweep, as `callbacks` are.
         """
@@ -273,7 +272,7 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
             if (watcher := sklearn_watcher(self, X, theirs, reconstruct, stack)) is not None:
                 ours.append(watcher)
             checkpoint = self._checkpoint(views, holder, carried)
-            options = Options(self.max_iter, float(self.tol), n_init, self.acceleration, time_left, ours, checkpoint)
+            options = Options(self.max_iter, float(self.tol), n_init, self.acceleration, deadline, ours, checkpoint)
             return run(steps, holder, begin, options)
 
     def _checkpoint(self, views: Any, holder: Holder, extra: Extra) -> Any:

@@ -12,7 +12,8 @@ from sklearn.mixture import GaussianMixture
 
 from coview import PLSA, ConcatenatedViews, CoPLSA, DualPLSA, LinkPLSA, MultiViewPLSA, Views, select_clusters
 from coview.datasets import make_blobs_views, make_topic_views
-from coview.model_selection.select import _agreement, _halves, held_out_likelihood, recommend
+from coview.model_selection.jobs import JobOutcome, run_jobs
+from coview.model_selection.select import _agreement, _halves, _row, held_out_likelihood, recommend
 
 HERE = {"n_jobs": 1, "random_state": 0}
 
@@ -189,3 +190,38 @@ def test_bad_input_is_refused_with_a_sentence(arguments, sentence):
     X = Views(a=np.eye(30))
     with pytest.raises(ValueError, match=sentence):
         select_clusters(X, **{"n_clusters": [2], **HERE, **arguments})
+
+
+def test_finished_repeats_count_and_what_was_not_judged_is_said(monkeypatch):
+    def cut_short(*args, **options):
+        outcomes = run_jobs(*args, **options)
+        for outcome, finished in zip(outcomes[1:], (1, 0)):
+            outcome.status, outcome.note = "over budget", "Stopped after 5 s."
+            del outcome.parts[finished:]
+        return outcomes
+
+    monkeypatch.setattr("coview.model_selection.select.run_jobs", cut_short)
+    X = make_topic_views(40, n_clusters=2, n_features=20, random_state=0).views
+    gaps = "Judged by fewer than 2 repeats: n_clusters=3 (1). Not judged: n_clusters=4 (over budget)."
+    with pytest.warns(UserWarning, match="incomplete evidence") as caught:
+        choice = select_clusters(X, LinkPLSA(max_iter=5), [2, 3, 4], n_repeats=2, **HERE)
+    assert gaps in str(caught[0].message) and "Raise time_budget" in str(caught[0].message)
+    assert choice.reason.endswith(gaps)
+    assert [row["repeats"] for row in choice.rows] == [2, 1, 0]
+    assert choice.rows[1]["stability"] == choice.rows[1]["stability_values"][0]
+    assert "Stopped after 5 s." in str(choice)
+
+
+def test_the_best_of_few_repeats_may_win_but_not_what_failed():
+    whole = JobOutcome("done", [{"stability": 0.5}] * 3)
+    late = JobOutcome("over budget", [{"stability": 0.9}])
+    failed = JobOutcome("failed", [{"stability": 1.0}])
+    rows = [_row({"n_clusters": k}, outcome, ["stability"]) for k, outcome in ((2, whole), (3, late), (4, failed))]
+    assert recommend(rows, ["stability"], ["n_clusters"])[0] == 1
+    assert [row["repeats"] for row in rows] == [3, 1, 0]
+
+
+def test_a_complete_judgement_warns_of_nothing(recwarn):
+    X = make_topic_views(40, n_clusters=2, n_features=20, random_state=0).views
+    choice = select_clusters(X, LinkPLSA(max_iter=5), [2, 3], n_repeats=1, **HERE)
+    assert not recwarn.list and "udged" not in choice.reason

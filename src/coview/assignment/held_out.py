@@ -26,6 +26,7 @@ import numpy as np
 from coview.assignment.decision_rules import DecisionRule
 from coview.assignment.label_sets import agrees
 from coview.assignment.seeded_kmeans_steps import AssignmentSteps
+from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.loop import Options, run
 from coview.engines.memory import MemoryHolder
 from coview.engines.protocol import Block, Engine
@@ -65,15 +66,22 @@ def best_sweeps(
     n_folds: int,
     max_iter: int,
     seed: int,
+    deadline: Deadline = NO_DEADLINE,
 ) -> tuple[int | None, list[float]]:
-    """Number of sweeps with the best held-out agreement, and the agreement after each number; None if none can tell."""
+    """Number of sweeps with the best held-out agreement, and the agreement after each number; None if none can tell.
+
+    Folds share the time until the deadline; those that it leaves out do not count.
+    """
     folds = make_folds(codes, n_folds, seed)
-    curves = []
+    curves: list[list[float]] = []
     for fold in range(n_folds):
         held = folds == fold
+        if curves and deadline.is_over():
+            break
         if held.any():
             part = [hide_labels(block, held[block.start : block.stop], engine) for block in blocks]
-            curves.append(_agreement(steps, part, begin(part), codes, held, engine, max_iter))
+            options = Options(max_iter, 0.0, deadline=deadline.share(1 / (n_folds - fold)))
+            curves.append(_agreement(steps, part, begin(part), codes, held, engine, options))
     if not curves:
         warnings.warn(
             "early_stopping needs a class with at least two labeled objects, but there is none: the fit is not stopped "
@@ -94,7 +102,7 @@ def _agreement(
     codes: np.ndarray,
     held: np.ndarray,
     engine: Engine,
-    max_iter: int,
+    options: Options,
 ) -> list[float]:
     """Share of the held-out objects that get their label back by the centroids after 0, 1, ... sweeps."""
     curve: list[float] = []
@@ -104,7 +112,7 @@ def _agreement(
         curve.append(float(np.mean(agrees(assigned[held], codes[held], steps.rule.ontology))))
         return not any(rows["flips"].any() for rows in sweep.state.rows)
 
-    run(steps, MemoryHolder(blocks, engine), lambda restart: (shared, 0), Options(max_iter, 0.0, callbacks=[look]))
+    run(steps, MemoryHolder(blocks, engine), lambda restart: (shared, 0), replace(options, callbacks=[look]))
     return curve
 
 
@@ -126,17 +134,22 @@ def weigh_views(
     engine: Engine,
     n_folds: int,
     seed: int,
+    deadline: Deadline = NO_DEADLINE,
 ) -> np.ndarray:
     """Weight of each view by held-out labeled objects; all 1 with a warning where none can be held out.
 
-    `begin` makes centroids from the labeled objects of blocks.
+    `begin` makes centroids from the labeled objects of blocks. After the deadline no further fold is held out.
     """
     folds = make_folds(codes, n_folds, seed)
-    scores, present, truth = [], [], []
+    scores: list[np.ndarray] = []
+    present: list[np.ndarray] = []
+    truth: list[np.ndarray] = []
     for fold in range(n_folds):
         held = folds == fold
         if not held.any():
             continue
+        if truth and deadline.is_over():
+            break
         shared = begin([hide_labels(block, held[block.start : block.stop], engine) for block in blocks])
         for block in blocks:
             rows = np.flatnonzero(held[block.start : block.stop])

@@ -22,6 +22,7 @@ import numpy as np
 from scipy import sparse
 from scipy.stats import betabinom
 
+from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.protocol import Block, Engine
 from coview.engines.state import Tree
 from coview.views.arrays import take_rows
@@ -43,11 +44,15 @@ def open_clusters(
     blocks: list[Block],
     weights: dict[str, float],
     most: int | None,
+    deadline: Deadline = NO_DEADLINE,
 ) -> Tree:
-    """Centroids with a further column for each new cluster; `most` None opens as many as there are signs of."""
+    """Centroids with a further column for each new cluster; `most` None opens as many as there are signs of.
+
+    After the deadline none is opened.
+    """
     old = {name: engine.to_numpy(part) for name, part in shared["centroids"].items()}
     scale = np.array([weights.get(name, 1.0) for name in views.names])
-    centers = new_centers(views, codes, list(old.values()), scale, most)
+    centers = new_centers(views, codes, list(old.values()), scale, most, deadline)
     if not centers:
         return shared
     return {
@@ -59,7 +64,12 @@ def open_clusters(
 
 
 def new_centers(
-    views: Views, codes: np.ndarray, centroids: list[np.ndarray], weights: np.ndarray, most: int | None
+    views: Views,
+    codes: np.ndarray,
+    centroids: list[np.ndarray],
+    weights: np.ndarray,
+    most: int | None,
+    deadline: Deadline = NO_DEADLINE,
 ) -> list[list[np.ndarray]]:
     """Centers of new clusters, a vector per view each. Rows of the views have length 1 or 0."""
     matrices = list(views.values())
@@ -75,7 +85,7 @@ def new_centers(
     parts = [take_rows(X, free) for X in matrices]
     fit = scores[free].max(axis=1)
     centers: list[list[np.ndarray]] = []
-    while len(centers) < (_MOST if most is None else most):
+    while len(centers) < (_MOST if most is None else most) and not deadline.is_over():
         poor = np.flatnonzero(fit < least)
         chance = betabinom.sf(len(poor) - 1, len(free), k, len(expected) - k + 1)
         if len(poor) < size or (most is None and chance >= SURE):

@@ -31,6 +31,7 @@ from coview.assignment.seeded_kmeans_steps import (
     unit_views,
 )
 from coview.base import BatchEstimator
+from coview.engines.deadline import START_SHARE, Deadline
 from coview.engines.memory import MemoryHolder
 from coview.engines.protocol import Block, Engine
 from coview.engines.state import Fit, State, Sweep, Tree
@@ -213,16 +214,17 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
             Labels; -1, None or NaN for the unlabeled. With an ontology the most specific label, a set of labels, or
             indicators (n_objects, n_labels).
         """
+        deadline = Deadline.after(self.time_budget)
         self._check_parameters()
         views = self._fit_views(X)
         targets = read_labels(y, len(views), self.ontology)
         weights = None if self._weighs() else self.view_weights
         self.view_weights_ = dict(zip(self.view_names_, per_view("view_weights", weights, self.view_names_).tolist()))
-        return self._fit(X, unit_views(views), targets)
+        return self._fit(X, unit_views(views), targets, deadline)
 
     @with_callbacks
-    def _fit(self, X: Any, views: Views, targets: LabelTargets) -> SeededKMeansClassifier:
-        engine = self._engine()
+    def _fit(self, X: Any, views: Views, targets: LabelTargets, deadline: Deadline) -> SeededKMeansClassifier:
+        engine, ready = self._engine(), deadline.share(START_SHARE)
         with engine.limits():
             self.classes_, self.new_classes_ = targets.classes, targets.classes[:0]
             steps = self._steps(len(targets.classes))
@@ -231,18 +233,20 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
             seed = base_seed(self.random_state) if self._weighs() or self.early_stopping else 0
             begin = partial(seed_beside, shared=shared, engine=engine, n_labels=len(targets.classes))
             if self._weighs():
-                weights = weigh_views(steps, blocks, begin, targets.codes, engine, self._n_folds(), seed)
+                weights = weigh_views(
+                    steps, blocks, begin, targets.codes, engine, self._n_folds(), seed, ready.share(0.5)
+                )
                 self.view_weights_ = dict(zip(self.view_names_, weights.tolist()))
                 steps = self._steps(steps.n_labels)
             if self.n_new_clusters:
-                steps, blocks, shared = self._explore(views, engine, targets, blocks, shared)
+                steps, blocks, shared = self._explore(views, engine, targets, blocks, shared, ready)
                 begin = partial(begin, shared=shared)
             monitor = SweepMonitor(self.tol > 0)
             if self.early_stopping:
                 monitor.most, monitor.held_out = best_sweeps(
-                    steps, blocks, begin, targets.codes, engine, self._n_folds(), self.max_iter, seed
+                    steps, blocks, begin, targets.codes, engine, self._n_folds(), self.max_iter, seed, ready
                 )
-            fit = self._sweep(X, views, steps, blocks, shared, engine, monitor)
+            fit = self._sweep(X, views, steps, blocks, shared, engine, monitor, deadline)
             self._keep(fit, steps, blocks, engine, monitor)
         return self
 
@@ -369,11 +373,17 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         return list(self._each_block(views, engine, targets.given.shape[1], carried))
 
     def _explore(
-        self, views: Views, engine: Engine, targets: LabelTargets, blocks: list[Block], shared: Tree
+        self,
+        views: Views,
+        engine: Engine,
+        targets: LabelTargets,
+        blocks: list[Block],
+        shared: Tree,
+        deadline: Deadline,
     ) -> tuple[AssignmentSteps, list[Block], Tree]:
         """Open clusters for what fits no class: further columns of the centroids and of the labels given."""
         most = None if self.n_new_clusters == "auto" else int(self.n_new_clusters)
-        shared = open_clusters(views, targets.codes, shared, engine, blocks, self.view_weights_, most)
+        shared = open_clusters(views, targets.codes, shared, engine, blocks, self.view_weights_, most, deadline)
         n_new = next(iter(shared["centroids"].values())).shape[1] - len(targets.classes)
         self.new_classes_ = new_names(targets.classes, n_new)
         self.classes_ = np.concatenate([targets.classes, self.new_classes_]) if n_new else targets.classes
@@ -395,6 +405,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         shared: Tree,
         engine: Engine,
         monitor: SweepMonitor,
+        deadline: Deadline,
     ) -> Fit:
         """Run the loop; no sweep at all where held-out objects advise against it."""
         if monitor.most == 0:
@@ -408,7 +419,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
             lambda restart: (shared, 0),
             {},
             lambda state: {"cluster_centers_": by_class(state.shared, engine)},
-            self.time_budget,
+            deadline,
             watchers=(monitor,),
         )
         if monitor.reason and fit.stopped_by == "callback":

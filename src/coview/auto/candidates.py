@@ -21,13 +21,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import StandardScaler, normalize
 
 from coview.clustering.affinity import looks_counted, metric_by_default
 from coview.clustering.cca import CCAClustering
 from coview.clustering.spectral import SpectralClusteringViews
-from coview.clustering.spherical_kmeans import SphericalKMeans
-from coview.inspection import inspect
+from coview.clustering.spherical_kmeans import SphericalKMeans, unit_side_by_side
+from coview.engines.deadline import Deadline, largest_in_time
+from coview.inspection import inspect, one_hot
 from coview.plsa.link import LinkPLSA
 from coview.preprocessing.each_view import EachView
 from coview.preprocessing.weighting import TfidfViews, UnitRows
@@ -36,6 +37,8 @@ from coview.views.views import Views
 __all__ = ["Candidate", "counted_views", "default_candidates", "given_candidates", "preparation", "prepared"]
 
 GRAPH_PRIOR = 1.05  # graphs fail less often than others, so they count for more if the evidence is the same
+
+LEAST_OBJECTS, OBJECTS_PER_CLUSTER = 1000, 10  # of the first sample, where time is short
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,27 @@ class Candidate:
         labels = np.full(len(views), -1, dtype=np.int64)
         labels[known] = _fit_labels(self.estimator, views if known.all() else views[np.flatnonzero(known)])
         return np.maximum(labels, -1)
+
+    def fit_in_time(self, views: Views, seed: int, deadline: Deadline) -> tuple[np.ndarray, int]:
+        """Fit the estimator to as many objects as there is time for; the cluster of each object, and how many it saw.
+
+        An estimator that has a time budget is fitted to all, within it. Of others, where there is no time for all
+        objects, those that were not seen go to the cluster whose center is nearest.
+        """
+        params, seconds = self.estimator.get_params(), deadline.seconds()
+        if seconds is None:
+            return self.fit(views), len(views)
+        if limits := [name for name in params if name.split("__")[-1] == "time_budget"]:
+            self.estimator.set_params(**{name: min(seconds, params[name] or seconds) for name in limits})
+            return self.fit(views), len(views)
+        n_clusters = params.get("n_clusters", 1)
+        first = max(LEAST_OBJECTS, OBJECTS_PER_CLUSTER * n_clusters)
+        labels, rows = largest_in_time(lambda some: self.fit(views[some]), len(views), first, seed, deadline)
+        if len(rows) == len(views):
+            return labels, len(views)
+        placed = _nearest_clusters(views, rows, labels)
+        placed[rows] = labels
+        return placed, len(rows)
 
     def fit_sample(self, views: Views, seed: int) -> np.ndarray:
         """Clusters of these objects by a new copy of the estimator, with another seed."""
@@ -159,6 +183,14 @@ def _fit_labels(estimator: Any, views: Views) -> np.ndarray:
     if codes is None:
         raise TypeError(f"{estimator!r} does not assign objects to clusters. Use a clusterer or a topic model.")
     return codes
+
+
+def _nearest_clusters(views: Views, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Cluster of each object whose center, the mean direction of its known members, is nearest; -1 without any view."""
+    matrix = unit_side_by_side(views)
+    sums = one_hot(labels, int(labels.max()) + 1).T @ matrix[rows]
+    placed = np.asarray(matrix @ normalize(sums).T).argmax(axis=1)
+    return np.where(views.present.any(axis=1), placed, -1)
 
 
 def _filled(views: Views, names: list[str]) -> Views:

@@ -17,6 +17,7 @@ import numpy as np
 from coview.auto.candidates import Candidate, default_candidates, given_candidates, preparation, prepared
 from coview.auto.evidence import agreements, candidate_weights, reliabilities
 from coview.clustering.consensus import BaseConsensus
+from coview.engines.deadline import Deadline
 from coview.engines.threads import few_threads
 from coview.inspection import Inspection, inspect
 from coview.metrics import normalized_mutual_info
@@ -29,6 +30,8 @@ __all__ = ["AutoClustering"]
 
 SHARE = 0.8  # of the objects that a repeated fit sees
 REPEATS = 2  # fits that stability is measured by
+FITTED = 0.6  # share of a candidate's time for its fit; the rest is for the fits that stability is measured by
+JUDGED = 0.8  # share of the time after the candidates for evidence; the rest is for the consensus
 MANY = 2000  # objects above which there is one repeated fit, and most that it sees
 
 
@@ -44,7 +47,8 @@ class AutoClustering(BaseConsensus):
         Clusterers of all views, or topic models, whose most likely topic is used. None tries neighbor graphs, angles,
         correlations and, for counts, topics.
     time_budget : float or None, default=None
-        Seconds after which no further candidate is fitted; those fitted so far decide.
+        Seconds that `fit` may take. Candidates share it; one that would take too long on all objects is fitted to a
+        sample, as large as there is time for, and one whose turn never comes is dropped (`candidates_` says so).
     <shared: random_state>
     verbose : int or None, default=None
         1 writes to standard error which candidate is being fitted, and its weight; 0 nothing. None shows where the fit
@@ -110,8 +114,7 @@ class AutoClustering(BaseConsensus):
     def fit(self, X: Any, y: Any = None) -> AutoClustering:
         """Fit the candidates, weight them by evidence and compute their consensus; y is ignored."""
         check_count("n_clusters", self.n_clusters)
-        if self.time_budget is not None and not self.time_budget > 0:
-            raise ValueError(f"time_budget must be a positive number of seconds or None, got {self.time_budget!r}.")
+        deadline = Deadline.after(self.time_budget)
         views = self._checked_views(X)
         seed = base_seed(self.random_state)
         transformers = preparation(views)
@@ -123,11 +126,12 @@ class AutoClustering(BaseConsensus):
             candidates = given_candidates(self.candidates, seed)
         self.preparation_ = transformers if self.candidates is None else []
         with few_threads(len(views), self.n_clusters):
-            fitted, stability, failed = self._fit_candidates(candidates, ready if self.preparation_ else views, seed)
-            self._weigh(fitted, np.array(stability), ready, {**failed, **dropped}, seed)
+            data = ready if self.preparation_ else views
+            fitted, stability, failed = self._fit_candidates(candidates, data, seed, deadline)
+            self._weigh(fitted, np.array(stability), ready, {**failed, **dropped}, seed, deadline.share(JUDGED))
         kept = {name: self.labels_by_candidate_[name] for name in self.estimators_}
         # the kept clusterings are few and good: each is a start, and random ones would only cost time
-        self._agree(kept, views, seed=seed, n_init=len(kept))
+        self._agree(kept, views, seed=seed, n_init=len(kept), deadline=deadline)
         return self
 
     def _inspect(self) -> Inspection:
@@ -137,7 +141,7 @@ class AutoClustering(BaseConsensus):
     # -- pieces
 
     def _fit_candidates(
-        self, candidates: list[Candidate], views: Views, seed: int
+        self, candidates: list[Candidate], views: Views, seed: int, deadline: Deadline
     ) -> tuple[list[Candidate], list[float], dict[str, str]]:
         """Those that could be fitted, the stability of each, and why others failed; fills `labels_by_candidate_`."""
         self.labels_by_candidate_: dict[str, np.ndarray] = {}
@@ -145,33 +149,44 @@ class AutoClustering(BaseConsensus):
         stability: list[float] = []
         failed: dict[str, str] = {}
         last: Exception | None = None
-        began = time.perf_counter()
         for number, candidate in enumerate(candidates):
             tell(f"candidate {number + 1}/{len(candidates)}, {candidate.name}", number, len(candidates))
             clock = time.perf_counter()
-            if fitted and self.time_budget is not None and clock - began > self.time_budget:
+            mine = deadline.share(1 / (len(candidates) - number + 1))  # the last part is for the evidence
+            if fitted and mine.is_over():
                 failed[candidate.name] = f"not fitted within the time budget of {self.time_budget:g} seconds"
                 continue
             try:
-                labels = candidate.fit(views)
-                stability.append(_stability(candidate, views, labels, seed))
+                labels, seen = candidate.fit_in_time(views, seed, mine.share(FITTED))
+                stability.append(_stability(candidate, views, labels, seed, mine))
             except (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, RuntimeError) as error:
                 failed[candidate.name], last = f"could not be fitted: {error}", error
             else:
                 fitted.append(candidate)
                 self.labels_by_candidate_[candidate.name] = labels
-            self._log(f"{candidate.name}: {failed.get(candidate.name, 'fitted')} ({time.perf_counter() - clock:.1f} s)")
+            how = "fitted" if candidate.name in failed or seen == len(views) else f"fitted to {seen} objects"
+            self._log(f"{candidate.name}: {failed.get(candidate.name, how)} ({time.perf_counter() - clock:.1f} s)")
         if not fitted:
             raise ValueError(f"No candidate could be fitted. The last error was: {last}") from last
         return fitted, stability, failed
 
     def _weigh(
-        self, fitted: list[Candidate], stability: np.ndarray, views: Views, dropped: dict[str, str], seed: int
+        self,
+        fitted: list[Candidate],
+        stability: np.ndarray,
+        views: Views,
+        dropped: dict[str, str],
+        seed: int,
+        deadline: Deadline,
     ) -> None:
         """Fill `candidates_` and `estimators_` by evidence from all views."""
         labels = list(self.labels_by_candidate_.values())
-        reliability = reliabilities(views, labels, self.n_clusters, seed)
-        weights = candidate_weights(reliability, stability, np.array([candidate.prior for candidate in fitted]))
+        reliability = reliabilities(views, labels, self.n_clusters, seed, deadline)
+        # no time to see whether one is stable: then that says nothing for or against it
+        usual = np.mean(stability[~np.isnan(stability)]) if not np.isnan(stability).all() else 1.0
+        weights = candidate_weights(
+            reliability, np.nan_to_num(stability, nan=usual), np.array([candidate.prior for candidate in fitted])
+        )
         evidence = {"reliability": reliability, "stability": stability, "agreement": agreements(labels)}
         reason = "much less reliable than the best candidate"
         self.candidates_: dict[str, list[Any]] = {
@@ -205,8 +220,11 @@ class AutoClustering(BaseConsensus):
         return {name: np.where(known, inspect(model).predict(ready), -1) for name, model in self.estimators_.items()}
 
 
-def _stability(candidate: Candidate, views: Views, labels: np.ndarray, seed: int) -> float:
-    """Mean mutual information of clusters with those of fits on most of the objects, with other seeds."""
+def _stability(candidate: Candidate, views: Views, labels: np.ndarray, seed: int, deadline: Deadline) -> float:
+    """Mean mutual information of clusters with those of fits on most of the objects, with other seeds.
+
+    NaN where there is no time for one.
+    """
     known = np.flatnonzero(labels >= 0)
     size = min(int(SHARE * len(known)), MANY)
     n_clusters = candidate.estimator.get_params().get("n_clusters", int(labels.max()) + 1)
@@ -214,6 +232,8 @@ def _stability(candidate: Candidate, views: Views, labels: np.ndarray, seed: int
         return 1.0
     shared = []
     for turn in range(1, (REPEATS if len(known) <= MANY else 1) + 1):
+        if deadline.is_over():
+            break
         sample = np.sort(np.random.default_rng([seed, turn]).choice(known, size, replace=False))
         shared.append(normalized_mutual_info(labels[sample], candidate.fit_sample(views[sample], seed + turn)))
-    return float(np.mean(shared))
+    return float(np.mean(shared)) if shared else float("nan")

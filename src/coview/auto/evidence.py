@@ -35,6 +35,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from coview.clustering.affinity import FEW, Scaling, nearest
+from coview.engines.deadline import NO_DEADLINE, Deadline, largest_in_time
 from coview.metrics import normalized_mutual_info
 from coview.views.arrays import for_sklearn, take_rows
 from coview.views.views import Views
@@ -62,12 +63,21 @@ STABILITY_POWER = 0.25
 LEAST_WEIGHT = 0.2  # share of the largest weight below which a candidate is dropped
 
 
-def reliabilities(views: Views, labels: Sequence[np.ndarray], n_clusters: int, seed: int) -> np.ndarray:
-    """Reliability of each clustering, by all views; of many objects with many clusters, fewer are predicted."""
+def reliabilities(
+    views: Views, labels: Sequence[np.ndarray], n_clusters: int, seed: int, deadline: Deadline = NO_DEADLINE
+) -> np.ndarray:
+    """Reliability of each clustering, by all views; of many objects with many clusters, fewer are predicted.
+
+    Where time is short, only as many are predicted as will be ready.
+    """
     numbers = sum(int(part.max()) + 1 for part in labels) * 2 * len(views.names)  # of each object
     n_objects = int(np.clip(MOST_SCORES // max(numbers, 1), MOST_OBJECTS // 10, MOST_OBJECTS))
     n_neighbors = int(np.clip(len(views) // (2 * n_clusters), MIN_NEIGHBORS, MAX_NEIGHBORS))
-    return predictability(view_evidence(views, n_neighbors, n_objects, seed), labels)
+
+    def predict(some: np.ndarray) -> np.ndarray:
+        return predictability(view_evidence(views, n_neighbors, len(some), seed), labels)
+
+    return largest_in_time(predict, min(n_objects, len(views)), MOST_OBJECTS // 10, seed, deadline)[0]
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
+from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.passes import over_rows
 from coview.inspection import Features, Inspection
 from coview.utils.docs import shared_parameters
@@ -268,12 +269,14 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
 # -- a start from few labels
 
 
-def label_start(views: Any, codes: np.ndarray, n_classes: int) -> NaiveBayesStart:
+def label_start(views: Any, codes: np.ndarray, n_classes: int, deadline: Deadline = NO_DEADLINE) -> NaiveBayesStart:
     """Start of a model that has labels for some objects, -1 in `codes` for the others; views in memory or lazy."""
     start = NaiveBayesStart.learned(views, codes, n_classes, scaled=True)
     if (codes >= 0).all():
         return start
     for _ in range(ROUNDS):
+        if deadline.is_over():
+            break
         start = start.refined(views, codes)
     return start
 

@@ -24,6 +24,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
+from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.threads import few_threads
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, Training, conventional_weights, numbered, one_hot
@@ -58,7 +59,9 @@ class Consensus:
     objective: list[float]  # minus the divergence, from the start on; never falls
 
 
-def several_memberships(views: Views, n_clusters: int, seeds: Iterable[int]) -> Iterator[np.ndarray]:
+def several_memberships(
+    views: Views, n_clusters: int, seeds: Iterable[int], deadline: Deadline = NO_DEADLINE
+) -> Iterator[np.ndarray]:
     """Yield one consensus of k-means by view for each seed.
 
     They are rough: k-means has one start, and the consensus starts from the views' own clusterings alone, which is
@@ -74,7 +77,7 @@ def several_memberships(views: Views, n_clusters: int, seeds: Iterable[int]) -> 
         for v, part in rows.items():
             clusterer = default_clusterer(min(n_clusters, part.shape[0]), seed, n_init=1)
             labels[v][views.present[:, v]] = clusterer.fit(part).labels_
-        yield consensus(labels, n_clusters, seed=seed, n_init=len(labels), tol=1e-5).memberships
+        yield consensus(labels, n_clusters, seed=seed, n_init=len(labels), tol=1e-5, deadline=deadline).memberships
 
 
 def side_by_side_memberships(views: Views, n_clusters: int, seeds: Iterable[int]) -> Iterator[np.ndarray]:
@@ -111,14 +114,16 @@ def consensus(
     max_iter: int = 300,
     tol: float = 1e-7,
     n_init: int = 10,
+    deadline: Deadline = NO_DEADLINE,
 ) -> Consensus:
     """Common pattern of several clusterings of the same objects; label -1 means that an object has none there.
 
     Objects with the same labels in every view have the same row in every A_v, so the work is done once for each such
     group. The first starts are the views' own clusterings where they have `n_clusters` clusters, the others random.
-    Where groups and clusters are many, only the start that is ahead after some updates is followed to its end.
+    Where groups and clusters are many, only the start that is ahead after some updates is followed to its end. After
+    the deadline no further start is made, and no further update.
     """
-    groups, sizes = np.unique(np.column_stack(labels), axis=0, return_counts=True)
+    groups, member, sizes = np.unique(np.column_stack(labels), axis=0, return_inverse=True, return_counts=True)
     widths = [max(int(column.max()) + 1, 1) for column in groups.T]
     parts = [soft_indicators(column, width, softness) for column, width in zip(groups.T, widths)]
     heft = np.ones(len(parts)) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -127,17 +132,21 @@ def consensus(
     heat = max_iter if len(groups) * n_clusters * n_init <= SMALL else min(HEAT, max_iter)
     best: _Pattern | None = None
     for restart in counted(range(n_init), "consensus", n_init):
+        if best is not None and deadline.is_over():
+            break
         rng = np.random.default_rng([seed, restart])
         rows = rng.gamma(1.0, size=(len(groups), n_clusters))
         if restart < len(own):  # not so near to one-hot that it could not move
             rows = own[restart] + 0.3 * rows / rows.sum(axis=1, keepdims=True)
-        end = search.go_on(search.start(_shares(rows)), heat)
+        end = search.go_on(search.start(_shares(rows)), heat, deadline)
         if best is None or end.objective[-1] > best.objective[-1]:
             best = end
     assert best is not None
     if not best.at_rest:
-        best = search.go_on(best, max_iter - heat)
-    memberships = fold_in_consensus(labels, best.mappings, weights=weights, softness=softness)
+        best = search.go_on(best, max_iter - heat, deadline)
+    if deadline.is_over():
+        return Consensus(best.rows[member.ravel()], best.mappings, best.objective)
+    memberships = fold_in_consensus(labels, best.mappings, weights=weights, softness=softness, deadline=deadline)
     return Consensus(memberships, best.mappings, best.objective)
 
 
@@ -149,10 +158,12 @@ def fold_in_consensus(
     softness: float = SOFTNESS,
     max_iter: int = 300,
     tol: float = 1e-9,
+    deadline: Deadline = NO_DEADLINE,
 ) -> np.ndarray:
     """Memberships of objects whose clusters in some views are known, the mappings being fixed.
 
-    The problem of one object is convex, so that its answer depends neither on a start nor on the other objects.
+    The problem of one object is convex, so that its answer depends neither on a start nor on the other objects. After
+    the deadline they stay where they are.
     """
     groups, member = np.unique(np.column_stack(labels), axis=0, return_inverse=True)
     parts = [soft_indicators(column, mapping.shape[1], softness) for column, mapping in zip(groups.T, mappings)]
@@ -167,7 +178,7 @@ def fold_in_consensus(
         still = change > tol
         if not still.all():  # the others are there
             moving, here, there = moving[still], here[still], [part[still] for part in there]
-        if not moving.size:
+        if not moving.size or deadline.is_over():
             break
     return pattern[member.ravel()]
 
@@ -198,8 +209,10 @@ class _PatternUpdates:
         models = [rows @ mapping for mapping in mappings]
         return _Pattern(rows, mappings, models, [self._objective(models)])
 
-    def go_on(self, at: _Pattern, updates: int) -> _Pattern:
+    def go_on(self, at: _Pattern, updates: int, deadline: Deadline) -> _Pattern:
         for _ in range(updates):
+            if deadline.is_over():
+                break
             rows = _move_pattern(self.parts, at.rows, at.mappings, at.models, self.heft)
             mappings = [
                 _shares(mapping * (rows.T @ (count / np.maximum(rows @ mapping, FLOOR))))
@@ -418,6 +431,10 @@ class ConsensusClustering(BaseConsensus):
 
     def fit(self, X: Any, y: Any = None) -> ConsensusClustering:
         """Cluster each view, then compute the consensus; y is ignored."""
+        return self._fit_until(X, NO_DEADLINE)
+
+    def _fit_until(self, X: Any, deadline: Deadline) -> ConsensusClustering:
+        """Fit as `fit` does, with no further update of the consensus after the deadline."""
         check_count("n_clusters", self.n_clusters)
         check_count("max_iter", self.max_iter)
         check_count("n_init", self.n_init)
@@ -435,7 +452,7 @@ class ConsensusClustering(BaseConsensus):
             for v, name in enumerate(counted(views.names, "view", len(views.names))):
                 self.estimators_[name], self.labels_by_view_[name] = self._cluster(name, views, v, seed)
             settings = {"softness": self.softness, "max_iter": self.max_iter, "tol": self.tol, "n_init": self.n_init}
-            self._agree(self.labels_by_view_, views, seed=seed, **settings)
+            self._agree(self.labels_by_view_, views, seed=seed, deadline=deadline, **settings)
         return self
 
     def _inspect(self) -> Inspection:

@@ -17,12 +17,14 @@ import numpy as np
 
 from coview.engines.accelerate import Squarem
 from coview.engines.checkpoint import CheckpointFile
+from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.protocol import Block, Engine, Holder, Steps
 from coview.engines.state import Fit, State, Sweep, Tree
 from coview.exceptions import InterruptedFitWarning
 
 __all__ = ["Options", "fold_in", "run", "sweep"]
 
+NEXT = 1.5  # times the last sweep: what a further one takes, with the pass that measures where it ends
 _CROWDED = 0.75  # share of rows still moving above which those at rest stay among them
 
 
@@ -34,7 +36,7 @@ class Options:
     tol: float = 1e-5
     n_init: int = 1
     acceleration: str | None = None
-    time_budget: float | None = None
+    deadline: Deadline = NO_DEADLINE
     callbacks: Iterable[Callable[[Sweep], Any]] = ()
     checkpoint: CheckpointFile | None = None
 
@@ -46,14 +48,16 @@ def run(steps: Steps, holder: Holder, begin: Callable[[int], tuple[Tree, int]], 
     """
     best: Fit | None = None
     first, current = 0, None
-    deadline = None if options.time_budget is None else time.monotonic() + options.time_budget
     if options.checkpoint is not None and (stored := options.checkpoint.read(holder)) is not None:
         first, current, best = stored
     for restart in range(first, options.n_init):
+        if best is not None and current is None and options.deadline.is_over():
+            best.stopped_by = "time"
+            break
         if current is None:
             shared, seed = begin(restart)
             current = Fit(State(holder.start(steps, shared, seed, restart), shared))
-        fit = _Run(steps, holder, options, deadline, restart, best).go(current)
+        fit = _Run(steps, holder, options, restart, best).go(current)
         current = None
         if best is None or fit.objective > best.objective:
             best = fit
@@ -81,7 +85,6 @@ class _Run:
     steps: Steps
     holder: Holder
     options: Options
-    deadline: float | None
     restart: int
     best: Fit | None
 
@@ -92,11 +95,12 @@ class _Run:
         advance = partial(sweep, self.steps, self.holder)
         try:
             while fit.n_iter < self.options.max_iter:
+                began = time.monotonic()
                 before = advance(fit.state) if squarem is None else squarem.advance(fit.state, self.steps, advance)
                 fit.history["objective"].append(before)
                 fit.history["seconds"].append(time.monotonic() - clock)
                 fit.n_iter += 1
-                if self._should_stop(fit):
+                if self._should_stop(fit, time.monotonic() - began):
                     break
                 if squarem is not None:
                     fit.longest = squarem.longest
@@ -118,7 +122,8 @@ class _Run:
             fit.history["seconds"].append(time.monotonic() - clock)
         return fit
 
-    def _should_stop(self, fit: Fit) -> bool:
+    def _should_stop(self, fit: Fit, took: float) -> bool:
+        """Tell the callbacks, and whether to end; `took` are the seconds of the last sweep."""
         values, seconds, options = fit.history["objective"], fit.history["seconds"][-1], self.options
         change = np.inf
         if len(values) > 1:
@@ -133,7 +138,7 @@ class _Run:
         if options.tol > 0 and abs(change) <= options.tol:
             fit.converged, fit.stopped_by = True, "tol"
             return True
-        if self.deadline is not None and time.monotonic() > self.deadline:
+        if options.deadline.left() < NEXT * took:
             fit.stopped_by = "time"
             return True
         return False

@@ -14,6 +14,7 @@ Each repeat draws two subsamples of the objects. The model is fitted on both:
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -88,7 +89,8 @@ def select_clusters(
     n_repeats : int, default=5
         Pairs of subsamples; each setting is fitted twice as often.
     time_budget : float or None, default=None
-        Seconds for each setting; what takes longer is stopped and left out.
+        Seconds for all repeats of one setting, without those in which kernels are compiled. A setting that takes longer
+        is stopped, and judged by the repeats that it finished; a warning says so.
     n_jobs : int or None, default=None
         Settings at a time, each in a process of its own; None is all cores, 1 without a budget stays in this process.
     random_state : int, RandomState, Generator or None, default=None
@@ -106,6 +108,9 @@ def select_clusters(
     Likelihood, or information: the smallest number of clusters within one standard error of the best. Stability: the
     largest one within one standard error (and .02) of the best. Several: the smallest one that is near the best by all;
     where there is none, the best mean rank.
+
+    A setting that ran out of time is compared by the mean over the repeats that it finished. Which settings were judged
+    by fewer repeats than asked for, or not at all, is in ``reason``, in the column "repeats", and in a warning.
 
     Likelihood grows with every topic that describes objects better, also within a cluster, so that it may ask for more
     clusters than a person would. Stability asks only what is found again, and that is easiest for a few large
@@ -151,6 +156,11 @@ def select_clusters(
     if used != wanted:
         verb = "decides" if len(used) == 1 else "decide"
         reason = f"{reason} {type(model).__name__} has no likelihood, so {' and '.join(used)} alone {verb}."
+    if gaps := incomplete(rows, n_repeats, [_short(key) for key in grid]):
+        reason = f"{reason} {gaps}"
+        late = any(row["status"] == "over budget" for row in rows)
+        advice = " Raise time_budget, or lower n_repeats." if late else ""
+        warnings.warn(f"The recommendation rests on incomplete evidence. {gaps}{advice}", UserWarning, stacklevel=2)
     values = {_short(key): value for key, value in settings[best].items()}
     return ClusterChoice(rows, used, values, reason, model.set_params(**settings[best]))
 
@@ -165,11 +175,11 @@ class ClusterChoice(ResultTable):
     ----------
     rows : list of dict
         By setting: its values, the mean of each criterion (``stability``), its standard error (``stability_error``) and
-        its values by repeat (``stability_values``), "status", "seconds" and "note".
+        its values by repeat (``stability_values``), "repeats" (how many were finished), "status", "seconds" and "note".
     best_ : dict
         The recommended values.
     reason : str
-        Why, in a sentence.
+        Why, and what could not be judged.
     criteria : list of str
         What was chosen by.
 
@@ -241,7 +251,7 @@ class ClusterChoice(ResultTable):
 
         table = Table(box=SIMPLE_HEAD, caption=Text(self.reason), caption_justify="left", pad_edge=False)
         names = list(self.best_)
-        for name in (*names, *self.criteria, "seconds", "note"):
+        for name in (*names, *self.criteria, "repeats", "seconds", "note"):
             table.add_column(name, justify="left" if name == "note" else "right", overflow="fold")
         for row in self.rows:
             marks = [f"{row[name]}" for name in names]
@@ -250,8 +260,9 @@ class ClusterChoice(ResultTable):
                 for name in self.criteria
             ]
             best = all(row[name] == self.best_[name] for name in names)
-            status = "" if row["status"] == "done" else f"{row['status']}: {row['note']}"
-            cells = [*marks, *values, f"{row['seconds']:.1f}", "recommended" if best else status]
+            note = "" if row["status"] == "done" else f"{row['status']}: {row['note']}"
+            note = ", ".join(filter(None, ["recommended" if best else "", note]))
+            cells = [*marks, *values, f"{row['repeats']}", f"{row['seconds']:.1f}", note]
             table.add_row(*map(Text, cells), style="bold" if best else None)
         return table
 
@@ -281,6 +292,22 @@ def recommend(rows: Sequence[dict[str, Any]], criteria: Sequence[str], names: Se
         clash = " The criteria disagree; this setting has the best mean rank."
     reasons = "; ".join(_why(rows, best, tops[name], name, names, best in near[name]) for name in criteria)
     return best, f"{_setting(rows[best], names)}: {reasons}.{clash}"
+
+
+def incomplete(rows: Sequence[dict[str, Any]], n_repeats: int, names: Sequence[str]) -> str:
+    """Say which settings were judged by fewer repeats than asked for, or not at all; empty if none.
+
+    Examples
+    --------
+    >>> rows = [{"n_clusters": k, "repeats": r, "status": s}
+    ...         for k, r, s in ((2, 5, "done"), (3, 1, "over budget"), (4, 0, "over budget"))]
+    >>> incomplete(rows, 5, ["n_clusters"])
+    'Judged by fewer than 5 repeats: n_clusters=3 (1). Not judged: n_clusters=4 (over budget).'
+    """
+    some = [f"{_setting(row, names)} ({row['repeats']})" for row in rows if 0 < row["repeats"] < n_repeats]
+    none = [f"{_setting(row, names)} ({row['status']})" for row in rows if not row["repeats"]]
+    sentences = [f"Judged by fewer than {n_repeats} repeats: {', '.join(some)}."] if some else []
+    return " ".join([*sentences, f"Not judged: {', '.join(none)}."] if none else sentences)
 
 
 def _is_near(rows: Sequence[dict[str, Any]], usable: Sequence[int], i: int, top: int, name: str) -> bool:
@@ -447,10 +474,12 @@ def _short(key: str) -> str:
 
 
 def _row(setting: Mapping[str, Any], outcome: JobOutcome, criteria: list[str]) -> dict[str, Any]:
+    """Means over the finished repeats; those of a setting that failed in one do not count, as something is wrong."""
     row: dict[str, Any] = {_short(key): value for key, value in setting.items()}
+    parts = [] if outcome.status == "failed" else outcome.parts
     for name in criteria:
-        values = [part[name] for part in outcome.parts] if outcome.status == "done" else []
+        values = [part[name] for part in parts]
         row[name] = float(np.mean(values)) if values else math.nan
         row[f"{name}_error"] = float(np.std(values, ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
         row[f"{name}_values"] = values
-    return {**row, "status": outcome.status, "seconds": outcome.seconds, "note": outcome.note}
+    return {**row, "repeats": len(parts), "status": outcome.status, "seconds": outcome.seconds, "note": outcome.note}

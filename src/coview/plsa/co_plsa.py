@@ -42,6 +42,7 @@ from scipy.special import softmax
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
+from coview.engines.deadline import Deadline
 from coview.engines.passes import blockwise
 from coview.engines.protocol import Block, Engine, Holder
 from coview.engines.state import State, Tree
@@ -427,7 +428,8 @@ class CoPLSA(ByViewModel):
 
     def fit(self, X: Any, y: Any = None) -> CoPLSA:
         """Learn topics from X, which has at least two views; y is ignored."""
-        return self._fit(X, self._scaled(self._fit_views(X)), _CARRIED)
+        deadline = Deadline.after(self.time_budget)
+        return self._fit(X, self._scaled(self._fit_views(X)), deadline, _CARRIED)
 
     def partial_fit(self, X: Any, y: Any = None) -> CoPLSA:
         """Update the model with one minibatch (online EM); every batch must have the views of the first."""
@@ -492,6 +494,7 @@ class CoPLSA(ByViewModel):
             n_init=self.n_init,
             engine=self.engine,
             n_jobs=self.n_jobs,
+            time_budget=context.deadline.seconds(),
             random_state=context.seed,
         ).fit(views)
         return {"memberships_by_view": link.memberships_, "topic_feature": link.topic_feature_}

@@ -8,11 +8,15 @@ graphs, cut on a sample of the objects and carried to all by naive Bayes. The on
 likelihood, after a few sweeps of the simplest such model:
 
     p(f | d, v) = sum_z p(z|d) p(f|z,v)     (multi-view PLSA whose topics are its clusters)
+
+Where time is short, larger and larger samples are clustered as long as the last one says that the next will be ready,
+and naive Bayes carries the last to all objects.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -23,6 +27,7 @@ import numpy as np
 from coview.classification.naive_bayes import NaiveBayesStart
 from coview.clustering.consensus import ConsensusClustering, several_memberships, side_by_side_memberships
 from coview.clustering.spectral import SpectralClusteringViews
+from coview.engines.deadline import NO_DEADLINE, Deadline, largest_in_time
 from coview.engines.loop import sweep
 from coview.engines.memory import MemoryHolder
 from coview.engines.passes import over_rows, sample_rows
@@ -44,7 +49,14 @@ FEW_NODES = 10  # for each cluster: with fewer a graph says nothing
 
 
 def likeliest_start(
-    views: Any, n_clusters: int, seed: int, weights: dict[str, float], n_jobs: int | None, *, graphs: bool = True
+    views: Any,
+    n_clusters: int,
+    seed: int,
+    weights: dict[str, float],
+    n_jobs: int | None,
+    *,
+    graphs: bool = True,
+    deadline: Deadline = NO_DEADLINE,
 ) -> Any:
     """Memberships (objects x clusters); of lazy rows a function of some of them.
 
@@ -53,13 +65,44 @@ def likeliest_start(
     """
     if isinstance(views, LazyViews):
         sample = sample_rows(views, SAMPLE)
-        codes = likeliest_start(sample, n_clusters, seed, weights, n_jobs, graphs=graphs).argmax(axis=1)
-        return NaiveBayesStart.learned(sample, codes, n_clusters, scaled=True)
+        start = likeliest_start(sample, n_clusters, seed, weights, n_jobs, graphs=graphs, deadline=deadline)
+        return NaiveBayesStart.learned(sample, start.argmax(axis=1), n_clusters, scaled=True)
+
+    def make(some: Views) -> np.ndarray:
+        return _likeliest_of_several(some, n_clusters, seed, weights, n_jobs, graphs, deadline)
+
+    return _in_time(make, views, n_clusters, seed, deadline)
+
+
+def _in_time(
+    make: Callable[[Views], np.ndarray], views: Views, n_clusters: int, seed: int, deadline: Deadline
+) -> np.ndarray:
+    """Memberships that `make` gives of all objects, or of a sample that there is time for and then by naive Bayes."""
+    first = max(LEAST_NODES, FEW_NODES * n_clusters)
+
+    def start_of(rows: np.ndarray) -> np.ndarray:
+        return make(views if len(rows) == len(views) else views[rows])
+
+    start, rows = largest_in_time(start_of, len(views), first, seed, deadline)
+    if len(rows) == len(views):
+        return start
+    return NaiveBayesStart.learned(views[rows], start.argmax(axis=1), n_clusters, scaled=True)(views)
+
+
+def _likeliest_of_several(
+    views: Views,
+    n_clusters: int,
+    seed: int,
+    weights: dict[str, float],
+    n_jobs: int | None,
+    graphs: bool,
+    deadline: Deadline,
+) -> np.ndarray:
     # with few clusters a start may be all wrong; with many some of them are always right
     tries = int(np.clip(64 // n_clusters, 3, 8))
     seeds = range(seed, seed + tries)
     cut = tries - (2 if tries == 8 else 1)
-    agreed = several_memberships(views, n_clusters, seeds[:cut])
+    agreed = several_memberships(views, n_clusters, seeds[:cut], deadline)
     beside = side_by_side_memberships(views, n_clusters, seeds[cut:])
     if n_clusters == 1:
         return next(agreed)
@@ -67,7 +110,7 @@ def likeliest_start(
     if graphs and FEW_NODES * n_clusters <= MOST_NODES:
         starts = chain(starts, (graph_memberships(views, n_clusters, each, weights) for each in seeds[:1]))
         tries += 1
-    return most_likely(views, counted(starts, "choosing a start", tries), weights, n_jobs)
+    return most_likely(views, counted(starts, "choosing a start", tries), weights, n_jobs, deadline)
 
 
 def graph_memberships(views: Views, n_clusters: int, seed: int, weights: dict[str, float]) -> np.ndarray:
@@ -80,25 +123,44 @@ def graph_memberships(views: Views, n_clusters: int, seed: int, weights: dict[st
     return NaiveBayesStart.learned(some, model.fit(some).labels_, n_clusters, scaled=True)(views)
 
 
-def consensus_start(views: Any, n_clusters: int, seed: int, weights: dict[str, float]) -> Any:
+def consensus_start(
+    views: Any, n_clusters: int, seed: int, weights: dict[str, float], *, deadline: Deadline = NO_DEADLINE
+) -> Any:
     """Memberships by one consensus clustering, as published; of lazy rows a function, as in `likeliest_start`."""
     sample = sample_rows(views, SAMPLE) if isinstance(views, LazyViews) else views
-    model = ConsensusClustering(n_clusters, view_weights=weights, random_state=seed).fit(sample)
-    if sample is views:
-        return model.memberships_
-    return NaiveBayesStart.learned(sample, model.labels_, n_clusters, scaled=True)
+
+    def make(some: Views) -> np.ndarray:
+        model = ConsensusClustering(n_clusters, view_weights=weights, random_state=seed)
+        return model._fit_until(some, deadline).memberships_
+
+    start = _in_time(make, sample, n_clusters, seed, deadline)
+    return start if sample is views else NaiveBayesStart.learned(sample, start.argmax(axis=1), n_clusters, scaled=True)
 
 
 def most_likely(
-    views: Views, starts: Iterable[np.ndarray], weights: dict[str, float] | None = None, n_jobs: int | None = None
+    views: Views,
+    starts: Iterable[np.ndarray],
+    weights: dict[str, float] | None = None,
+    n_jobs: int | None = None,
+    deadline: Deadline = NO_DEADLINE,
 ) -> np.ndarray:
-    """Of several memberships those whose likelihood is the highest after a few sweeps."""
+    """Of several memberships those whose likelihood is the highest after a few sweeps.
+
+    A further one is made only where it will be ready before the deadline, if it takes as long as the one before.
+    """
     engine, dtype = select_engine("cpu", n_jobs=n_jobs), floating_type(views)
-    best, highest = None, -np.inf
+    best, highest, took = None, -np.inf, 0.0
+    remaining = iter(starts)
     with engine.limits():
         size = engine.block_rows(1, dtype.itemsize, len(views), row_bytes(views))
         blocks = list(make_blocks(views, engine, size))
-        for start in starts:
+        while best is None or deadline.left() > took:
+            began = time.monotonic()
+            start = next(remaining, None)
+            if start is None:
+                break
+            if best is None and deadline.is_over():
+                return start
             rows = softened(start)
             steps = MixtureSteps(rows.shape[1], weights=weights or {})
             profiles = {name: np.maximum(matrix.T @ rows, FEATURE_FLOOR) for name, matrix in views.items()}
@@ -110,11 +172,20 @@ def most_likely(
             reached = holder.objective(steps, state.rows, state.shared)
             if best is None or reached > highest:
                 best, highest = start, reached
+            took = time.monotonic() - began
     assert best is not None
     return best
 
 
-def likeliest_arrays(views: Any, n_clusters: int, seed: int, weights: dict[str, float], n_jobs: int | None) -> Any:
+def likeliest_arrays(
+    views: Any,
+    n_clusters: int,
+    seed: int,
+    weights: dict[str, float],
+    n_jobs: int | None,
+    *,
+    deadline: Deadline = NO_DEADLINE,
+) -> Any:
     """Memberships of a consensus clustering and the topics that they make, as an `init` for link-PLSA.
 
     Rows that are read when needed begin as those in memory do; of very many, a sample is clustered, and naive Bayes
@@ -122,7 +193,7 @@ def likeliest_arrays(views: Any, n_clusters: int, seed: int, weights: dict[str, 
     """
     lazy = isinstance(views, LazyViews)
     few = sample_rows(views, SAMPLE) if lazy and len(views) <= SAMPLE else views
-    start = likeliest_start(few, n_clusters, seed, weights, n_jobs, graphs=False)
+    start = likeliest_start(few, n_clusters, seed, weights, n_jobs, graphs=False, deadline=deadline)
     if callable(start):
         start = np.concatenate(over_rows(views, partial(_placed, start=start)))
     rows = softened(start)

@@ -119,7 +119,9 @@ class LinkPLSA(WeightedModel, PLSA):
     def _initial_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
         if not isinstance(self.init, str) or self.init != "likeliest":
             return super()._initial_arrays(views, context)
-        return likeliest_arrays(views, self.n_components, context.seed, self.view_weights_, self.n_jobs)
+        return likeliest_arrays(
+            views, self.n_components, context.seed, self.view_weights_, self.n_jobs, deadline=context.deadline
+        )
 
     def _start_profiles(self, arrays: dict[str, Any], views: Any, seed: int) -> dict[str, np.ndarray]:
         return random_profiles(arrays.get("topic_feature", {}), self.n_components, views, seed)

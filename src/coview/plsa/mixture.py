@@ -12,7 +12,6 @@ profile_v) and the statistics are H_v = R_v^T mixture. The models differ in what
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
@@ -22,6 +21,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import BatchEstimator
+from coview.engines.deadline import NO_DEADLINE, START_SHARE, Deadline
 from coview.engines.loop import fold_in, sweep
 from coview.engines.memory import MemoryHolder
 from coview.engines.passes import blockwise, over_rows
@@ -176,28 +176,13 @@ def random_profiles(given: Mapping[str, Any], n_topics: int, views: Any, seed: i
     return {name: np.maximum(part, FEATURE_FLOOR) for name, part in topics.items()}
 
 
-class TimeBudget:
-    """Seconds that all stages of a fit share; None is no limit."""
-
-    def __init__(self, seconds: float | None) -> None:
-        self.deadline = None if seconds is None else time.monotonic() + seconds
-
-    def left(self) -> float | None:
-        """Seconds that are left; never 0, since every stage makes one sweep at least."""
-        return None if self.deadline is None else max(self.deadline - time.monotonic(), 1e-9)
-
-    def is_spent(self) -> bool:
-        """Tell whether the time is over."""
-        return self.deadline is not None and time.monotonic() >= self.deadline
-
-
 @dataclass(frozen=True)
 class FitContext:
-    """What a start may need: the seed, codes of labeled objects (-1 is none), and the time left for fits of its own."""
+    """What a start may need: the seed, codes of labeled objects (-1 is none), and when it should be there."""
 
     seed: int
     labels: np.ndarray | None = None
-    budget: TimeBudget = field(default_factory=lambda: TimeBudget(None))
+    deadline: Deadline = NO_DEADLINE
 
 
 class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstimator):
@@ -209,6 +194,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
 
     _takes_lazy = True
     _mixture = "memberships_"
+    _start_share = START_SHARE
     schedule: str = "alternating"  # where it is no parameter
     init: Any
     random_state: Any
@@ -319,15 +305,17 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
     # -- fitting
 
     @with_callbacks
-    def _fit(self: Self, X: Any, views: Views, extra: dict[str, Any] | None = None) -> Self:
+    def _fit(self: Self, X: Any, views: Views, deadline: Deadline, extra: dict[str, Any] | None = None) -> Self:
         engine = self._engine(X)
         with engine.limits():
-            return self._fit_on(engine, X, views, extra or {})
+            return self._fit_on(engine, X, views, deadline, extra or {})
 
-    def _fit_on(self: Self, engine: Engine, X: Any, views: Any, extra: dict[str, Any]) -> Self:
-        steps, budget = self._checked_steps(), TimeBudget(self.time_budget)
+    def _fit_on(self: Self, engine: Engine, X: Any, views: Any, deadline: Deadline, extra: dict[str, Any]) -> Self:
+        steps = self._checked_steps()
         seed = base_seed(self.random_state)
-        make, carried = self._begin(views, FitContext(seed, extra.get("labels"), budget))
+        # a resumed fit must start at the same place: with a checkpoint the start takes the time that it needs
+        ready = NO_DEADLINE if self.checkpoint is not None else deadline.share(self._start_share)
+        make, carried = self._begin(views, FitContext(seed, extra.get("labels"), ready))
         extra = {**carried, **extra}
         holder = self._hold(views, engine, steps.width, extra)
         dtype = floating_type(views)
@@ -339,7 +327,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         def reconstruct(state: State) -> dict[str, Any]:
             return self._attributes(state, holder)
 
-        fit = self._run_loop(X, views, steps, holder, begin, extra, reconstruct, budget.left())
+        fit = self._run_loop(X, views, steps, holder, begin, extra, reconstruct, deadline)
         holder.release()
         for name in ("batch_counts_", "n_batches_"):
             self.__dict__.pop(name, None)

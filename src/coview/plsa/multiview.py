@@ -23,6 +23,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, ClusterMixin, is_classifier
 
 from coview.classification.naive_bayes import NaiveBayesStart, label_start
+from coview.engines.deadline import Deadline
 from coview.engines.passes import named
 from coview.engines.protocol import Block, Engine
 from coview.engines.state import Tree
@@ -70,7 +71,8 @@ class ClusterSteps(MixtureSteps):
         """Take the start of this restart, where each has its own."""
         starts = block.extra.get("start")
         if starts is not None and starts.ndim == 3:
-            block = replace(block, extra={**block.extra, "start": starts[:, restart]})
+            # fewer than restarts where the time was short: then those serve again, with other topics
+            block = replace(block, extra={**block.extra, "start": starts[:, restart % starts.shape[1]]})
         return super().start(block, shared, seed, restart, ops)
 
     def as_counts(self, shared: Tree, like: Tree) -> Tree:
@@ -178,14 +180,15 @@ class ClusterModel(WeightedModel):
         return make, carried
 
     def _each_start(self, views: Any, context: FitContext) -> list[Any]:
-        """Starts of the objects: one, or one for each restart; once the time is over, no more restarts will come."""
+        """Starts of the objects: one, or one for each restart, as many as there is time for."""
         number = self.n_init if self._own_starts and not self._fixed_start() else 1
         starts: list[Any] = []
         for restart in range(number):
-            # with a checkpoint all are made, however long it takes: a resumed fit must start at the same place
-            if starts and self.checkpoint is None and context.budget.is_spent():
+            if starts and context.deadline.is_over():
                 break
-            starts.append(self._first_memberships(views, replace(context, seed=context.seed + RESTART * restart)))
+            ready = context.deadline.share(1 / (number - restart))
+            here = replace(context, seed=context.seed + RESTART * restart, deadline=ready)
+            starts.append(self._first_memberships(views, here))
         return starts
 
     def _fixed_start(self) -> bool:
@@ -370,7 +373,8 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
 
     def fit(self, X: Any, y: Any = None) -> MultiViewPLSA:
         """Cluster the objects of X; y is ignored."""
-        self._fit(X, self._fit_views(X))
+        deadline = Deadline.after(self.time_budget)
+        self._fit(X, self._fit_views(X), deadline)
         self.labels_ = self.memberships_.argmax(axis=1)
         return self
 
@@ -395,8 +399,10 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
     def _first_memberships(self, views: Any, context: FitContext) -> Any:
         options = ("likeliest", "consensus", "random")
         if isinstance(self.init, str) and check_option("init", self.init, options) == "consensus":
-            return consensus_start(views, self.n_clusters, context.seed, self.view_weights_)
-        return likeliest_start(views, self.n_clusters, context.seed, self.view_weights_, self.n_jobs)
+            return consensus_start(views, self.n_clusters, context.seed, self.view_weights_, deadline=context.deadline)
+        return likeliest_start(
+            views, self.n_clusters, context.seed, self.view_weights_, self.n_jobs, deadline=context.deadline
+        )
 
 
 @shared_parameters
@@ -497,9 +503,10 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
 
     def fit(self, X: Any, y: Any) -> MultiViewPLSAClassifier:
         """Learn from labeled and unlabeled objects; -1, None or NaN in y marks unlabeled objects."""
+        deadline = Deadline.after(self.time_budget)
         views = self._fit_views(X)
         codes, self.classes_ = encode_labels(y, len(views))
-        self._fit(X, views, {"labels": codes})
+        self._fit(X, views, deadline, {"labels": codes})
         self.transduction_ = named(self.classes_, self.memberships_.argmax(axis=1))
         return self
 
@@ -538,4 +545,4 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
         options = ("co_em", "naive_bayes", "random")
         if isinstance(self.init, str) and check_option("init", self.init, options) == "naive_bayes":
             return NaiveBayesStart.learned(views, context.labels, len(self.classes_))
-        return label_start(views, context.labels, len(self.classes_))
+        return label_start(views, context.labels, len(self.classes_), deadline=context.deadline)

@@ -32,6 +32,7 @@ from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from coview.clustering.consensus import consensus, fold_in_consensus
+from coview.engines.deadline import Deadline
 from coview.engines.passes import blockwise
 from coview.engines.protocol import Block, Engine, Holder
 from coview.engines.state import State, Tree
@@ -53,6 +54,7 @@ AUTO = 0.3  # coupling="auto", in units of an object's mass per partner
 HALVINGS = 60
 SHORT = 0.9  # of the largest feasible step
 WARM_SWEEPS = 20  # before pairs count
+AGREED = 0.9  # share of the time budget that is left when the views have to agree on clusters
 _SAMPLE = 2048  # rows whose distances give the median
 
 
@@ -327,14 +329,16 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
     def fit(self, X: Any, y: Any = None) -> PairwiseCoPLSA:
         """Cluster the objects of X, which has at least two views; y is ignored."""
         check_option("consensus", self.consensus, ("alignment", "mvc"))
-        self._fit(X, self._fit_views(X), {"have": has_data})
+        deadline = Deadline.after(self.time_budget)
+        early = deadline.share(AGREED) if self.consensus == "mvc" else deadline
+        self._fit(X, self._fit_views(X), early, {"have": has_data})
         mixtures, weights = self.memberships_by_view_, self.view_weights_
         self.labels_by_view_ = {name: _likeliest(part) for name, part in mixtures.items()}
         self.__dict__.pop("cluster_mapping_", None)
         if self.consensus == "mvc":
             votes = [np.asarray(labels) for labels in self.labels_by_view_.values()]
             seed, width = base_seed(self.random_state), self.n_clusters
-            pattern = consensus(votes, width, seed=seed, weights=list(weights.values()))
+            pattern = consensus(votes, width, seed=seed, weights=list(weights.values()), deadline=deadline)
             # with a column for topics that no training object prefers
             full = [np.pad(mapping, ((0, 0), (0, width - mapping.shape[1]))) for mapping in pattern.mappings]
             self.cluster_mapping_ = dict(zip(self.view_names_, full))
@@ -443,23 +447,28 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
         groups = [(name,) for name in views.names] if self.init == "plsa" else [views.names]
         mixtures: dict[str, np.ndarray] = {}
         topics: dict[str, np.ndarray] = {}
-        for names in groups:
+        for g, names in enumerate(groups):
             part = views.select(*names)
             if self.init == "likeliest":
                 ordered = part.select(*sorted(names))  # their order in the data does not matter
                 seeds = [context.seed + RESTART * restart for restart in range(self.n_init)]
-                starts = (likeliest_arrays(ordered, self.n_clusters, seed, {}, self.n_jobs) for seed in seeds)
-                models = [self._warm_fit(part, start, 1, context) for start in starts]
+                models: list[LinkPLSA] = []
+                for restart, seed in enumerate(seeds):
+                    if models and context.deadline.is_over():
+                        break
+                    mine = context.deadline.share(1 / (len(seeds) - restart))
+                    ready = mine.share(0.5)
+                    start = likeliest_arrays(ordered, self.n_clusters, seed, {}, self.n_jobs, deadline=ready)
+                    models.append(self._warm_fit(part, start, 1, context.seed, mine))
                 model = max(models, key=lambda one: one.history_["objective"][-1])
             else:
-                model = self._warm_fit(part, "random", self.n_init, context)
+                mine = context.deadline.share(1 / (len(groups) - g))
+                model = self._warm_fit(part, "random", self.n_init, context.seed, mine)
             mixtures.update(dict.fromkeys(names, model.memberships_))
             topics.update(model.topic_feature_)
         return {"memberships_by_view": mixtures, "topic_feature": topics}
 
-    def _warm_fit(self, views: Any, init: Any, n_init: int, context: FitContext) -> LinkPLSA:
-        # a resumed fit must start at the same place: with a checkpoint the start takes the time that it needs
-        seconds = None if self.checkpoint is not None else context.budget.left()
+    def _warm_fit(self, views: Any, init: Any, n_init: int, seed: int, deadline: Deadline) -> LinkPLSA:
         return LinkPLSA(
             self.n_clusters,
             init=init,
@@ -468,8 +477,8 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
             tol=0,
             engine=self.engine,
             n_jobs=self.n_jobs,
-            time_budget=seconds,
-            random_state=context.seed,
+            time_budget=deadline.seconds(),
+            random_state=seed,
         ).fit(views)
 
     def _shared_attributes(self, shared: Tree) -> dict[str, Any]:

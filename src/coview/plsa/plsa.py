@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 
+from coview.engines.deadline import Deadline
 from coview.engines.protocol import Engine
 from coview.engines.state import Tree
 from coview.exceptions import ViewsError
@@ -135,7 +136,8 @@ class PLSA(MixtureModel):
 
     def fit(self, X: Any, y: Any = None) -> PLSA:
         """Learn topics from X; y is ignored."""
-        return self._fit(X, self._fit_views(X))
+        deadline = Deadline.after(self.time_budget)
+        return self._fit(X, self._fit_views(X), deadline)
 
     def partial_fit(self, X: Any, y: Any = None) -> PLSA:
         """Update the model with one minibatch (online EM); every batch must have the views of the first."""

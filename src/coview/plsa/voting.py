@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClusterMixin
 
+from coview.engines.deadline import Deadline
 from coview.engines.state import Tree
 from coview.inspection import Inspection, one_hot
 from coview.plsa.alignment import align_topics, topic_overlap
@@ -50,7 +51,8 @@ class VotingPLSA(ClusterMixin, WeightedModel):
         Number of starts of each view's PLSA; the one with the highest objective votes.
     <shared: acceleration, engine, n_jobs>
     time_budget : float or None, default=None
-        Seconds that all fits together may take; with a checkpoint the views alone are fitted to their end.
+        Seconds that `fit` may take; each view alone gets an equal part, and all of them together 80 %. With a
+        checkpoint the views alone are fitted to their end, and the budget is that of what follows.
     <shared: random_state, verbose, callbacks, checkpoint>
 
     Attributes
@@ -86,6 +88,7 @@ class VotingPLSA(ClusterMixin, WeightedModel):
     """
 
     _takes_lazy = False  # objects vote together
+    _start_share = 0.8  # the fits of the views alone are most of the work
     memberships_: np.ndarray
 
     def __init__(
@@ -126,7 +129,8 @@ class VotingPLSA(ClusterMixin, WeightedModel):
         share = self.min_agreement
         if not isinstance(share, numbers.Real) or not 0.5 < share <= 1:
             raise ValueError(f"min_agreement must be above 0.5 and at most 1, got {share!r}.")
-        self._fit(X, self._fit_views(X))
+        deadline = Deadline.after(self.time_budget)
+        self._fit(X, self._fit_views(X), deadline)
         self.labels_ = self.memberships_.argmax(axis=1)
         return self
 
@@ -173,9 +177,7 @@ class VotingPLSA(ClusterMixin, WeightedModel):
     def _vote(self, views: Any, context: FitContext) -> dict[str, np.ndarray]:
         """Mixtures of each view's own PLSA, topics in the order of those of the first view (by name)."""
         votes = {}
-        for name in sorted(views.names):
-            # a resumed fit must start at the same place: with a checkpoint the votes take the time that they need
-            seconds = None if self.checkpoint is not None else context.budget.left()
+        for v, name in enumerate(sorted(views.names)):
             model = PLSA(
                 self.n_clusters,
                 max_iter=self.max_iter,
@@ -184,7 +186,7 @@ class VotingPLSA(ClusterMixin, WeightedModel):
                 acceleration=self.acceleration,
                 engine=self.engine,
                 n_jobs=self.n_jobs,
-                time_budget=seconds,
+                time_budget=context.deadline.share(1 / (len(views.names) - v)).seconds(),
                 random_state=context.seed,
             )
             votes[name] = model.fit(views.select(name)).memberships_

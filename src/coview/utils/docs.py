@@ -66,7 +66,9 @@ feature_names_in_ : ndarray
     "schedule": """schedule : {"alternating", "joint"}, default="alternating"
     Update topics from fresh mixtures, or both from the same expectations, as published.""",
     "time_budget": """time_budget : float or None, default=None
-    Seconds after which the fit stops at the end of a sweep.""",
+    Seconds that `fit` may take in all: checks of the data, the start (at most 40 % of the budget, with fewer
+    candidates or a sample of the objects if need be), restarts and sweeps. There is always one sweep. Kernels that are
+    compiled on first use count as well. With a `checkpoint` the start takes the time that it needs.""",
     "tol": """tol : float, default=1e-5
     Stop when the objective changes by less than this, relative to itself; 0 runs exactly `max_iter` sweeps.""",
     "verbose": """verbose : int or None, default=None

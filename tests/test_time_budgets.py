@@ -1,0 +1,175 @@
+"""Time budgets: every estimator that has one ends in time, start and restarts included, by a clock that work moves.
+
+No test looks at the time of day. The pieces that a fit is made of (sweeps, k-means, updates of a consensus, graphs)
+cost seconds of a fake clock in proportion to their rows; nothing else moves it.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+
+from coview import AutoClustering, MultiViewPLSA, SeededKMeansClassifier, Views
+from coview.catalog import estimators
+from coview.clustering import consensus as consensus_module
+from coview.clustering.cca import CCAClustering
+from coview.clustering.spectral import SpectralClusteringViews
+from coview.clustering.spherical_kmeans import SphericalKMeans
+from coview.datasets import make_topic_views
+from coview.engines.deadline import NO_DEADLINE, Deadline, largest_in_time
+from coview.engines.memory import MemoryHolder
+
+BUDGET = 20.0
+DATA = make_topic_views(2500, {"a": 40, "b": 30}, 3, length=12, random_state=0)
+LABELS = np.where(np.arange(len(DATA.target)) % 20 == 0, DATA.target, -1)
+WITH_BUDGET = [name for name, cls in estimators().items() if "time_budget" in cls().get_params()]
+SWEEPS_TO_THE_END = [name for name in WITH_BUDGET if name != "SeededKMeansClassifier"]  # that is soon at rest
+
+
+class Clock:
+    """Seconds that work has taken."""
+
+    def __init__(self, monkeypatch):
+        self.now = 1000.0
+        self.patch = monkeypatch
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+
+    def charge(self, owner, name, seconds):
+        """Let a method or function take `seconds(its arguments)`."""
+        work = getattr(owner, name)
+
+        def charged(*args, **options):
+            self.now += seconds(*args)
+            return work(*args, **options)
+
+        self.patch.setattr(owner, name, charged)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock(monkeypatch)
+
+    def rows(holder, *rest):
+        return holder.stops[-1] / 1000
+
+    clock.charge(MemoryHolder, "step", lambda *args: rows(*args))
+    clock.charge(MemoryHolder, "objective", lambda *args: 0.5 * rows(*args))
+    clock.charge(KMeans, "fit", lambda model, X, *rest: X.shape[0] / 1000)
+    clock.charge(consensus_module, "_move_pattern", lambda *args: 0.05)
+    for model in (SpectralClusteringViews, SphericalKMeans, CCAClustering):
+        clock.charge(model, "fit", lambda model, X, *rest: 2 * len(X) / 1000)
+    return clock
+
+
+def fitted(name, **options):
+    model = estimators()[name]()
+    names = {"n_clusters": 3, "n_components": 3, "max_iter": 10_000, "tol": 0}
+    known = {key: value for key, value in names.items() if key in model.get_params()}
+    model.set_params(**known, **options, random_state=0)
+    return model.fit(DATA.views, LABELS) if "Classifier" in name else model.fit(DATA.views)
+
+
+@pytest.mark.parametrize("name", SWEEPS_TO_THE_END)
+def test_a_fit_with_its_start_ends_in_time(name, clock):
+    began = clock.now
+    model = fitted(name, time_budget=BUDGET)
+    assert clock.now - began <= 1.2 * BUDGET
+    assert clock.now - began > 0.4 * BUDGET  # and uses its time
+    assert vars(model).get("stopped_by_", "time") == "time"
+    labels = vars(model).get("labels_", vars(model).get("transduction_"))
+    assert labels is None or (len(labels) == len(DATA.target) and labels.min() >= 0)
+
+
+@pytest.mark.parametrize("init", ["likeliest", "consensus"])
+def test_restarts_and_their_starts_share_the_budget(init, clock):
+    began = clock.now
+    model = MultiViewPLSA(3, init=init, n_init=4, max_iter=10, tol=0, time_budget=BUDGET, random_state=0)
+    model.fit(DATA.views)
+    assert clock.now - began <= 1.2 * BUDGET
+    began = clock.now
+    model.set_params(time_budget=None).fit(DATA.views)
+    assert clock.now - began > 3 * BUDGET  # what they take else
+
+
+def test_held_out_folds_share_the_budget_of_the_sweeps(clock):
+    model = SeededKMeansClassifier(view_weights="held_out", early_stopping=True, tol=0, random_state=0)
+    began = clock.now
+    model.fit(DATA.views, LABELS)
+    assert clock.now - began > 1.5 * BUDGET
+    began = clock.now
+    model.set_params(time_budget=BUDGET).fit(DATA.views, LABELS)
+    assert clock.now - began <= 1.2 * BUDGET
+
+
+def test_fewer_starts_than_restarts_serve_again(clock):
+    """The starts are out of time after the first, the restarts are not."""
+    clock.charge(MultiViewPLSA, "_first_memberships", lambda *args: 100.0)
+    seen = set()
+    watch = [lambda sweep: seen.add((sweep.restart, sweep.number))]
+    model = MultiViewPLSA(3, n_init=3, max_iter=2, tol=0, time_budget=250, random_state=0, callbacks=watch)
+    model.fit(DATA.views)
+    assert seen == {(restart, number) for restart in range(3) for number in (1, 2)}
+
+
+def test_a_budget_that_is_not_reached_changes_nothing(clock):
+    """Samples that tell how long all objects will take leave no trace."""
+    options = {"max_iter": 3, "tol": 0, "random_state": 0}
+    free, far = (MultiViewPLSA(3, time_budget=budget, **options).fit(DATA.views) for budget in (None, 1e6))
+    assert far.history_["objective"] == free.history_["objective"]
+    assert far.stopped_by_ == free.stopped_by_
+
+
+def test_a_sweep_that_would_not_be_ready_is_not_begun(clock):
+    """A sweep takes 2.5 s and the pass at the end 1.25 s: 7 sweeps and the pass are 18.75 s, one more is 21.25 s."""
+    began = clock.now
+    model = MultiViewPLSA(3, init="random", max_iter=100, tol=0, time_budget=20, random_state=0).fit(DATA.views)
+    assert (model.n_iter_, model.stopped_by_, clock.now - began) == (7, "time", 18.75)
+
+
+def test_candidates_without_time_for_all_objects_see_a_sample(clock, capsys):
+    began = clock.now
+    model = AutoClustering(3, time_budget=BUDGET, random_state=0, verbose=1).fit(DATA.views)
+    assert clock.now - began <= 1.2 * BUDGET
+    assert "graphs: fitted to 1000 objects" in capsys.readouterr().err
+    assert set(model.candidates_["name"]) == {"graphs", "sphere", "correlation", "topics"}
+    sampled = model.labels_by_candidate_["graphs"]
+    assert sampled.min() >= 0 and np.mean(model.labels_ == model.labels_[0]) < 1
+
+
+def test_samples_grow_while_there_is_time(clock):
+    sizes = []
+
+    def make(rows):
+        sizes.append(len(rows))
+        clock.now += len(rows) / 100
+        return len(rows)
+
+    assert largest_in_time(make, 10_000, 100, 0, NO_DEADLINE)[0] == 10_000 and sizes == [10_000]
+    sizes.clear()
+    made, rows = largest_in_time(make, 10_000, 100, 0, Deadline.after(30))
+    assert (made, len(rows), sizes) == (1600, 1600, [100, 400, 1600])
+    sizes.clear()
+    assert largest_in_time(make, 10_000, 100, 0, Deadline.after(1000))[0] == 10_000
+    assert sizes == [100, 400, 1600, 6400, 10_000]
+
+
+def test_a_share_is_a_part_of_what_is_left(clock):
+    deadline = Deadline.after(10)
+    clock.now += 4
+    assert deadline.left() == 6 and deadline.share(0.5).left() == 3 and not deadline.is_over()
+    clock.now += 7
+    assert deadline.is_over() and deadline.share(0.5).left() == -1 and deadline.seconds() == 1e-9
+    assert NO_DEADLINE.share(0.5) == NO_DEADLINE and NO_DEADLINE.seconds() is None
+
+
+@pytest.mark.parametrize("budget", [0, -1, "10", float("nan")])
+def test_a_bad_budget_is_refused_with_a_sentence(budget):
+    X = Views(a=np.eye(4), b=np.eye(4))
+    for model in (MultiViewPLSA(2, time_budget=budget), AutoClustering(2, time_budget=budget)):
+        with pytest.raises(
+            ValueError, match=f"time_budget must be a positive number of seconds or None, got {budget!r}"
+        ):
+            model.fit(X)
