@@ -75,3 +75,19 @@ def test_the_examples_of_the_help_follow_on_each_other(folder, monkeypatch, caps
         with pytest.raises(SystemExit) as end:
             cli.main()
         assert not end.value.code, (name, capsys.readouterr().err)
+
+
+def test_the_help_starts_with_commands_that_run(folder, monkeypatch, capsys):
+    lines = cli.START.replace("\\\n", " ").splitlines()
+    shown = [shlex.split(line) for line in lines if line.startswith("  coview")]
+    assert [words[1] for words in shown] == ["fit", "report", "explore", "fit", "predict"]
+    for words in shown:
+        if words[1] == "explore":  # it would serve until Ctrl-C
+            continue
+        monkeypatch.setattr(sys, "argv", words)
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        assert not end.value.code, (words, capsys.readouterr().err)
+    with open(folder / "kinds.csv", newline="") as stream:
+        kinds = [row["label"] for row in csv.DictReader(stream)]
+    assert kinds == [list(WORDS)[i % 3] for i in range(60)]

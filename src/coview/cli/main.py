@@ -30,8 +30,28 @@ from coview.utils.progress import print_line, progress, show_progress
 
 __all__ = ["app", "main"]
 
+# the one path that a newcomer takes, at most 78 columns wide
+START = """Multi-view learning: several feature sets per object.
+
+[bold]Start with your own table[/bold]: cluster its rows, write a report, browse the result.
+
+\b
+  coview fit AutoClustering --table pages.csv --id key --set n_clusters=8 \\
+    --text words=body --text title=title --tokens tags=tags -o pages.coview
+  coview report pages.coview --table pages.csv -o report.html
+  coview explore pages.coview pages.csv
+
+If a column holds classes for some of the rows, fill in the others.
+
+\b
+  coview fit SeededKMeansClassifier --table pages.csv --id key \\
+    --text words=body --text title=title --step TfidfViews \\
+    --labels kind -o kinds.coview
+  coview predict kinds.coview --table pages.csv -o kinds.csv
+"""
+
 app = typer.Typer(
-    help="Multi-view learning: several feature sets per object.",
+    help=START,
     invoke_without_command=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
