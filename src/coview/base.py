@@ -10,10 +10,13 @@ import numbers
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import wraps
+from inspect import isfunction
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
@@ -44,6 +47,15 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
     _models_counts = True  # negative values are refused
     _min_views = 1
     _takes_lazy = False  # rows that are read when needed: a sharded folder, dask collections
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        for name in ("transform", "fit_transform"):
+            method = vars(cls).get(name)
+            if isfunction(method):
+                setattr(cls, name, _with_ids(method))
+            elif method is not None:  # of `available_if`, which hands on a function
+                method.fn = _with_ids(method.fn)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -163,6 +175,25 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         if isinstance(views, LazyViews):
             return views
         return CountsGate(type(self).__name__, self._models_counts, floating_type(views), plain)(views)
+
+
+def _with_ids(transform: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a method give a frame with the ids of the objects as its index, where ``set_output(transform="pandas")``."""
+
+    @wraps(transform)
+    def transform_with_ids(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+        result = transform(self, X, *args, **options)
+        asked = vars(self).get("_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
+        if asked != "pandas" or not isinstance(result, np.ndarray) or is_plain(X):
+            return result
+        ids = as_views(X).ids
+        if ids is None:
+            return result
+        import pandas
+
+        return pandas.DataFrame(result, index=pandas.Index(ids.tolist()))  # scikit-learn names the columns
+
+    return transform_with_ids
 
 
 @dataclass(frozen=True)

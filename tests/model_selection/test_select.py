@@ -13,7 +13,7 @@ from sklearn.mixture import GaussianMixture
 from coview import PLSA, ConcatenatedViews, CoPLSA, DualPLSA, LinkPLSA, MultiViewPLSA, Views, select_clusters
 from coview.datasets import make_blobs_views, make_topic_views
 from coview.model_selection.jobs import JobOutcome, run_jobs
-from coview.model_selection.select import _agreement, _halves, _row, held_out_likelihood, recommend
+from coview.model_selection.select import ClusterChoice, _agreement, _halves, _row, held_out_likelihood, recommend
 
 HERE = {"n_jobs": 1, "random_state": 0}
 
@@ -225,3 +225,15 @@ def test_a_complete_judgement_warns_of_nothing(recwarn):
     X = make_topic_views(40, n_clusters=2, n_features=20, random_state=0).views
     choice = select_clusters(X, LinkPLSA(max_iter=5), [2, 3], n_repeats=1, **HERE)
     assert not recwarn.list and "udged" not in choice.reason
+
+
+def test_a_notebook_shows_the_table_and_the_reason():
+    row = {"stability_error": 0.01, "status": "done", "repeats": 5, "seconds": 1.0, "note": ""}
+    rows = [{"n_clusters": 2, "stability": 0.5, **row}, {"n_clusters": 3, "stability": 0.9, **row}]
+    rows.append({**rows[0], "n_clusters": 4, "stability": float("nan"), "status": "failed", "note": "<b>no</b>"})
+    page = ClusterChoice(rows, ["stability"], {"n_clusters": 3}, "n_clusters=3 < 4")._repr_html_()
+    assert (
+        '<tr style="font-weight: bold"><td>3</td><td>0.900 ± 0.010</td><td>5</td><td>1.0</td><td>recommended</td>'
+        in page
+    )
+    assert "failed: &lt;b&gt;no&lt;/b&gt;" in page and page.endswith("<p>n_clusters=3 &lt; 4</p>")

@@ -559,3 +559,45 @@ def test_columns_side_by_side_have_short_indices():
     stacked = Views(a=long, b=np.eye(3)).hstack()
     assert stacked.indices.dtype == stacked.indptr.dtype == np.int32
     assert np.array_equal(stacked.toarray(), np.hstack([np.eye(3), np.eye(3)]))
+
+
+def test_rows_are_looked_up_by_id():
+    X = Views(words=np.arange(8.0).reshape(4, 2), ids=["a", "b", "c", "b"])
+    assert X.loc["c"]["words"].tolist() == [[4.0, 5.0]]
+    assert X.loc[["c", "a"]].ids.tolist() == ["c", "a"]
+    assert X.loc[np.array(["b"])]["words"][:, 0].tolist() == [2.0, 6.0]  # as in pandas, all rows of the id
+    assert Views(words=np.eye(3), ids=[7, 5, 6]).loc[[6, 7]].ids.tolist() == [6, 7]
+    with pytest.raises(ViewsError, match=r"There is no object with the id 'd'"):
+        X.loc[["a", "d"]]
+    with pytest.raises(ViewsError, match="have no ids"):
+        Views(words=np.eye(2)).loc["a"]
+    with pytest.raises(TypeError, match=r"X\[10:20\]"):
+        X.loc["a":"b"]
+
+
+def test_rows_of_several_views_stand_below_each_other():
+    words, links = sparse.csr_array(np.eye(4)), np.arange(8.0).reshape(4, 2)
+    X = Views(words=words, links=links, ids=list("abcd"))
+    assert Views.concat([X[:1], X[1:3], X[3:]]) == X
+    part = Views.concat([X[:2], X[2:].select("links")])
+    assert part.present.tolist() == [[True, True], [True, True], [False, True], [False, True]]
+    assert sparse.issparse(part["words"]) and part["words"].toarray()[2:].sum() == 0
+    assert np.array_equal(part["links"], links) and part.ids.tolist() == list("abcd")
+
+
+@pytest.mark.parametrize(
+    ("parts", "sentence"),
+    [
+        ([], "at least one Views"),
+        ([Views(x=np.eye(2)), np.eye(2)], "part 1 is ndarray"),
+        ([Views(x=np.eye(2)), Views(x=np.ones((2, 3)))], "View 'x' has 3 features instead of 2 in part 1"),
+        ([Views(x=np.eye(2), ids=["a", "b"]), Views(x=np.eye(2))], "part 1 has none"),
+        (
+            [Views(x=np.eye(2), feature_names={"x": ["f", "g"]}), Views(x=np.eye(2), feature_names={"x": ["g", "f"]})],
+            "View 'x' has other features in part 1",
+        ),
+    ],
+)
+def test_rows_that_do_not_belong_together_are_refused(parts, sentence):
+    with pytest.raises(ViewsError, match=sentence):
+        Views.concat(parts)

@@ -13,6 +13,7 @@ Each repeat draws two subsamples of the objects. The model is fitted on both:
 
 from __future__ import annotations
 
+import html
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -244,27 +245,42 @@ class ClusterChoice(ResultTable):
     def __repr__(self) -> str:
         return f"ClusterChoice of {len(self.rows)} settings: {self.reason}"
 
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self._head())
+        lines = []
+        for row in self.rows:
+            cells = "".join(f"<td>{html.escape(cell)}</td>" for cell in self._cells(row))
+            bold = ' style="font-weight: bold"' if self._is_best(row) else ""
+            lines.append(f"<tr{bold}>{cells}</tr>")
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+        return f"{table}<p>{html.escape(self.reason)}</p>"
+
     def _table(self, whole_names: bool = False) -> Any:
         from rich.box import SIMPLE_HEAD
         from rich.table import Table
         from rich.text import Text
 
         table = Table(box=SIMPLE_HEAD, caption=Text(self.reason), caption_justify="left", pad_edge=False)
-        names = list(self.best_)
-        for name in (*names, *self.criteria, "repeats", "seconds", "note"):
+        for name in self._head():
             table.add_column(name, justify="left" if name == "note" else "right", overflow="fold")
         for row in self.rows:
-            marks = [f"{row[name]}" for name in names]
-            values = [
-                f"{row[name]:.3f} ± {np.nan_to_num(row[f'{name}_error']):.3f}" if math.isfinite(row[name]) else ""
-                for name in self.criteria
-            ]
-            best = all(row[name] == self.best_[name] for name in names)
-            note = "" if row["status"] == "done" else f"{row['status']}: {row['note']}"
-            note = ", ".join(filter(None, ["recommended" if best else "", note]))
-            cells = [*marks, *values, f"{row['repeats']}", f"{row['seconds']:.1f}", note]
-            table.add_row(*map(Text, cells), style="bold" if best else None)
+            table.add_row(*map(Text, self._cells(row)), style="bold" if self._is_best(row) else None)
         return table
+
+    def _head(self) -> list[str]:
+        return [*self.best_, *self.criteria, "repeats", "seconds", "note"]
+
+    def _is_best(self, row: dict[str, Any]) -> bool:
+        return all(row[name] == value for name, value in self.best_.items())
+
+    def _cells(self, row: dict[str, Any]) -> list[str]:
+        values = [
+            f"{row[name]:.3f} ± {np.nan_to_num(row[f'{name}_error']):.3f}" if math.isfinite(row[name]) else ""
+            for name in self.criteria
+        ]
+        note = "" if row["status"] == "done" else f"{row['status']}: {row['note']}"
+        note = ", ".join(filter(None, ["recommended" if self._is_best(row) else "", note]))
+        return [*(f"{row[name]}" for name in self.best_), *values, f"{row['repeats']}", f"{row['seconds']:.1f}", note]
 
 
 def recommend(rows: Sequence[dict[str, Any]], criteria: Sequence[str], names: Sequence[str]) -> tuple[int, str]:

@@ -17,10 +17,24 @@ from coview.views.inputs import match_columns
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["PerViewTransformer"]
+__all__ = ["PerViewTransformer", "ViewsTransformerMixin"]
 
 
-class PerViewTransformer(WholeFitMixin, TransformerMixin, BaseEstimator):
+class ViewsTransformerMixin(TransformerMixin):
+    """A transformer whose output is `Views`, whatever the output of the steps around it is."""
+
+    def set_output(self, *, transform: str | None = None) -> Any:
+        """Return the transformer as it is: views stay views, so that a pipeline's model can give frames.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"} or None, default=None
+            What a pipeline asks of all of its steps.
+        """
+        return self
+
+
+class PerViewTransformer(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
     """Learn from each view and change it; views that are not chosen pass through as they are.
 
     A subclass takes a parameter `views` and gives `_fit_view`, which returns what it learned from the rows that have

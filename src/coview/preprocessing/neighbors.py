@@ -29,10 +29,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ViewsError
+from coview.preprocessing.base import ViewsTransformerMixin
 from coview.utils.fitting import WholeFitMixin
 from coview.utils.messages import did_you_mean, listed
 from coview.validation import check_count, check_number, check_option, encode_labels
@@ -46,7 +47,7 @@ _WALKED = 4_000_000  # places that the walks held at a time may have come to
 _ROUNDING = 1e-9  # what is left of a share that was taken away whole
 
 
-class NeighborViews(WholeFitMixin, TransformerMixin, BaseEstimator):
+class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
     """Add every other view smoothed over a view of links.
 
     Models that take links as words leave most of what links say unused: linked papers are mostly of one class, though

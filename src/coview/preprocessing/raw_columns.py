@@ -9,9 +9,10 @@ from datetime import date
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator
 
 from coview.exceptions import ViewsError
+from coview.preprocessing.base import ViewsTransformerMixin
 from coview.utils.fitting import WholeFitMixin
 from coview.utils.messages import listed, short
 from coview.views.arrays import frame_ids, is_frame, open_frame
@@ -21,7 +22,7 @@ __all__ = ["Column", "RawTransformer", "Table", "as_table", "read_dates"]
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?")
 
 
-class RawTransformer(WholeFitMixin, TransformerMixin, BaseEstimator):
+class RawTransformer(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
     """Base of transformers of raw input, whose columns have names."""
 
     _input_tags: tuple[str, ...] = ()  # what scikit-learn is told that it takes

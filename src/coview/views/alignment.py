@@ -1,18 +1,18 @@
-"""Rows of several matrices joined by their identifiers: what `Views.align` does."""
+"""Rows of several sources: joined by their identifiers (`Views.align`), or one below the other (`Views.concat`)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from coview.exceptions import ViewsError
 from coview.utils.messages import short
-from coview.views.arrays import as_matrix, scatter_rows
+from coview.views.arrays import as_matrix, scatter_rows, stack
 from coview.views.checks import as_ids, check_name
 
-__all__ = ["join_rows"]
+__all__ = ["concat_rows", "join_rows"]
 
 
 def join_rows(
@@ -80,3 +80,45 @@ def _rows_by_id(rows: Mapping[str, dict[Any, int]], how: str) -> list[Any]:
     if not order:
         raise ViewsError("The views have no ids in common. Check the ids, or use how='outer'.")
     return order
+
+
+def concat_rows(
+    parts: Sequence[Any],
+) -> tuple[dict[str, Any], np.ndarray | None, np.ndarray, dict[str, np.ndarray]]:
+    """Return (matrices, ids, present, names of columns) of the rows of several `Views`, one below the other."""
+    if not parts:
+        raise ViewsError("Views.concat needs at least one Views, got none.")
+    order = list(dict.fromkeys(name for part in parts for name in part.names))
+    with_ids = [part.ids is not None for part in parts]
+    if any(with_ids) and not all(with_ids):
+        raise ViewsError(f"Views.concat needs ids in all parts or in none, but part {with_ids.index(False)} has none.")
+    widths: dict[str, int] = {}
+    names: dict[str, np.ndarray] = {}
+    for i, part in enumerate(parts):
+        for view, width in part.n_features.items():
+            _check_same_columns(view, i, width, widths.setdefault(view, width), part.feature_names.get(view), names)
+    present = np.zeros((sum(map(len, parts)), len(order)), dtype=bool)
+    arrays = {}
+    first = np.cumsum([0, *map(len, parts)])
+    for v, view in enumerate(order):
+        some = next(part[view] for part in parts if view in part)
+        pieces = []
+        for part, start in zip(parts, first):
+            if view in part:
+                present[start : start + len(part), v] = part.present[:, part.names.index(view)]
+            pieces.append(part[view] if view in part else scatter_rows(some, np.full(len(part), -1)))
+        arrays[view] = stack(pieces)
+    ids = np.concatenate([part.ids for part in parts]) if with_ids[0] else None
+    return arrays, ids, present, names
+
+
+def _check_same_columns(
+    view: str, i: int, width: int, before: int, columns: np.ndarray | None, names: dict[str, np.ndarray]
+) -> None:
+    """Refuse a view whose columns differ from those in the parts before; `names` are theirs, and grow."""
+    other = columns is not None and not np.array_equal(names.setdefault(view, columns), columns)
+    if width != before or other:
+        what = f"{width} features instead of {before}" if width != before else "other features"
+        raise ViewsError(
+            f"View {view!r} has {what} in part {i}. Build all parts with one fitted transformer, such as TableViews."
+        )

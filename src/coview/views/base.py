@@ -12,7 +12,33 @@ import numpy as np
 from coview.exceptions import ViewsError
 from coview.utils.messages import did_you_mean, listed
 
-__all__ = ["NamedViews", "html_table", "text_table"]
+__all__ = ["NamedViews", "RowsById", "html_table", "text_table"]
+
+
+class RowsById:
+    """Rows of views by the ids of the objects: ``X.loc["gimp"]``, ``X.loc[["gimp", "inkscape"]]``."""
+
+    __slots__ = ("_views",)
+
+    def __init__(self, views: NamedViews) -> None:
+        self._views = views
+
+    def __getitem__(self, ids: Any) -> Any:
+        if isinstance(ids, slice):
+            raise TypeError("loc takes ids. Rows by position are X[10:20].")
+        own = self._views.ids
+        if own is None:
+            raise ViewsError("These views have no ids to look up. Pass Views(..., ids=...), or TableViews(id=COLUMN).")
+        wanted = np.atleast_1d(np.asarray(ids)).tolist()
+        rows: dict[Any, list[int]] = {key: [] for key in wanted}
+        for row, key in enumerate(own.tolist()):
+            if key in rows:
+                rows[key].append(row)
+        for key, places in rows.items():
+            if not places:
+                near = [other for other in map(str, own.tolist()) if other[:1] == str(key)[:1]]
+                raise ViewsError(f"There is no object with the id {key!r}.{did_you_mean(str(key), near)}")
+        return self._views[[row for key in wanted for row in rows[key]]]
 
 
 class NamedViews(ABC):
@@ -45,6 +71,9 @@ class NamedViews(ABC):
     def __len__(self) -> int: ...
 
     @abstractmethod
+    def __getitem__(self, key: Any) -> Any: ...
+
+    @abstractmethod
     def _select(self, names: tuple[str, ...]) -> Any: ...
 
     @property
@@ -61,6 +90,11 @@ class NamedViews(ABC):
     def keys(self) -> tuple[str, ...]:
         """Names of the views, so that ``dict(X)`` works for views in memory."""
         return self.names
+
+    @property
+    def loc(self) -> RowsById:
+        """Rows by the ids of their objects: ``X.loc[["gimp", "inkscape"]]``; of an id in several rows all of them."""
+        return RowsById(self)
 
     # -- choosing among the views
 

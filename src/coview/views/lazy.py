@@ -13,7 +13,6 @@ import numpy as np
 
 from coview.exceptions import ViewsError
 from coview.utils.messages import listed
-from coview.views.arrays import stack
 from coview.views.base import NamedViews, html_table, text_table
 from coview.views.checks import as_rows
 from coview.views.sources import Mapped, MemorySource, Renamed, Source, load_dask, parts_between
@@ -255,6 +254,4 @@ def stack_views(pieces: Sequence[Views]) -> Views:
             )
         if (piece.ids is None) != (first.ids is None):
             raise ViewsError(f"All parts must have ids, or none: part {i} differs from part 0.")
-    arrays = {name: stack([piece[name] for piece in pieces]) for name in first.names}
-    ids = None if first.ids is None else np.concatenate([piece.ids for piece in pieces])
-    return Views._trusted(arrays, ids, np.concatenate([piece.present for piece in pieces]), first.feature_names)
+    return Views.concat(pieces)

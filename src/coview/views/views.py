@@ -6,7 +6,7 @@ scikit-learn's splitters and searches expect, or one view by its name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Union
 
 import numpy as np
@@ -14,7 +14,7 @@ from scipy import sparse
 
 from coview.exceptions import ViewsError
 from coview.utils.messages import did_you_mean, listed
-from coview.views.alignment import join_rows
+from coview.views.alignment import concat_rows, join_rows
 from coview.views.arrays import as_matrix, density, frozen, is_dask_collection, read_only, side_by_side, take_rows
 from coview.views.base import NamedViews, html_table, text_table
 from coview.views.checks import (
@@ -260,6 +260,28 @@ class Views(NamedViews):
         (['a', 'b', 'c'], [[True, False], [True, True], [False, True]])
         """
         return cls._trusted(*join_rows(views, how))
+
+    @classmethod
+    def concat(cls, parts: Iterable[Views]) -> Views:
+        """Put the rows of several `Views` below each other.
+
+        Parameters
+        ----------
+        parts : sequence of Views
+            Their views must have the same features. Objects of a part that lacks a view have ``present`` False there.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = Views.concat([Views(words=np.eye(2), ids=["a", "b"]), Views(words=np.ones((1, 2)), ids=["c"])])
+        >>> X.ids.tolist(), X["words"][-1].tolist()
+        (['a', 'b', 'c'], [1.0, 1.0])
+        """
+        parts = list(parts)
+        for i, part in enumerate(parts):
+            if not isinstance(part, Views):
+                raise ViewsError(f"Views.concat takes Views, but part {i} is {type(part).__name__}.")
+        return cls._trusted(*concat_rows(parts))
 
     # -- comparing and showing
 
