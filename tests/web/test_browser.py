@@ -241,7 +241,8 @@ def wide():
     trained = Views({**parts, "d": matrix}, feature_names=dict.fromkeys(parts, words), ids=ids)
     X = Views(parts, feature_names=dict.fromkeys(parts, words), ids=ids)
     model = MultiViewNaiveBayes().fit(trained, np.array(["even", "odd"])[kinds])
-    table = {"name": ids, "year": np.arange(40) + 1980, "notes": ["long words " * 200] * 40}
+    titles = [f"the title of library number {i}, which says a lot of it in one line" for i in range(40)]
+    table = {"name": ids, "year": np.arange(40) + 1980, "title": titles, "notes": ["long words " * 200] * 40}
     with running(make_app(Service(model, X, table=table), page=True)) as url:
         yield url
 
@@ -264,11 +265,22 @@ def test_cards_fill_their_rows_for_any_number_of_views(browser, wide, width):
     page.close()
 
 
+@pytest.mark.parametrize("width", [1400, 390])
+def test_names_keep_their_line_beside_a_caption(browser, wide, width):
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    for link in ("#/objects", "#/views", "#/groups/class/0"):
+        page.goto(f"{wide}/{link}")
+        page.locator(".entry .about").first.wait_for()
+        heights = page.locator(".entry .id").evaluate_all("all => all.map(el => el.getBoundingClientRect().height)")
+        assert max(heights) < 40  # one line: none is squeezed to a column of letters
+    page.close()
+
+
 def test_long_lists_fold_and_the_table_is_shown(browser, wide):
     page = browser.new_page()
     page.goto(f"{wide}/#/object/lib3-2.3%2Fx")
     page.get_by_role("heading", name="lib3-2.3/x", exact=True).wait_for()
-    assert page.locator(".record dt").all_inner_texts() == ["year", "notes"]
+    assert page.locator(".record dt").all_inner_texts() == ["year", "title", "notes"]
     assert "1983" in page.locator(".record").inner_text()
     before = len(page.locator(".record").inner_text())
     page.locator(".record").get_by_role("button", name="Show all").click()

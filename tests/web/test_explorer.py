@@ -109,6 +109,30 @@ def test_an_object_shows_all_columns_of_its_table(small):
     assert Explorer(Service(MultiViewNaiveBayes().fit(X, y), X)).object("object 0")["columns"] == []
 
 
+def test_lists_tell_objects_by_a_short_column(small):
+    X, y = small
+    titles = [f"what object {i} is about" for i in range(60)]
+    table = {
+        "name": X.ids.tolist(),
+        "kind": ["one kind of them"] * 60,
+        "title": titles,
+        "body": [f"{i} " * 90 for i in range(60)],
+    }
+    browser = Explorer(Service(MultiViewNaiveBayes().fit(X, y), X, table=table))
+    assert [one["about"] for one in browser.objects()["objects"]] == titles[:50]
+    assert browser.known(["object 3", "nobody"]) == [
+        {
+            "id": "object 3",
+            "known": True,
+            "about": titles[3],
+            "label": str(inspect(browser.service.model.model).predict(X)[3]),
+        },
+        {"id": "nobody", "known": False, "about": None, "label": None},
+    ]
+    bare = Explorer(Service(MultiViewNaiveBayes().fit(X, y), X))
+    assert bare.objects()["objects"][0]["about"] is None
+
+
 def test_the_map_places_every_object_near_its_group(small):
     X, y = small
     model = MultiViewNaiveBayes().fit(X, y)

@@ -12,7 +12,6 @@ from scipy import sparse
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, Reading, one_hot
 from coview.inspection.objects import place
-from coview.utils.jsonable import plain
 from coview.utils.messages import listed
 from coview.utils.sampling import sample_positions
 from coview.views.views import Views
@@ -37,7 +36,6 @@ class Explorer:
     def __init__(self, service: Service) -> None:
         self.service = service
         self.groups = Groups(service)
-        self._cells: dict[Any, list[Any]] = {}  # columns of the table that were asked for
 
     # -- objects
 
@@ -51,7 +49,7 @@ class Explorer:
         return {
             "total": len(rows),
             "start": start,
-            "objects": [{"id": ids[row], "label": label.get(row)} for row in shown],
+            "objects": [{"id": ids[row], "about": self.service.caption(row), "label": label.get(row)} for row in shown],
         }
 
     @cached_property
@@ -71,7 +69,12 @@ class Explorer:
         rows = [self._row(key) for key in keys]
         labels = self._label_names([row for row in rows if row is not None])
         return [
-            {"id": key, "known": row is not None, "label": None if row is None else labels.get(row)}
+            {
+                "id": key,
+                "known": row is not None,
+                "about": None if row is None else self.service.caption(row),
+                "label": None if row is None else labels.get(row),
+            }
             for key, row in zip(keys, rows)
         ]
 
@@ -108,17 +111,9 @@ class Explorer:
         """All cells of an object in the table that it comes from, as [column, value]."""
         cells = []
         for name in [] if self.service.table is None else self.service.table.names:
-            value = self._column(name)[row]
+            value = self.service.cells(name)[row]
             cells.append([str(name), value[:LONGEST_CELL] if isinstance(value, str) else value])
         return cells
-
-    def _column(self, name: Any) -> list[Any]:
-        if name not in self._cells:
-            assert self.service.table is not None
-            column = self.service.table.column(name)
-            values = plain(np.asarray(column.values).tolist())
-            self._cells[name] = [None if gap else value for value, gap in zip(values, column.missing)]
-        return self._cells[name]
 
     def _features(self, view: str, row: int) -> tuple[list[list[Any]], int]:
         """The features of an object in a view, the largest first; names where they are known."""
@@ -164,7 +159,8 @@ class Explorer:
         return set() if self.service.searcher is None else set(self.service.searcher.retriever.indexed_ids().tolist())
 
     def _shown(self, hits: Any) -> list[dict[str, Any]]:
-        return [{"id": key, "score": round(score, 4), "known": self._row(key) is not None} for key, score in hits]
+        known = self.known([key for key, _ in hits])
+        return [{**one, "score": round(score, 4)} for one, (_, score) in zip(known, hits)]
 
     def why(self, query: str, source: str | None, target: str | None, key: str) -> dict[str, Any]:
         """What made an object match a query."""
@@ -281,6 +277,7 @@ class Explorer:
         objects = [
             {
                 "id": ids[row] if row < len(ids) else int(row),
+                "about": self.service.caption(int(row)),
                 "difference": round(float(worst[row]), 4),
                 "together": together.get(int(row)),
                 "by_view": {view: largest_shares(tables[v, row], names, 2) for v, view in enumerate(views)},

@@ -86,7 +86,10 @@ class Groups:
         rows = np.arange(len(column)) if reading.codes is None else np.flatnonzero(reading.codes == index)
         order = rows[np.argsort(-column[rows], kind="stable")]
         ids = self._service.ids
-        listed = [{"id": ids[row], "share": round(float(column[row]), 4)} for row in order[start : start + count]]
+        listed = [
+            {"id": ids[row], "about": self._service.caption(int(row)), "share": round(float(column[row]), 4)}
+            for row in order[start : start + count]
+        ]
         return {"name": names[index], "total": len(order), "members": listed}
 
     # -- pieces

@@ -39,6 +39,8 @@ __all__ = ["Service", "check_vocabularies", "cut", "largest_shares", "load_servi
 MOST_HITS = 1000
 _COMPONENT = re.compile(r"component (\d+)")
 _DIMENSION = re.compile(r"(.*: )?(component|topic|class|cluster) ")  # parts of a score that are no words
+_CAPTIONS = 500  # objects by which the column of captions is chosen
+_LONGEST_CAPTION = 90  # characters, at the median
 MOST_FEATURES = 16  # of a query, whose worth is shown
 
 
@@ -83,6 +85,7 @@ class Service:
         self.title = title or self.model.name
         self.data = data
         self.texts = dict(texts or {})
+        self._cells: dict[Any, list[Any]] = {}  # columns of the table that were asked for
         self.table = None if table is None else as_table(table, "The explorer")
         self.readers = {view: CellReader(part) for view, part in self.model.inputs.items() if part.n_features}
         self._query_readers = (
@@ -101,6 +104,35 @@ class Service:
         kept = (each.training_reading() for each in self.models)
         lengths = (len(part) for reading in kept for part in (reading.memberships, reading.codes) if part is not None)
         return list(range(next(lengths, 0)))
+
+    def cells(self, name: Any) -> list[Any]:
+        """Return the values of a column of the table, None where there is none."""
+        if name not in self._cells:
+            assert self.table is not None
+            column = self.table.column(name)
+            values = plain(np.asarray(column.values).tolist())
+            self._cells[name] = [None if gap else value for value, gap in zip(values, column.missing)]
+        return self._cells[name]
+
+    def caption(self, row: int) -> str | None:
+        """Return a line on an object, of the table's column of short texts that differ; None where there is none."""
+        if self._caption_column is None:
+            return None
+        value = self.cells(self._caption_column)[row]
+        return value if isinstance(value, str) and value != str(self.ids[row]) else None
+
+    @cached_property
+    def _caption_column(self) -> Any:
+        """The column whose texts tell an object in a line: nearly all differ, and they are the longest of a line."""
+        best, longest = None, 0.0
+        for name in [] if self.table is None else self.table.names:
+            texts = [value for value in self.cells(name)[:_CAPTIONS] if isinstance(value, str)]
+            if len(texts) < 2 or texts == [str(key) for key in self.ids[: len(texts)]]:
+                continue
+            median = float(np.median([len(text) for text in texts]))
+            if len(set(texts)) > 0.8 * len(texts) and longest < median <= _LONGEST_CAPTION:
+                best, longest = name, median
+        return best
 
     @cached_property
     def abilities(self) -> list[str]:

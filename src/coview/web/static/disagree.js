@@ -1,7 +1,7 @@
 // Where views say different things of the same object.
 
 import { get } from "./api.js";
-import { count, empty, entry, fill, folded, h, hash, heading, objectName, pager, percent, plural, replace, viewClass, viewName } from "./ui.js";
+import { count, empty, entry, fill, folded, h, hash, heading, objectLine, pager, percent, plural, replace, viewClass, viewName } from "./ui.js";
 
 const PAIRS = 8; // rows at a time
 
@@ -45,7 +45,7 @@ function table(answer, pair) {
   return h("section", null,
     h("p.soft.summary", null, `${plural(answer.total, "object")}, the most different first`),
     h("ul.list.opinions", null, answer.objects.map((one) => entry(one.id, true,
-      h("span.what", null, objectName(one.id)),
+      objectLine(one),
       h("span.predictions", null, answer.views.map((view) => h("span.prediction", { class: viewClass(view) },
         viewName(view), one.by_view[view].length ? `${one.by_view[view][0][0]} ` : "nothing ",
         one.by_view[view].length > 0 && h("span.soft", null, percent(one.by_view[view][0][2]))))),

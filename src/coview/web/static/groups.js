@@ -1,7 +1,7 @@
 // Classes, clusters, topics and components by view, and who belongs to them.
 
 import { get, groups } from "./api.js";
-import { count, empty, entry, features, fill, folded, h, heading, objectName, opensFirst, percent, plural, replace, viewName } from "./ui.js";
+import { count, empty, entry, features, fill, folded, h, heading, objectLine, opensFirst, percent, plural, replace, viewName } from "./ui.js";
 
 const MANY = { class: "Classes", cluster: "Clusters", topic: "Topics", component: "Components" };
 const GROUPS = 36; // cards at a time
@@ -42,7 +42,7 @@ function cards(part, query, order) {
     return h(to ? "a.card.group" : "div.card.group", { href: to, "data-entry": true, tabIndex: 0 },
       groupTitle(part.kind, group),
       h("div.columns", null, Object.entries(group.views).map(([view, list]) => h("div", null, viewName(view), features(list, view, Object.keys(group.views).length > 2 ? 5 : 8)))),
-      group.used_by && group.used_by.length > 0 && h("p.soft", null, "in ", group.used_by.map(([name, , share]) => `${name} (${percent(share)})`).join(", ")));
+      group.used_by && group.used_by.length > 0 && h("p.soft", null, "in ", group.used_by.map(([name, , share]) => `${name} (${percent(share)})`).join("; ")));
   }, GROUPS, h("div.grid"));
 }
 
@@ -84,7 +84,7 @@ function members(kind, index) {
     const answer = await get(`/api/groups/${kind}/${index}?start=${start}&count=30`);
     if (!answer.total) return empty("No objects", "The model file holds no objects of this group. Start the explorer with data to see them.");
     list.append(...answer.members.map((member) => entry(member.id, true,
-      objectName(member.id), h("span.value", null, kind === "component" ? member.share.toFixed(2) : percent(member.share)))));
+      objectLine(member), h("span.value", null, kind === "component" ? member.share.toFixed(2) : percent(member.share)))));
     start += answer.members.length;
     more.hidden = start >= answer.total;
     return h("div", null, list, more);

@@ -1,7 +1,7 @@
 // Objects: a list to pick from, and one object from all its views.
 
 import { get } from "./api.js";
-import { chips, count, empty, entry, fill, h, hash, heading, objectHref, objectName, opensFirst, pager, plural, replace, shares, viewClass, viewName } from "./ui.js";
+import { chips, count, empty, entry, fill, h, hash, heading, objectHref, objectLine, opensFirst, pager, plural, replace, shares, viewClass, viewName } from "./ui.js";
 import { steps } from "./groups.js";
 
 export function objectList(place, { params, page }) {
@@ -38,7 +38,7 @@ function table(answer, query) {
   if (!answer.total) return empty("No such object", query ? `No name contains “${query}”.` : "There are no objects to show.");
   return h("div", null,
     h("p.soft.summary", null, `${count(answer.start + 1)} to ${count(answer.start + answer.objects.length)} of ${count(answer.total)}`),
-    h("ul.list", null, answer.objects.map((one) => entry(one.id, true, objectName(one.id), one.label && h("span.badge", null, one.label)))),
+    h("ul.list", null, answer.objects.map((one) => entry(one.id, true, objectLine(one), one.label && h("span.badge", null, one.label)))),
     pager(answer, (start) => hash("objects", { q: query, start })));
 }
 
@@ -112,7 +112,7 @@ function near(list) {
   const pick = (at) => {
     [...tabs.children].forEach((tab, i) => tab.classList.toggle("on", i === at));
     replace(shown, list[at].hits.length ? h("ul.list", null, list[at].hits.map((hit) =>
-      entry(hit.id, hit.known, objectName(hit.id), h("span.value", null, hit.score.toFixed(3))))) : h("p.soft", null, "Nothing."));
+      entry(hit.id, hit.known, objectLine(hit), h("span.value", null, hit.score.toFixed(3))))) : h("p.soft", null, "Nothing."));
   };
   tabs.append(...list.map((one, i) => h("button", { type: "button", class: one.target && viewClass(one.target), onclick: () => pick(i) },
     one.source === null ? "all views" : one.source === one.target ? `same ${one.source}` : `${one.source} → ${one.target}`)));

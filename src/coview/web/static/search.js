@@ -1,7 +1,7 @@
 // Search one view with another, and see why each hit matched.
 
 import { get, groups, post } from "./api.js";
-import { chips, count, empty, failed, fill, h, hash, heading, loading, objectHref, objectName, parts, replace, viewClass, viewName } from "./ui.js";
+import { chips, count, empty, failed, fill, h, hash, heading, loading, objectHref, objectLine, objectName, parts, replace, viewClass, viewName } from "./ui.js";
 
 const ALL = "all views";
 
@@ -93,7 +93,7 @@ async function hits(query, source, target, model, page) {
       },
       onfocus: () => { if (!narrow() && chosen !== button) choose(button, hit, i); } },
       h("span.rank", null, i + 1),
-      h("span.what", null, objectName(hit.id), known[i].label && h("span.badge", null, known[i].label)),
+      objectLine(known[i], known[i].label && h("span.badge", null, known[i].label)),
       h("span.score", null, h("span.track", null, h("span.bar", { "width%": Math.max(0, 100 * hit.score / largest) })), hit.score.toFixed(3)));
     item.append(button);
     return item;

@@ -132,6 +132,8 @@ export function parts(list, view, named = (part) => part.name) {
 
 /** The name of an object, whole. */
 export const objectName = (id) => h("span.id", null, String(id));
+/** An object in a line: its name, and what the table says of it in short. */
+export const objectLine = (one, ...more) => h("span.what", null, objectName(one.id), one.about && h("span.about", null, one.about), more);
 export const objectHref = (id) => `#/object/${encodeURIComponent(id)}`;
 
 /** An object in a list; the keys move from entry to entry. Those that cannot be shown have no link. */
