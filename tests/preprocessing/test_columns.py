@@ -255,3 +255,23 @@ def test_a_column_of_text_is_warned_about():
     texts = [f"text number {i}" for i in range(30)]
     with pytest.warns(UserWarning, match="TextViews"):
         ColumnViews({"words": ["body"]}).fit({"body": texts})
+
+
+@pytest.mark.parametrize("make_new", [dict, pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize(("column", "filled"), [("age", 31.0), ("born", 2001.0)])
+def test_a_number_that_no_new_row_has_is_filled(make_new, column, filled):
+    values = {"age": [31, 7, 52], "born": ["2000-01-01", "2002-01-01", "2001-01-01"]}[column]
+    model = ColumnViews({"person": [column, "job"]}).fit({column: values, "job": ["cook", "smith", "cook"]})
+    X = model.transform(make_new({column: [None], "job": ["smith"]}))
+    assert dense(X["person"]).tolist() == [[filled, 0, 1]]
+
+
+@pytest.mark.parametrize("impute", ["mode", True, float("nan"), [0]])
+def test_what_imputes_nothing_is_refused_whatever_the_columns(impute):
+    with pytest.raises(ValueError, match="impute must be"):
+        ColumnViews(impute=impute).fit({"job": ["cook", "smith"]})
+
+
+def test_time_zones_do_not_count():
+    X = ColumnViews().fit_transform({"when": ["2020-07-02T10:00Z", "2020-07-02 10:00+02:00", "2020-07-02T10:00:00"]})
+    assert len(set(X["numeric"].ravel())) == 1

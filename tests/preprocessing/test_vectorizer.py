@@ -137,3 +137,27 @@ def test_lists_and_texts_may_not_share_a_name():
         TextViews({"a": "x"}, tokens={"a": "x"}).fit({"x": ["red fox"]})
     with pytest.raises(ViewsError, match="View 'a' is named in two of text, tokens and columns"):
         TableViews({"a": "x"}, tokens={"a": "x"}).fit({"x": ["red fox"]})
+
+
+def test_lists_may_be_arrays():
+    lists = [np.array(["a", "b"], dtype=object), None, np.array([], dtype=object)]
+    X = TextViews(tokens={"tags": "tags"}).fit_transform({"tags": lists})
+    assert X["tags"].toarray().tolist() == [[1, 1], [0, 0], [0, 0]]
+    assert X.present[:, 0].tolist() == [True, False, True]
+
+
+def test_latin_words_among_ideographs_count():
+    words = TextVectorizer().build_analyzer()("PythonのAPIを使う")
+    assert sorted(words) == sorted(["の", "を使", "使う", "python", "api"])
+
+
+@pytest.mark.parametrize("stop_words", [{"fox"}, ("fox",), 5, [5], "klingon", np.array(["fox"])])
+def test_what_are_no_stop_words_is_refused(stop_words):
+    with pytest.raises(ValueError, match="stop_words must be 'auto', a language"):
+        TextViews(stop_words=stop_words).fit(["red fox", "blue sea"])
+
+
+@pytest.mark.parametrize("asked", [{"min_df": 5}, {"max_df": 1, "min_df": 2}, {"stop_words": ["red", "fox"]}])
+def test_what_is_asked_for_is_not_dropped_where_it_leaves_nothing(asked):
+    with pytest.raises(ViewsError, match="View 'text' cannot be built"):
+        TextViews(**asked).fit(["red fox", "fox", "red"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,7 @@ class ColumnViews(RawTransformer):
 
     def fit(self, X: Any, y: Any = None) -> ColumnViews:
         """Learn the categories of each column."""
+        self._check_impute()
         table = as_table(X, "ColumnViews")
         as_category = self._as_category(table)
         columns = _chosen_groups(self.groups, table, as_category)
@@ -131,14 +133,18 @@ class ColumnViews(RawTransformer):
     def _fill_value(self, column: Column) -> float | None:
         values = column.values[~column.missing]
         if isinstance(self.impute, str):
-            check_option("impute", self.impute, ("median", "mean"))
             center = np.median if self.impute == "median" else np.mean
             return float(center(values)) if len(values) else 0.0
-        if self.impute is None:
-            return None
-        if isinstance(self.impute, numbers.Real) and not isinstance(self.impute, bool):
-            return float(self.impute)
-        raise ViewsError(f"impute must be 'median', 'mean', a number or None, got {self.impute!r}.")
+        return None if self.impute is None else float(self.impute)
+
+    def _check_impute(self) -> None:
+        impute = self.impute
+        if isinstance(impute, str):
+            check_option("impute", impute, ("median", "mean"))
+        elif impute is not None and (
+            isinstance(impute, bool) or not isinstance(impute, numbers.Real) or not np.isfinite(float(impute))
+        ):
+            raise ViewsError(f"impute must be 'median', 'mean', a number or None, got {impute!r}.")
 
     def _as_category(self, table: Table) -> list[Any]:
         if isinstance(self.categorical, str):
@@ -183,7 +189,7 @@ def _warn_of_text(column: Column, who: str) -> None:
 
 
 def _check_kind(column: Column, who: str) -> None:
-    if column.kind == "other":
+    if column.kind == "other" and not column.missing.all():
         raise ViewsError(
             f"Column {column.name!r} holds {column.type_name}, but {who} takes numbers, dates, text, categories and "
             "booleans. Turn it into one of these, or leave it out."
@@ -213,6 +219,8 @@ def _matrix(
 
 
 def _numbers(view: str, column: Column, fill_value: float | None, have: np.ndarray) -> np.ndarray:
+    if column.missing.all():  # of which nothing tells the type
+        column = replace(column, kind="number", values=np.zeros(len(column.values)))
     if column.kind != "number":
         raise ViewsError(f"Column {column.name!r} was numeric in fit, but holds {column.type_name} now.")
     gaps = np.flatnonzero(column.missing & have)

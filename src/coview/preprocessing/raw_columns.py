@@ -19,7 +19,7 @@ from coview.views.arrays import frame_ids, is_frame, open_frame
 
 __all__ = ["Column", "RawTransformer", "Table", "as_table", "read_dates"]
 
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?")
+_DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2})?).*)?")  # a time zone does not count
 
 
 class RawTransformer(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
@@ -117,10 +117,11 @@ def read_dates(column: Column) -> Column | None:
     if column.kind not in ("text", "other") or column.missing.all():
         return None
     texts = [value if isinstance(value, str) else _isoformat(value) for value in column.values[~column.missing]]
-    if not all(text is not None and _DATE.fullmatch(text) for text in texts):
+    matches = [_DATE.fullmatch(text or "") for text in texts]
+    if not all(matches):
         return None
     try:
-        days = np.array([str(text)[:19].replace(" ", "T") for text in texts], dtype="datetime64[s]")
+        days = np.array(["T".join(filter(None, match.groups())) for match in matches if match], dtype="datetime64[s]")
     except ValueError:  # such as the 31st of February
         return None
     years = days.astype("datetime64[Y]")

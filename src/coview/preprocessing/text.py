@@ -121,7 +121,7 @@ class TextViews(RawTransformer):
         counts = {}
         for view, column in read.items():
             try:
-                vectorizers[view], matrix = _fit_counts(vectorizers[view], texts[view])
+                vectorizers[view], matrix = _fit_counts(vectorizers[view], texts[view], self._own_choices())
             except ValueError as error:
                 why = cut(str(error), 200)
                 raise ViewsError(f"View {view!r} cannot be built from column {columns[view]!r}: {why}") from error
@@ -223,8 +223,10 @@ class TextViews(RawTransformer):
         return {view: vectorizers[view] for view in texts}
 
     def _check_words(self) -> None:
-        """Refuse what is no setting; a vectorizer that finds no words is fitted again without them."""
-        if isinstance(self.stop_words, str) and self.stop_words not in ("auto", *LANGUAGES):
+        """Refuse what is no setting."""
+        words = self.stop_words
+        words_listed = isinstance(words, list) and all(isinstance(word, str) for word in words)
+        if not (words is None or words_listed or (isinstance(words, str) and words in ("auto", *LANGUAGES))):
             raise ParameterError(
                 f"must be 'auto', a language ({listed(STOP_WORDS)}), a list of words or None, got {self.stop_words!r}.",
                 parameter="stop_words",
@@ -236,6 +238,14 @@ class TextViews(RawTransformer):
                     f"must be a number of texts, a share of them between 0.0 and 1.0, or 'auto', got {value!r}.",
                     parameter=name,
                 )
+
+    def _own_choices(self) -> dict[str, Any]:
+        """What a vectorizer that is left without any word does without: settings that nobody asked for."""
+        without = {"stop_words": None, "min_df": 1, "max_df": 1.0}
+        asked = {"stop_words": self.stop_words, "min_df": self.min_df, "max_df": self.max_df}
+        return {
+            name: value for name, value in without.items() if isinstance(asked[name], str) and asked[name] == "auto"
+        }
 
     def _languages(self, texts: dict[str, list[str]]) -> dict[str, Any]:
         """Stop words of each view: those asked for, else those of its own language, or of the others'."""
@@ -258,14 +268,14 @@ class TextViews(RawTransformer):
         return Views(arrays, ids=table.ids, present=present, feature_names=names)
 
 
-def _fit_counts(vectorizer: Any, texts: list[str]) -> tuple[Any, Any]:
-    """Fit a vectorizer; ours without stop words and bounds where they would leave no word at all."""
+def _fit_counts(vectorizer: Any, texts: list[str], own_choices: dict[str, Any]) -> tuple[Any, Any]:
+    """Fit a vectorizer; ours without the settings of its own choice where these would leave no word at all."""
     try:
         return vectorizer, vectorizer.fit_transform(texts)
     except ValueError:
-        if not isinstance(vectorizer, TextVectorizer):
+        if not isinstance(vectorizer, TextVectorizer) or not own_choices:
             raise
-        vectorizer = clone(vectorizer).set_params(stop_words=None, min_df=1, max_df=1.0)
+        vectorizer = clone(vectorizer).set_params(**own_choices)
         return vectorizer, vectorizer.fit_transform(texts)
 
 
@@ -290,7 +300,11 @@ def _text_column(table: Table, name: Any, separator: str | None, lists: bool) ->
 
 def _has_lists(column: Column) -> bool:
     values = column.values[~column.missing]
-    return all(isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value) for value in values)
+    # arrays are what pandas makes of the lists of a Parquet file
+    return all(
+        isinstance(value, (list, tuple, np.ndarray)) and all(isinstance(item, str) for item in value)
+        for value in values
+    )
 
 
 def _separator_of(column: Column) -> str:

@@ -123,6 +123,7 @@ def _words(text: str) -> Iterator[str]:
         if not word.isascii() and _IDEOGRAPHS.search(word):
             for run in _IDEOGRAPHS.findall(word):
                 yield from (run[i : i + 2] for i in range(max(1, len(run) - 1)))
+            yield from _words(_IDEOGRAPHS.sub(" ", word))  # such as "API", which stands among them without a space
             continue
         word = word.strip("_")
         if _counts(word):
