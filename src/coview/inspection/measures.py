@@ -105,43 +105,76 @@ def confusion(
     codes: np.ndarray,
     y: np.ndarray,
     classes: np.ndarray,
-    most: int = 20,
+    most: int = 16,
     like: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return counts of objects by label (rows) and group (columns), the largest of each.
+    """Return counts of objects by label (rows) and group (columns), the largest first, and the rest summed.
 
-    With `like`, what this function returned for another reading, rows and columns are the same. By default clusters and
-    topics stand in the order in which they match the labels.
+    Of classes, rows and columns are the same, so that hits are on the diagonal. Clusters and topics stand in the order
+    in which they match the labels. With `like`, what this function returned for another reading, rows and columns are
+    the same as there.
+
+    Parameters
+    ----------
+    inspection : Inspection
+        The model.
+    codes : ndarray
+        Positions of the groups; -1 for none.
+    y : ndarray
+        Labels as positions in `classes`; objects with -1 do not count.
+    classes : ndarray
+        The labels.
+    most : int, default=16
+        Most rows and columns, that of the rest included.
+    like : dict, optional
+        What this function returned for another reading.
 
     Returns
     -------
     dict
-        With "rows", "columns", "counts" and "left_out".
+        With "rows", "columns" and "counts", which sum to the number of objects with a label. Where there are more than
+        `most`, the last row or column is "other (n)"; objects without a group are in a last column, "none".
     """
-    used = (y >= 0) & (codes >= 0)
-    counts = np.zeros((len(classes), len(inspection.groups)), dtype=np.int64)
-    np.add.at(counts, (y[used], codes[used]), 1)
+    known = y >= 0
     labels = [str(label) for label in classes.tolist()]
+    groups, same = list(inspection.groups), inspection.kind == "class"
+    if same:
+        labels = groups = [*labels, *(name for name in groups if name not in set(labels))]
+    positions = np.array([*(groups.index(name) for name in inspection.groups), len(groups)])
+    counts = np.zeros((len(labels), len(groups) + 1), dtype=np.int64)
+    np.add.at(counts, (y[known], positions[codes[known]]), 1)
     if like is not None:
-        rows = np.array([labels.index(name) for name in like["rows"]])
-        columns = np.array([inspection.groups.index(name) for name in like["columns"]])
+        rows, columns = (
+            [names.index(name) for name in like[axis] if name in set(names)]
+            for axis, names in (("rows", labels), ("columns", groups))
+        )
     else:
-        rows = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[:most])
-        columns = _column_order(counts, matched=inspection.kind != "class", most=most)
-    shown = counts[np.ix_(rows, columns)]
-    return {
-        "rows": [labels[i] for i in rows],
-        "columns": [inspection.groups[j] for j in columns],
-        "counts": shown.tolist(),
-        "left_out": int(counts.sum() - shown.sum()),
-    }
+        rows = np.argsort(-counts.sum(axis=1), kind="stable")[: _shown(len(labels), most)].tolist()
+        columns = rows if same else _matching_groups(counts[rows, :-1], counts[:, :-1], _shown(len(groups), most))
+    row_names, row_sums = _sum_rest(labels, rows, counts[:, :-1])
+    column_names, column_sums = _sum_rest(groups, columns, row_sums.T)
+    shown, missing = column_sums.T, _sum_rest(labels, rows, counts[:, -1:])[1]
+    if missing.any() or (like is not None and like["columns"][-1:] == ["none"]):
+        column_names, shown = [*column_names, "none"], np.hstack([shown, missing])
+    return {"rows": row_names, "columns": column_names, "counts": shown.tolist()}
 
 
-def _column_order(counts: np.ndarray, *, matched: bool, most: int) -> np.ndarray:
-    by_size = np.argsort(-counts.sum(axis=0), kind="stable")
-    if not matched:
-        return np.sort(by_size[:most])
-    labels, groups = linear_sum_assignment(-counts)
+def _shown(total: int, most: int) -> int:
+    """How many of all rows are shown as they are: all, or one less than the most, since the rest needs one."""
+    return total if total <= most else max(most - 1, 1)
+
+
+def _sum_rest(names: list[str], shown: list[int], counts: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """Names and counts of some rows, and of the sum of the others where there are any."""
+    kept, rest = [names[i] for i in shown], np.delete(counts, shown, axis=0)
+    if not len(rest):
+        return kept, counts[shown]
+    return [*kept, f"other ({len(rest)})"], np.vstack([counts[shown], rest.sum(axis=0)])
+
+
+def _matching_groups(shown: np.ndarray, counts: np.ndarray, most: int) -> list[int]:
+    """Groups in the order in which they match the rows that are shown, then the others, the largest first."""
+    labels, groups = linear_sum_assignment(-shown)
     first = groups[np.argsort(labels)].tolist()
-    rest = [j for j in by_size.tolist() if j not in set(first)]
-    return np.array([*first, *rest][:most], dtype=np.int64)
+    rest = [j for j in np.argsort(-counts.sum(axis=0), kind="stable").tolist() if j not in set(first)]
+    return [*first, *rest][:most]

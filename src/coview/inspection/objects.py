@@ -1,7 +1,8 @@
 """Objects as a model sees them: a map, the most typical of each group, those that the views dispute, what is in them.
 
-The map is a principal component analysis of what all views, and each of them alone, say of an object. Memberships
-are put on the scale of their logarithms first, where near-certain ones still differ; positions stay as they are.
+The map is a principal component analysis, or t-SNE, of what all views, and each of them alone, say of an object.
+Memberships are put on the scale of their logarithms first, where near-certain ones still differ; positions stay as they
+are.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.manifold import TSNE
+from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 
 from coview.inspection.by_view import ViewReadings
@@ -25,7 +28,9 @@ __all__ = ["disputed_objects", "distinctive_features", "map_objects", "place", "
 
 FLOOR = 1e-3  # memberships below are taken as equal
 FEWEST_OF_UMAP = 5  # objects; it cannot start from its spectrum with fewer
-METHODS = ("pca", "umap", "auto")
+FEWEST_OF_TSNE, LANDMARKS = 30, 600  # objects; of more than the latter, a sample is placed and the rest beside it
+BESIDE = 5  # objects of the sample between which another one stands
+METHODS = ("pca", "tsne", "umap", "auto")
 
 
 def map_objects(
@@ -53,11 +58,12 @@ def place(
         Memberships or positions of the same objects: from all views, and from each alone where there are several.
     views : Views, optional
         The objects; their features are used where the parts have too few columns to make a plane.
-    method : {"pca", "umap", "auto"}, default="pca"
-        Principal components, or UMAP (the package umap-learn); "auto" is UMAP where it is installed. Fewer
-        than 5 objects are placed by principal components.
+    method : {"pca", "tsne", "umap", "auto"}, default="pca"
+        Principal components, t-SNE, or UMAP (the package umap-learn); "auto" is UMAP where it is installed. t-SNE
+        places 600 objects, and each other one between the 5 of them that are nearest. Fewer than 30 objects (5 with
+        UMAP) are placed by principal components.
     seed : int, default=0
-        Seed of UMAP.
+        Seed of t-SNE and UMAP.
     """
     check_option("method", method, METHODS)
     if method == "umap" and not _has_umap():
@@ -71,21 +77,53 @@ def place(
         glued = sparse.csr_array(normalize(sparse.hstack([normalize(sparse.csr_array(m)) for m in views.values()])))
         kept = min(20, min(glued.shape) - 1)
         matrix, what = TruncatedSVD(kept, random_state=seed).fit_transform(glued), "features"
-    if method != "pca" and _has_umap() and len(matrix) >= FEWEST_OF_UMAP:
+    if method == "tsne" and len(matrix) >= FEWEST_OF_TSNE:
+        return _by_tsne(matrix, seed), f"t-SNE of {what}"
+    if method in ("umap", "auto") and _has_umap() and len(matrix) >= FEWEST_OF_UMAP:
         return _by_umap(matrix, seed), f"UMAP of {what}"
     return PCA(2, random_state=seed).fit_transform(matrix), f"PCA of {what}"
 
 
-def typical_objects(reading: Reading, n_groups: int, n: int = 3) -> list[list[int]]:
-    """Return for each group the rows of the objects that belong to it most; none where only groups are known."""
-    if reading.codes is None or reading.memberships is None or not reading.graded:
+def typical_objects(reading: Reading, n_groups: int, n: int = 3, views: Views | None = None) -> list[list[int]]:
+    """Return for each group the rows of objects that are typical of it.
+
+    Without views these are the objects that belong to it most; none where only groups are known. With views a group's
+    objects count by membership times cosine to the mean of the group, and are chosen one after the other by maximal
+    marginal relevance (Carbonell and Goldstein, 1998): what counts is less by the cosine to the nearest object that is
+    chosen already, so that no two of them are near-duplicates. The half that counts most is chosen from. Cosines are
+    means over the views.
+    """
+    if reading.codes is None or reading.memberships is None or (views is None and not reading.graded):
         return [[] for _ in range(n_groups)]
+    unit = [] if views is None else [sparse.csr_array(normalize(sparse.csr_array(matrix))) for matrix in views.values()]
     rows = []
     for group in range(n_groups):
         members = np.flatnonzero(reading.codes == group)
-        best = np.argsort(-reading.memberships[members, group], kind="stable")[:n]
-        rows.append(members[best].tolist())
+        share = reading.memberships[members, group]
+        if views is None or len(members) < 2:
+            rows.append(members[np.argsort(-share, kind="stable")[:n]].tolist())
+        else:
+            rows.append(members[_different([matrix[members] for matrix in unit], share, n)].tolist())
     return rows
+
+
+def _different(parts: Sequence[sparse.csr_array], share: np.ndarray, n: int) -> list[int]:
+    """Positions of n typical objects that differ; `parts` are their rows in each view, of length one."""
+    means = [np.asarray(part.mean(axis=0)).reshape(-1) for part in parts]
+    central = sum(part @ (mean / max(float(np.linalg.norm(mean)), 1e-300)) for part, mean in zip(parts, means))
+    worth = share * central / len(parts)
+    kept = max(n, (len(worth) + 1) // 2)  # an outlier differs from all others, but is not typical
+    worth[np.argsort(-worth, kind="stable")[kept:]] = -1.0
+    nearest = np.zeros(len(worth))
+    chosen: list[int] = []
+    while len(chosen) < min(n, len(worth)):
+        gain = worth - nearest
+        gain[chosen] = -np.inf
+        best = int(gain.argmax())
+        chosen.append(best)
+        cosines = sum((part @ part[[best]].T).toarray().reshape(-1) for part in parts) / len(parts)
+        nearest = np.maximum(nearest, cosines)
+    return chosen
 
 
 def disputed_objects(readings: ViewReadings, n: int = 10) -> list[dict[str, Any]]:
@@ -164,6 +202,20 @@ def _scaled(part: np.ndarray) -> np.ndarray:
         return part / spread if spread > 0 else part
     logs = np.log(part + FLOOR)
     return logs - logs.mean(axis=1, keepdims=True)
+
+
+def _by_tsne(matrix: np.ndarray, seed: int) -> np.ndarray:
+    """Positions by t-SNE of a sample, which takes about a second; the others stand between their nearest ones."""
+    if min(matrix.shape) > 30:
+        matrix = PCA(30, random_state=seed).fit_transform(matrix)
+    rows = sample_positions(len(matrix), LANDMARKS, seed)
+    perplexity = min(30.0, (len(rows) - 1) / 3)
+    mapper = TSNE(2, perplexity=perplexity, init="pca", max_iter=500, random_state=seed, n_jobs=1)
+    placed = mapper.fit_transform(np.ascontiguousarray(matrix[rows]))
+    distances, near = NearestNeighbors(n_neighbors=BESIDE).fit(matrix[rows]).kneighbors(matrix)
+    weights = np.exp(-4.5 * (distances / np.maximum(distances[:, -1:], 1e-300)) ** 2)  # the last is three sigma away
+    weights /= weights.sum(axis=1, keepdims=True)
+    return np.einsum("ij,ijk->ik", weights, placed[near]).astype(np.float64)
 
 
 def _by_umap(matrix: np.ndarray, seed: int) -> np.ndarray:

@@ -77,7 +77,7 @@ class ObjectMapDisplay:
             The objects; by default those that the model remembers of its fit.
         y : array-like, optional
             Labels to color by; by default the model's own groups.
-        method : {"pca", "umap", "auto"}, default="pca"
+        method : {"pca", "tsne", "umap", "auto"}, default="pca"
             Principal components, or UMAP (the package umap-learn); "auto" is UMAP where it is installed.
         n_objects : int, default=5000
             Most objects drawn; of more a random sample.

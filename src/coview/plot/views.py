@@ -122,7 +122,7 @@ class ViewConfusionDisplay:
         y : array-like
             Their labels; -1, None or NaN for none.
         most : int, default=12
-            Most labels and groups drawn, the largest.
+            Most labels and groups drawn, the largest; the last sums the rest where there are more.
         ax : matplotlib Axes or array of them, optional
             Where to draw.
         """
@@ -139,8 +139,8 @@ class ViewConfusionDisplay:
         drawn = {}
         for name, reading in readings.alone.items():
             if reading.codes is not None:
-                known = np.where(readings.present[name], reading.codes, -1)
-                drawn[name] = confusion(inspection, known, codes, classes, most, like=whole)
+                known = np.where(readings.present[name], codes, -1)
+                drawn[name] = confusion(inspection, reading.codes, known, classes, most, like=whole)
         drawn["all views"] = whole
         return cls(drawn, noun=inspection.kind).plot(ax)
 

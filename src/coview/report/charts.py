@@ -19,10 +19,14 @@ from coview.plot.style import PALETTE
 from coview.report.markup import EMPTY, div, each
 from coview.report.words import count, number
 
-__all__ = ["bar", "color", "curve", "dots", "heat_map", "legend", "map_chart", "pairs_chart"]
+__all__ = ["bar", "color", "curve", "dots", "heat_map", "legend", "map_chart", "marker", "pairs_chart"]
 
 MOST_POINTS = 400  # of a curve
 WIDTH, HEIGHT = 1000, 640  # of a map
+MOST_TAGS, TAG_LETTERS = 24, 18  # names on a map, and how long they are at most
+LETTER, LINE = 8.2, 25  # width and height of a tag's text, as parts of a map that is as wide as the page
+# drawn about (0, 0), with about the area of a circle of radius 1; the shape changes where the colors come again
+_SHAPES = ("", "M-.9,-.9h1.8v1.8h-1.8z", "M0,-1.25L1.2,.85H-1.2z", "M0,-1.25L1.25,0L0,1.25L-1.25,0z")
 
 
 def color(index: int) -> str:
@@ -76,32 +80,113 @@ def curve(values: Sequence[float | None], x_label: str, title: str, seconds: Seq
     )
 
 
+def marker(index: int, muted: bool = False) -> Markup:
+    """Return the mark of a group on the map, for its name elsewhere.
+
+    Examples
+    --------
+    >>> marker(0) != marker(12)
+    True
+    """
+    fill = "var(--faint)" if muted else color(index)
+    shape = _SHAPES[index // len(PALETTE) % len(_SHAPES)] if not muted else ""
+    body = Markup('<path d="{}"/>').format(shape) if shape else Markup('<circle r="1"/>')
+    return Markup('<svg class="mark" viewBox="-1.4 -1.4 2.8 2.8" aria-hidden="true" style="fill:{}">{}</svg>').format(
+        fill, body
+    )
+
+
 def map_chart(
-    x: Sequence[float], y: Sequence[float], groups: Sequence[int], labels: Sequence[int] | None, tips: Sequence[str]
+    x: Sequence[float],
+    y: Sequence[float],
+    groups: Sequence[int],
+    labels: Sequence[int] | None,
+    tips: Sequence[str],
+    names: Sequence[tuple[str, str]] = (),
+    label_names: Sequence[str] = (),
 ) -> Markup:
     """Return a map: points between 0 and 1, colored by group, and by label where there are labels.
+
+    A group has a color, a shape where there are more groups than colors, and its name in the midst of its points: a
+    pair of what stands on every screen and what is added where there is room. Labels have colors as far as these
+    reach, the largest first; `labels` are positions among the largest, and beyond the colors they are gray.
 
     Examples
     --------
     >>> map_chart([0.5], [0.5], [1], None, ["object 0"]).count("<circle")
     1
     """
-    margin, radius = 16, 6 if len(x) > 1500 else 7 if len(x) > 300 else 9
+    margin, radius = 16, 5 if len(x) > 1500 else 7 if len(x) > 300 else 9
     kinds = [f"g{g}" if g >= 0 else "none" for g in groups]
     if labels is not None:
         kinds = [f"{kind} l{k}" if k >= 0 else f"{kind} none" for kind, k in zip(kinds, labels)]
-    marks = _circles(
-        [margin + value * (WIDTH - 2 * margin) for value in x],
-        [margin + (1 - value) * (HEIGHT - 2 * margin) for value in y],
-        radius,
-        kinds,
-        tips,
-    )
-    used = range(max([*groups, *(labels or [0]), 0]) + 1)
-    rules = "".join(f".by-g .g{k}{{fill:{color(k)}}}.by-l .l{k}{{fill:{color(k)}}}" for k in used)
+    left = [margin + value * (WIDTH - 2 * margin) for value in x]
+    top = [margin + (1 - value) * (HEIGHT - 2 * margin) for value in y]
+    marks = _marks(left, top, radius, kinds, tips, [max(g, 0) // len(PALETTE) % len(_SHAPES) for g in groups])
+    rules = "".join(f".by-g .g{k}{{fill:{color(k)}}}" for k in range(max([*groups, 0]) + 1))
+    tags = _tags("g", left, top, groups, names)
+    if labels is not None:
+        rules += "".join(f".by-l .l{k}{{fill:{color(k)}}}" for k in range(len(PALETTE)))
+        tags += _tags("l", left, top, labels, [("", name) for name in label_names[: len(PALETTE)]])
     return Markup(
-        '<style>{}</style><svg class="map by-g" viewBox="0 0 {} {}" role="img" aria-label="Map of {} objects">{}</svg>'
-    ).format(Markup(rules), WIDTH, HEIGHT, len(x), marks)
+        '<style>{}</style><div class="mapbox"><svg class="map by-g" viewBox="0 0 {} {}" role="img" '
+        'aria-label="Map of {} objects">{}</svg>{}</div>'
+    ).format(Markup(rules), WIDTH, HEIGHT, len(x), marks, tags)
+
+
+def _tags(
+    kind: str, x: Sequence[float], y: Sequence[float], groups: Sequence[int], names: Sequence[tuple[str, str]]
+) -> Markup:
+    """Names over the medians of their groups, moved apart where they would cover each other; the largest groups."""
+    codes = np.asarray(groups)
+    sizes = np.bincount(codes[codes >= 0], minlength=len(names))[: len(names)]
+    shown = [k for k in np.argsort(-sizes, kind="stable")[:MOST_TAGS].tolist() if sizes[k]]
+    if len(names) < 2 or not shown:
+        return EMPTY
+    texts = [(key, word if len(word) <= TAG_LETTERS else word[: TAG_LETTERS - 1] + "…") for key, word in names]
+    middles = np.array([[np.median(np.asarray(axis)[codes == k]) for axis in (x, y)] for k in shown])
+    widths = np.array([LETTER * (len(" ".join(texts[k]).strip()) + 2.5) for k in shown])
+    places = _moved_apart(middles, widths)
+    return each(
+        '<span class="tag tag-{}{}" data-of="{}{}" style="left:{:.2f}%;top:{:.2f}%"><b>{}</b><span>{}</span></span>',
+        (
+            (
+                kind,
+                " minor" if position >= MOST_TAGS // 3 else "",
+                kind,
+                k,
+                100 * places[position, 0] / WIDTH,
+                100 * places[position, 1] / HEIGHT,
+                *texts[k],
+            )
+            for position, k in enumerate(shown)
+        ),
+    )
+
+
+def _moved_apart(middles: np.ndarray, widths: np.ndarray) -> np.ndarray:
+    """Middles of boxes of these widths and of one height, moved as little as clears what overlaps; kept on the map."""
+    places = middles.astype(np.float64)
+    low = np.column_stack([widths / 2 + 4, np.full(len(widths), LINE / 2 + 4)])
+    high = np.array([WIDTH, HEIGHT]) - low
+    for _ in range(200):
+        moved = False
+        for i in range(len(places)):
+            for j in range(i):
+                apart = places[i] - places[j]
+                room = np.array([(widths[i] + widths[j]) / 2, LINE])
+                over = room - np.abs(apart)
+                if (over <= 0).any():
+                    continue
+                moved = True
+                axis = int(np.argmin(over))
+                step = (over[axis] + 1) / 2 * (1.0 if apart[axis] >= 0 else -1.0)
+                places[i, axis] += step
+                places[j, axis] -= step
+        places = np.clip(places, low, np.maximum(high, low))
+        if not moved:
+            break
+    return places
 
 
 def pairs_chart(true: Sequence[float], predicted: Sequence[float], tips: Sequence[str]) -> Markup:
@@ -115,12 +200,13 @@ def pairs_chart(true: Sequence[float], predicted: Sequence[float], tips: Sequenc
     """
     low, high = _with_margin([*true, *predicted], 0.04)
     scale = HEIGHT / (high - low)
-    marks = _circles(
+    marks = _marks(
         [scale * (value - low) for value in true],
         [HEIGHT - scale * (value - low) for value in predicted],
         7,
         ["g0"] * len(tips),
         tips,
+        [0] * len(tips),
     )
     return Markup(
         '<div class="curve"><div class="ylabels"><span style="top:3%">{high}</span>'
@@ -131,7 +217,7 @@ def pairs_chart(true: Sequence[float], predicted: Sequence[float], tips: Sequenc
     ).format(low=number(low), high=number(high), size=HEIGHT, n=len(tips), marks=marks)
 
 
-def legend(names: Sequence[str], kind: str, counts: Sequence[int], noun: str = "", *, hidden: bool = False) -> Markup:
+def legend(names: Sequence[str], kind: str, counts: Sequence[int], *, hidden: bool = False) -> Markup:
     """Return buttons that hide and show the groups of a figure; kind is "g" for groups, "l" for labels.
 
     Examples
@@ -140,10 +226,10 @@ def legend(names: Sequence[str], kind: str, counts: Sequence[int], noun: str = "
     1
     """
     buttons = each(
-        '<button type="button" class="key" data-toggle="{}{}" aria-pressed="true"><i style="background:{}"></i>'
-        "{}{} <small>{}</small></button>",
+        '<button type="button" class="key" data-toggle="{}{}" aria-pressed="true">{}<span>{} <small>{}</small></span>'
+        "</button>",
         (
-            (kind, k, color(k), f"{noun} " if noun else "", name, count(counts[k]))
+            (kind, k, marker(k, muted=kind == "l" and k >= len(PALETTE)), name, count(counts[k]))
             for k, name in enumerate(names)
             if counts[k]
         ),
@@ -176,7 +262,7 @@ def heat_map(
     if columns is not None:
         top = each('<th scope="col"><span>{}</span></th>', ((name,) for name in columns))
         head = Markup('<thead><tr><td class="corner">{}</td>{}</tr></thead>').format(corner, top)
-        kind = " many" if len(columns) > 12 else ""
+        kind = " upright" if len(columns) > 8 else ""
     return Markup('<div class="scroll"><table class="heat{}" aria-label="{}">{}<tbody>{}</tbody></table></div>').format(
         kind, label, head, lines
     )
@@ -196,10 +282,11 @@ def dots(rows: Sequence[Mapping[str, Any]], whole: float | None, measure: str) -
         if row["alone"] is not None and row["without"] is not None:
             low, high = sorted((_on_scale(row["alone"]), _on_scale(row["without"])))
             marks.append(Markup('<b style="left:{:.2f}%;width:{:.2f}%"></b>').format(low, high - low))
-        for kind, words in (("alone", "alone"), ("without", "left out")):
+        for kind, words in (("alone", "predicted from {} alone"), ("without", "predicted without {}")):
             if row[kind] is not None:
-                dot = Markup('<i class="dot {}" style="left:{:.2f}%" data-tip="{} {}: {} {}"></i>')
-                marks.append(dot.format(kind, _on_scale(row[kind]), row["name"], words, measure, number(row[kind])))
+                dot = Markup('<i class="dot {}" style="left:{:.2f}%" data-tip="{}: {} {}"></i>')
+                about = words.format(row["name"])
+                marks.append(dot.format(kind, _on_scale(row[kind]), about, measure, number(row[kind])))
         if whole is not None:
             line = Markup('<u style="left:{:.2f}%" data-tip="all views: {}"></u>')
             marks.append(line.format(_on_scale(whole), number(whole)))
@@ -223,9 +310,22 @@ def bar(share: float, background: str = "var(--accent)") -> Markup:
     )
 
 
-def _circles(x: Sequence[float], y: Sequence[float], radius: int, kinds: Sequence[str], tips: Sequence[str]) -> Markup:
-    marks = ((round(a), round(b), radius, kind, tip) for a, b, kind, tip in zip(x, y, kinds, tips))
-    return each('<circle cx="{}" cy="{}" r="{}" class="{}" data-tip="{}"/>', marks)
+def _marks(
+    x: Sequence[float],
+    y: Sequence[float],
+    radius: int,
+    kinds: Sequence[str],
+    tips: Sequence[str],
+    shapes: Sequence[int],
+) -> Markup:
+    circle = Markup('<circle cx="{}" cy="{}" r="{}" class="{}" data-tip="{}"/>')
+    path = Markup('<path transform="translate({} {}) scale({})" class="{}" data-tip="{}" d="{}"/>')
+    return EMPTY.join(
+        path.format(round(a), round(b), radius, kind, tip, _SHAPES[shape])
+        if shape
+        else circle.format(round(a), round(b), radius, kind, tip)
+        for a, b, kind, tip, shape in zip(x, y, kinds, tips, shapes)
+    )
 
 
 def _on_scale(value: float) -> float:

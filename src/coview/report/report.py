@@ -91,7 +91,7 @@ def make_report(
     y_fit: Any = None,
     held_out: bool | str = "auto",
     max_objects: int | None = None,
-    map_method: str = "pca",
+    map_method: str = "tsne",
     title: str | None = None,
     model_path: str | None = None,
     data: Any = None,
@@ -118,7 +118,7 @@ def make_report(
     max_objects : int, optional
         Most objects that are read; of more a random sample. By default 20,000, or as many as have a million values that
         are not zero, so that a report takes seconds.
-    map_method : {"pca", "umap", "auto"}, default="pca"
+    map_method : {"tsne", "pca", "umap", "auto"}, default="tsne"
         How objects are placed in the plane.
     title : str, optional
         Heading of the report.

@@ -2,28 +2,31 @@
 
     R2 = 1 - sum (y - p)^2 / sum (y - mean y)^2,    mean absolute error = mean |y - p|
 
-Views are judged without another fit: the fitted model reads the same objects from one view alone, and from all but
-one. A copy is fitted with a quarter of the labels hidden where that is quick, since a model flatters itself on labels
-that it has learned from.
+Views are judged by what is predicted from one of them alone, and from all but one. A model flatters itself on what it
+has learned from, and flatters each view likewise. So a copy is fitted with a quarter of the labels hidden (of the
+objects, where a model takes no labels) where that is quick, and predicts those.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import mean_absolute_error, r2_score
 
-from coview.exceptions import ParameterError
+from coview.exceptions import CoviewError, ParameterError
 from coview.inspection import Inspection, Reading, inspect
 from coview.inspection.by_view import ViewReadings, agreement, agreement_matrix, try_views
 from coview.inspection.measures import confusion, label_measures, main_measure, measure
 from coview.utils.sampling import sample_positions
 from coview.validation import LabeledScoreMixin, encode_labels, minus_one_is_unlabeled
+from coview.views.arrays import for_sklearn
+from coview.views.coerce import PLAIN
 from coview.views.views import Views
 
-__all__ = ["check_values", "score_labels", "score_values", "score_views"]
+__all__ = ["Holdout", "check_values", "describe_holdout", "hold_out", "score_labels", "score_values", "score_views"]
 
 HIDDEN_SHARE = 0.25
 QUICK_SECONDS = 3.0  # a fit that took longer is not repeated unasked
@@ -34,37 +37,49 @@ MOST_PAIRS = 1_000  # predictions that are drawn
 _ON_REQUEST = "not measured because it needs another fit; request it with held_out=True (--held-out)."
 
 
-# -- labels
+# -- what a model has not learned from
 
 
-def score_labels(
+@dataclass(frozen=True)
+class Holdout:
+    """Objects, and a model that has not learned from them (from their labels, where it takes labels)."""
+
+    inspection: Inspection
+    rows: np.ndarray
+    n_shown: int  # objects, or labels, that it was fitted with
+    refitted: bool  # whether it is a copy of the model
+
+    def describe(self) -> dict[str, Any]:
+        """Return how many were hidden, how many shown, and from whom."""
+        return {"n_hidden": len(self.rows), "n_shown": self.n_shown, "refitted": self.refitted}
+
+
+def hold_out(
     inspection: Inspection,
-    reading: Reading,
+    views: Views | None,
     labels: Any,
-    codes: np.ndarray,
-    classes: np.ndarray,
-    views: Views | None = None,
-    *,
-    held_out: bool | str = "auto",
+    codes: np.ndarray | None,
+    classes: np.ndarray | None,
+    wanted: bool | str = "auto",
     y_fit: Any = None,
-) -> dict[str, Any] | None:
-    """Return the section on scores against labels; None where there is nothing to compare.
+) -> Holdout | str | None:
+    """Return objects that a model has not learned from, or in a sentence why there are none; None where not wanted.
 
-    `codes` are the labels as positions in `classes`, -1 for none. Scores held out need the views, as the estimator
-    itself takes them; `held_out` and `y_fit` are those of `coview.make_report`.
+    `codes` are the labels as positions in `classes`, -1 for none. `views` are as the estimator itself takes them;
+    `wanted` and `y_fit` are `held_out` and `y_fit` of `coview.make_report`.
     """
-    measures = list(label_measures(inspection, reading, codes, classes)) if (codes >= 0).any() else []
-    if not measures:
+    if views is None or wanted is False or inspection.retriever is not None:
         return None
-    scores: dict[str, Any] = {"n_labeled": int((codes >= 0).sum()), "n_objects": len(codes), "measures": measures}
-    if reading.codes is not None:
-        scores["confusion"] = confusion(inspection, reading.codes, codes, classes)
-    if views is not None and inspection.kind == "class" and held_out is not False:
-        scores["held_out"] = _labels_held_out(inspection, views, labels, codes, classes, held_out, y_fit)
-    return scores
+    if inspection.kind == "class":
+        if labels is None or codes is None or classes is None or not (codes >= 0).any():
+            return None
+        return _hide_labels(inspection, views, labels, codes, classes, wanted, y_fit)
+    if inspection.kind in ("cluster", "topic"):
+        return _hide_objects(inspection, views, wanted)
+    return None
 
 
-def _labels_held_out(
+def _hide_labels(
     inspection: Inspection,
     views: Views,
     labels: Any,
@@ -72,32 +87,47 @@ def _labels_held_out(
     classes: np.ndarray,
     wanted: bool | str,
     y_fit: Any,
-) -> dict[str, Any]:
-    """Scores on labels that a classifier was not fitted with; hidden labels leave their objects in the data."""
+) -> Holdout | str:
+    """Labels that a classifier was not fitted with; hidden labels leave their objects in the data."""
     if y_fit is not None:
         semi_supervised = minus_one_is_unlabeled(inspection.estimator)
         fitted, _ = encode_labels(y_fit, len(views), classes, semi_supervised=semi_supervised)
         unused = np.flatnonzero((codes >= 0) & (fitted < 0))
         if not len(unused):
-            return {"note": "every label was used in the fit."}
-        reading = inspection.read(views[unused], prepared=True)
-        measures = list(label_measures(inspection, reading, codes[unused], classes))
-        return {"n_hidden": len(unused), "n_shown": int((fitted >= 0).sum()), "refitted": False, "measures": measures}
+            return "every label was used in the fit."
+        return Holdout(inspection, unused, int((fitted >= 0).sum()), refitted=False)
     known = np.flatnonzero(codes >= 0)
     hidden = np.random.default_rng(0).permutation(known)[: max(int(HIDDEN_SHARE * len(known)), 1)]
+    hidden = hidden[np.isin(codes[hidden], codes[np.setdiff1d(known, hidden)])]  # each class stays known
     shown = np.setdiff1d(known, hidden)
-    if len(hidden) < 2 or set(codes[hidden]) - set(codes[shown]):
-        return {"note": "there are too few labels to hide some of them."}
+    if len(hidden) < 2:
+        return "there are too few labels to hide some of them."
     if wanted == "auto" and (reason := _why_not_refit(inspection, codes, len(views))):
-        return {"note": reason}
+        return reason
     target = np.array(labels, dtype=object)
     target[hidden] = None
     if isinstance(inspection.estimator, LabeledScoreMixin):
         copy = _refit(inspection, views, target)
     else:  # it knows no objects without a label
         copy = _refit(inspection, views[shown], np.array(target[shown].tolist()))
-    measures = list(label_measures(copy, copy.read(views[hidden], prepared=True), codes[hidden], classes))
-    return {"n_hidden": len(hidden), "n_shown": len(shown), "refitted": True, "measures": measures}
+    return Holdout(copy, hidden, len(shown), refitted=True)
+
+
+def _hide_objects(inspection: Inspection, views: Views, wanted: bool | str) -> Holdout | str:
+    """Objects that a clusterer or a topic model was not fitted with."""
+    if inspection.read(views[:2], prepared=True).codes is None:
+        return "the model cannot place new objects."
+    hidden, shown = np.split(np.random.default_rng(0).permutation(len(views)), [int(HIDDEN_SHARE * len(views))])
+    if len(hidden) < 2 or len(shown) <= len(inspection.groups):
+        return "there are too few objects to hide some of them."
+    if wanted == "auto" and not _is_quick(inspection, len(views)):
+        return _ON_REQUEST
+    shown = np.sort(shown)
+    try:
+        copy = _refit(inspection, views[shown])
+    except (CoviewError, ValueError) as error:  # such as a group that is empty without them
+        return f"a copy of the model could not be fitted with fewer objects ({error})"
+    return Holdout(copy, np.sort(hidden), len(shown), refitted=True)
 
 
 def _why_not_refit(inspection: Inspection, codes: np.ndarray, n_objects: int) -> str | None:
@@ -110,17 +140,62 @@ def _why_not_refit(inspection: Inspection, codes: np.ndarray, n_objects: int) ->
         fewer = inspection.n_labels is not None and inspection.n_labels < known.sum()
     if fewer:
         return "the model was fitted with fewer labels than these; pass those as y_fit (--fitted-labels)."
+    return None if _is_quick(inspection, n_objects) else _ON_REQUEST
+
+
+def _is_quick(inspection: Inspection, n_objects: int) -> bool:
+    """Whether another fit takes seconds; a choice among candidates fits each of them, and some more than once."""
     seconds = inspection.history.get("seconds") or [None]
-    quick = seconds[-1] < QUICK_SECONDS if seconds[-1] is not None else n_objects <= QUICK_OBJECTS
-    return None if quick else _ON_REQUEST
+    if seconds[-1] is not None:
+        return bool(seconds[-1] < QUICK_SECONDS)
+    return n_objects <= QUICK_OBJECTS and not inspection.candidates
 
 
-def _refit(inspection: Inspection, views: Views, target: np.ndarray) -> Inspection:
+def _refit(inspection: Inspection, views: Views, target: np.ndarray | None = None) -> Inspection:
     """Fit a copy of the estimator on some objects; nobody watches this fit or resumes it."""
     copy: Any = clone(inspection.estimator)
     quiet = {"verbose": 0, "callbacks": None, "checkpoint": None}
     copy.set_params(**{name: value for name, value in quiet.items() if name in copy.get_params(deep=False)})
-    return inspect(copy.fit(inspection.prepare(views) if inspection.takes_matrix else views, target))
+    return inspect(copy.fit(for_sklearn(views[PLAIN]) if inspection.takes_matrix else views, target))
+
+
+# -- labels
+
+
+def score_labels(
+    inspection: Inspection,
+    reading: Reading,
+    codes: np.ndarray,
+    classes: np.ndarray,
+    views: Views | None = None,
+    held: Holdout | str | None = None,
+) -> dict[str, Any] | None:
+    """Return the section on scores against labels; None where there is nothing to compare.
+
+    `codes` are the labels as positions in `classes`, -1 for none. Scores held out are those of a classifier, on what
+    `hold_out` returned.
+    """
+    measures = list(label_measures(inspection, reading, codes, classes)) if (codes >= 0).any() else []
+    if not measures:
+        return None
+    known = codes[codes >= 0]
+    scores: dict[str, Any] = {"n_labeled": len(known), "n_objects": len(codes), "measures": measures}
+    if reading.codes is not None:
+        scores["confusion"] = confusion(inspection, reading.codes, codes, classes)
+        sizes = np.sort(np.bincount(known))[::-1]
+        if inspection.kind != "class" and len(inspection.groups) < (sizes > 0).sum():
+            best = float(sizes[: len(inspection.groups)].sum() / len(known))
+            scores["ceiling"] = {"n_labels": int((sizes > 0).sum()), "accuracy": best}
+    if isinstance(held, str) and inspection.kind == "class":
+        scores["held_out"] = {"note": held}
+    elif isinstance(held, Holdout) and inspection.kind == "class" and views is not None:
+        hidden, truth = held.inspection.read(views[held.rows], prepared=True), codes[held.rows]
+        scores["held_out"] = {
+            **held.describe(),
+            "measures": list(label_measures(held.inspection, hidden, truth, classes)),
+            "confusion": None if hidden.codes is None else confusion(held.inspection, hidden.codes, truth, classes),
+        }
+    return scores
 
 
 # -- true values of a regressor
@@ -172,6 +247,7 @@ def score_values(
     predicted = _predict(inspection, views)
     drawn = sample_positions(len(known), MOST_PAIRS)
     named = known if ids is None else np.asarray(ids)[known]
+    held = None if held_out is False else _hide_values(inspection, views, truth, held_out)
     sections: dict[str, Any] = {
         "scores": {
             "of": "values",
@@ -179,11 +255,16 @@ def score_values(
             "n_objects": n_objects,
             "measures": _value_measures(truth, predicted),
             "pairs": {"true": truth[drawn], "predicted": predicted[drawn], "ids": named[drawn]},
-            "held_out": None if held_out is False else _values_held_out(inspection, views, truth, held_out),
+            "held_out": {"note": held} if isinstance(held, str) else None,
         }
     }
+    if isinstance(held, Holdout):
+        inspection, views, truth = held.inspection, views[held.rows], truth[held.rows]
+        predicted = _predict(inspection, views)
+        sections["scores"]["held_out"] = {**held.describe(), "measures": _value_measures(truth, predicted)}
     if len(views.names) > 1 and len(truth) > 1:
         sections["views"] = _score_views_by_values(inspection, views, truth, predicted)
+        sections["views"]["held_out"] = describe_holdout(held)
     return sections
 
 
@@ -202,20 +283,23 @@ def _value_measures(truth: np.ndarray, predicted: np.ndarray) -> list[dict[str, 
     return measures
 
 
-def _values_held_out(inspection: Inspection, views: Views, truth: np.ndarray, wanted: bool | str) -> dict[str, Any]:
+def _hide_values(inspection: Inspection, views: Views, truth: np.ndarray, wanted: bool | str) -> Holdout | str:
     if len(truth) < 8:
-        return {"note": "there are too few objects to hide some of them."}
+        return "there are too few objects to hide some of them."
     if wanted == "auto" and len(truth) > QUICK_VALUES:
-        return {"note": _ON_REQUEST}
+        return _ON_REQUEST
     order = np.random.default_rng(0).permutation(len(truth))
     hidden, shown = np.split(order, [int(HIDDEN_SHARE * len(order))])
     shown = np.sort(shown)
-    copy = _refit(inspection, views[shown], truth[shown])
-    measures = _value_measures(truth[hidden], _predict(copy, views[hidden]))
-    return {"n_hidden": len(hidden), "n_shown": len(shown), "refitted": True, "measures": measures}
+    return Holdout(_refit(inspection, views[shown], truth[shown]), hidden, len(shown), refitted=True)
 
 
 # -- by view
+
+
+def describe_holdout(held: Holdout | str | None) -> dict[str, Any] | None:
+    """Return what the views were judged on: how many were hidden and shown, or a note on why none were."""
+    return {"note": held} if isinstance(held, str) else None if held is None else held.describe()
 
 
 def score_views(

@@ -7,13 +7,15 @@ from typing import Any
 
 from markupsafe import Markup
 
-from coview.report.charts import bar, color, curve, dots, heat_map, legend, map_chart, pairs_chart
+from coview.report.charts import bar, color, curve, dots, heat_map, legend, map_chart, marker, pairs_chart
 from coview.report.markup import EMPTY, TableColumn, breakable, div, each, notes, numbers, table, texts
 from coview.report.words import count, number, percent, plural, signed
 
 __all__ = ["key_figures", "render_sections"]
 
 Summary = dict[str, Any]
+
+MOST_LINES = 24  # groups that are listed; the rest is folded
 
 _FILTER = Markup(
     '<div class="tools"><input type="search" data-filter="group-cards" placeholder="Find a feature or a name" '
@@ -28,19 +30,18 @@ def render_sections(summary: Summary) -> list[tuple[str, str, str, str, Markup]]
     names = plural(noun).capitalize()
     distinctive = any(groups.get("probabilities", {}).values())
     ranked = f"Features are ranked by {f'how well they distinguish the {noun}' if distinctive else 'weight'}."
-    by_view = "The fitted model predicts the same objects from each view alone and from all views but one."
-    near = "Objects that are similar to the model are close to each other."
+    near = "Objects that are close to each other are similar to the model; how far others are apart means little."
     sections = [
         ("glance", "At a glance", "At a glance", "", _glance),
-        ("model", "The model", "Model", "", _model),
-        ("data", "The data", "Data", "", _data),
-        ("scores", "How well it did", "Scores", "", _scores),
         ("groups", names, names, ranked, _groups),
-        ("views", "What each view contributes", "Views", by_view, _views),
+        ("map", "Map of objects", "Map", near, _map),
+        ("scores", "How well it did", "Scores", "", _scores),
+        ("views", "What each view contributes", "Views", "", _views),
+        ("examples", "Disputed objects", "Disputes", "", _examples),
         ("search", "Search across views", "Search", "", _search),
         ("ontology", "Label hierarchy", "Labels", "", _ontology),
-        ("map", "Map of objects", "Map", near, _map),
-        ("examples", "Examples", "Examples", "", _examples),
+        ("data", "The data", "Data", "", _data),
+        ("model", "The model", "Model", "", _model),
         ("reproduce", "How to reproduce it", "Reproduce", "", _reproduce),
     ]
     always = ("glance", "scores")  # made of other parts
@@ -49,6 +50,12 @@ def render_sections(summary: Summary) -> list[tuple[str, str, str, str, Markup]]
         for key, title, name, about, render in sections
         if (key in always or summary.get(key)) and (content := render(summary))
     ]
+
+
+def _called(summary: Summary, key: str) -> str:
+    """A group by its key and, where it has one, its name."""
+    name = summary.get("group_names", {}).get(key)
+    return key if name is None else f"{key} {name}"
 
 
 def _card(title: Any, *parts: Any) -> Markup:
@@ -75,8 +82,9 @@ def key_figures(summary: Summary) -> Markup:
         if held_out:
             boxes.append((" main", number(held_out[0]["value"]), f"{held_out[0]['name']}, held-out {_truths(scores)}"))
         else:
+            caveat = ", labels may be of the fit" if summary["noun"] == "class" else ""
             measures = zip((" main", ""), scores["measures"])
-            boxes += [(kind, number(m["value"]), m["name"]) for kind, m in measures]
+            boxes += [(kind, number(m["value"]), f"{m['name']}{caveat}") for kind, m in measures]
     counts = [
         ("object", data["n_objects"]),
         ("view", len(data["views"])),
@@ -120,15 +128,34 @@ def _chosen(summary: Summary) -> str:
 
 
 def _how_well(summary: Summary) -> str:
+    """Scores, each with what it is worth: held out, or on objects that the model may have learned from."""
     scores = summary.get("scores")
     if not scores:
         return ""
+    truths, held_out = _truths(scores), scores.get("held_out") or {}
     measured = ", ".join(f"{m['name']} {number(m['value'])}" for m in scores["measures"][:2])
-    text = f"Against {count(scores['n_labeled'])} {_truths(scores)}: {measured}"
-    held_out = (scores.get("held_out") or {}).get("measures")
-    if held_out:
-        text += f"; on held-out {_truths(scores)}: {held_out[0]['name']} {number(held_out[0]['value'])}"
-    return text + "."
+    if held_out.get("measures"):
+        hidden = ", ".join(f"{m['name']} {number(m['value'])}" for m in held_out["measures"][:2])
+        return (
+            f"On {count(held_out['n_hidden'])} held-out {truths}: {hidden}. On all {count(scores['n_labeled'])}, which "
+            f"include those that it learned from and so look better: {measured}."
+        )
+    text = f"Against {count(scores['n_labeled'])} {truths}: {measured}"
+    if summary["noun"] in ("class", "value"):
+        return f"{text}. It may have learned from some of them, which makes it look better than it is."
+    return f"{text}, without having seen them.{_ceiling(summary)}"
+
+
+def _ceiling(summary: Summary) -> str:
+    """What accuracy can be at most, where there are fewer groups than labels."""
+    ceiling = summary["scores"].get("ceiling")
+    if not ceiling:
+        return ""
+    noun, n = summary["noun"], summary["groups"]["count"]
+    return (
+        f" With {n} {plural(noun, n)} for {ceiling['n_labels']} labels, accuracy cannot exceed "
+        f"{number(ceiling['accuracy'])}."
+    )
 
 
 def _truths(scores: dict[str, Any]) -> str:
@@ -141,19 +168,26 @@ def _best_view(summary: Summary) -> str:
     if not views or not rows:
         return ""
     best = max(rows, key=lambda row: row["alone"])
+    where = _judged_on(summary)
     if views["whole"] is None:
         return (
-            f"The view that comes closest to the result of all views is {best['name']}: on its own it gives "
-            f"{percent(best['alone'])} of the same answers."
+            f"{where}, predicting from {best['name']} alone comes closest to predicting from all views: "
+            f"{percent(best['alone'])} of the answers are the same."
         )
     gain = views["whole"] - best["alone"]
-    beside = f"the same as {best['name']} alone"
-    if round(gain, 3):
-        beside = f"{signed(gain)} compared with {best['name']} alone"
+    beside = f" ({signed(gain)})" if round(gain, 3) else ""
     return (
-        f"The best single view is {best['name']} ({views['measure']} {number(best['alone'])}); "
-        f"all views together reach {number(views['whole'])}, {beside}."
+        f"{where}, {views['measure']} is {number(best['alone'])} predicted from {best['name']} alone, the best single "
+        f"view, and {number(views['whole'])} predicted from all views{beside}."
     )
+
+
+def _judged_on(summary: Summary) -> str:
+    """The objects that the views were judged by."""
+    held_out = summary["views"].get("held_out") or {}
+    if "n_hidden" in held_out:
+        return f"On {count(held_out['n_hidden'])} held-out objects"
+    return "On these objects, which the model may have learned from"
 
 
 def _agreeing(summary: Summary) -> str:
@@ -164,7 +198,10 @@ def _agreeing(summary: Summary) -> str:
     pairs = [values[i][j] for i in range(n) for j in range(i) if values[i][j] is not None]
     if not pairs:
         return ""
-    return f"On average, two views assign the same {summary['noun']} to {percent(sum(pairs) / len(pairs))} of objects."
+    share = percent(sum(pairs) / len(pairs))
+    return (
+        f"{_judged_on(summary)}, predictions from two single views are the same {summary['noun']} in {share} of cases."
+    )
 
 
 # -- the model and the data
@@ -187,11 +224,17 @@ def _model(summary: Summary) -> Markup:
         *([("seed", "not set" if model["seed"] is None else model["seed"])] if model["takes_seed"] else []),
         *([("rounds of the stream", count(model["rounds"]))] if model["rounds"] is not None else []),
         *((f"step {i}", step) for i, step in enumerate(model["steps"], 1)),
-        *((name, _version(version, model["saved_with"].get(name))) for name, version in model["versions"].items()),
     ]
-    listed = Markup('<dl class="facts">{}</dl>').format(each("<div><dt>{}</dt><dd>{}</dd></div>", facts))
-    cards = _grid(_card("Parameters that were set", body, more), _card("Origin", listed))
+    versions = [(name, _version(here, model["saved_with"].get(name))) for name, here in model["versions"].items()]
+    folded = Markup("<details><summary>Versions of {} packages</summary>{}</details>").format(
+        len(versions), _facts(versions)
+    )
+    cards = _grid(_card("Parameters that were set", body, more), _card("Origin", _facts(facts), folded))
     return EMPTY.join([cards, _candidates(model["candidates"])])
+
+
+def _facts(facts: list[tuple[str, Any]]) -> Markup:
+    return Markup('<dl class="facts">{}</dl>').format(each("<div><dt>{}</dt><dd>{}</dd></div>", facts))
 
 
 def _parameter_columns(rows: list[dict[str, Any]]) -> list[TableColumn]:
@@ -263,15 +306,14 @@ def _scores(summary: Summary) -> Markup:
     """Return measures against labels or true values, the curves of the fit, and the confusion matrix."""
     scores, noun, cards = summary.get("scores"), summary["noun"], []
     if scores:
-        cards.append(_measures(scores, noun))
+        cards.append(_measures(scores, noun, _ceiling(summary).strip()))
     if scores and scores.get("pairs"):
         cards.append(_pairs(scores["pairs"]))
     cards += [_curve(line) for line in summary["curves"]]
-    matrix = _confusion(scores["confusion"], noun) if scores and scores.get("confusion") else EMPTY
-    return EMPTY.join([_grid(*cards), matrix])
+    return EMPTY.join([_grid(*cards), _confusion(summary) if scores and scores.get("confusion") else EMPTY])
 
 
-def _measures(scores: dict[str, Any], noun: str | None) -> Markup:
+def _measures(scores: dict[str, Any], noun: str | None, ceiling: str) -> Markup:
     held_out = scores.get("held_out") or {}
     hidden = {m["name"]: m["value"] for m in held_out.get("measures", ())}
     described = '{}<br><span class="note">{}</span>'
@@ -279,7 +321,8 @@ def _measures(scores: dict[str, Any], noun: str | None) -> Markup:
     columns = [TableColumn("measure", "text", names), numbers("these objects", scores["measures"], "value")]
     if hidden:
         values = [hidden.get(m["name"]) for m in scores["measures"]]
-        columns.append(TableColumn("held out", "num", [(value, number(value)) for value in values]))
+        columns[1] = numbers("with those of the fit", scores["measures"], "value")
+        columns.insert(1, TableColumn("held out", "num", [(value, number(value)) for value in values]))
     truths = _truths(scores)
     remarks = [f"{count(scores['n_labeled'])} of {count(scores['n_objects'])} objects have a {truths[:-1]}."]
     if hidden and held_out["refitted"]:
@@ -292,7 +335,7 @@ def _measures(scores: dict[str, Any], noun: str | None) -> Markup:
     elif held_out.get("note"):
         remarks.append(f"Held out: {held_out['note']}")
     if noun not in ("class", "value"):
-        remarks.append("The model was not fitted with these labels.")
+        remarks += ["The model was not fitted with these labels.", ceiling]
     elif not hidden:
         remarks.append(f"The model may have learned from some of these {truths}, which makes it look better.")
     return _card(f"Compared with the {truths}", table("Measures", columns), notes(remarks))
@@ -317,25 +360,33 @@ def _curve(line: dict[str, Any]) -> Markup:
     return _card(line["title"], _text(text), curve(values, line["x"], line["title"], line.get("seconds")))
 
 
-def _confusion(matrix: dict[str, Any], noun: str | None) -> Markup:
+def _confusion(summary: Summary) -> Markup:
+    """Labels against groups: of a classifier on held-out labels, where there are any."""
+    scores, noun = summary["scores"], summary["noun"]
+    held_out = scores.get("held_out") or {}
+    matrix = held_out.get("confusion") or scores["confusion"]
     word = noun or "group"
     predicted = "predicted" if noun == "class" else word
+    columns = [_called(summary, key) for key in matrix["columns"]]
 
     def cell(label: str, name: str, n: int, total: int) -> tuple[float, str, str]:
         tip = f"label {label}, {predicted} {name}: {count(n)} ({percent(n / total)} of the label)"
         return n / total, tip, count(n) if n else "·"
 
     cells = [
-        [cell(label, name, n, max(sum(row), 1)) for name, n in zip(matrix["columns"], row)]
+        [cell(label, name, n, max(sum(row), 1)) for name, n in zip(columns, row)]
         for label, row in zip(matrix["rows"], matrix["counts"])
     ]
     by = "predicted class" if noun == "class" else f"{word}, in the order that matches the labels best"
-    left_out = f"{count(matrix['left_out'])} objects are in rows or columns that are not shown."
+    about = f"Objects by label (rows, the largest first) and by {by}. The color is the share of the row."
+    if held_out.get("confusion"):
+        about += f" Only the {count(held_out['n_hidden'])} held-out objects count."
+    elif noun == "class":
+        about += " The model may have learned from some of these labels, which makes it look better."
     return _card(
         "Labels and predictions" if noun == "class" else f"Labels and {plural(word)}",
-        _text(f"Objects by label (rows) and by {by}. The color is the share of the row."),
-        heat_map(matrix["rows"], matrix["columns"], cells, "Confusion matrix", f"label \\ {predicted}"),
-        notes([left_out] if matrix["left_out"] else []),
+        _text(about),
+        heat_map(matrix["rows"], columns, cells, "Confusion matrix", f"label \\ {predicted}"),
     )
 
 
@@ -343,13 +394,19 @@ def _confusion(matrix: dict[str, Any], noun: str | None) -> Markup:
 
 
 def _groups(summary: Summary) -> Markup:
-    """Return a card for each group, with its features by view, and the topics below."""
+    """Return a line for each group, which unfolds to its features and typical objects; the topics below."""
     groups, noun = summary["groups"], summary["groups"]["noun"]
     parts = []
     if len(groups["items"]) > 4:
         parts.append(_FILTER)
-    cards = EMPTY.join(_group(item, groups) for item in groups["items"])
-    parts.append(Markup('<div class="groups" id="group-cards">{}</div>').format(cards))
+    lines = [_group(item, summary) for item in groups["items"]]
+    cards = EMPTY.join(lines[:MOST_LINES])
+    if len(lines) > MOST_LINES:
+        smaller = "more" if noun == "component" else f"smaller {plural(noun, len(lines) - MOST_LINES)}"
+        cards += Markup('<details class="rest"><summary>{} {}</summary>{}</details>').format(
+            len(lines) - MOST_LINES, smaller, EMPTY.join(lines[MOST_LINES:])
+        )
+    parts.append(Markup('<div class="card groups" id="group-cards">{}</div>').format(cards))
     remarks, shown = [], len({item["index"] for item in groups["items"]})
     if shown < groups["count"]:
         which = "first" if noun == "component" else "largest"
@@ -358,34 +415,66 @@ def _groups(summary: Summary) -> Markup:
         remarks.append(f"Sizes are those in a random sample of {count(summary['data']['sampled'])} objects.")
     parts.append(notes(remarks))
     if summary.get("topics"):
-        parts.append(_topics(summary["topics"], noun))
+        parts.append(_topics(summary))
     return EMPTY.join(parts)
 
 
-def _group(item: dict[str, Any], groups: dict[str, Any]) -> Markup:
-    size, label, features = item.get("size"), item.get("label"), item["features"]
-    words = [item["name"], label["name"] if label else "", *(f[0] for lists in features.values() for f in lists)]
+def _group(item: dict[str, Any], summary: Summary) -> Markup:
+    groups, size, label, features = summary["groups"], item.get("size"), item.get("label"), item["features"]
+    noun, key, name = groups["noun"], item["name"], summary["group_names"].get(item["name"])
+    objects = _typical(summary).get(key, [])
+    words = [
+        *(key, name or "", label["name"] if label else ""),
+        *(feature[0] for lists in features.values() for feature in lists),
+        *(str(thing["id"]) for thing in objects),
+    ]
     parts = []
     for view, lines in features.items():
-        if len(features) > 1:
-            parts.append(div("viewname", view))
-        parts.append(_chips(lines, groups["probabilities"][view], groups["origin"][view]))
-    share = EMPTY if size is None else bar(item["share"], color(item["index"]))
+        chips = _chips(lines, groups["probabilities"][view], groups["origin"][view])
+        parts += [div("viewname", view if len(features) > 1 else "features"), chips]
+    if objects:
+        parts += [div("viewname", "typical objects"), Markup('<ul class="objects">{}</ul>').format(_objects(objects))]
+    title: Any = key if noun == "class" else f"{noun.capitalize()} {key}"
+    if name:
+        title = Markup('<span class="number">{}</span> {}').format(key, breakable(name))
     tag = EMPTY
     if label:
         tag = Markup('<span class="pill">mostly {}, {}</span>').format(label["name"], percent(label["share"], 0))
     return Markup(
-        '<article class="group" data-text="{text}"><h3><i style="background:{color}"></i>{title}<small>{size}</small>'
-        "</h3>{share}{tag}{parts}</article>"
+        '<details class="group" data-text="{text}"><summary>{mark}<span class="title">{title}</span>{tag}{share}'
+        '<span class="size">{size}</span></summary><div class="words">{parts}</div></details>'
     ).format(
         text=" ".join(words).lower(),
-        color=color(item["index"]),
-        title=item["name"] if groups["noun"] == "class" else f"{groups['noun'].capitalize()} {item['name']}",
+        mark=marker(item["index"]),
+        title=title,
         size="" if size is None else f"{count(size)} · {percent(item['share'])}",
-        share=share,
+        share=EMPTY if size is None else bar(item["share"] / (_largest_share(groups) or 1.0), color(item["index"])),
         tag=tag,
         parts=EMPTY.join(parts),
     )
+
+
+def _largest_share(groups: dict[str, Any]) -> float:
+    return max(item.get("share", 0.0) for item in groups["items"])
+
+
+def _typical(summary: Summary) -> dict[str, list[dict[str, Any]]]:
+    """Typical objects by the key of their group."""
+    return {group["group"]: group["objects"] for group in (summary.get("examples") or {}).get("typical", ())}
+
+
+def _objects(objects: list[dict[str, Any]]) -> Markup:
+    """Objects as items of a list: what they are called, and their texts or what is in them."""
+    lines = []
+    for thing in objects:
+        tag = Markup(' <span class="pill">{}</span>').format(thing["label"]) if thing["label"] else EMPTY
+        lines.append((breakable(thing["id"]), tag, _content(thing)))
+    return each('<li><b>{}</b>{} <span class="note">{}</span></li>', lines)
+
+
+def _content(thing: dict[str, Any]) -> str:
+    """An object's text, or else its distinctive features."""
+    return thing["text"] or ", ".join(name for names in thing["words"].values() for name in names)
 
 
 def _chips(features: list[Any], probabilities: bool, origin: str | None) -> Markup:
@@ -400,11 +489,12 @@ def _chips(features: list[Any], probabilities: bool, origin: str | None) -> Mark
     return div("chips", each('<span class="chip" style="--v:{:.2f}" data-tip="{}">{}</span>', chips))
 
 
-def _topics(topics: dict[str, Any], noun: str) -> Markup:
-    """Heat maps of groups by topics, and the topics themselves, by view."""
+def _topics(summary: Summary) -> Markup:
+    """Heat maps of groups by topics, and the topics themselves, by view; folded."""
+    topics, noun = summary["topics"], summary["groups"]["noun"]
     cards = []
     for view, items in topics["items"].items():
-        shares = topics["mixtures"][view]
+        shares, groups = topics["mixtures"][view], [_called(summary, key) for key in topics["groups"]]
         words = [", ".join(feature[0] for feature in item["features"][:5]) for item in items]
         top = max(max(row) for row in shares) or 1.0
         cells = [
@@ -412,7 +502,7 @@ def _topics(topics: dict[str, Any], noun: str) -> Markup:
                 ((value / top) ** 0.7, f"{noun} {group}, topic {item['name']}: {percent(value)}\n{text}", "")
                 for item, value, text in zip(items, row, words)
             ]
-            for group, row in zip(topics["groups"], shares)
+            for group, row in zip(groups, shares)
         ]
         columns = [
             TableColumn("topic", "num", [(int(item["name"]), item["name"]) for item in items]),
@@ -421,46 +511,70 @@ def _topics(topics: dict[str, Any], noun: str) -> Markup:
         ]
         total = topics["count"][view]
         which = f"the {total} topics" if total == len(items) else f"the {len(items)} largest of {total} topics"
-        cards.append(
-            _card(
-                f"{view}: how {plural(noun)} mix its topics",
+        content = EMPTY.join(
+            [
                 _text(f"Each row is a {noun}, each column one of {which}, most used first. Color shows the share."),
-                heat_map(topics["groups"], None, cells, f"Topics of {view}"),
-                Markup("<details><summary>The topics of {}</summary>{}</details>").format(
-                    view, table(f"Topics of {view}", columns)
-                ),
-            )
+                heat_map(groups, None, cells, f"Topics of {view}"),
+                table(f"Topics of {view}", columns),
+            ]
         )
-    return EMPTY.join(cards)
+        cards.append((f"How {plural(noun)} mix the topics of {view}", content))
+    folded = each('<details class="fold"><summary>{}</summary>{}</details>', cards)
+    return div("card", folded)
 
 
 def _views(summary: Summary) -> Markup:
-    """Return what each view contributes: alone, left out, and how far the views agree."""
+    """Return what each view contributes: predicted from it alone, without it, and how far the predictions agree."""
     views, rows = summary["views"], summary["views"]["rows"]
     whole, measure = views["whole"], views["measure"]
-    columns = [texts("view", rows, "name"), numbers("alone", rows, "alone"), numbers("left out", rows, "without")]
+    columns = [
+        texts("view", rows, "name"),
+        numbers("predicted from it alone", rows, "alone"),
+        numbers("predicted without it", rows, "without"),
+    ]
     if whole is not None:
         changes = [None if row["without"] is None else row["without"] - whole for row in rows]
-        columns.append(TableColumn("change when left out", "num", [(change, signed(change)) for change in changes]))
+        columns.append(TableColumn("change without it", "num", [(change, signed(change)) for change in changes]))
     if any(row["kept"] is not None for row in rows):
-        columns.append(numbers("same result when left out", rows, "kept", percent))
+        columns.append(numbers("same result without it", rows, "kept", percent))
     if any(row["weight"] is not None for row in rows):
         columns.append(numbers("weight in the model", rows, "weight"))
     remarks = [f"{row['name']}: {row['refused']}" for row in rows if row["refused"]]
-    if whole is not None:
-        remarks.append(
-            "Objects from the fit make every view look better than it is; pass new objects to see how it generalizes."
-        )
-    if views.get("sampled"):
-        remarks.append(f"Measured on a random sample of {count(views['sampled'])} objects.")
     marks = Markup(
-        '<div class="marks"><span><i class="dot alone"></i>this view alone</span>'
-        '<span><i class="dot without"></i>all views but this one</span>{}</div>'
-    ).format(Markup("<span><u></u>all views</span>") if whole is not None else EMPTY)
-    cards = [_card(f"{measure[0].upper()}{measure[1:]}, by view", dots(rows, whole, measure), marks)]
+        '<div class="marks"><span><i class="dot alone"></i>predicted from this view alone</span>'
+        '<span><i class="dot without"></i>predicted without this view</span>{}</div>'
+    ).format(Markup("<span><u></u>predicted from all views</span>") if whole is not None else EMPTY)
+    title = f"{measure[0].upper()}{measure[1:]}, by view"
+    cards = [_card(title, _text(_judged(summary)), dots(rows, whole, measure), marks)]
     if views.get("agreement"):
         cards.append(_agreement(views["agreement"], summary["noun"]))
     return EMPTY.join([_grid(*cards), _card("", table("Contribution of each view", columns), notes(remarks))])
+
+
+def _judged(summary: Summary) -> str:
+    """A sentence on the objects that the views are judged by, and what the result is worth."""
+    views = summary["views"]
+    held_out = views.get("held_out") or {}
+    what = "labels" if summary["noun"] == "class" else "true values" if summary["noun"] == "value" else "objects"
+    sampled = f" A random sample of {count(views['sampled'])} of them." if views.get("sampled") else ""
+    if held_out.get("refitted"):
+        return (
+            f"Predicted for {count(held_out['n_hidden'])} held-out objects by a copy of the model that was fitted with "
+            f"the other {count(held_out['n_shown'])} {what}.{sampled}"
+        )
+    if held_out:
+        reason = held_out.get("note")
+        if reason is None:
+            return (
+                f"Predicted for the {count(held_out['n_hidden'])} objects whose label was not used in the fit.{sampled}"
+            )
+        return (
+            "Predicted for these objects. If the model was fitted with them, every view looks better than it is. "
+            f"Held-out objects: {reason}{sampled}"
+        )
+    return (
+        f"Predicted for these objects. If the model was fitted with them, every view looks better than it is.{sampled}"
+    )
 
 
 def _agreement(matrix: dict[str, Any], noun: str | None) -> Markup:
@@ -469,10 +583,10 @@ def _agreement(matrix: dict[str, Any], noun: str | None) -> Markup:
         [(value, f"{a} and {b}: {number(value, 2)}", number(value, 2)) for b, value in zip(names, row)]
         for a, row in zip(names, matrix["values"])
     ]
-    about = f"Share of objects that are assigned the same {noun}."
+    about = f"Share of the same objects for which the same {noun} is predicted from one view as from another."
     if matrix["cosine"]:
         about = "Mean cosine between the positions of the same object."
-    return _card("Agreement of the views", _text(about), heat_map(names, names, cells, "Agreement"))
+    return _card("Agreement of predictions from single views", _text(about), heat_map(names, names, cells, "Agreement"))
 
 
 # -- objects
@@ -483,19 +597,25 @@ def _map(summary: Summary) -> Markup:
     chart = summary["map"]
     noun, names, groups = chart["noun"], chart["names"], chart["group"]
     labels = chart["label"] if noun != "label" else None
+    named = [_called(summary, key) if noun not in ("class", "label") else key for key in names]
     tips = []
     for i, key in enumerate(chart["ids"]):
         lines = [f"object {key}"]
         if noun != "object":
-            lines.append(f"{noun} {names[groups[i]] if groups[i] >= 0 else 'none'}")
+            lines.append(f"{noun} {named[groups[i]] if groups[i] >= 0 else 'none'}")
         if labels is not None:
             lines.append(f"label {chart['labels'][labels[i]]}" if labels[i] >= 0 else "no label")
         if chart["margin"] is not None:
             lines.append(f"margin {chart['margin'][i]:.2f}")
         tips.append("\n".join(lines))
-    parts = [map_chart(chart["x"], chart["y"], groups, labels, tips)]
+    called = summary["group_names"]
+    tags = [(key, called[key].split(", ")[0]) if key in called else ("", key) for key in names]
+    if noun in ("cluster", "topic"):
+        tags = [(key or word, word if key else "") for key, word in tags]
+    parts = [map_chart(chart["x"], chart["y"], groups, labels, tips, tags, chart["labels"])]
     if len(names) > 1:
-        parts.append(legend(names, "g", _counts(groups, names), "" if noun in ("class", "label") else noun))
+        legend_names = named if called or noun in ("class", "label") else [f"{noun} {key}" for key in names]
+        parts.append(legend(legend_names, "g", _counts(groups, names)))
     if labels is not None:
         choice = Markup(
             '<div class="tools"><span class="choice" role="group" aria-label="Color by">'
@@ -508,7 +628,7 @@ def _map(summary: Summary) -> Markup:
     if chart["n_objects"] is not None and n < chart["n_objects"]:
         remarks.append(f"A random sample of {count(n)} of {count(chart['n_objects'])} objects.")
     if len(names) > 1:
-        remarks.append("Click a name to hide it; double-click to see it alone.")
+        remarks.append("Point at a name to see where it is; click it to hide it; double-click to see it alone.")
     return Markup('<div class="card" data-figure>{}{}</div>').format(EMPTY.join(parts), notes(remarks))
 
 
@@ -517,37 +637,29 @@ def _counts(codes: list[int], names: list[str]) -> list[int]:
 
 
 def _examples(summary: Summary) -> Markup:
-    """Return typical objects of each group and disputed ones."""
-    examples, noun = summary["examples"], summary["noun"] or "group"
-    cards = []
-    if examples["typical"]:
-        things = [{"group": group["group"], **thing} for group in examples["typical"] for thing in group["objects"]]
-        columns = [texts(noun, things, "group"), texts("object", things, "id"), numbers("share", things, "share")]
-        shown = table("Typical objects", [*columns, *_described(things)])
-        cards.append(_card("Most typical", _text(f"The objects that belong most clearly to each {noun}."), shown))
-    if examples["disputed"]:
-        things = examples["disputed"]
-        views = dict.fromkeys(view for thing in things for view in thing["by_view"])
-        columns = [
-            texts("object", things, "id"),
-            *(TableColumn(view, "text", [thing["by_view"].get(view, "–") for thing in things]) for view in views),
-            texts("all views", things, "all"),
-        ]
-        about = (
-            f"Objects that the views, each with confidence, assign to different {plural(noun)}; the clearest "
-            "disagreement comes first."
-        )
-        shown = table("Disputed objects", [*columns, *_described(things)])
-        cards.append(_card("Most disputed", _text(about), shown))
-    return EMPTY.join(cards)
+    """Return disputed objects; typical ones are with their groups."""
+    things, noun = summary["examples"]["disputed"], summary["noun"] or "group"
+    if not things:
+        return EMPTY
+    views = dict.fromkeys(view for thing in things for view in thing["by_view"])
+    columns = [TableColumn("object", "text", [(str(thing["id"]), _object(thing)) for thing in things])]
+    for view in views:
+        cells = [_called(summary, thing["by_view"].get(view, "–")) for thing in things]
+        columns.append(TableColumn(f"from {view}", "text", [(cell, breakable(cell)) for cell in cells]))
+    cells = [_called(summary, thing["all"] or "–") for thing in things]
+    columns.append(TableColumn("from all views", "text", [(cell, breakable(cell)) for cell in cells]))
+    if any(thing["label"] is not None for thing in things):
+        columns.append(TableColumn("label", "text", [thing["label"] or "–" for thing in things]))
+    about = (
+        f"Objects for which different {plural(noun)} are predicted from different views, each with confidence; the "
+        "clearest disagreement comes first. Look here for wrong labels and corrupt data."
+    )
+    return _card("", _text(about), table("Disputed objects", columns))
 
 
-def _described(things: list[dict[str, Any]]) -> list[TableColumn]:
-    """The last columns of a table of objects: their labels, where there are any, and what is in them."""
-    words = TableColumn("distinctive features", "wide", [_words(thing["words"]) for thing in things])
-    if all(thing["label"] is None for thing in things):
-        return [words]
-    return [TableColumn("label", "text", [thing["label"] or "–" for thing in things]), words]
+def _object(thing: dict[str, Any]) -> Markup:
+    """An object by what it is called, with its text or what is in it."""
+    return Markup('{}<br><span class="note">{}</span>').format(breakable(thing["id"]), _content(thing))
 
 
 def _words(words: dict[str, list[str]]) -> Markup:

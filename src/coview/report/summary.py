@@ -20,7 +20,15 @@ from coview.inspection.features import feature_names, features_by_view, top_feat
 from coview.inspection.labels import label_tree
 from coview.inspection.measures import fit_curves
 from coview.inspection.objects import disputed_objects, distinctive_features, map_objects, place, typical_objects
-from coview.report.scores import check_values, score_labels, score_values, score_views
+from coview.report.scores import (
+    Holdout,
+    check_values,
+    describe_holdout,
+    hold_out,
+    score_labels,
+    score_values,
+    score_views,
+)
 from coview.utils.missing import is_gap
 from coview.utils.sampling import sample_positions
 from coview.validation import check_count, encode_labels, minus_one_is_unlabeled
@@ -37,6 +45,8 @@ FEATURES = 10  # of a group in one view
 MOST_GROUPS = 60
 MOST_TOPICS = 12  # of a view, the largest
 MOST_COMPONENTS = 12
+TYPICAL, TYPICAL_WORDS = 3, 4  # objects of a group, and features of each in a view
+TEXT_LETTERS = 110  # of an object's text
 QUERIES, SHOWN_QUERIES, HITS = 200, 5, 10  # of searches
 
 
@@ -49,6 +59,7 @@ class _Objects:
     n_objects: int | None  # before sampling
     views: Views | None = None
     ids: np.ndarray | None = None
+    texts: list[str] | None = None  # what a person would call them by, of raw tables
     labels: Any = None
     codes: np.ndarray | None = None
     classes: np.ndarray | None = None
@@ -72,9 +83,14 @@ def summarize(
     if truth is not None and objects.n_objects is not None and len(truth) != objects.n_objects:
         problem = f"must hold one number per object: {len(truth)} numbers for {objects.n_objects} objects."
         raise ParameterError(problem, parameter="y")
+    used = None if y_fit is None or objects.codes is None else _as_objects(y_fit)[objects.rows]
+    held = hold_out(
+        inspection, objects.views, objects.labels, objects.codes, objects.classes, wanted=held_out, y_fit=used
+    )
     sorts = inspection.kind in ("class", "cluster", "topic") and inspection.retriever is None
     summary: dict[str, Any] = {
         "noun": inspection.kind if sorts or inspection.kind == "value" else None,
+        "group_names": _group_names(inspection, objects),
         "data": _describe_data(inspection, objects),
         "curves": fit_curves(inspection),
         "scores": None,
@@ -82,19 +98,11 @@ def summarize(
         "topics": _describe_topics(inspection),
         "ontology": None if inspection.ontology is None else label_tree(inspection, objects.views),
         "search": _describe_search(inspection, objects),
-        **_describe_by_view(inspection, objects, map_method),
+        **_describe_by_view(inspection, objects, held, map_method),
     }
     if objects.codes is not None and objects.classes is not None:
-        used = None if y_fit is None else _as_objects(y_fit)[objects.rows]
         summary["scores"] = score_labels(
-            inspection,
-            objects.reading,
-            objects.labels,
-            objects.codes,
-            objects.classes,
-            objects.views,
-            held_out=held_out,
-            y_fit=used,
+            inspection, objects.reading, objects.codes, objects.classes, objects.views, held
         )
     if truth is not None and objects.views is not None:
         summary.update(score_values(inspection, objects.views, truth[objects.rows], objects.ids, held_out))
@@ -109,7 +117,7 @@ def _read(inspection: Inspection, X: Any, y: Any, max_objects: int | None) -> _O
         reading = inspection.training_reading()
         n = next((len(part) for part in (reading.codes, reading.memberships) if part is not None), inspection.n_objects)
         rows = np.arange(n or 0)
-        return _Objects(reading, rows, n, None, None, *_labels(inspection, y, n, rows))
+        return _Objects(reading, rows, n, None, None, None, *_labels(inspection, y, n, rows))
     most = MOST_OBJECTS if max_objects is None else check_count("max_objects", max_objects)
     if isinstance(X, LazyViews):  # no more is read from disk than is needed
         n, rows = len(X), sample_positions(len(X), most)
@@ -124,7 +132,18 @@ def _read(inspection: Inspection, X: Any, y: Any, max_objects: int | None) -> _O
     reading, kept = read_objects(inspection, views), inspection.training_reading()
     if reading.codes is None and kept.codes is not None and len(kept.codes) == n:
         reading = kept.take(rows)  # a clusterer that cannot place new objects still knows those of its fit
-    return _Objects(reading, rows, n, views, rows if views.ids is None else np.asarray(views.ids), *labels)
+    ids = rows if views.ids is None else np.asarray(views.ids)
+    return _Objects(reading, rows, n, views, ids, _texts(inspection, X, rows), *labels)
+
+
+def _texts(inspection: Inspection, X: Any, rows: np.ndarray) -> list[str] | None:
+    """The texts of some rows of a raw table in its view of the shortest texts, such as titles; None without a table."""
+    texts = {} if isinstance(X, (Views, LazyViews)) else inspection.raw_texts(X)
+    if not texts:
+        return None
+    columns = [[" ".join(str(column[row] or "").split()) for row in rows.tolist()] for column in texts.values()]
+    shortest = min(columns, key=lambda column: sum(map(len, column)))
+    return [text if len(text) <= TEXT_LETTERS else text[: TEXT_LETTERS - 1] + "…" for text in shortest]
 
 
 def _labels(inspection: Inspection, y: Any, n: int | None, rows: np.ndarray) -> tuple[Any, ...]:
@@ -186,6 +205,12 @@ def _describe_view(name: str, matrix: Any, present: np.ndarray) -> dict[str, Any
         "missing": float(1 - present.mean()) if n else 0.0,
         "empty": float((counts == 0).mean()) if counts.size else 0.0,
     }
+
+
+def _group_names(inspection: Inspection, objects: _Objects) -> dict[str, str]:
+    """Names of clusters and topics by their keys; none of groups that are called by a name or number of their own."""
+    names = dict(zip(inspection.groups, inspection.groups))
+    return {key: name for key, name in names.items() if name not in (key, f"{inspection.kind} {key}")}
 
 
 def _describe_groups(inspection: Inspection, objects: _Objects) -> dict[str, Any] | None:
@@ -261,7 +286,9 @@ def _describe_topics(inspection: Inspection) -> dict[str, Any] | None:
 # -- sections on objects
 
 
-def _describe_by_view(inspection: Inspection, objects: _Objects, map_method: str) -> dict[str, Any]:
+def _describe_by_view(
+    inspection: Inspection, objects: _Objects, held: Holdout | str | None, map_method: str
+) -> dict[str, Any]:
     """Sections that need the objects read from each view: contributions, map, examples."""
     if objects.views is None:
         rows = sample_positions(objects.n_objects or 0, MAP_OBJECTS)
@@ -273,12 +300,33 @@ def _describe_by_view(inspection: Inspection, objects: _Objects, map_method: str
     readings = read_by_view(inspection, objects.views[rows], objects.reading.take(rows))
     sections: dict[str, Any] = {"examples": _describe_examples(inspection, objects, readings, rows)}
     if any(reading.codes is not None or reading.memberships is not None for reading in readings.alone.values()):
-        codes = None if objects.codes is None else objects.codes[rows]
-        sections["views"] = score_views(inspection, readings, codes, objects.classes)
-        sections["views"]["sampled"] = len(rows) if len(rows) < len(objects.views) else None
+        sections["views"] = _describe_contributions(inspection, objects, readings, rows, held, most)
     placed = map_objects(inspection, readings, map_method)
     sections["map"] = None if placed is None else _describe_map(inspection, objects, rows, readings.whole, *placed)
     return sections
+
+
+def _describe_contributions(
+    inspection: Inspection,
+    objects: _Objects,
+    readings: ViewReadings,
+    rows: np.ndarray,
+    held: Holdout | str | None,
+    most: int,
+) -> dict[str, Any]:
+    """What is predicted from each view alone and without it: of objects that the model has not learned from, or all."""
+    views, available = objects.views, len(objects.rows)
+    if isinstance(held, Holdout) and views is not None:
+        rows = held.rows[sample_positions(len(held.rows), most)]
+        inspection, available = held.inspection, len(held.rows)
+        readings = read_by_view(inspection, views[rows])
+    codes = None if objects.codes is None else objects.codes[rows]
+    return {
+        **score_views(inspection, readings, codes, objects.classes),
+        "n_objects": len(rows),
+        "sampled": len(rows) if len(rows) < available else None,
+        "held_out": describe_holdout(held),
+    }
 
 
 def _describe_map(
@@ -286,8 +334,13 @@ def _describe_map(
 ) -> dict[str, Any]:
     low, high = positions.min(axis=0), positions.max(axis=0)
     scaled = np.round((positions - low) / np.where(high > low, high - low, 1), 4)
-    labels = [] if objects.classes is None else [str(label) for label in objects.classes.tolist()]
-    codes = None if objects.codes is None else objects.codes[rows]
+    labels, codes = [], None
+    if objects.codes is not None and objects.classes is not None:  # the largest first
+        order = np.argsort(
+            -np.bincount(objects.codes[objects.codes >= 0], minlength=len(objects.classes)), kind="stable"
+        )
+        labels = [str(label) for label in objects.classes[order].tolist()]
+        codes = np.append(np.argsort(order), -1)[objects.codes[rows]]
     if reading.codes is not None:
         noun, names, groups = inspection.kind, inspection.groups, reading.codes
     elif codes is not None:
@@ -317,16 +370,21 @@ def _describe_examples(
     views, reading, n_groups = objects.views, objects.reading, len(inspection.groups)
     if views is None or reading.codes is None:
         return None
-    typical = typical_objects(reading, n_groups, n=3 if n_groups <= 5 else 2 if n_groups <= 12 else 1)
+    typical = typical_objects(reading, n_groups, TYPICAL, views)
     disputed = disputed_objects(readings)
     chosen = [row for group in typical for row in group] + [int(rows[item["row"]]) for item in disputed]
     if not chosen:
         return None
-    words = dict(zip(chosen, distinctive_features(views, chosen, _names(inspection, views))))
-    ids, whole = objects.ids, readings.whole.codes
+    words = dict(zip(chosen, distinctive_features(views, chosen, _names(inspection, views), TYPICAL_WORDS)))
+    ids, texts, whole = objects.ids, objects.texts, readings.whole.codes
 
     def about(row: int) -> dict[str, Any]:
-        return {"id": row if ids is None else ids[row], "label": objects.label(row), "words": words[row]}
+        return {
+            "id": row if ids is None else ids[row],
+            "text": None if texts is None else texts[row],
+            "label": objects.label(row),
+            "words": words[row],
+        }
 
     def name(code: int) -> str:
         return inspection.groups[code] if 0 <= code < n_groups else "none"

@@ -81,7 +81,7 @@
     const apply = () => {
       const mode = figure.dataset.by || "g";
       const off = new Set(keys.filter((key) => key.getAttribute("aria-pressed") === "false" && key.dataset.toggle[0] === mode).map((key) => key.dataset.toggle));
-      for (const mark of all("circle", figure)) mark.classList.toggle("off", [...mark.classList].some((kind) => off.has(kind)));
+      for (const mark of all("svg.map [data-tip]", figure)) mark.classList.toggle("off", [...mark.classList].some((kind) => off.has(kind)));
     };
     for (const key of keys) {
       key.addEventListener("click", () => { key.setAttribute("aria-pressed", key.getAttribute("aria-pressed") === "false"); apply(); });
@@ -93,14 +93,25 @@
         apply();
       });
     }
-    for (const choice of all("[data-by]", figure)) {
-      if (choice === figure) continue;
+    // pointing at a name, on the map or below it, dims all other groups
+    const map = figure.querySelector("svg.map");
+    const light = (kind) => {
+      map.classList.toggle("dim", Boolean(kind));
+      for (const mark of all(".lit", map)) mark.classList.remove("lit");
+      if (kind) for (const mark of all("." + kind, map)) mark.classList.add("lit");
+    };
+    for (const name of all("[data-toggle], [data-of]", figure)) {
+      const kind = name.dataset.toggle || name.dataset.of;
+      for (const start of ["pointerenter", "focus"]) name.addEventListener(start, () => light(kind));
+      for (const end of ["pointerleave", "blur"]) name.addEventListener(end, () => light(""));
+    }
+    for (const choice of all("button[data-by]", figure)) {
       choice.addEventListener("click", () => {
         figure.dataset.by = choice.dataset.by;
         for (const other of all(".choice button", figure)) other.setAttribute("aria-pressed", other === choice);
-        const map = figure.querySelector("svg.map");
         map.classList.toggle("by-g", choice.dataset.by === "g");
         map.classList.toggle("by-l", choice.dataset.by === "l");
+        figure.querySelector(".mapbox").dataset.by = choice.dataset.by;
         for (const kind of ["g", "l"]) all(".legend-" + kind, figure).forEach((part) => part.classList.toggle("hidden", kind !== choice.dataset.by));
         apply();
       });
@@ -139,6 +150,7 @@
         group.classList.toggle("hidden", !fits);
         count += fits;
       }
+      for (const rest of all(".rest", document.getElementById(field.dataset.filter))) rest.open = Boolean(wanted);
       tally.textContent = wanted ? count + " of " + groups.length : "";
     });
   }
