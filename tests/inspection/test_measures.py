@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from scipy.spatial.distance import cdist
+from sklearn.metrics import confusion_matrix
 
 from coview import inspect
 from coview.inspection.measures import confusion, fit_curves, neighbor_share
@@ -26,19 +29,39 @@ def test_clusters_stand_where_they_match_the_labels(make):
     y = np.array([0] * 10 + [1] * 8 + [2] * 6 + [1] * 2)
     counted = confusion(found, codes, y, np.array(["a", "b", "c"]))
     assert counted["columns"] == ["2", "0", "1"]
-    assert counted["counts"] == [[10, 0, 0], [2, 8, 0], [0, 0, 6]] and counted["left_out"] == 0
+    assert counted["counts"] == [[10, 0, 0], [2, 8, 0], [0, 0, 6]]
 
 
-def test_more_than_fit_are_counted(make):
-    found = inspect(make("MultiViewPLSA"))
-    codes, y = np.arange(30) % 3, np.arange(30) % 10
+def test_classes_stand_in_one_order_and_the_rest_is_summed(make):
+    rng = np.random.default_rng(0)
+    found = replace(inspect(make("MultiViewNaiveBayes")), groups=[f"c{k}" for k in range(12)])
+    classes = np.array([f"c{k}" for k in range(1, 13)])  # the model knows c0, which is no label, and not c12
+    sizes = np.array([3, 40, 7, 25, 1, 2, 30, 1, 9, 4, 1, 2])
+    y = rng.permutation(np.repeat(np.arange(12), sizes))
+    codes = rng.integers(0, 12, size=len(y))
+    counted = confusion(found, codes, y, classes, most=5)
+    largest = ["c2", "c7", "c4", "c9"]
+    assert counted["rows"] == counted["columns"] == [*largest, "other (9)"]
+    merged = [
+        [name if name in largest else "z" for name in names] for names in (classes[y], np.array(found.groups)[codes])
+    ]
+    assert_array_equal(counted["counts"], confusion_matrix(*merged, labels=[*largest, "z"]))
+
+
+def test_clusters_that_do_not_fit_are_summed(make):
+    found = replace(inspect(make("MultiViewPLSA")), groups=[str(k) for k in range(6)])
+    codes, y = np.arange(60) % 6, np.arange(60) % 10
     counted = confusion(found, codes, y, np.arange(10), most=4)
-    assert len(counted["rows"]) == 4 and np.sum(counted["counts"]) + counted["left_out"] == 30
+    assert len(counted["rows"]) == len(counted["columns"]) == 4 and np.sum(counted["counts"]) == 60
+    assert counted["rows"][-1] == "other (7)" and counted["columns"][-1] == "other (3)"
+    again = confusion(found, codes[::-1], y, np.arange(10), most=4, like=counted)
+    assert again["rows"] == counted["rows"] and again["columns"] == counted["columns"]
+    assert np.sum(again["counts"]) == 60
 
 
-def test_unknown_groups_and_labels_are_left_out(make):
+def test_objects_without_a_group_have_a_column_and_those_without_a_label_do_not_count(make):
     counted = confusion(inspect(make("MultiViewPLSA")), np.array([0, -1, 1]), np.array([0, 0, -1]), np.array(["a"]))
-    assert np.sum(counted["counts"]) == 1
+    assert counted["columns"][-1] == "none" and counted["counts"] == [[1, 0, 0, 1]]
 
 
 def test_curves_are_the_history(make):

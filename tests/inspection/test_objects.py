@@ -9,6 +9,7 @@ from importlib.machinery import ModuleSpec
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from scipy.spatial import cKDTree
 from sklearn.cluster import KMeans
 
 from coview import ConcatenatedViews, Views
@@ -82,6 +83,50 @@ def test_typical_objects_of_k_means_are_near_their_center_and_far_from_others(da
     for group, (row,) in enumerate(typical_objects(reading, 3, n=1)):
         ratios = distances / distances[:, [group]]  # fuzzy k-means: the share of d ** -12
         assert row == np.argmax(np.where(reading.codes == group, 1 / (ratios**-12.0).sum(axis=1), -1))
+
+
+def test_typical_objects_differ_and_are_no_outliers():
+    rng = np.random.default_rng(0)
+    words = 5.0 * np.repeat(np.eye(3), 4, axis=1)[np.arange(60) % 3] + rng.poisson(0.5, size=(60, 12))
+    words[:30] = words[0]  # half of the objects are the same one
+    words[59] = np.eye(12)[11]  # an object of another kind that was put here
+    reading = Reading(np.full((60, 1), 0.9), np.zeros(60, dtype=int))
+    (plain,), (chosen,) = typical_objects(reading, 1), typical_objects(reading, 1, views=Views(words=words))
+    assert plain == [0, 1, 2]  # near-duplicates, by membership alone
+    assert len({tuple(words[row]) for row in chosen}) == 3 and 59 not in chosen
+
+
+def test_typical_objects_are_chosen_one_after_the_other_by_what_they_add():
+    rng = np.random.default_rng(1)
+    X = Views(a=rng.gamma(0.5, size=(30, 6)), b=rng.gamma(0.5, size=(30, 4)))
+    share = rng.uniform(0.5, 1, size=30)
+    unit = [part / np.linalg.norm(part, axis=1, keepdims=True) for part in X.values()]
+    alike = np.mean([part @ part.T for part in unit], axis=0)
+    means = [part.mean(axis=0) for part in unit]
+    worth = share * np.mean([part @ (mean / np.linalg.norm(mean)) for part, mean in zip(unit, means)], axis=0)
+    candidates = np.flatnonzero(worth >= worth.max() / 2).tolist()
+    assert 4 < len(candidates) < 30
+    expected = [int(worth.argmax())]
+    while len(expected) < 4:
+        rest = [row for row in candidates if row not in expected]
+        expected.append(max(rest, key=lambda row: worth[row] - alike[row, expected].max()))
+    reading = Reading(share[:, None], np.zeros(30, dtype=int))
+    assert typical_objects(reading, 1, 4, X) == [expected]
+
+
+def test_t_sne_keeps_neighbors_and_places_objects_beyond_its_sample():
+    rng = np.random.default_rng(0)
+    codes = np.arange(800) % 8
+    parts = [rng.dirichlet(0.2 + 4.0 * np.eye(8)[codes[i]]) for i in range(800)]
+    positions, method = place([np.array(parts)], method="tsne")
+    assert method == "t-SNE of memberships" and positions.shape == (800, 2) and np.isfinite(positions).all()
+    own, shares_alike = np.array(parts).argmax(axis=1), {}
+    for name, placed in (("tsne", positions), ("pca", place([np.array(parts)])[0])):
+        near = cKDTree(placed).query(placed, 6)[1][:, 1:]
+        shares_alike[name] = np.mean(own[near] == own[:, None])
+    assert shares_alike["tsne"] > 0.6 > shares_alike["pca"] + 0.2
+    assert_array_equal(positions, place([np.array(parts)], method="tsne")[0])
+    assert place([np.array(parts[:20])], method="tsne")[1] == "PCA of memberships"
 
 
 def test_samples_are_the_same_each_time_and_without_repeats():

@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 
-from coview import MultiViewNaiveBayes, Views, make_report
+from coview import MultiViewNaiveBayes, MultiViewPLSA, Views, make_report
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 HOSTILE = '"><script>window.hit=1</script><img src=x onerror="window.hit=1">'
@@ -110,6 +110,82 @@ def test_the_theme_changes_and_stays(page):
 def test_it_fits_every_width(page, width):
     page.set_viewport_size({"width": width, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+# elements whose content is wider than they are, and which cut it off or let it stick out
+CUT = """[...document.querySelectorAll("main *, header *, .figures *")]
+  .filter((e) => e.clientWidth && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== "inline")
+  .map((e) => e.tagName + "." + e.className + " in " + (e.closest("section") || {}).id)"""
+
+
+@pytest.fixture(scope="module")
+def corpus_path(tmp_path_factory):
+    """22 clusters of 660 objects with long names, in three views, and 40 labels."""
+    rng = np.random.default_rng(0)
+    y = np.arange(660) % 22
+    X, names = {}, {}
+    for view, width in (("words", 120), ("title", 80), ("depends", 60)):
+        X[view] = rng.poisson(8 * rng.gamma(0.15, size=(22, width))[y]).astype(float)
+        names[view] = [f"{view[:3]}{j}{'-interface-4.15.1' if j % 4 == 0 else ''}" for j in range(width)]
+    views = Views(X, ids=[f"golang-github-somebody-package-{i}-dev" for i in range(660)], feature_names=names)
+    labels = np.array([f"section-{k + 22 * (i % 7 == 0 and k < 18)}" for i, k in enumerate(y.tolist())])
+    model = MultiViewPLSA(22, 8, max_iter=15, random_state=0).fit(views)
+    return make_report(model, views, labels).save(tmp_path_factory.mktemp("corpus") / "report.html")
+
+
+@pytest.fixture
+def corpus(browser, corpus_path):
+    context = browser.new_context(viewport={"width": 1400, "height": 900}, color_scheme="light")
+    opened = context.new_page()
+    opened.goto(corpus_path.as_uri())
+    yield opened
+    context.close()
+
+
+def test_22_clusters_take_at_most_8_screens(corpus):
+    assert corpus.evaluate("document.documentElement.scrollHeight") <= 8 * 900
+    assert corpus.locator("details.group").count() == 22 and corpus.locator("details[open]").count() == 0
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.parametrize("unfolded", [False, True])
+def test_nothing_is_cut_off(corpus, width, unfolded):
+    corpus.set_viewport_size({"width": width, "height": 900})
+    if unfolded:
+        corpus.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    assert corpus.evaluate("document.documentElement.scrollWidth") <= width
+    assert corpus.evaluate(CUT) == []
+
+
+def test_names_on_the_map_do_not_cover_each_other(corpus):
+    boxes = [tag.bounding_box() for tag in corpus.locator(".tag-g").all()]
+    assert len(boxes) == 22
+    for i, a in enumerate(boxes):
+        for b in boxes[:i]:
+            beside = a["x"] + a["width"] <= b["x"] + 1 or b["x"] + b["width"] <= a["x"] + 1
+            above = a["y"] + a["height"] <= b["y"] + 1 or b["y"] + b["height"] <= a["y"] + 1
+            assert beside or above
+
+
+def test_pointing_at_a_name_shows_its_group(corpus):
+    corpus.locator('[data-toggle="g13"]').hover()
+    assert corpus.locator("svg.map.dim").count() == 1
+    assert corpus.locator("svg.map .lit").count() == corpus.locator("svg.map .g13").count() > 0
+    corpus.locator("h1").hover()
+    assert corpus.locator("svg.map.dim").count() == 0 == corpus.locator("svg.map .lit").count()
+
+
+def test_a_cluster_unfolds_to_features_and_objects(corpus):
+    group = corpus.locator("details.group").first
+    assert not group.locator(".chip").first.is_visible()
+    group.locator("summary").click()
+    assert group.locator(".chip").first.is_visible() and group.locator(".objects li").count() == 3
+
+
+def test_names_of_labels_replace_those_of_clusters(corpus):
+    assert corpus.locator(".tag-g").first.is_visible() and not corpus.locator(".tag-l").first.is_visible()
+    corpus.get_by_role("button", name="Color by label").click()
+    assert corpus.locator(".tag-l").first.is_visible() and not corpus.locator(".tag-g").first.is_visible()
 
 
 def test_a_notebook_s_frame_works_without_an_origin(browser, make, data):

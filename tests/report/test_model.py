@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import shlex
+from pathlib import Path
 
 import pytest
 from sklearn.base import clone
@@ -26,14 +28,16 @@ from coview import (
     inspect,
     make_report,
 )
-from coview.report.model import describe_model, describe_reproduction
+from coview.cli.files import table_front
+from coview.report.model import _wrapped, describe_model, describe_reproduction
 
 
 def remade(code: str):
     """Run the lines of the code that make the model."""
-    lines = [line for line in code.splitlines() if line.startswith(("from ", "import ", "model = "))]
+    imports = [line for line in code.splitlines() if line.startswith(("from ", "import "))]
+    call = code[code.index("\nmodel = ") : code.index("\nmodel.fit(")]
     space: dict = {}
-    exec("\n".join(lines), space)
+    exec("\n".join(imports) + call, space)
     return space["model"]
 
 
@@ -94,6 +98,45 @@ def test_a_pipeline_that_takes_tables_reads_a_table(front):
     else:
         assert found["commands"][0].startswith("coview fit MultiViewPLSA --table table.csv --")
         assert options in found["commands"][0] and "n_clusters=2" in found["commands"][0]
+
+
+def test_the_command_makes_the_same_views_of_a_table():
+    front = TableViews(
+        {"words": "body", "title": "title"},
+        {"meta": ["year"]},
+        tokens={"deps": "depends", "tags": ("tags", ";")},
+        id="key",
+        stop_words=["the", "of"],
+        min_df=1,
+        impute=0.5,
+    )
+    table = {
+        "key": ["a", "b", "c", "d"],
+        "body": ["red fox", "sea", "fox", "blue sea"],
+        "title": ["fox", "sea", "fox", "sea"],
+        "depends": ["x, y", "x", "y", "x, y"],
+        "tags": ["p;q", "p", "q", "p;q"],
+        "year": [1, 2, 3, 4],
+    }
+    model = make_pipeline(front, MultiViewPLSA(2, 2, max_iter=2, random_state=0)).fit(table)
+    found = describe_reproduction(inspect(model))
+    words = shlex.split(found["commands"][0])
+    typed = {flag: [words[i + 1] for i, word in enumerate(words) if word == flag] for flag in words if flag[:2] == "--"}
+    single = {name: typed[f"--{name.replace('_', '-')}"][0] for name in ("stop_words", "min_df", "impute")}
+    again = table_front(
+        Path("t.csv"), typed["--text"], typed["--tokens"], typed["--columns"], typed["--id"][0], **single
+    )
+    assert str(again.get_params(deep=False)) == str(front.get_params(deep=False))
+    assert str(remade(found["code"])) == str(model)
+
+
+def test_long_calls_are_broken_between_their_arguments(make):
+    call = f"make_pipeline(TextViews({{'words': 'a, (b'}}), PLSA(n_components=3, tol=1e-05, init='{'x' * 60}'))"
+    wrapped = _wrapped(call, 8)
+    assert wrapped.splitlines()[1] == "    TextViews({'words': 'a, (b'}),"
+    assert max(map(len, wrapped.splitlines())) <= 96
+    assert ast.dump(ast.parse(wrapped)) == ast.dump(ast.parse(call))
+    assert _wrapped("PLSA(3)", 8) == "PLSA(3)"
 
 
 def test_a_fit_without_a_seed_is_told(data):

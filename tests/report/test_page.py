@@ -9,9 +9,11 @@ import re
 from html.parser import HTMLParser
 
 import numpy as np
+import pytest
 
-from coview import MultiViewNaiveBayes, MultiViewPLSA, Ontology, SeededKMeansClassifier, Views, make_report
+from coview import MultiViewNaiveBayes, MultiViewPLSA, Ontology, SeededKMeansClassifier, Views, inspect, make_report
 from coview.plot.style import PALETTE
+from coview.report.charts import HEIGHT, LINE, WIDTH, _moved_apart
 from coview.report.page import render_page
 
 VOID = {"meta", "input", "br", "wbr", "circle", "line", "path", "rect"}
@@ -109,7 +111,7 @@ def test_sections_that_do_not_apply_are_absent(make, data):
     X, y = data
     bare = checked(make_report(make("MultiViewCCA")).html).ids
     assert "views" not in bare and "examples" not in bare and "reproduce" in bare
-    assert {"scores", "groups", "views", "map", "examples"} <= set(checked(make_report(make("PLSA"), X, y).html).ids)
+    assert {"scores", "groups", "views", "map"} <= set(checked(make_report(make("PLSA"), X, y).html).ids)
 
 
 def test_an_ontology_is_shown_with_counts(data):
@@ -122,7 +124,7 @@ def test_an_ontology_is_shown_with_counts(data):
 
 def test_numbers_stand_on_the_right_and_sort_by_their_value(make, data):
     text = make_report(make("PLSA"), data[0]).html
-    assert re.search(r'<td class="num" data-v="24">24</td>', text)
+    assert re.search(r'<td class="num" data-v="24"[^>]*><div>24</div></td>', text)
 
 
 def test_the_page_of_many_objects_stays_small(data):
@@ -134,7 +136,75 @@ def test_the_page_of_many_objects_stays_small(data):
     model = MultiViewPLSA(5, 4, max_iter=3, init="random", random_state=0).fit(X)
     report = make_report(model, X, np.arange(n) % 7)
     assert len(report.html.encode()) < 2_000_000
-    assert report.html.count("<circle") == 3000 and "random sample of 3,000 of 6,000" in report.html
+    assert report.html.count("<circle cx") == 3000 and "random sample of 3,000 of 6,000" in report.html
+
+
+@pytest.fixture(scope="module")
+def many():
+    """22 clusters of objects with names, features with names, and 30 labels."""
+    rng = np.random.default_rng(0)
+    y = np.arange(440) % 22
+    words, links = (rng.gamma(0.2, size=(22, width)) for width in (90, 60))
+    X = Views(
+        words=rng.poisson(9 * words[y]).astype(float),
+        links=rng.poisson(6 * links[y]).astype(float),
+        ids=[f"package-{i}" for i in range(440)],
+        feature_names={"words": [f"word{j}" for j in range(90)], "links": [f"link{j}" for j in range(60)]},
+    )
+    labels = np.array([f"section {k + 22 * (i % 9 == 0 and k < 8)}" for i, k in enumerate(y.tolist())])
+    model = MultiViewPLSA(22, 6, max_iter=15, random_state=0).fit(X)
+    return model, X, labels, make_report(model, X, labels)
+
+
+def test_groups_are_folded_and_named(many):
+    model, _, _, report = many
+    assert report.html.count('<details class="group"') == 22 and "<details open" not in report.html
+    for key, name in zip(inspect(model).groups, inspect(model).group_names):
+        assert f'<span class="number">{key}</span> {name}' in report.html
+    for group in report.summary["examples"]["typical"]:
+        assert all(f"<b>{thing['id']}</b>" in report.html for thing in group["objects"])
+
+
+def test_many_groups_differ_on_the_map(many):
+    page = many[-1].html
+    marks = re.findall(r'data-toggle="g\d+"[^>]*>(<svg.*?</svg>)', page)
+    assert len(marks) == 22 == len(set(marks))
+    assert page.count('class="tag tag-g') == 22
+    assert page.count('class="tag tag-l') == len(PALETTE)  # the largest labels; others are gray
+
+
+def test_what_a_claim_is_worth_stands_beside_it(many):
+    model, X, labels, report = many
+    page = report.html
+    views = page.split('<section id="views">')[1].split("</section>")[0]
+    assert (
+        "Predicted for 110 held-out objects by a copy of the model that was fitted with the other 330 objects." in views
+    )
+    assert "predicted from this view alone" in views and ">predicted from it alone<" in views
+    glance = page.split('<section id="glance">')[1].split("</section>")[0]
+    assert "On 110 held-out objects, NMI is" in glance and "With 22 clusters for 30 labels, accuracy cannot" in glance
+    unmeasured = make_report(model, X, labels, held_out=False).html
+    assert "On these objects, which the model may have learned from, NMI is" in unmeasured
+    assert "every view looks better than it is" in unmeasured
+
+
+def test_a_classifier_without_held_out_labels_says_so_at_every_score(data):
+    X, y = data
+    page = make_report(MultiViewNaiveBayes().fit(X, y), X, y, held_out=False).html
+    assert "accuracy, labels may be of the fit" in page
+    assert page.count("which makes it look better") == 3  # at a glance, at the measures, at the matrix
+    assert "which makes it look better" not in make_report(MultiViewNaiveBayes().fit(X, y), X, y).html
+
+
+def test_labels_on_the_map_do_not_cover_each_other():
+    rng = np.random.default_rng(0)
+    middles, widths = rng.uniform(200, 500, size=(24, 2)), rng.uniform(40, 150, size=24)
+    places = _moved_apart(middles, widths)
+    for i in range(24):
+        for j in range(i):
+            apart = np.abs(places[i] - places[j])
+            assert apart[0] >= (widths[i] + widths[j]) / 2 - 1e-6 or apart[1] >= LINE - 1e-6
+    assert (places > 0).all() and (places < [WIDTH, HEIGHT]).all()
 
 
 def test_groups_have_the_colors_of_the_displays(make):

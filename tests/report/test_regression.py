@@ -34,10 +34,22 @@ def test_measures_are_those_of_the_predictions(data):
 def test_each_view_is_tried_alone_and_left_out(data):
     X, y = data
     model = ConcatenatedViews(LinearRegression()).fit(X, y)
-    rows = {row["name"]: row for row in make_report(model, X, y).summary["views"]["rows"]}
+    rows = {row["name"]: row for row in make_report(model, X, y, held_out=False).summary["views"]["rows"]}
     assert rows["a"]["alone"] == pytest.approx(r2_score(y, model.predict(X.select("a"))))
     assert rows["b"]["without"] == pytest.approx(r2_score(y, model.predict(X.select("a", "c"))))
     assert rows["a"]["alone"] > 0.9 > 0.5 > rows["a"]["without"]
+
+
+def test_views_are_judged_on_numbers_that_the_copy_has_not_seen(data):
+    X, y = data
+    model = ConcatenatedViews(LinearRegression()).fit(X, y)
+    views = make_report(model, X, y).summary["views"]
+    hidden, shown = np.split(np.random.default_rng(0).permutation(90), [22])
+    copy = ConcatenatedViews(LinearRegression()).fit(X[np.sort(shown)], y[np.sort(shown)])
+    assert views["held_out"] == {"n_hidden": 22, "n_shown": 68, "refitted": True}
+    assert views["whole"] == pytest.approx(r2_score(y[hidden], copy.predict(X[hidden])))
+    for row in views["rows"]:
+        assert row["alone"] == pytest.approx(r2_score(y[hidden], copy.predict(X[hidden].select(row["name"]))))
 
 
 def test_objects_without_a_true_number_are_left_out(data):

@@ -1,12 +1,26 @@
-"""What each view contributed."""
+"""What each view contributes, and what is held out."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import normalized_mutual_info_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from coview import BestView, LinkPLSA, MultiViewNaiveBayes, MultiViewPLSAClassifier, Views, inspect, make_report
+from coview import (
+    AutoClustering,
+    BestView,
+    LinkPLSA,
+    MultiViewNaiveBayes,
+    MultiViewPLSAClassifier,
+    SphericalKMeans,
+    Views,
+    inspect,
+    make_report,
+)
 from coview.inspection.by_view import read_by_view
 from coview.report.scores import score_views
 
@@ -69,3 +83,71 @@ def test_the_copy_that_is_scored_on_hidden_labels_is_not_watched(three):
     assert len(sweeps) == 3
     assert make_report(model, X, y, held_out=True).summary["scores"]["held_out"]["refitted"]
     assert len(sweeps) == 3
+
+
+def test_views_of_a_clusterer_are_judged_on_objects_that_its_copy_has_not_seen(three):
+    X, y = three
+    model = SphericalKMeans(3, random_state=0).fit(X)
+    views = make_report(model, X, y).summary["views"]
+    hidden, shown = (np.sort(rows) for rows in np.split(np.random.default_rng(0).permutation(60), [15]))
+    copy = SphericalKMeans(3, random_state=0).fit(X[shown])
+    assert views["held_out"] == {"n_hidden": 15, "n_shown": 45, "refitted": True} and views["n_objects"] == 15
+    assert views["whole"] == pytest.approx(normalized_mutual_info_score(y[hidden], copy.predict(X[hidden])))
+    for row in views["rows"]:
+        alone = copy.predict(X[hidden].select(row["name"]))
+        assert row["alone"] == pytest.approx(normalized_mutual_info_score(y[hidden], alone))
+
+
+def test_views_of_a_classifier_are_judged_on_hidden_labels(three):
+    X, y = three
+    known = np.where(np.arange(60) < 30, y, None)
+    model = MultiViewNaiveBayes().fit(X, known)
+    views = make_report(model, X, y, y_fit=known).summary["views"]
+    assert views["held_out"] == {"n_hidden": 30, "n_shown": 30, "refitted": False}
+    assert views["whole"] == pytest.approx(model.score(X[30:], y[30:]))
+    for row in views["rows"]:
+        assert row["alone"] == pytest.approx(model.score(X[30:].select(row["name"]), y[30:]))
+
+
+def test_the_matrix_of_a_classifier_counts_hidden_labels(three):
+    X, y = three
+    scores = make_report(MultiViewNaiveBayes().fit(X, y), X, y).summary["scores"]
+    assert np.sum(scores["held_out"]["confusion"]["counts"]) == 15 and np.sum(scores["confusion"]["counts"]) == 60
+    hits = np.trace(scores["held_out"]["confusion"]["counts"]) / 15
+    assert hits == pytest.approx(scores["held_out"]["measures"][0]["value"])
+
+
+def test_a_class_of_one_object_keeps_its_label(three):
+    X, y = three
+    labels = np.array([f"class {k}" for k in y], dtype=object)
+    labels[np.random.default_rng(0).permutation(60)[:5]] = [f"rare {k}" for k in range(5)]  # would all be hidden
+    held_out = make_report(MultiViewNaiveBayes().fit(X, labels), X, labels).summary["scores"]["held_out"]
+    assert held_out["n_hidden"] == 10 and held_out["n_shown"] == 50
+
+
+def test_objects_are_not_hidden_where_they_cannot_be(three):
+    X, _ = three
+    few = make_report(LinkPLSA(3, max_iter=2, random_state=0).fit(X[:4]), X[:4]).summary["views"]
+    assert "too few objects" in few["held_out"]["note"]
+    slow = AutoClustering(3, candidates=[("angles", SphericalKMeans(3))], random_state=0).fit(X)
+    assert make_report(slow, X, held_out=False).summary["views"]["held_out"] is None
+
+
+def test_a_pipeline_s_copy_is_fitted_on_what_its_steps_give(three):
+    X, y = three
+    matrix = 50 + 100 * X["a"]
+    chain = make_pipeline(StandardScaler(), LogisticRegression()).fit(matrix, y)
+    held_out = make_report(chain, matrix, y).summary["scores"]["held_out"]
+    hidden = np.random.default_rng(0).permutation(60)[:15]
+    shown = np.setdiff1d(np.arange(60), hidden)
+    scaled = chain[0].transform(matrix)
+    copy = LogisticRegression().fit(scaled[shown], y[shown])
+    assert held_out["measures"][0]["value"] == pytest.approx(copy.score(scaled[hidden], y[hidden]))
+
+
+def test_fewer_clusters_than_labels_bound_the_accuracy(three):
+    X, _ = three
+    labels = np.array(["a"] * 30 + ["b"] * 15 + ["c"] * 10 + ["d"] * 5)
+    scores = make_report(SphericalKMeans(3, random_state=0).fit(X), X, labels).summary["scores"]
+    assert scores["ceiling"] == {"n_groups": 3, "n_labels": 4, "accuracy": pytest.approx(55 / 60)}
+    assert "ceiling" not in make_report(SphericalKMeans(4, random_state=0).fit(X), X, labels).summary["scores"]

@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import accuracy_score, confusion_matrix, normalized_mutual_info_score
 from sklearn.pipeline import make_pipeline
 
-from coview import PLSA, MultiViewNaiveBayes, MultiViewPLSA, TfidfViews, Views, make_report, write_views
+from coview import PLSA, MultiViewNaiveBayes, MultiViewPLSA, TableViews, TfidfViews, Views, make_report, write_views
 from coview.report import summary
 
 
@@ -102,7 +102,7 @@ def test_many_objects_are_sampled_and_the_report_says_so(make, data, monkeypatch
     monkeypatch.setattr(summary, "MOST_OBJECTS", 40)
     monkeypatch.setattr(summary, "MAP_OBJECTS", 20)
     monkeypatch.setattr(summary, "VIEW_OBJECTS", 20)
-    found = summary_of(make("MultiViewPLSA"), X, y)
+    found = summary_of(make("MultiViewPLSA"), X, y, held_out=False)
     assert found["data"]["n_objects"] == 60 and found["data"]["sampled"] == 40
     assert len(found["map"]["x"]) == 20 and found["views"]["sampled"] == 20
     assert found["scores"]["n_objects"] == 40
@@ -114,6 +114,17 @@ def test_examples_are_members_of_their_groups(make, data):
     said = model.predict(X)
     for group in summary_of(model, X)["examples"]["typical"]:
         assert all(said[thing["id"]] == int(group["group"]) for thing in group["objects"])
+
+
+def test_typical_objects_of_a_table_are_shown_by_their_shortest_texts():
+    table = {
+        "key": [f"p{i}" for i in range(12)],
+        "title": [f"{'photo' if i % 2 else 'mail'} tool {i}" for i in range(12)],
+        "body": [f"{'a camera and a photo' if i % 2 else 'an inbox and a mail'} of number {i}" for i in range(12)],
+    }
+    chain = make_pipeline(TableViews({"body": "body", "title": "title"}, id="key"), PLSA(2, random_state=0)).fit(table)
+    things = [thing for group in summary_of(chain, table)["examples"]["typical"] for thing in group["objects"]]
+    assert len(things) == 6 and all(thing["text"] == table["title"][int(thing["id"][1:])] for thing in things)
 
 
 def test_disputed_objects_have_views_that_differ(make, data):

@@ -28,7 +28,8 @@ def report(
         bool | None,
         typer.Option(
             "--held-out/--no-held-out",
-            help="Refit a classifier with some labels hidden, to score it on them; by default if that is quick.",
+            help="Refit the model with some labels or objects hidden, to score it and its views on them; "
+            "by default if that is quick.",
         ),
     ] = None,
     fitted_labels: Annotated[
@@ -38,7 +39,9 @@ def report(
         ),
     ] = None,
     objects: Annotated[int | None, typer.Option("--objects", min=1, help="Read at most this many objects.")] = None,
-    map_method: Annotated[str, typer.Option("--map", help="How the map places objects: pca, umap or auto.")] = "pca",
+    map_method: Annotated[
+        str, typer.Option("--map", help="How the map places objects: tsne, pca, umap or auto.")
+    ] = "tsne",
     as_json: Annotated[bool, typer.Option("--json", help="Print what the page says as JSON; write no page.")] = False,
 ) -> None:
     """Write a self-contained HTML page: what the model is, how well it did, what each view contributed."""

@@ -28,6 +28,7 @@ __all__ = ["disputed_objects", "distinctive_features", "map_objects", "place", "
 
 FLOOR = 1e-3  # memberships below are taken as equal
 FEWEST_OF_UMAP = 5  # objects; it cannot start from its spectrum with fewer
+LEAST_TYPICAL = 0.5  # of what the most typical object counts
 FEWEST_OF_TSNE, LANDMARKS = 30, 600  # objects; of more than the latter, a sample is placed and the rest beside it
 BESIDE = 5  # objects of the sample between which another one stands
 METHODS = ("pca", "tsne", "umap", "auto")
@@ -90,8 +91,8 @@ def typical_objects(reading: Reading, n_groups: int, n: int = 3, views: Views | 
     Without views these are the objects that belong to it most; none where only groups are known. With views a group's
     objects count by membership times cosine to the mean of the group, and are chosen one after the other by maximal
     marginal relevance (Carbonell and Goldstein, 1998): what counts is less by the cosine to the nearest object that is
-    chosen already, so that no two of them are near-duplicates. The half that counts most is chosen from. Cosines are
-    means over the views.
+    chosen already, so that no two of them are near-duplicates. Objects that count less than half as much as the first
+    come last. Cosines are means over the views.
     """
     if reading.codes is None or reading.memberships is None or (views is None and not reading.graded):
         return [[] for _ in range(n_groups)]
@@ -112,8 +113,7 @@ def _different(parts: Sequence[sparse.csr_array], share: np.ndarray, n: int) -> 
     means = [np.asarray(part.mean(axis=0)).reshape(-1) for part in parts]
     central = sum(part @ (mean / max(float(np.linalg.norm(mean)), 1e-300)) for part, mean in zip(parts, means))
     worth = share * central / len(parts)
-    kept = max(n, (len(worth) + 1) // 2)  # an outlier differs from all others, but is not typical
-    worth[np.argsort(-worth, kind="stable")[kept:]] = -1.0
+    worth[worth < LEAST_TYPICAL * worth.max()] -= 2.0  # an outlier differs from all others, but is not typical
     nearest = np.zeros(len(worth))
     chosen: list[int] = []
     while len(chosen) < min(n, len(worth)):

@@ -107,7 +107,7 @@ def map_chart(
 ) -> Markup:
     """Return a map: points between 0 and 1, colored by group, and by label where there are labels.
 
-    A group has a color, a shape where there are more groups than colors, and its name in the midst of its points: a
+    A group has a color, a shape where there are more groups than colors, and its name above the midst of its points: a
     pair of what stands on every screen and what is added where there is room. Labels have colors as far as these
     reach, the largest first; `labels` are positions among the largest, and beyond the colors they are gray.
 
@@ -137,7 +137,7 @@ def map_chart(
 def _tags(
     kind: str, x: Sequence[float], y: Sequence[float], groups: Sequence[int], names: Sequence[tuple[str, str]]
 ) -> Markup:
-    """Names over the medians of their groups, moved apart where they would cover each other; the largest groups."""
+    """Names above the medians of their groups, moved apart where they would cover each other; the largest groups."""
     codes = np.asarray(groups)
     sizes = np.bincount(codes[codes >= 0], minlength=len(names))[: len(names)]
     shown = [k for k in np.argsort(-sizes, kind="stable")[:MOST_TAGS].tolist() if sizes[k]]
@@ -146,9 +146,9 @@ def _tags(
     texts = [(key, word if len(word) <= TAG_LETTERS else word[: TAG_LETTERS - 1] + "…") for key, word in names]
     middles = np.array([[np.median(np.asarray(axis)[codes == k]) for axis in (x, y)] for k in shown])
     widths = np.array([LETTER * (len(" ".join(texts[k]).strip()) + 2.5) for k in shown])
-    places = _moved_apart(middles, widths)
+    places = _moved_apart(middles - [0, LINE], widths)  # above the midst, which they would cover
     return each(
-        '<span class="tag tag-{}{}" data-of="{}{}" style="left:{:.2f}%;top:{:.2f}%"><b>{}</b><span>{}</span></span>',
+        '<span class="tag tag-{}{}" data-of="{}{}" style="--x:{:.2f};--y:{:.2f}"><b>{}</b><span>{}</span></span>',
         (
             (
                 kind,
@@ -217,19 +217,21 @@ def pairs_chart(true: Sequence[float], predicted: Sequence[float], tips: Sequenc
     ).format(low=number(low), high=number(high), size=HEIGHT, n=len(tips), marks=marks)
 
 
-def legend(names: Sequence[str], kind: str, counts: Sequence[int], *, hidden: bool = False) -> Markup:
+def legend(
+    names: Sequence[str], kind: str, counts: Sequence[int], tips: Sequence[str], *, hidden: bool = False
+) -> Markup:
     """Return buttons that hide and show the groups of a figure; kind is "g" for groups, "l" for labels.
 
     Examples
     --------
-    >>> legend(["a<b"], "g", [3]).count("&lt;")
-    1
+    >>> legend(["a<b"], "g", [3], ["a<b, c"]).count("&lt;")
+    2
     """
     buttons = each(
-        '<button type="button" class="key" data-toggle="{}{}" aria-pressed="true">{}<span>{} <small>{}</small></span>'
-        "</button>",
+        '<button type="button" class="key" data-toggle="{}{}" data-tip="{}" aria-pressed="true">{}<span>{} '
+        "<small>{}</small></span></button>",
         (
-            (kind, k, marker(k, muted=kind == "l" and k >= len(PALETTE)), name, count(counts[k]))
+            (kind, k, tips[k], marker(k, muted=kind == "l" and k >= len(PALETTE)), name, count(counts[k]))
             for k, name in enumerate(names)
             if counts[k]
         ),

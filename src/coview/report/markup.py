@@ -17,6 +17,7 @@ from coview.report.words import number
 __all__ = ["EMPTY", "TableColumn", "breakable", "div", "each", "notes", "numbers", "table", "texts"]
 
 EMPTY = Markup("")
+MOST_COLUMNS = 3  # of a table that a phone has room for
 
 
 def breakable(text: Any) -> Markup:
@@ -89,7 +90,8 @@ def table(label: str, columns: Sequence[TableColumn]) -> Markup:
     >>> '<td class="num" data-v="0.5">0.500</td>' in text
     True
     """
-    stacked = any(column.kind == "wide" for column in columns)  # on a phone each row becomes a block of lines
+    # on a phone each row becomes a block of lines
+    stacked = len(columns) > MOST_COLUMNS or any(column.kind == "wide" for column in columns)
     top = EMPTY.join(
         Markup('<th class="{}" scope="col">{}</th>').format(
             kind, title if kind == "wide" else Markup('<button type="button">{}</button>').format(title)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from sklearn import config_context
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 
 from coview._version import __version__
 from coview.catalog import ESTIMATORS, TRANSFORMERS
@@ -23,6 +23,9 @@ from coview.preprocessing.text import TextViews
 
 __all__ = ["describe_model", "describe_reproduction", "written"]
 
+LINE = 96  # letters of a line of code
+_TABLE_SETTINGS = ("stop_words", "min_df", "max_df", "impute")
+_SIGNS = {"\t": "\\t", "\n": "\\n"}
 _QUIET = ("verbose", "callbacks", "n_jobs")  # they change nothing that was learned
 
 
@@ -113,7 +116,7 @@ def describe_reproduction(
         "",
         f"X = {read}({_quoted(table if table is not None else 'folder' if data is None else data)})",
         *([f"y = ...  # one label per object{'' if labels is None else f', from {labels}'}"] if labeled else []),
-        f"model = {call}",
+        f"model = {_wrapped(call, 8)}",
         f"model.fit({'X, y' if supervised else 'X'})",
         f"save(model, {_quoted(saved)})",
         f'make_report(model, {"X, y" if labeled else "X"}).save("report.html")',
@@ -154,11 +157,8 @@ def _parameters(estimator: Any) -> list[dict[str, Any]]:
 def _constructor(model: Any) -> tuple[str, list[str], list[str]]:
     """Return the call that makes a model, the names in it that coview has, and the imports of scikit-learn's."""
     with config_context(print_changed_only=True):
-        call = " ".join(repr(model).split())
-    if type(model).__name__ in ESTIMATORS:  # the parameters in the order of the constructor
-        changed = (f"{row['name']}={row['value']}" for row in _parameters(model) if row["changed"])
-        call = f"{type(model).__name__}({', '.join(changed)})"
-    named = set(re.findall(r"\b([A-Z]\w+)\(", call))
+        call = _call(model)
+    named = set(re.findall(r"\b([A-Za-z_]\w+)\(", call))
     parts = [model, *model.get_params(deep=True).values()]
     foreign = {type(part) for part in parts if type(part).__module__.startswith("sklearn.")}
     imports = {
@@ -166,7 +166,50 @@ def _constructor(model: Any) -> tuple[str, list[str], list[str]]:
         for cls in foreign
         if cls.__name__ in named
     }
+    if "make_pipeline" in named:
+        imports.add("from sklearn.pipeline import make_pipeline")
     return call, sorted(named & {*ESTIMATORS, *TRANSFORMERS}), sorted(imports)
+
+
+def _call(model: Any) -> str:
+    """The call that makes a model; a pipeline as short as it can be, parameters in the order of the constructor."""
+    if isinstance(model, Pipeline) and str(model) == str(make_pipeline(*(step for _, step in model.steps))):
+        return f"make_pipeline({', '.join(_call(step) for _, step in model.steps)})"
+    if type(model).__name__ in ESTIMATORS:
+        changed = (f"{row['name']}={row['value']}" for row in _parameters(model) if row["changed"])
+        return f"{type(model).__name__}({', '.join(changed)})"
+    return " ".join(repr(model).split())
+
+
+def _wrapped(call: str, before: int = 0, indent: int = 0) -> str:
+    """A call in lines that are not too long, where it can be broken after the commas in its outermost brackets."""
+    if before + len(call) <= LINE:
+        return call
+    parts, depth, start, quote = [], 0, 0, ""
+    for i, sign in enumerate(call):
+        if quote:
+            quote = "" if sign == quote and call[i - 1] != "\\" else quote
+        elif sign in "\"'":
+            quote = sign
+        elif sign in "([{":
+            depth += 1
+            if depth == 1:
+                parts.append(call[: i + 1])
+                start = i + 1
+        elif sign in ")]}":
+            depth -= 1
+            if depth == 0:
+                parts += [call[start:i], call[i:]]
+                break
+        elif sign == "," and depth == 1:
+            parts.append(call[start:i])
+            start = i + 1
+    if len(parts) < 3 or not parts[1].strip():
+        return call
+    head, *inside, tail = parts
+    gap = " " * (indent + 4)
+    lines = [f"{gap}{_wrapped(part.strip(), indent + 5, indent + 4)},\n" for part in inside]
+    return f"{head}\n{''.join(lines)}{' ' * indent}{tail}"
 
 
 def _repeated(flag: str, values: Mapping[str, Any]) -> list[str]:
@@ -198,22 +241,55 @@ def _step_options(inspection: Inspection) -> list[str] | None:
 
 
 def _table_options(front: Any) -> list[str] | None:
-    """``--text``, ``--columns`` and ``--id`` that make the same views of a table, or None where they cannot."""
+    """``--text``, ``--tokens`` and others that make the same views of a table, or None where they cannot."""
     text: dict[str, Any] = {}
+    tokens: dict[str, Any] = {}
     columns: dict[str, Any] = {}
     key: str | None = None
     if isinstance(front, TableViews) and front.vectorizer is None:
-        text, columns, key = front.text or {}, front.columns or {}, front.id
+        text, tokens, columns, key = front.text or {}, front.tokens or {}, front.columns or {}, front.id
     elif isinstance(front, TextViews) and front.vectorizer is None:
-        text = front.columns_
+        tokens = dict(front.tokens or {})
+        text = {view: column for view, column in front.columns_.items() if view not in tokens}
     elif isinstance(front, ColumnViews) and isinstance(front.categorical, str) and front.categorical == "auto":
         columns = front.columns_
     groups = {view: [names] if isinstance(names, str) else list(names) for view, names in columns.items()}
+    lists = {view: _list_column(column) for view, column in tokens.items()}
     named = [*text.values(), *(name for names in groups.values() for name in names), *([] if key is None else [key])]
-    if not named or not all(isinstance(name, str) and "," not in name for name in named):
+    settings = {row["name"]: _typed(front, row["name"]) for row in _parameters(front) if row["changed"]}
+    settings = {name: value for name, value in settings.items() if name in _TABLE_SETTINGS}
+    if not (named or lists) or None in lists.values() or None in settings.values():
         return None
-    joined = {view: ",".join(names) for view, names in groups.items()}
-    return [*_repeated("--text", text), *_repeated("--columns", joined), *([] if key is None else ["--id", key])]
+    if not all(isinstance(name, str) and "," not in name for name in named):
+        return None
+    return [
+        *_repeated("--text", text),
+        *_repeated("--tokens", lists),
+        *_repeated("--columns", {view: ",".join(names) for view, names in groups.items()}),
+        *([] if key is None else ["--id", key]),
+        *(part for name, value in settings.items() for part in (f"--{name.replace('_', '-')}", str(value))),
+    ]
+
+
+def _list_column(column: Any) -> str | None:
+    """A column of lists, with its separator where that was set, as it is typed; None where it cannot be."""
+    if isinstance(column, str):
+        return column
+    name, separator = column
+    if separator in _SIGNS:
+        return f"{name}:{_SIGNS[separator]}"
+    return f"{name}:{separator}" if re.fullmatch(r"\W+", separator) else None
+
+
+def _typed(front: Any, name: str) -> str | None:
+    """A setting of a table's views as it is typed; None where it cannot be."""
+    value = front.get_params(deep=False)[name]
+    if value is None:
+        return "none"
+    if isinstance(value, (list, tuple)):
+        words = [str(word) for word in value]
+        return ",".join(words) if len(words) > 1 and not any("," in word for word in words) else None
+    return str(value) if isinstance(value, (int, float, str)) else None
 
 
 def _plain_settings(estimator: Any) -> dict[str, Any] | None:

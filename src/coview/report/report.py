@@ -113,13 +113,14 @@ def make_report(
     y_fit : array-like, optional
         Labels that a classifier was fitted with, where they are fewer than `y`: it is then scored on the others.
     held_out : bool or "auto", default="auto"
-        Without `y_fit`: fit a copy of a classifier with a quarter of the labels hidden and score it on them. "auto"
-        does so where the fit took less than 3 seconds.
+        Without `y_fit`: fit a copy of the model with a quarter of the labels hidden (of the objects, where it takes no
+        labels), and judge its views, and a classifier itself, on those. "auto" does so where the fit took less than 3
+        seconds.
     max_objects : int, optional
         Most objects that are read; of more a random sample. By default 20,000, or as many as have a million values that
         are not zero, so that a report takes seconds.
     map_method : {"tsne", "pca", "umap", "auto"}, default="tsne"
-        How objects are placed in the plane.
+        How objects are placed in the plane; UMAP needs the package umap-learn, "auto" uses it where it is installed.
     title : str, optional
         Heading of the report.
     model_path : str, optional

@@ -9,6 +9,7 @@ objects, where a model takes no labels) where that is quick, and predicts those.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -156,7 +157,9 @@ def _refit(inspection: Inspection, views: Views, target: np.ndarray | None = Non
     copy: Any = clone(inspection.estimator)
     quiet = {"verbose": 0, "callbacks": None, "checkpoint": None}
     copy.set_params(**{name: value for name, value in quiet.items() if name in copy.get_params(deep=False)})
-    return inspect(copy.fit(for_sklearn(views[PLAIN]) if inspection.takes_matrix else views, target))
+    with warnings.catch_warnings():  # the fit of the model itself has given those that matter
+        warnings.simplefilter("ignore")
+        return inspect(copy.fit(for_sklearn(views[PLAIN]) if inspection.takes_matrix else views, target))
 
 
 # -- labels
@@ -185,7 +188,8 @@ def score_labels(
         sizes = np.sort(np.bincount(known))[::-1]
         if inspection.kind != "class" and len(inspection.groups) < (sizes > 0).sum():
             best = float(sizes[: len(inspection.groups)].sum() / len(known))
-            scores["ceiling"] = {"n_labels": int((sizes > 0).sum()), "accuracy": best}
+            counts = {"n_groups": len(inspection.groups), "n_labels": int((sizes > 0).sum())}
+            scores["ceiling"] = {**counts, "accuracy": best}
     if isinstance(held, str) and inspection.kind == "class":
         scores["held_out"] = {"note": held}
     elif isinstance(held, Holdout) and inspection.kind == "class" and views is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from functools import partial
 from typing import Any
 
@@ -9,12 +10,14 @@ from markupsafe import Markup
 
 from coview.report.charts import bar, color, curve, dots, heat_map, legend, map_chart, marker, pairs_chart
 from coview.report.markup import EMPTY, TableColumn, breakable, div, each, notes, numbers, table, texts
+from coview.report.model import LINE
 from coview.report.words import count, number, percent, plural, signed
 
 __all__ = ["key_figures", "render_sections"]
 
 Summary = dict[str, Any]
 
+SHORT_NAME = 22  # letters
 MOST_LINES = 24  # groups that are listed; the rest is folded
 
 _FILTER = Markup(
@@ -29,7 +32,10 @@ def render_sections(summary: Summary) -> list[tuple[str, str, str, str, Markup]]
     noun = groups.get("noun", "group")
     names = plural(noun).capitalize()
     distinctive = any(groups.get("probabilities", {}).values())
-    ranked = f"Features are ranked by {f'how well they distinguish the {noun}' if distinctive else 'weight'}."
+    order = f"how well they distinguish the {noun}" if distinctive else "weight"
+    ranked = (
+        f"Click a {noun} for its features, ranked by {order}{', and typical objects' if _typical(summary) else ''}."
+    )
     near = "Objects that are close to each other are similar to the model; how far others are apart means little."
     sections = [
         ("glance", "At a glance", "At a glance", "", _glance),
@@ -56,6 +62,12 @@ def _called(summary: Summary, key: str) -> str:
     """A group by its key and, where it has one, its name."""
     name = summary.get("group_names", {}).get(key)
     return key if name is None else f"{key} {name}"
+
+
+def _called_short(summary: Summary, key: str) -> str:
+    """A group by its key and the first word of its name, cut where it is long, where there is little room."""
+    text = _called(summary, key).split(", ")[0] if key in summary.get("group_names", {}) else key
+    return text if len(text) <= SHORT_NAME else f"{text[: SHORT_NAME - 1]}…"
 
 
 def _card(title: Any, *parts: Any) -> Markup:
@@ -151,7 +163,7 @@ def _ceiling(summary: Summary) -> str:
     ceiling = summary["scores"].get("ceiling")
     if not ceiling:
         return ""
-    noun, n = summary["noun"], summary["groups"]["count"]
+    noun, n = summary["noun"], ceiling["n_groups"]
     return (
         f" With {n} {plural(noun, n)} for {ceiling['n_labels']} labels, accuracy cannot exceed "
         f"{number(ceiling['accuracy'])}."
@@ -287,10 +299,29 @@ def _data(summary: Summary) -> Markup:
 def _reproduce(summary: Summary) -> Markup:
     """Return code and commands."""
     parts = summary["reproduce"]
-    return _grid(
-        _card("In Python", _code(parts["code"])),
-        _card("On the command line", _code("\n".join(parts["commands"])), notes(parts["notes"])),
+    return EMPTY.join(
+        [
+            _card("In Python", _code(parts["code"])),
+            _card("On the command line", _code("\n".join(map(_in_lines, parts["commands"]))), notes(parts["notes"])),
+        ]
     )
+
+
+def _in_lines(command: str) -> str:
+    """A command in lines that are not too long, broken between its options."""
+    options: list[str] = []
+    for word in map(shlex.quote, shlex.split(command)):
+        if options and not word.startswith("--"):
+            options[-1] += f" {word}"
+        else:
+            options.append(word)
+    lines = [options[0]]
+    for option in options[1:]:
+        if len(lines[-1]) + len(option) < LINE:
+            lines[-1] += f" {option}"
+        else:
+            lines.append(f"  {option}")
+    return " \\\n".join(lines)
 
 
 def _code(text: str) -> Markup:
@@ -368,11 +399,13 @@ def _confusion(summary: Summary) -> Markup:
     word = noun or "group"
     predicted = "predicted" if noun == "class" else word
     columns = [_called(summary, key) for key in matrix["columns"]]
+    heads = [_called_short(summary, key) for key in matrix["columns"]]
 
     def cell(label: str, name: str, n: int, total: int) -> tuple[float, str, str]:
         tip = f"label {label}, {predicted} {name}: {count(n)} ({percent(n / total)} of the label)"
         return n / total, tip, count(n) if n else "·"
 
+    labels = [_called_short({}, label) for label in matrix["rows"]]
     cells = [
         [cell(label, name, n, max(sum(row), 1)) for name, n in zip(columns, row)]
         for label, row in zip(matrix["rows"], matrix["counts"])
@@ -386,7 +419,7 @@ def _confusion(summary: Summary) -> Markup:
     return _card(
         "Labels and predictions" if noun == "class" else f"Labels and {plural(word)}",
         _text(about),
-        heat_map(matrix["rows"], columns, cells, "Confusion matrix", f"label \\ {predicted}"),
+        heat_map(labels, heads, cells, "Confusion matrix", f"label \\ {predicted}"),
     )
 
 
@@ -437,7 +470,10 @@ def _group(item: dict[str, Any], summary: Summary) -> Markup:
     title: Any = key if noun == "class" else f"{noun.capitalize()} {key}"
     if name:
         title = Markup('<span class="number">{}</span> {}').format(key, breakable(name))
-    tag = EMPTY
+    elif noun != "component":
+        shown = dict.fromkeys(feature[0] for lists in features.values() for feature in lists[:2])
+        title = Markup('{} <span class="about">{}</span>').format(title, ", ".join(list(shown)[:4]))
+    tag = Markup("<span></span>")
     if label:
         tag = Markup('<span class="pill">mostly {}, {}</span>').format(label["name"], percent(label["share"], 0))
     return Markup(
@@ -473,8 +509,8 @@ def _objects(objects: list[dict[str, Any]]) -> Markup:
 
 
 def _content(thing: dict[str, Any]) -> str:
-    """An object's text, or else its distinctive features."""
-    return thing["text"] or ", ".join(name for names in thing["words"].values() for name in names)
+    """An object's text, or else its distinctive features, a few of each view."""
+    return thing["text"] or ", ".join(name for names in thing["words"].values() for name in names[:2])
 
 
 def _chips(features: list[Any], probabilities: bool, origin: str | None) -> Markup:
@@ -614,15 +650,18 @@ def _map(summary: Summary) -> Markup:
         tags = [(key or word, word if key else "") for key, word in tags]
     parts = [map_chart(chart["x"], chart["y"], groups, labels, tips, tags, chart["labels"])]
     if len(names) > 1:
-        legend_names = named if called or noun in ("class", "label") else [f"{noun} {key}" for key in names]
-        parts.append(legend(legend_names, "g", _counts(groups, names)))
+        plain = noun in ("class", "label")
+        short = [_called_short(summary, key) if key in called or plain else f"{noun} {key}" for key in names]
+        parts.append(legend(short, "g", _counts(groups, names), named))
     if labels is not None:
         choice = Markup(
             '<div class="tools"><span class="choice" role="group" aria-label="Color by">'
             '<button type="button" data-by="g" aria-pressed="true">Color by {}</button>'
             '<button type="button" data-by="l" aria-pressed="false">Color by label</button></span></div>'
         ).format(noun)
-        parts = [choice, *parts, legend(chart["labels"], "l", _counts(labels, chart["labels"]), hidden=True)]
+        short = [_called_short({}, label) for label in chart["labels"]]
+        sizes = _counts(labels, chart["labels"])
+        parts = [choice, *parts, legend(short, "l", sizes, chart["labels"], hidden=True)]
     n = len(chart["x"])
     remarks = [f"{chart['method']}."]
     if chart["n_objects"] is not None and n < chart["n_objects"]:
@@ -644,9 +683,9 @@ def _examples(summary: Summary) -> Markup:
     views = dict.fromkeys(view for thing in things for view in thing["by_view"])
     columns = [TableColumn("object", "text", [(str(thing["id"]), _object(thing)) for thing in things])]
     for view in views:
-        cells = [_called(summary, thing["by_view"].get(view, "–")) for thing in things]
+        cells = [_called_short(summary, thing["by_view"].get(view, "–")) for thing in things]
         columns.append(TableColumn(f"from {view}", "text", [(cell, breakable(cell)) for cell in cells]))
-    cells = [_called(summary, thing["all"] or "–") for thing in things]
+    cells = [_called_short(summary, thing["all"] or "–") for thing in things]
     columns.append(TableColumn("from all views", "text", [(cell, breakable(cell)) for cell in cells]))
     if any(thing["label"] is not None for thing in things):
         columns.append(TableColumn("label", "text", [thing["label"] or "–" for thing in things]))
@@ -659,7 +698,9 @@ def _examples(summary: Summary) -> Markup:
 
 def _object(thing: dict[str, Any]) -> Markup:
     """An object by what it is called, with its text or what is in it."""
-    return Markup('{}<br><span class="note">{}</span>').format(breakable(thing["id"]), _content(thing))
+    return Markup('<div class="object">{}<br><span class="note">{}</span></div>').format(
+        breakable(thing["id"]), _content(thing)
+    )
 
 
 def _words(words: dict[str, list[str]]) -> Markup:

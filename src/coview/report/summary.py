@@ -16,7 +16,7 @@ from scipy import sparse
 from coview.exceptions import ParameterError
 from coview.inspection import Features, Inspection, Reading
 from coview.inspection.by_view import ViewReadings, read_by_view, read_objects
-from coview.inspection.features import feature_names, features_by_view, top_features
+from coview.inspection.features import feature_names, features_by_view, group_names, top_features
 from coview.inspection.labels import label_tree
 from coview.inspection.measures import fit_curves
 from coview.inspection.objects import disputed_objects, distinctive_features, map_objects, place, typical_objects
@@ -209,7 +209,7 @@ def _describe_view(name: str, matrix: Any, present: np.ndarray) -> dict[str, Any
 
 def _group_names(inspection: Inspection, objects: _Objects) -> dict[str, str]:
     """Names of clusters and topics by their keys; none of groups that are called by a name or number of their own."""
-    names = dict(zip(inspection.groups, inspection.groups))
+    names = dict(zip(inspection.groups, group_names(inspection, objects.views, objects.reading.codes)))
     return {key: name for key, name in names.items() if name not in (key, f"{inspection.kind} {key}")}
 
 
@@ -233,15 +233,21 @@ def _describe_groups(inspection: Inspection, objects: _Objects) -> dict[str, Any
         if reading.codes is None
         else np.bincount(reading.codes[reading.codes >= 0], minlength=len(inspection.groups))
     )
-    order = np.arange(len(inspection.groups)) if sizes is None else np.argsort(-sizes, kind="stable")
     items = []
-    for g in order[:MOST_GROUPS].tolist():
-        item: dict[str, Any] = {"name": inspection.groups[g], "index": g}
+    for position, g in enumerate(_largest_first(objects.reading.codes, len(inspection.groups))[:MOST_GROUPS].tolist()):
+        item: dict[str, Any] = {"name": inspection.groups[g], "index": position}
         if sizes is not None:
             item["size"], item["share"] = int(sizes[g]), float(sizes[g] / max(sizes.sum(), 1))
             item["label"] = _most_common_label(objects, g) if inspection.kind != "class" else None
         items.append({**item, "features": {view: lists[g] for view, lists in top.items()}})
     return {**section, "items": items}
+
+
+def _largest_first(codes: np.ndarray | None, n: int) -> np.ndarray:
+    """Positions of groups or labels, the largest first; as they are where no object has one."""
+    if codes is None:
+        return np.arange(n)
+    return np.argsort(-np.bincount(codes[codes >= 0], minlength=n), kind="stable")
 
 
 def _component_ends(
@@ -334,15 +340,12 @@ def _describe_map(
 ) -> dict[str, Any]:
     low, high = positions.min(axis=0), positions.max(axis=0)
     scaled = np.round((positions - low) / np.where(high > low, high - low, 1), 4)
-    labels, codes = [], None
-    if objects.codes is not None and objects.classes is not None:  # the largest first
-        order = np.argsort(
-            -np.bincount(objects.codes[objects.codes >= 0], minlength=len(objects.classes)), kind="stable"
-        )
-        labels = [str(label) for label in objects.classes[order].tolist()]
-        codes = np.append(np.argsort(order), -1)[objects.codes[rows]]
-    if reading.codes is not None:
-        noun, names, groups = inspection.kind, inspection.groups, reading.codes
+    labels: list[str] = []
+    codes = None
+    if objects.codes is not None and objects.classes is not None:
+        labels, codes = _by_size([str(label) for label in objects.classes.tolist()], objects.codes, objects.codes[rows])
+    if reading.codes is not None and objects.reading.codes is not None:
+        noun, (names, groups) = inspection.kind, _by_size(inspection.groups, objects.reading.codes, reading.codes)
     elif codes is not None:
         noun, names, groups = "label", labels, codes
     else:
@@ -361,6 +364,12 @@ def _describe_map(
         "margin": None if margins is None else np.round(margins, 3),
         "n_objects": objects.n_objects,
     }
+
+
+def _by_size(names: list[str], codes: np.ndarray, some: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """Names, the largest by `codes` first, and `some` codes as positions among them."""
+    order = _largest_first(codes, len(names))
+    return [names[k] for k in order.tolist()], np.append(np.argsort(order), -1)[some]
 
 
 def _describe_examples(
