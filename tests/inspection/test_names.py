@@ -10,6 +10,8 @@ from hypothesis.extra.numpy import arrays
 
 from coview import (
     PLSA,
+    CrossModalRetriever,
+    LinkPLSA,
     MultiViewCCA,
     MultiViewNaiveBayes,
     MultiViewPLSA,
@@ -60,6 +62,15 @@ def test_topics_are_named_and_so_are_those_below_clusters(packages):
     assert len(below) == 4 and all(
         set(name.split(", ")) <= {*WORDS, *(f"topic {k}" for k in range(4))} for name in below
     )
+
+
+def test_explanations_of_hits_say_the_names(packages):
+    X, _ = packages
+    retriever = CrossModalRetriever(LinkPLSA(3, random_state=0), lexical=0).fit(X)
+    names = inspect(retriever).group_names
+    parts = retriever.explain(X[[0]].select("words"), 1, target="depends").contributions
+    assert set(parts) == {f"topic {k} ({name})" for k, name in enumerate(names)}
+    assert not any("the" in name.split(", ") or "libc6" in name for name in names)  # frequent, and in all topics
 
 
 def test_classes_and_components_keep_their_names(packages):

@@ -791,19 +791,17 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         self.index_.add(ids, len(views), {name: (rows[name], vectors[name]) for name in vectors}, words)
 
     def _dimension_names(self, view: str) -> list[str]:
-        """Names of the dimensions that are compared: classes, or topics by their strongest features."""
+        """Names of the dimensions that are compared: classes, or topics by what they are about."""
         if self.space == "semantic":
             return [f"class {name}" for name in self.classes_]
         labels = []
         for i, (model, mean) in enumerate(zip(self._inspections, self.means_[view])):
             which = f"model {i} " if len(self.models_) > 1 else ""
-            topics = _profiles(model, view)
-            if topics is None:
+            if _profiles(model, view) is None:
                 labels += [f"{which}component {k}" for k in range(len(mean))]
                 continue
-            names = np.array(model.feature_names(view))
-            best = np.argsort(-topics, axis=1, kind="stable")[:, :3]
-            labels += [f"{which}topic {k} ({', '.join(names[row])})" for k, row in enumerate(best)]
+            named = enumerate(model.group_names)
+            labels += [f"{which}topic {k}" + (f" ({name})" if name != f"topic {k}" else "") for k, name in named]
         return labels
 
     def _explains_features(self, needed: bool) -> bool:

@@ -1,7 +1,9 @@
 // Try a set of labels under the ontology: what it implies, what it breaks, how well it fits an object.
 
 import { get, post } from "./api.js";
-import { count, fill, h, hash, heading, objectHref, objectName, replace, viewName } from "./ui.js";
+import { count, fill, folded, h, hash, heading, objectHref, objectName, replace, viewName } from "./ui.js";
+
+const LABELS = 40; // below one label, at a time
 
 export function labels(place, { model, params, page }) {
   const id = params.get("id");
@@ -29,7 +31,7 @@ function drawTree(tree, ontology, chosen, judge) {
     const parent = ontology.parents[i][0] || null;
     below.set(parent, [...(below.get(parent) || []), i]);
   });
-  const branch = (parent) => (below.has(parent) ? h("ul", null, below.get(parent).map((i) => {
+  const branch = (parent) => (below.has(parent) ? folded(below.get(parent), (i) => {
     const label = ontology.labels[i];
     const box = h("input", { type: "checkbox", checked: chosen.has(label), "data-label": label, "data-entry": true, onchange: () => {
       if (box.checked) chosen.add(label);
@@ -38,7 +40,7 @@ function drawTree(tree, ontology, chosen, judge) {
     } });
     return h("li", null, h("label", null, box, h("span", null, label),
       ontology.counts[i] !== null && h("span.badge", null, count(ontology.counts[i]))), branch(label));
-  })) : null);
+  }, LABELS, h("ul")) : null);
   replace(tree, h("h2", null, "Labels"), branch(null));
 }
 
