@@ -43,8 +43,8 @@ COMMANDS = {
     ),
     "clusters to compare": (["compare", "--data", "views"], "Pass it, for example --clusters 7."),
     "labels to compare": (["compare", "--data", "views", "--task", "few_labels"], "Give --labels."),
-    "label of a stream": (["stream", "rows.jsonl", "--label", "x"], '--label, or pass --label ""'),
-    "update of a stream": (["stream", "rows.jsonl", "--label", "kind", "--update", "paper"], "Use --update exact"),
+    "label of a stream": (["stream", "rows.jsonl", "--labels", "x"], '--labels, or pass --labels ""'),
+    "update of a stream": (["stream", "rows.jsonl", "--labels", "kind", "--update", "paper"], "Use --update exact"),
 }
 
 

@@ -36,7 +36,7 @@ def test_a_file_is_streamed_into_a_table_and_a_model(tmp_path, mail):
     (tmp_path / "mail.jsonl").write_text(mail)
     names = tmp_path / "model.coview", tmp_path / "said.txt"
     run = coview(
-        *(str(tmp_path / "mail.jsonl"), "--label", "kind", "--every", "50"),
+        *(str(tmp_path / "mail.jsonl"), "--labels", "kind", "--every", "50"),
         *("--save", str(names[0]), "--predictions", str(names[1])),
     )
     assert run.returncode == 0, run.stderr
@@ -47,7 +47,7 @@ def test_a_file_is_streamed_into_a_table_and_a_model(tmp_path, mail):
 
 
 def test_standard_input_as_json_and_going_on(tmp_path, mail):
-    options = ("-", "--format", "jsonl", "--label", "kind", "--every", "100", "--json")
+    options = ("-", "--format", "jsonl", "--labels", "kind", "--every", "100", "--json")
     run = coview(*options, "--save", str(tmp_path / "a.coview"), text=mail)
     lines = [json.loads(line) for line in run.stdout.splitlines()]
     assert run.returncode == 0, run.stderr
@@ -66,7 +66,7 @@ def test_standard_input_as_json_and_going_on(tmp_path, mail):
         (("-", "--format", "svmlight", "--views", "a=3,b=x"), "'b' has 'x'"),
         (("-", "--format", "svmlight", "--views", "a,b"), "how many belong to each of the views a, b"),
         (("-", "--format", "jsonl", "--update", "fast"), "update must be one of"),
-        (("-", "--format", "jsonl", "--label", "kind"), "no 'kind' in its first 1 rows; there are 'label', 'v'"),
+        (("-", "--format", "jsonl", "--labels", "kind"), "no 'kind' in its first 1 rows; there are 'label', 'v'"),
     ],
 )
 def test_bad_input_ends_with_code_2_and_a_sentence(words, message, monkeypatch, capsys):
@@ -82,3 +82,37 @@ def test_bad_input_ends_with_code_2_and_a_sentence(words, message, monkeypatch, 
 
 def test_help_shows_an_example():
     assert "coview stream mail.jsonl" in coview("--help").stdout
+
+
+def test_a_table_is_streamed_like_the_others_take_it(tmp_path, mail, monkeypatch, capsys):
+    rows = ["key;body;sites;kind"]
+    for i, line in enumerate(mail.splitlines()):
+        row = json.loads(line)
+        rows.append(f"m{i};{row['text']};{','.join(row['links'])},all;{row['kind'] if i % 10 else ''}")
+    (tmp_path / "mail.csv").write_text("\n".join(rows) + "\n")
+
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["coview", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        return end.value.code or 0, *capsys.readouterr()
+
+    table = ["--table", tmp_path / "mail.csv", "--labels", "kind", "--every", "50", "--json"]
+    views = ["--id", "key", "--text", "words=body", "--tokens", "sites=sites:,"]
+    code, out, err = call("stream", *table, *views, "--save", tmp_path / "m.coview")
+    assert code == 0, err
+    first = [json.loads(line) for line in out.splitlines()]
+    assert [line["rounds"] for line in first] == [50, 100, 135]  # 15 have no label
+    assert first[-1]["accuracy"] > 0.8
+    code, out, err = call("stream", *table, "--model", tmp_path / "m.coview")
+    assert code == 0 and json.loads(out.splitlines()[0])["accuracy"] > first[0]["accuracy"], err
+    code, out, _ = call("predict", tmp_path / "m.coview", "--table", tmp_path / "mail.csv", "--json")
+    said = json.loads(out)
+    assert code == 0 and said["id"][:2] == ["m0", "m1"] and set(said["label"]) == {"ham", "spam"}
+    for words, sentence in (
+        (["--table", tmp_path / "mail.csv", *views], "A table needs labels"),
+        ([], "got neither"),
+        (["x.jsonl", *views], "describe a raw table"),
+    ):
+        code, _, err = call("stream", *words)
+        assert code == 2 and sentence in " ".join(err.split())

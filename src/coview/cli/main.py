@@ -68,7 +68,7 @@ EXAMPLES: dict[Any, str] = {
     search: 'coview search "largest eigenvalues of a sparse matrix" -k 5',
     explore: "coview explore model.coview folder",
     serve: "coview serve model.coview --port 8000",
-    stream: "coview stream mail.jsonl --label kind --every 500 --save mail.coview",
+    stream: "coview stream mail.jsonl --labels kind --every 500 --save mail.coview",
     report: "coview report model.coview --data folder --labels y.csv --out report.html",
     reproduce: "coview reproduce mvplsa_2012 --quick",
     info: "coview info model.coview",
@@ -122,6 +122,7 @@ _TABLE = {"stop_words": "--stop-words", "min_df": "--min-df", "max_df": "--max-d
 _OPTIONS = {
     "fit": {"y": "--labels", **_TABLE},
     "compare": {**_TABLE, "y": "--labels", "cv": "--folds", "n_clusters": "--clusters", "label_share": "--share"},
+    "stream": _TABLE,
     "report": {"y": "--labels", "method": "--map"},
     "search": {"source": "--source", "target": "--target"},
 }

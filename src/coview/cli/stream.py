@@ -13,6 +13,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from coview.cli.files import read_input, read_labels, table_front
+from coview.cli.options import Columns, Id, Impute, MaxDf, MinDf, Sep, StopWords, Table, Text, Tokens
 from coview.utils.jsonable import plain
 from coview.utils.messages import not_text
 from coview.utils.progress import progress, tell
@@ -21,8 +23,27 @@ __all__ = ["stream"]
 
 
 def stream(
-    source: Annotated[str, typer.Argument(help="A file (.svmlight .jsonl .csv .parquet), or - for standard input.")],
-    label: Annotated[str, typer.Option(help='Key or column that holds the label; "" where there is none.')] = "label",
+    source: Annotated[
+        str | None, typer.Argument(help="A file (.svmlight .jsonl .csv .parquet), or - for standard input.")
+    ] = None,
+    table: Table = None,
+    text: Text = None,
+    tokens: Tokens = None,
+    columns: Columns = None,
+    id: Id = None,
+    sep: Sep = None,
+    stop_words: StopWords = None,
+    min_df: MinDf = None,
+    max_df: MaxDf = None,
+    impute: Impute = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            "--labels",
+            help='Key or column that holds the label ("label" by default, "" where there is none); of a table also a '
+            "file of labels.",
+        ),
+    ] = None,
     format: Annotated[
         str | None, typer.Option(help="svmlight, jsonl, csv or parquet; by default taken from the file extension.")
     ] = None,
@@ -48,41 +69,79 @@ def stream(
     from coview.online.readers import read_stream
     from coview.online.stream import evaluate_stream
 
-    learner = _learner(model, C, coupling, update, adaptive)
-    stream_in: Any = sys.stdin if source == "-" else source
-    if source == "-" and format is None:
-        raise ValueError("Standard input has no file extension: pass --format svmlight, jsonl or csv.")
-    batches = read_stream(
-        stream_in, format=format, views=_views(views), label=label or None, batch_size=batch, n_features=n_features
-    )
+    if (source is None) == (table is None):
+        what = "neither" if source is None else "both"
+        raise ValueError(f"Pass the rows as a file (or - for standard input), or as --table FILE; got {what}.")
+    words = {"stop_words": stop_words, "min_df": min_df, "max_df": max_df}
+    front, learner = _loaded(model) if model is not None else (None, _new_learner(C, coupling, update, adaptive))
+    if table is None or model is None:
+        front = table_front(table, text, tokens, columns, id, **words, impute=impute)
     with ExitStack() as stack:
         watched: Any = learner
         if predictions is not None:
             watched = _PredictionWriter(learner, stack.enter_context(open(predictions, "w", encoding="utf-8")))
         stack.enter_context(progress(verbose=0 if as_json else None))
+        if table is not None:
+            tell("reading")
+            if front is None:
+                raise ValueError(f"{model} was not learned from a table: pass the rows as a file.")
+            batches = _table_batches(front, table, sep, labels, id, batch, fitted=model is not None)
+        elif source == "-" and format is None:
+            raise ValueError("Standard input has no file extension: pass --format svmlight, jsonl or csv.")
+        else:
+            label = "label" if labels is None else labels or None
+            settings = {"format": format, "views": _views(views), "batch_size": batch, "n_features": n_features}
+            batches = read_stream(sys.stdin if source == "-" else str(source), label=label, **settings)
         count = _RowCount()
         watch = _print_json if as_json else count.line
-        result = evaluate_stream(watched, _count_rows(batches, count, source), every=every, watch=watch)
+        result = evaluate_stream(watched, _count_rows(batches, count, str(source)), every=every, watch=watch)
     if save_to is not None:
+        from sklearn.pipeline import make_pipeline
+
         from coview.io.models import save
 
-        save(learner, save_to)
+        save(learner if front is None else make_pipeline(front, learner), save_to)
     if not as_json:
         _show(result, learner)
 
 
-def _learner(path: Path | None, C: float, coupling: float, update: str, adaptive: bool) -> Any:
+def _new_learner(C: float, coupling: float, update: str, adaptive: bool) -> Any:
     from coview.online.passive_aggressive import MultiViewPassiveAggressiveClassifier
 
-    if path is None:
-        weighting = "adaptive" if adaptive else None
-        return MultiViewPassiveAggressiveClassifier(C, coupling, update=update, view_weighting=weighting)
-    from coview.io.models import load
+    weighting = "adaptive" if adaptive else None
+    return MultiViewPassiveAggressiveClassifier(C, coupling, update=update, view_weighting=weighting)
 
-    learner = load(path)
+
+def _loaded(path: Path) -> tuple[Any, Any]:
+    """Return the learner of a model file, after what makes views of a table where it learned from one, else None."""
+    from sklearn.pipeline import Pipeline
+
+    from coview.io.models import load
+    from coview.online.passive_aggressive import MultiViewPassiveAggressiveClassifier
+
+    model = load(path)
+    front, learner = None, model
+    if isinstance(model, Pipeline):
+        front, learner = model[0] if len(model) == 2 else model[:-1], model[-1]
     if not isinstance(learner, MultiViewPassiveAggressiveClassifier):
         raise ValueError(f"{path} holds a {type(learner).__name__}, which does not learn from a stream.")
-    return learner
+    return front, learner
+
+
+def _table_batches(
+    front: Any, table: Path, sep: str | None, labels: str | None, id: str | None, batch: int, *, fitted: bool
+) -> Iterator[Any]:
+    """Rows of a table, in order; the words are those of the whole table, the labels are seen one after the other."""
+    from coview.online.readers import Batch
+
+    if labels is None:
+        raise ValueError("A table needs labels to learn from: add --labels COLUMN or FILE.")
+    X = read_input([], None, table, sep)
+    y = read_labels(labels or None, X, id)
+    views = front.transform(X) if fitted else front.fit_transform(X)
+    for start in range(0, len(views), batch):
+        rows = views[start : start + batch]
+        yield Batch(rows, [None] * len(rows) if y is None else y[start : start + batch].tolist())
 
 
 def _views(text: str | None) -> Any:

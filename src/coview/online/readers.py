@@ -286,7 +286,7 @@ class _Assembler:
             raise DataFileError(
                 f"{self.called} has no {self.label!r} in its first {len(rows)} rows; there are {_key_names(rows)}.",
                 python="Name what holds the label with label=, or pass label=None if there is none.",
-                cli='Name what holds the label with --label, or pass --label "" if there is none.',
+                cli='Name what holds the label with --labels, or pass --labels "" if there is none.',
             )
         self.label_found = True
         return [_clean_label(row.pop(self.label, None), self.as_text) for row in rows]
