@@ -15,6 +15,7 @@ from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_h
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, describe
 from coview.utils.docs import shared_parameters
+from coview.utils.routing import metadata_of_rows
 from coview.validation import UNLABELED, base_seed
 from coview.views.arrays import for_sklearn, take_rows
 from coview.views.coerce import PLAIN
@@ -102,14 +103,26 @@ class BestView(SingleViewWrapper):
         self.unlabeled = unlabeled
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> BestView:
-        """Fit the estimator on each view and choose the best one."""
+    def fit(self, X: Any, y: Any = None, **metadata: Any) -> BestView:
+        """Fit the estimator on each view and choose the best one.
+
+        Parameters
+        ----------
+        X : Views or what becomes Views
+            Training objects.
+        y : array-like, optional
+            Labels or targets.
+        **metadata
+            Passed on to the estimator, also in cross-validation: `sample_weight`, and whatever it requests with
+            scikit-learn's metadata routing.
+        """
         if not (callable(self.index) or self.index in ("silhouette", "score")):
             raise ValueError(f"index must be 'silhouette', 'score' or a function, got {self.index!r}.")
         views = self._fit_views(X)
         rows, target = self._target(y, len(views))
         usable = np.arange(len(views)) if rows is None else rows
         target = None if target is None else np.asarray(target)
+        whole = self._metadata("fit", metadata, len(views))
         self.estimators_: dict[str, Any] = {}
         self.view_scores_: dict[str, float] = {}
         for v, name in enumerate(views.names):
@@ -118,8 +131,9 @@ class BestView(SingleViewWrapper):
                 continue
             mine, labels = usable[have], None if target is None else target[have]
             matrix = for_sklearn(views[name] if len(mine) == len(views) else take_rows(views[name], mine))
-            self.estimators_[name] = clone(self._inner()).fit(matrix, labels)
-            self.view_scores_[name] = self._judge(name, matrix, labels) if len(views.names) > 1 else np.nan
+            passed = metadata_of_rows(whole, mine, len(views))
+            self.estimators_[name] = clone(self._inner()).fit(matrix, labels, **passed)
+            self.view_scores_[name] = self._judge(name, matrix, labels, passed) if len(views.names) > 1 else np.nan
         if not self.estimators_:
             raise ViewsError("No labeled object has any view. Pass labeled objects with at least one view.")
         self.best_view_ = max(self.view_scores_, key=lambda name: np.nan_to_num(self.view_scores_[name], nan=-np.inf))
@@ -132,14 +146,19 @@ class BestView(SingleViewWrapper):
         return self.estimators_[self.best_view_]
 
     @available_if(inner_has("score"))
-    def score(self, X: Any, y: Any = None) -> float:
-        """Accuracy over labeled objects, R2 of a regressor; else the score of the chosen estimator on its view."""
+    def score(self, X: Any, y: Any = None, **metadata: Any) -> float:
+        """Accuracy over labeled objects, R2 of a regressor; else the score of the chosen estimator on its view.
+
+        `metadata`, such as `sample_weight`, is passed on.
+        """
         check_is_fitted(self, "estimators_")
+        views = self._new_views(X)
+        passed = self._metadata("score", metadata, len(views))
         if is_classifier(self):
-            return super().score(X, y)
+            return super().score(X, y, **passed)
         if is_regressor(self):
-            return float(r2_score(y, self.predict(X)))
-        return float(self.best_estimator_.score(self._chosen_rows(self._new_views(X)), y))
+            return float(r2_score(y, self.predict(X), **passed))
+        return float(self.best_estimator_.score(self._chosen_rows(views), y, **passed))
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: groups are those of the best view's estimator."""
@@ -156,7 +175,7 @@ class BestView(SingleViewWrapper):
 
     # -- choosing
 
-    def _judge(self, name: str, matrix: Any, labels: np.ndarray | None) -> float:
+    def _judge(self, name: str, matrix: Any, labels: np.ndarray | None, passed: dict[str, Any]) -> float:
         model = self.estimators_[name]
         if labels is None or not (is_classifier(model) or is_regressor(model)):
             return self._internal(model, matrix)
@@ -164,7 +183,8 @@ class BestView(SingleViewWrapper):
         if folds is None:
             known = np.flatnonzero(self._labeled(labels))
             return float(check_scoring(model, self.scoring)(model, take_rows(matrix, known), labels[known]))
-        return float(np.mean(cross_val_score(clone(model), matrix, labels, cv=folds, scoring=self.scoring)))
+        settings = {"cv": folds, "scoring": self.scoring, "params": passed or None}
+        return float(np.mean(cross_val_score(clone(model), matrix, labels, **settings)))
 
     def _folds(self, labels: np.ndarray, model: Any) -> list[tuple[np.ndarray, np.ndarray]] | None:
         """Folds of the labeled objects, the unlabeled being in every training set; None where there are too few."""

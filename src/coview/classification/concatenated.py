@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_has
 from coview.inspection import Features, Inspection, describe
 from coview.utils.docs import shared_parameters
+from coview.utils.routing import metadata_of_rows
 from coview.validation import check_option, labeled, per_view
 from coview.views.arrays import for_sklearn, take_rows, unit_rows
 from coview.views.coerce import PLAIN
@@ -85,8 +86,18 @@ class ConcatenatedViews(SingleViewWrapper):
         self.normalize = normalize
         self.unlabeled = unlabeled
 
-    def fit(self, X: Any, y: Any = None) -> ConcatenatedViews:
-        """Fit the estimator on the concatenated views; `unlabeled` controls the handling of unlabeled objects."""
+    def fit(self, X: Any, y: Any = None, **metadata: Any) -> ConcatenatedViews:
+        """Fit the estimator on the concatenated views; `unlabeled` controls the handling of unlabeled objects.
+
+        Parameters
+        ----------
+        X : Views or what becomes Views
+            Training objects.
+        y : array-like, optional
+            Labels or targets.
+        **metadata
+            Passed on to the estimator: `sample_weight`, and whatever it requests with scikit-learn's metadata routing.
+        """
         check_option("normalize", self.normalize, (None, "l2"))
         views = self._fit_views(X)
         weights = per_view("view_weights", self.view_weights, self.view_names_)
@@ -94,7 +105,8 @@ class ConcatenatedViews(SingleViewWrapper):
         rows, target = self._target(y, len(views))
         matrix = self._concatenated(views)
         learned = matrix if rows is None else take_rows(matrix, rows)
-        self.estimator_ = clone(self._inner()).fit(learned, target)
+        passed = metadata_of_rows(self._metadata("fit", metadata, len(views)), rows, len(views))
+        self.estimator_ = clone(self._inner()).fit(learned, target, **passed)
         for name in ("classes_", "labels_", "transduction_"):
             self.__dict__.pop(name, None)
             answer = getattr(self.estimator_, name, None)
@@ -108,19 +120,22 @@ class ConcatenatedViews(SingleViewWrapper):
         return self
 
     @available_if(inner_has("score"))
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, **metadata: Any) -> float:
         """Score of the fitted estimator on X (accuracy of a classifier, R2 of a regressor, ...).
 
-        Of a classifier over the objects that have a label in y.
+        Of a classifier over the objects that have a label in y; `metadata`, such as `sample_weight`, is passed on.
         """
         check_is_fitted(self, "estimator_")
+        views = self._new_views(X)
+        passed = self._metadata("score", metadata, len(views))
         if self.code_book_ is not None:
-            return super().score(X, y)
-        matrix = self._concatenated(self._new_views(X))
+            return super().score(X, y, **passed)
+        matrix = self._concatenated(views)
         if y is not None and is_classifier(self):
             known, y = labeled(y, semi_supervised=self._semi_supervised)
             matrix = take_rows(matrix, np.flatnonzero(known))
-        return float(self.estimator_.score(matrix) if y is None else self.estimator_.score(matrix, y))
+            passed = metadata_of_rows(passed, np.flatnonzero(known), len(views))
+        return float(self.estimator_.score(matrix, **({} if y is None else {"y": y}), **passed))
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: groups are those of the estimator inside, its features cut by view."""

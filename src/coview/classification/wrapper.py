@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
@@ -19,6 +19,7 @@ from sklearn.utils.metaestimators import available_if
 from coview.base import MultiViewEstimator
 from coview.exceptions import ParameterError
 from coview.inspection import Inspection, near_centers
+from coview.utils.routing import metadata_of_rows, metadata_router, routed_metadata
 from coview.validation import UNLABELED, LabeledScoreMixin, check_option, encode_labels, minus_one_is_unlabeled
 
 __all__ = ["SingleViewWrapper", "in_type_of", "inner_has", "last_step", "named_or_minus_one", "unlabeled_as_minus_one"]
@@ -66,6 +67,15 @@ class SingleViewWrapper(LabeledScoreMixin, MultiViewEstimator):
         """Whether the estimator inside sees unlabeled objects, with label -1."""
         return self.unlabeled == "pass" or (self.unlabeled == "auto" and minus_one_is_unlabeled(self._inner()))
 
+    def get_metadata_routing(self) -> Any:
+        """Return where metadata goes: what `fit` and `score` are given, to those of the estimator inside."""
+        return metadata_router(self, {"estimator": self._inner()}, "fit", "score")
+
+    def _metadata(self, method: str, metadata: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
+        """What the estimator inside gets of the metadata of all objects."""
+        routed = routed_metadata(self, method, metadata, ["estimator"])["estimator"]
+        return metadata_of_rows(routed, None, n_rows)
+
     def _inner(self) -> Any:
         return MultinomialNB() if self.estimator is None else self.estimator
 
@@ -93,15 +103,15 @@ class SingleViewWrapper(LabeledScoreMixin, MultiViewEstimator):
         return self._apply("transform", X)
 
     @available_if(inner_has("fit_predict"))
-    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
+    def fit_predict(self, X: Any, y: Any = None, **metadata: Any) -> np.ndarray:
         """Fit, and return the clusters of the training objects."""
-        model: Any = self.fit(X, y)
+        model: Any = self.fit(X, y, **metadata)
         return training_labels(model, X)
 
     @available_if(inner_has("transform"))
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: Any, y: Any = None, **metadata: Any) -> Any:
         """Fit, and transform the training objects."""
-        model: Any = self.fit(X, y)
+        model: Any = self.fit(X, y, **metadata)
         return model.transform(X)
 
     def _target(self, y: Any, n_rows: int) -> tuple[np.ndarray | None, Any]:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from coview.exceptions import ViewsError
 from coview.utils.fitting import WholeFitMixin
 from coview.utils.messages import did_you_mean, listed
+from coview.utils.routing import metadata_of_rows
 from coview.views.arrays import check_not_negative, take_rows
 from coview.views.coerce import as_views, is_plain
 from coview.views.inputs import match_columns
@@ -48,10 +49,20 @@ class PerViewTransformer(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Learn from the chosen views of X."""
+        return self._learn(X, {})
+
+    def _learn(self, X: Any, metadata: dict[str, Any]) -> Any:
+        """Learn from the chosen views of X, and from metadata of the objects, such as their weights."""
         views = self._views(X, reset=True)
         self._check_parameters()
         chosen = self._chosen(views)
-        learned = {name: self._fit_view(name, self._checked(name, _rows_with(views, name))) for name in chosen}
+        passed = self._metadata_by_view(chosen, metadata)
+        learned = {}
+        for name in chosen:
+            present = views.present[:, views.names.index(name)]
+            rows = None if present.all() else np.flatnonzero(present)
+            array = self._checked(name, views[name] if rows is None else take_rows(views[name], rows))
+            learned[name] = self._fit_view_with(name, array, metadata_of_rows(passed.get(name, {}), rows, len(views)))
         for position, attribute in enumerate(self._learned):
             setattr(self, attribute, {name: values[position] for name, values in learned.items()})
         self.changed_views_ = list(chosen)
@@ -123,6 +134,14 @@ class PerViewTransformer(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         """Refuse parameters out of range."""
 
+    def _metadata_by_view(self, chosen: tuple[str, ...], metadata: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        """Return what `_fit_view_with` takes of the metadata, by view."""
+        return {}
+
+    def _fit_view_with(self, name: str, array: Any, metadata: dict[str, Any]) -> tuple[Any, ...]:
+        """Do as `_fit_view`, for transformers that take metadata."""
+        return self._fit_view(name, array)
+
     def _fit_view(self, name: str, array: Any) -> tuple[Any, ...]:
         """Return what is to be remembered of a view, one value for each name in `_learned`."""
         return ()
@@ -133,8 +152,3 @@ class PerViewTransformer(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
     def _feature_names(self, name: str, columns: np.ndarray | None) -> np.ndarray | None:
         """Names of the new features, given the old ones."""
         return columns
-
-
-def _rows_with(views: Views, name: str) -> Any:
-    present = views.present[:, views.names.index(name)]
-    return views[name] if present.all() else take_rows(views[name], np.flatnonzero(present))

@@ -10,10 +10,13 @@ from sklearn.base import clone
 
 from coview.preprocessing.base import PerViewTransformer
 from coview.utils.docs import shared_parameters
+from coview.utils.routing import metadata_router, routed_metadata
 from coview.views.arrays import scatter_rows, take_rows
 from coview.views.views import Views
 
 __all__ = ["EachView"]
+
+_ALL = "transformers"  # what routing calls one transformer of several views
 
 
 @shared_parameters
@@ -49,9 +52,38 @@ class EachView(PerViewTransformer):
         self.transformers = transformers
         self.views = views
 
+    def fit(self, X: Any, y: Any = None, **metadata: Any) -> EachView:
+        """Fit the transformers on their views.
+
+        Parameters
+        ----------
+        X : Views or what becomes Views
+            Training objects.
+        y : None
+            Ignored.
+        **metadata
+            Passed on to the transformers: `sample_weight`, and whatever they request with scikit-learn's metadata
+            routing.
+        """
+        return self._learn(X, metadata)
+
+    def get_metadata_routing(self) -> Any:
+        """Return where metadata goes: what `fit` is given, to the transformers."""
+        return metadata_router(self, self._by_name(), "fit")
+
+    def _by_name(self) -> dict[str, Any]:
+        if self.transformers is None:
+            return {}
+        return dict(self.transformers) if isinstance(self.transformers, Mapping) else {_ALL: self.transformers}
+
+    def _metadata_by_view(self, chosen: tuple[str, ...], metadata: dict[str, Any]) -> dict[str, dict[str, Any]]:
+        if not metadata:
+            return {}
+        routed = routed_metadata(self, "fit", metadata, self._by_name())
+        return {name: routed.get(name, routed.get(_ALL, {})) for name in chosen}
+
     def _check_parameters(self) -> None:
-        transformers = self.transformers.values() if isinstance(self.transformers, Mapping) else [self.transformers]
-        for transformer in transformers:
+        for transformer in self._by_name().values():
             if transformer is not None and not (hasattr(transformer, "fit") and hasattr(transformer, "transform")):
                 raise TypeError(f"transformers must have fit and transform, got {transformer!r}.")
         if isinstance(self.transformers, Mapping) and self.views is not None:
@@ -64,9 +96,9 @@ class EachView(PerViewTransformer):
             return self._check_names(tuple(self.transformers), views)
         return super()._chosen(views)
 
-    def _fit_view(self, name: str, array: Any) -> tuple[Any]:
+    def _fit_view_with(self, name: str, array: Any, metadata: dict[str, Any]) -> tuple[Any]:
         transformer = self.transformers[name] if isinstance(self.transformers, Mapping) else self.transformers
-        return (clone(transformer).fit(array.copy()),)
+        return (clone(transformer).fit(array.copy(), **metadata),)
 
     def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
         # copies: some of scikit-learn's functions want values that they could write to, and views cannot be
