@@ -38,7 +38,7 @@ __all__ = ["Candidate", "counted_views", "default_candidates", "given_candidates
 
 GRAPH_PRIOR = 1.05  # graphs fail less often than others, so they count for more if the evidence is the same
 
-LEAST_OBJECTS, OBJECTS_PER_CLUSTER = 1000, 10  # of the first sample, where time is short
+LEAST_OBJECTS, OBJECTS_PER_CLUSTER = 300, 10  # of the first sample, where time is short
 
 
 @dataclass(frozen=True)

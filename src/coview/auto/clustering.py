@@ -151,21 +151,22 @@ class AutoClustering(BaseConsensus):
         last: Exception | None = None
         for number, candidate in enumerate(candidates):
             tell(f"candidate {number + 1}/{len(candidates)}, {candidate.name}", number, len(candidates))
-            clock = time.perf_counter()
+            clock = time.monotonic()
             mine = deadline.share(1 / (len(candidates) - number + 1))  # the last part is for the evidence
             if fitted and mine.is_over():
                 failed[candidate.name] = f"not fitted within the time budget of {self.time_budget:g} seconds"
                 continue
             try:
                 labels, seen = candidate.fit_in_time(views, seed, mine.share(FITTED))
-                stability.append(_stability(candidate, views, labels, seed, mine))
+                pace = (time.monotonic() - clock) / seen
+                stability.append(_stability(candidate, views, labels, seed, mine, pace))
             except (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, RuntimeError) as error:
                 failed[candidate.name], last = f"could not be fitted: {error}", error
             else:
                 fitted.append(candidate)
                 self.labels_by_candidate_[candidate.name] = labels
             how = "fitted" if candidate.name in failed or seen == len(views) else f"fitted to {seen} objects"
-            self._log(f"{candidate.name}: {failed.get(candidate.name, how)} ({time.perf_counter() - clock:.1f} s)")
+            self._log(f"{candidate.name}: {failed.get(candidate.name, how)} ({time.monotonic() - clock:.1f} s)")
         if not fitted:
             raise ValueError(f"No candidate could be fitted. The last error was: {last}") from last
         return fitted, stability, failed
@@ -220,10 +221,12 @@ class AutoClustering(BaseConsensus):
         return {name: np.where(known, inspect(model).predict(ready), -1) for name, model in self.estimators_.items()}
 
 
-def _stability(candidate: Candidate, views: Views, labels: np.ndarray, seed: int, deadline: Deadline) -> float:
+def _stability(
+    candidate: Candidate, views: Views, labels: np.ndarray, seed: int, deadline: Deadline, pace: float
+) -> float:
     """Mean mutual information of clusters with those of fits on most of the objects, with other seeds.
 
-    NaN where there is no time for one.
+    NaN where there is no time for one; `pace` are the seconds that an object took in the fit before.
     """
     known = np.flatnonzero(labels >= 0)
     size = min(int(SHARE * len(known)), MANY)
@@ -232,7 +235,7 @@ def _stability(candidate: Candidate, views: Views, labels: np.ndarray, seed: int
         return 1.0
     shared = []
     for turn in range(1, (REPEATS if len(known) <= MANY else 1) + 1):
-        if deadline.is_over():
+        if deadline.left() < pace * size:
             break
         sample = np.sort(np.random.default_rng([seed, turn]).choice(known, size, replace=False))
         shared.append(normalized_mutual_info(labels[sample], candidate.fit_sample(views[sample], seed + turn)))

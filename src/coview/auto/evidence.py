@@ -68,16 +68,18 @@ def reliabilities(
 ) -> np.ndarray:
     """Reliability of each clustering, by all views; of many objects with many clusters, fewer are predicted.
 
-    Where time is short, only as many are predicted as will be ready.
+    Where time is short, of as many objects as there is time for.
     """
     numbers = sum(int(part.max()) + 1 for part in labels) * 2 * len(views.names)  # of each object
     n_objects = int(np.clip(MOST_SCORES // max(numbers, 1), MOST_OBJECTS // 10, MOST_OBJECTS))
     n_neighbors = int(np.clip(len(views) // (2 * n_clusters), MIN_NEIGHBORS, MAX_NEIGHBORS))
 
-    def predict(some: np.ndarray) -> np.ndarray:
-        return predictability(view_evidence(views, n_neighbors, len(some), seed), labels)
+    def predict(rows: np.ndarray) -> np.ndarray:
+        some = views if len(rows) == len(views) else views[rows]
+        evidence = view_evidence(some, n_neighbors, n_objects, seed)
+        return predictability(evidence, [part[rows] for part in labels])
 
-    return largest_in_time(predict, min(n_objects, len(views)), MOST_OBJECTS // 10, seed, deadline)[0]
+    return largest_in_time(predict, len(views), MOST_OBJECTS // 2, seed, deadline)[0]
 
 
 @dataclass(frozen=True)

@@ -274,10 +274,7 @@ class ClusterChoice(ResultTable):
         return all(row[name] == value for name, value in self.best_.items())
 
     def _cells(self, row: dict[str, Any]) -> list[str]:
-        values = [
-            f"{row[name]:.3f} ± {np.nan_to_num(row[f'{name}_error']):.3f}" if math.isfinite(row[name]) else ""
-            for name in self.criteria
-        ]
+        values = [_figure(row[name], row[f"{name}_error"]) for name in self.criteria]
         note = "" if row["status"] == "done" else f"{row['status']}: {row['note']}"
         note = ", ".join(filter(None, ["recommended" if self._is_best(row) else "", note]))
         return [*(f"{row[name]}" for name in self.best_), *values, f"{row['repeats']}", f"{row['seconds']:.1f}", note]
@@ -324,6 +321,19 @@ def incomplete(rows: Sequence[dict[str, Any]], n_repeats: int, names: Sequence[s
     none = [f"{_setting(row, names)} ({row['status']})" for row in rows if not row["repeats"]]
     sentences = [f"Judged by fewer than {n_repeats} repeats: {', '.join(some)}."] if some else []
     return " ".join([*sentences, f"Not judged: {', '.join(none)}."] if none else sentences)
+
+
+def _figure(mean: float, error: float) -> str:
+    """Mean and standard error as text; one repeat has no error, and none has no mean.
+
+    Examples
+    --------
+    >>> _figure(0.5, 0.01), _figure(0.5, math.nan), _figure(math.nan, math.nan)
+    ('0.500 ± 0.010', '0.500', '')
+    """
+    if math.isnan(mean):
+        return ""
+    return f"{mean:.3f}" if math.isnan(error) else f"{mean:.3f} ± {error:.3f}"
 
 
 def _is_near(rows: Sequence[dict[str, Any]], usable: Sequence[int], i: int, top: int, name: str) -> bool:
