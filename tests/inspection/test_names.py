@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 from coview import (
     PLSA,
+    AutoClustering,
     CrossModalRetriever,
     LinkPLSA,
     MultiViewCCA,
@@ -85,7 +88,7 @@ def test_classes_and_components_keep_their_names(packages):
 
 def test_a_model_without_features_is_named_by_its_objects(packages):
     X, y = packages
-    model = inspect(SpectralClusteringViews(3, random_state=0).fit(X))
+    model = replace(inspect(SpectralClusteringViews(3, random_state=0).fit(X)), _features=lambda view: None)
     assert model.group_names == ["cluster 0", "cluster 1", "cluster 2"]
     codes = model.training.codes
     for k, (_, depends) in enumerate(SUBJECTS):
@@ -123,3 +126,16 @@ def test_rounding_below_zero_is_no_sign():
     assert name_groups({"w": rounded}, {"w": names["words"]}, keys) == name_groups(
         {"w": np.maximum(rounded, 0)}, {"w": names["words"]}, keys
     )
+
+
+@pytest.mark.parametrize("model", [AutoClustering(2, random_state=0), SpectralClusteringViews(2, random_state=0)])
+def test_clusters_of_graphs_are_named_by_the_means_of_their_objects(model):
+    rng = np.random.default_rng(0)
+    half = np.repeat([0, 1], 20)
+    counts = rng.poisson(np.where(half[:, None] == [0, 0, 1, 1], 4.0, 0.1))
+    X = Views(words=counts, feature_names={"words": ["photo", "camera", "mail", "inbox"]})
+    model = model.fit(X)
+    names = inspect(model).group_names
+    for code in (0, 1):
+        about = {"photo", "camera"} if half[model.labels_ == code].mean() < 0.5 else {"mail", "inbox"}
+        assert set(names[code].split(", ")) <= about

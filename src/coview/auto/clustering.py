@@ -19,7 +19,8 @@ from coview.auto.evidence import agreements, candidate_weights, reliabilities
 from coview.clustering.consensus import BaseConsensus
 from coview.engines.deadline import Deadline
 from coview.engines.threads import few_threads
-from coview.inspection import Inspection, inspect
+from coview.inspection import Features, Inspection, inspect
+from coview.inspection.features import cluster_means
 from coview.metrics import normalized_mutual_info
 from coview.utils.docs import shared_parameters
 from coview.utils.progress import print_line, tell
@@ -70,6 +71,8 @@ class AutoClustering(BaseConsensus):
         Fitted estimators of the candidates that were kept.
     cluster_mapping_ : dict of ndarray (n_clusters, clusters of the candidate)
         Share of each candidate's clusters in each cluster of the consensus; rows sum to one.
+    cluster_means_ : dict of ndarray (n_clusters, n_features of the view)
+        Mean of each feature over the objects of a cluster, rows brought to sum one first: what the clusters are about.
     preparation_ : list
         Fitted transformers that make the views comparable for the default candidates.
     softness_ : float
@@ -132,11 +135,17 @@ class AutoClustering(BaseConsensus):
         kept = {name: self.labels_by_candidate_[name] for name in self.estimators_}
         # the kept clusterings are few and good: each is a start, and random ones would only cost time
         self._agree(kept, views, seed=seed, n_init=len(kept), deadline=deadline)
+        self.cluster_means_ = cluster_means(views, self.labels_, self.memberships_.shape[1])
         return self
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: clusters, and the candidates that they were chosen from."""
-        return replace(super()._inspect(), candidates=self.candidates_)
+
+        def features(view: str) -> Features:
+            means = self.cluster_means_[view]
+            return Features(means, bool(means.min(initial=0) >= 0), "mean of the cluster's objects")
+
+        return replace(super()._inspect(), candidates=self.candidates_, _features=features)
 
     # -- pieces
 

@@ -45,7 +45,8 @@ from coview.clustering.affinity import (
     unit_length,
 )
 from coview.engines.threads import few_threads
-from coview.inspection import Inspection, numbered
+from coview.inspection import Features, Inspection, numbered
+from coview.inspection.features import cluster_means
 from coview.utils.docs import shared_parameters
 from coview.validation import base_seed, check_count, check_enough_objects, check_number, check_option, per_view
 from coview.views.arrays import for_sklearn, take_rows, unit_rows
@@ -108,6 +109,8 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         "all"; "stacked" has those of the graphs by themselves).
     cluster_centers_ : ndarray (n_clusters, columns of the embedding)
         Centers of k-means.
+    cluster_means_ : dict of ndarray (n_clusters, n_features of the view)
+        Mean of each feature over the objects of a cluster, rows brought to sum one first: what the clusters are about.
     part_weights_ : ndarray
         Squared length of each part of a row of the embedding.
     method_ : str
@@ -197,6 +200,7 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         self.part_weights_ = np.ones(1)
         with few_threads(len(views), self.n_clusters):
             self._fit_graphs(views, weights, seed)
+        self.cluster_means_ = cluster_means(views, self.labels_, len(self.cluster_centers_))
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -219,13 +223,18 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         return nearest_center(unit_length(placed), self.cluster_centers_)
 
     def _inspect(self) -> Inspection:
-        """Answer `inspect`: graphs say nothing of features."""
+        """Answer `inspect`: graphs say nothing of features, so the means of a cluster's objects do."""
+
+        def features(view: str) -> Features:
+            means = self.cluster_means_[view]
+            return Features(means, bool(means.min(initial=0) >= 0), "mean of the cluster's objects")
+
         return replace(
             super()._inspect(),
             **numbered(len(self.cluster_centers_)),
             view_weights=dict(self.view_weights_),
             history=self.history_,
-            _features=lambda view: None,
+            _features=features,
         )
 
     # -- pieces

@@ -116,6 +116,21 @@ def mean_features(matrix: Any, codes: np.ndarray, n_groups: int, seed: int = 0) 
     return Features(means, positive, "mean of the group's objects")
 
 
+def cluster_means(views: Views, codes: np.ndarray, n_groups: int) -> dict[str, np.ndarray]:
+    """Return the means of every view's features over the objects of each group that have the view.
+
+    Examples
+    --------
+    >>> cluster_means(Views(a=np.array([[2, 0], [1, 1], [0, 3]])), np.array([0, 0, 1]), 2)["a"]
+    array([[0.75, 0.25],
+           [0.  , 1.  ]])
+    """
+    return {
+        name: mean_features(matrix, np.where(views.present[:, v], codes, -1), n_groups).weights
+        for v, (name, matrix) in enumerate(views.items())
+    }
+
+
 def feature_names(inspection: Inspection, view: str, views: Views | None = None) -> list[str]:
     """Return the names of a view's features: those of the objects where they have any, else those of the model."""
     if views is not None and view in views.feature_names:
