@@ -130,8 +130,14 @@ export function parts(list, view, named = (part) => part.name) {
     h("span.value", null, (part.adds < 0 ? "\u2212" : "+") + Math.abs(part.adds).toFixed(3)))));
 }
 
-/** The name of an object, whole. */
-export const objectName = (id) => h("span.id", null, String(id));
+const LONG = 28; // characters of a name that may not fit into a line
+
+/** The name of an object, whole; a long one breaks between words, package.module.function, rather than inside of them. */
+export function objectName(id) {
+  const text = String(id);
+  return h("span.id", null, text.length > LONG ? text.split(/(?<=[._])(?=[A-Za-z_])/).flatMap((part) => [part, h("wbr")]) : text);
+}
+
 /** An object in a line: its name, and what the table says of it in short. */
 export const objectLine = (one, ...more) => h("span.what", null, objectName(one.id), one.about && h("span.about", null, one.about), more);
 export const objectHref = (id) => `#/object/${encodeURIComponent(id)}`;
