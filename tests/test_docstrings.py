@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 
 import numpy as np
 import pytest
@@ -118,3 +119,17 @@ def test_every_fitted_attribute_is_documented(name):
     properties = (key for key, value in inspect.getmembers(type(model)) if isinstance(value, property))
     public = {key for key in (*vars(model), *properties) if key.endswith("_") and not key.startswith("_")}
     assert public - documented == set()
+
+
+@pytest.mark.parametrize("name", [*ESTIMATORS, *TRANSFORMERS])
+def test_editors_see_every_documented_attribute(name):
+    """It is annotated, a property, or set by name in a class of the estimator: `setattr` alone says nothing."""
+    cls = resolve(name)
+    documented = [each.name for each in NumpyDocString(inspect.getdoc(cls) or "")["Attributes"]]
+    names = {part.strip() for each in documented for part in each.split(",")}
+    seen = {part for base in cls.__mro__ for part in (*vars(base), *vars(base).get("__annotations__", {}))}
+    ours = "".join(inspect.getsource(base) for base in cls.__mro__ if base.__module__.startswith("coview"))
+    seen |= set(re.findall(r"self\.(\w+_)\b(?=(?:, self\.\w+| *,\n?)*(?:: [^=\n]+)? =)", ours))
+    for targets in re.findall(r"^ +((?:self\.\w+(?:\[\w+\])?, )+self\.\w+(?:\[\w+\])?) =", ours, re.MULTILINE):
+        seen |= set(re.findall(r"self\.(\w+)", targets))
+    assert not names - seen

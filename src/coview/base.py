@@ -48,6 +48,12 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
     _min_views = 1
     _takes_lazy = False  # rows that are read when needed: a sharded folder, dask collections
 
+    view_names_: list[str]
+    n_features_by_view_: dict[str, int]
+    feature_names_by_view_: dict[str, np.ndarray]
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         for name in ("transform", "fit_transform"):
@@ -244,6 +250,9 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
     verbose: int | None
     callbacks: Any
     checkpoint: Any
+    history_: dict[str, list[float]]
+    n_iter_: int
+    stopped_by_: str
     _mixture = ""  # the fitted attribute that holds what was found of the training objects
 
     def _engine(self, X: Any = None) -> Engine:

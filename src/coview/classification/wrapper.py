@@ -40,6 +40,9 @@ class SingleViewWrapper(LabeledScoreMixin, MultiViewEstimator):
     _models_counts = False  # the estimator inside refuses what it cannot take
     estimator: Any
     unlabeled: str
+    classes_: np.ndarray
+    labels_: np.ndarray
+    transduction_: np.ndarray
     code_book_: np.ndarray | None = None  # classes by code, where the estimator inside learned codes of them
 
     def __sklearn_tags__(self) -> Any:

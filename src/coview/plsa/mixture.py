@@ -297,8 +297,8 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         if view is None or view not in self.view_names_:
             listed = ", ".join(map(repr, self.view_names_))
             raise ViewsError(f"view must name one of the views {listed}, got {view!r}.")
-        labels = self.feature_names_by_view_.get(view)
-        labels = [f"f{j}" for j in range(self.n_features_by_view_[view])] if labels is None else labels
+        names = self.feature_names_by_view_.get(view)
+        labels = [f"f{j}" for j in range(self.n_features_by_view_[view])] if names is None else names
         best = rank_features(Features(weights[view]), n, by="weight", above=-np.inf)
         return [[(str(labels[j]), float(row[j])) for j in order] for row, order in zip(weights[view], best)]
 

@@ -279,6 +279,8 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
     (['view0', 'view1'], (5,))
     """
 
+    sigma_: float
+
     def __init__(
         self,
         n_clusters: int = 8,

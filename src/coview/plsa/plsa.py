@@ -97,6 +97,9 @@ class PLSA(MixtureModel):
     array([1., 1.])
     """
 
+    topic_view_: np.ndarray
+    memberships_: np.ndarray
+
     def __init__(
         self,
         n_components: int = 10,

@@ -44,6 +44,12 @@ class PerViewTransformer(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
     """
 
     views: Any
+    view_names_: list[str]
+    changed_views_: list[str]
+    n_features_by_view_: dict[str, int]
+    feature_names_by_view_: dict[str, np.ndarray]
+    n_features_in_: int
+    feature_names_in_: np.ndarray
     _learned: tuple[str, ...] = ()
     _takes_counts = False  # and nothing negative
 

@@ -76,6 +76,8 @@ class Codebook(PerViewTransformer):
     """
 
     _learned = ("centers_", "scale_")
+    centers_: dict[str, np.ndarray]
+    scale_: dict[str, float]
 
     def __init__(
         self,

@@ -47,6 +47,7 @@ class EachView(PerViewTransformer):
     """
 
     _learned = ("transformers_",)
+    transformers_: dict[str, Any]
 
     def __init__(self, transformers: Any = None, views: Any = None) -> None:
         self.transformers = transformers

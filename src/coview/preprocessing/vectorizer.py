@@ -61,6 +61,8 @@ class TextVectorizer(CountVectorizer):
     """
 
     _parameter_constraints = {**CountVectorizer._parameter_constraints, "stop_words": [str, list, None]}
+    vocabulary_: dict[str, int]
+    fixed_vocabulary_: bool
 
     def __init__(
         self,

@@ -54,6 +54,7 @@ class TfidfViews(PerViewTransformer):
 
     _learned = ("idf_",)
     _takes_counts = True
+    idf_: dict[str, np.ndarray]
 
     def __init__(
         self,
@@ -184,6 +185,7 @@ class MinDocumentFrequency(PerViewTransformer):
     """
 
     _learned = ("kept_features_",)
+    kept_features_: dict[str, np.ndarray]
 
     def __init__(self, min_df: float = 2, max_df: float = 1.0, views: Any = None) -> None:
         self.min_df = min_df
