@@ -217,8 +217,9 @@ def test_a_new_model_is_explored_over_http(model, data):
         (part,) = client.get("/api/groups").json()
         assert part["kind"] == kind and sum(group["size"] for group in part["groups"]) == 60
         assert all(set(group["views"]) == {"words", "links"} for group in part["groups"])
-        one = client.get("/api/objects/5").json()
-        assert {view["name"] for view in one["views"]} == set(one["opinions"]["by_view"]) == {"words", "links"}
+        one = client.get("/api/object", params={"id": 5}).json()
+        (opinion,) = one["opinions"]
+        assert {view["name"] for view in one["views"]} == set(opinion["by_view"]) == {"words", "links"}
         assert "objects" in client.get("/api/disagreement").json()
 
 
