@@ -114,7 +114,7 @@ def make_report(
         Labels that a classifier was fitted with, where they are fewer than `y`: it is then scored on the others.
     held_out : bool or "auto", default="auto"
         Without `y_fit`: fit a copy of the model with a quarter of the labels hidden (of the objects, where it takes no
-        labels), and judge its views, and a classifier itself, on those. "auto" does so where the fit took less than 3
+        labels), and judge its views, and a classifier itself, on those. "auto" does so where the fit took less than 20
         seconds.
     max_objects : int, optional
         Most objects that are read; of more a random sample. By default 20,000, or as many as have a million values that

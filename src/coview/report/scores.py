@@ -30,7 +30,7 @@ from coview.views.views import Views
 __all__ = ["Holdout", "check_values", "describe_holdout", "hold_out", "score_labels", "score_values", "score_views"]
 
 HIDDEN_SHARE = 0.25
-QUICK_SECONDS = 3.0  # a fit that took longer is not repeated unasked
+QUICK_SECONDS = 20.0  # a fit that took longer is not repeated unasked
 QUICK_OBJECTS = 5_000  # the same for models that do not say how long their fit took
 QUICK_VALUES = 2_000  # the same for regressors
 MOST_PAIRS = 1_000  # predictions that are drawn
