@@ -301,6 +301,55 @@ def test_views_without_common_names_have_no_lexical_score(data):
         CrossModalRetriever(LinkPLSA(4), lexical=0.5).fit(data.views)
 
 
+def test_words_of_an_object_do_not_depend_on_its_company():
+    table = {
+        "title": ["the die of the foundry", "a sea and the waves", "the hard fox", "on the fox"] * 4,
+        "body": ["the die is hard", "it is a wave in the sea", "a fox in the forest", "the fox"] * 4,
+    }
+    new = {"title": ["die hard", "fox die"], "body": ["die hard", "hard fox"]}  # "die" is a function word in German
+    scores = []
+    for parts in ([[0, 1]], [[0], [1]]):
+        retriever = CrossModalRetriever(TextViews(), lexical=1.0).fit(table).clear()
+        for rows in parts:
+            retriever.add({name: [texts[i] for i in rows] for name, texts in new.items()})
+        scores.append(retriever.similarities("die hard", "title", "body"))
+    assert scores[0][0, 0] == 1.0
+    np.testing.assert_array_equal(scores[0], scores[1])
+    alone = retriever.similarities("die", "title", "body")[0]
+    assert alone[0] == 1.0 and alone[1] == 0.0
+
+
+def test_different_words_in_one_bucket_are_not_shared():
+    rng = np.random.default_rng(0)
+    counts = {name: sparse.csr_array(rng.poisson(0.1, size=(30, 4000))) for name in "ab"}
+    names = {name: [f"{name}{j}" for j in range(4000)] for name in "ab"}
+    retriever = CrossModalRetriever(LinkPLSA(2, max_iter=2, random_state=0)).fit(Views(counts, feature_names=names))
+    assert retriever.words_ is None
+
+
+def test_a_view_that_only_held_out_objects_have_is_no_hindrance():
+    rng = np.random.default_rng(0)
+    names = [f"w{j}" for j in range(30)]
+    words = rng.poisson(0.5, size=(60, 30)) + np.eye(60, 30, dtype=int)
+    has_c = np.arange(60) == np.random.default_rng(0).permutation(60)[0]  # the first to be held out
+    X = Views(
+        {"a": words, "b": words, "c": has_c[:, None] * np.arange(1, 6)},
+        present={"c": has_c},
+        feature_names={"a": names, "b": names},
+    )
+    retriever = CrossModalRetriever(LinkPLSA(2, max_iter=5, random_state=0)).fit(X)
+    assert retriever.lexical_["a"]["b"] == 0.5
+
+
+def test_a_query_of_unknown_words_is_refused_where_words_do_not_count():
+    rng = np.random.default_rng(0)
+    table = {**TABLE, "place": [f"paris{i} rome{i}" for i in rng.integers(0, 3, 32)]}
+    retriever = CrossModalRetriever(make_pipeline(TextViews(), LinkPLSA(2, random_state=0))).fit(table)
+    assert retriever.lexical_["title"] == {"title": 0.0, "body": 0.5, "place": 0.0}
+    with pytest.raises(ValueError, match="Nothing in the query 'rome1' is known to view 'title'"):
+        retriever.search("rome1", source="title", target="place")
+
+
 # -- raw queries
 
 

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cached_property
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,7 @@ from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, Training, inspect
 from coview.preprocessing.columns import ColumnViews
+from coview.preprocessing.stop_words import detect_language
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
 from coview.preprocessing.weighting import TfidfViews
@@ -190,8 +193,10 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         for name in _CACHED:
             self.__dict__.pop(name, None)
         vectors = self._learn_space(views, y)
-        counts = count_words(views, self._texts_of(X), views.feature_names) if self.lexical else {}
-        self._learn_words(views, y, counts, models)
+        texts = self._texts_of(X) if self.lexical else {}
+        languages = {name: detect_language(values) for name, values in texts.items()}
+        counts = count_words(views, texts, views.feature_names, languages) if self.lexical else {}
+        self._learn_words(views, y, counts, models, languages)
         self.clear()
         self._index_objects(views, views.ids, vectors, counts)
         return self
@@ -239,7 +244,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         check_is_fitted(self, "means_")
         views = self._views_of(X)
         vectors = {name: self._embed_by(views, name) for name in views.names}
-        counts = count_words(views, self._texts_of(X), self._feature_names()) if self.words_ is not None else {}
+        counts = self._count_words(views, self._texts_of(X)) if self.words_ is not None else {}
         self._index_objects(views, views.ids if ids is None else ids, vectors, counts)
         return self
 
@@ -662,7 +667,13 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         """Share of words where all views are searched: the largest of all pairs of views."""
         return max((share for shares in self.lexical_.values() for share in shares.values()), default=0.0)
 
-    def _learn_words(self, views: Views, y: Any, counts: dict[str, Any], models: list[Any]) -> None:
+    def _count_words(self, views: Views, texts: Mapping[str, list[str]]) -> dict[str, Any]:
+        """Words of new objects and of queries, as those of the training objects were counted."""
+        return count_words(views, texts, self._feature_names(), self.words_["languages"] if self.words_ else {})
+
+    def _learn_words(
+        self, views: Views, y: Any, counts: dict[str, Any], models: list[Any], languages: dict[str, str | None]
+    ) -> None:
         """Learn the frequencies of words, and how much shared words count for each pair of views."""
         shared = _sharing(counts)
         self.words_, self.lexical_ = None, {name: dict.fromkeys(views.names, 0.0) for name in views.names}
@@ -673,11 +684,12 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             )
         if not shared:
             return
-        self.words_ = learned = learn_words(counts)
+        self.words_ = learned = learn_words(counts, languages)
         fixed = None if self.lexical == "auto" else float(self.lexical)
         if fixed is None and len(views) >= _LEAST_PAIRS:
-            self._choose_lexical(views, y, counts, learned, models, shared)
-            return
+            with suppress(ValueError):  # a part of the objects may be too few for a model, or lack a view or class
+                self._choose_lexical(views, y, counts, learned, models, shared)
+                return
         for source, target in shared:
             self.lexical_[source][target] = 0.5 if fixed is None else fixed
 
@@ -863,10 +875,10 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
                     parameter="target",
                 )
             target = others[0] if others else names[0]
-        if self.words_ is None or target not in self.words_["lengths"]:
-            return views, None, target
-        counts = count_words(views, self._query_texts(query, views), self._feature_names())
-        words = weigh_query(sum(counts.values(), sparse.csr_array((len(views), BUCKETS))))
+        words = None
+        if self._share(views, target):
+            counts = self._count_words(views, self._query_texts(query, views))
+            words = weigh_query(sum(counts.values(), sparse.csr_array((len(views), BUCKETS))))
         if is_raw(query):
             self._check_known(query, views, words, target)
         return views, words, target
@@ -882,8 +894,8 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             views = self._new_views(views)
         first = views.names[0]
         words = None
-        if self.words_ is not None:
-            words = weigh_query(count_words(views.select(first), {first: texts}, {})[first])
+        if self._share_anywhere():
+            words = weigh_query(count_words(views.select(first), {first: texts}, {}, {})[first])
         known = views.present.any(axis=1)
         if words is not None:
             for name in self.index_.words:
@@ -892,14 +904,15 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             raise unknown_query(texts[int(np.argmin(known))], first)
         return views, words, None
 
-    def _check_known(self, query: Any, views: Views, words: sparse.csr_array, target: str) -> None:
+    def _check_known(self, query: Any, views: Views, words: sparse.csr_array | None, target: str) -> None:
         """Refuse a raw query of which nothing is known, neither to its view nor to the objects."""
         known = np.asarray(abs(views[views.names[0]]).sum(axis=1)).ravel() > 0
-        if target in self.index_.words:
+        if words is not None and target in self.index_.words:
             known |= np.diff(sparse.csr_array(words @ self.index_.postings(target)).indptr) > 0
         if not known.all():
-            first = query if isinstance(query, str) else query[int(np.argmin(known))]
-            raise unknown_query(first, views.names[0])
+            row = int(np.argmin(known))
+            first = query if isinstance(query, str) else query[row]
+            raise unknown_query(first if isinstance(first, str) else row, views.names[0])
 
 
 def _split_front(model: Any) -> tuple[Any, Any]:
@@ -930,9 +943,14 @@ def _is_views(X: Any) -> bool:
 
 
 def _sharing(counts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the pairs of views with a word in common, both ways."""
+    """Return the pairs of views with words in common, both ways: more than different words in one bucket explain."""
     words = {name: np.unique(rows.indices) for name, rows in counts.items()}
-    return [(a, b) for a in words for b in words if a != b and len(np.intersect1d(words[a], words[b]))]
+    pairs = []
+    for a, b in permutations(words, 2):
+        chance = len(words[a]) * len(words[b]) / BUCKETS
+        if len(np.intersect1d(words[a], words[b])) > chance + 3 * np.sqrt(chance):
+            pairs.append((a, b))
+    return pairs
 
 
 def _summed(pairs: list[tuple[str, float]]) -> dict[str, float]:
