@@ -934,8 +934,9 @@ def _default_model(views: Views) -> Any:
 
 
 def _is_counts(matrix: Any) -> bool:
-    values = matrix.data if sparse.issparse(matrix) else matrix
-    return bool(values.size and values.min() >= 0 and (sparse.issparse(matrix) or values.dtype.kind in "iu"))
+    """Tell counts from measurements: whole numbers, none of them negative."""
+    values = matrix.data if sparse.issparse(matrix) else np.asarray(matrix)
+    return bool(values.size and values.min() >= 0 and np.array_equal(values, np.floor(values)))
 
 
 def _is_views(X: Any) -> bool:
