@@ -69,6 +69,8 @@ def test_languages_are_told_apart(language):
 def test_texts_without_sentences_are_in_no_language():
     assert detect_language(["numpy scipy", "red fox"]) is None
     assert detect_language([]) is None
+    assert detect_language(["red fox den", "blue sea", "red den"]) is None  # "den" is an article in German
+    assert detect_language(["http www linux org", "http www gnu org"]) is None
 
 
 @pytest.mark.parametrize(

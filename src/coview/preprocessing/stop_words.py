@@ -125,6 +125,8 @@ LANGUAGES = {  # names that are understood
 def detect_language(texts: Iterable[str]) -> str | None:
     """Return the language whose function words are most frequent in the texts; None where hardly any are.
 
+    One word alone says nothing: what is an article in one language ("die", "den") is a noun in another.
+
     Examples
     --------
     >>> detect_language(["The fox is in the garden", "It was a quick brown fox"])
@@ -136,6 +138,8 @@ def detect_language(texts: Iterable[str]) -> str | None:
     total = sum(counts.values())
     if not total:
         return None
-    hits = {language: sum(counts[word] for word in words) for language, words in STOP_WORDS.items()}
-    best = max(hits, key=lambda language: hits[language])
-    return best if hits[best] > _LEAST * total else None
+    hits = {
+        language: [counts[word] for word in set(words.split()) & counts.keys()] for language, words in _LISTS.items()
+    }
+    best = max(hits, key=lambda language: sum(hits[language]))
+    return best if sum(hits[best]) > _LEAST * total and len(hits[best]) > 1 else None
