@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from coview import LinkPLSA, MultiViewPLSA, TextViews, TfidfViews, Views
 from coview.datasets import make_topic_views
 from coview.decomposition.cca import MultiViewCCA
+from coview.preprocessing.images import ColorHistogram
 from coview.retrieval.retriever import CrossModalRetriever
 from coview.retrieval.semantic import SemanticCorrelationMatching
 
@@ -389,6 +390,23 @@ def test_new_rows_of_a_table_can_be_added_and_found(texts):
     retriever = pickle.loads(pickle.dumps(texts)).clear()
     retriever.add({"title": ["red fox", "blue sea"], "body": ["fox forest", "wave beach"]}, ids=["f", "s"])
     assert retriever.search("fox red", source="title", k=1).ids.tolist() == [["f"]]
+
+
+def test_images_find_texts_and_their_paths_are_no_words(tmp_path):
+    io = pytest.importorskip("skimage.io")
+    names, table = ("red wall", "blue sea"), {"words": [], "file": []}
+    for i in range(12):
+        path = tmp_path / names[i % 2].replace(" ", "-") / f"{i}.png"  # the words of the text
+        path.parent.mkdir(exist_ok=True)
+        image = np.full((8, 8, 3), [(200 + i, 0, 0), (0, 0, 200 + i)][i % 2], dtype=np.uint8)
+        io.imsave(path, image, check_contrast=False)
+        table["words"].append(names[i % 2])
+        table["file"].append(str(path))
+    front = TextViews({"words": "words", "colors": "file"}, {"colors": ColorHistogram(bins=2)})
+    retriever = CrossModalRetriever(make_pipeline(front, LinkPLSA(2, random_state=0))).fit(table)
+    assert retriever.words_ is None
+    for query in (table["file"][1], image):
+        assert (retriever.search(query, source="colors", target="words", k=6).ids % 2 == 1).all()
 
 
 # -- the index

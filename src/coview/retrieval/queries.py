@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from coview.exceptions import ViewsError
+from coview.preprocessing.tables import TableViews
+from coview.preprocessing.text import TextViews
 from coview.utils.messages import listed, short
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
@@ -85,7 +88,10 @@ def as_query(
         return query
     if is_raw(query):
         single = isinstance(query, (str, os.PathLike, np.ndarray))
-        return _raw_views([query] if single else list(query), inputs[_needed(source, names, "raw queries")], unknown)
+        view = inputs[_needed(source, names, "raw queries")]
+        if view.vectorizer is None and isinstance(front, (TextViews, TableViews)):
+            view = replace(view, vectorizer=front.vectorizers_.get(view.name))  # of images, which reads no text
+        return _raw_views([query] if single else list(query), view, unknown)
     if isinstance(query, Mapping) and not sparse.issparse(query):
         raw = front is not None and not all(name in names and _is_matrix(part) for name, part in query.items())
         return front.transform(query) if raw else Views(query)

@@ -618,12 +618,19 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
     # -- shared words
 
     def _texts_of(self, X: Any) -> dict[str, list[str]]:
-        """Raw texts of objects by view, where the model takes tables and they are one."""
-        return {} if not isinstance(self.front_, (TextViews, TableViews)) or _is_views(X) else self.front_.raw_texts(X)
+        """Raw texts of objects by view, where the model takes tables and they are one; paths of images are no texts."""
+        if not isinstance(self.front_, (TextViews, TableViews)) or _is_views(X):
+            return {}
+        return {name: texts for name, texts in self.front_.raw_texts(X).items() if self._reads_text(name)}
+
+    def _reads_text(self, view: str) -> bool:
+        return self.front_ is None or self._inputs[view].vectorizer is not None
 
     def _query_texts(self, query: Any, views: Views) -> dict[str, list[str]]:
         """Raw texts of a query by view, where it has some."""
         if is_raw(query):
+            if not self._reads_text(views.names[0]):
+                return {}
             texts = [query] if isinstance(query, str) else list(query) if isinstance(query, (list, tuple)) else [query]
             return {views.names[0]: texts} if all(isinstance(text, str) for text in texts) else {}
         if isinstance(query, Mapping) or (not _is_views(query) and hasattr(query, "columns")):
