@@ -8,6 +8,7 @@ import sklearn
 from numpy.testing import assert_allclose
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -86,7 +87,10 @@ def test_searches_and_pipelines_hand_them_on(routing):
     )
     search = GridSearchCV(ConcatenatedViews(asked), {"estimator__C": [0.1, 1]}, cv=3)
     assert search.fit(X, Y, sample_weight=WEIGHTS).best_score_ > 0
-    assert np.isfinite(cross_validate(model, X, Y, cv=3, params={"sample_weight": WEIGHTS})["test_score"]).all()
+    # a scorer of its own: up to 1.6 scikit-learn's default one does not look into pipelines
+    scorer = make_scorer(accuracy_score).set_score_request(sample_weight=True)
+    scores = cross_validate(model, X, Y, cv=3, scoring=scorer, params={"sample_weight": WEIGHTS})["test_score"]
+    assert np.isfinite(scores).all()
 
 
 def test_weights_of_transformers_are_of_the_rows_that_have_the_view():

@@ -70,7 +70,7 @@ class EachView(PerViewTransformer):
 
     def get_metadata_routing(self) -> Any:
         """Return where metadata goes: what `fit` is given, to the transformers."""
-        return metadata_router(self, self._by_name(), "fit")
+        return metadata_router(self, self._by_name(), "fit", fit_transform="fit")
 
     def _by_name(self) -> dict[str, Any]:
         if self.transformers is None:

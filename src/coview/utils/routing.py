@@ -17,11 +17,11 @@ from coview.exceptions import ParameterError
 __all__ = ["metadata_of_rows", "metadata_router", "routed_metadata"]
 
 
-def metadata_router(owner: Any, estimators: Mapping[str, Any], *methods: str) -> MetadataRouter:
-    """Return the answer of `get_metadata_routing`: these methods hand on to those of the same name inside."""
+def metadata_router(owner: Any, estimators: Mapping[str, Any], *methods: str, **others: str) -> MetadataRouter:
+    """Return the answer of `get_metadata_routing`: methods hand on to those of the same name, `others` to these."""
     mapping = MethodMapping()
-    for method in methods:
-        mapping.add(caller=method, callee=method)
+    for caller, callee in {**dict.fromkeys(methods), **others}.items():
+        mapping.add(caller=caller, callee=callee or caller)
     return MetadataRouter(owner=type(owner).__name__).add(method_mapping=mapping, **estimators)
 
 
