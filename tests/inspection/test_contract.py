@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.cluster import KMeans
 from sklearn.decomposition import NMF
 from sklearn.feature_extraction.text import CountVectorizer
@@ -132,6 +133,24 @@ def test_estimators_of_scikit_learn(model, kind):
     if kind != "value":
         assert found.features("x").shape == (len(found.groups), X.shape[1])
         assert found.memberships(X).shape == (60, len(found.groups))
+
+
+class SumOfViews(TransformerMixin, BaseEstimator):
+    """An estimator of a user's own: takes views, knows nothing of coview's base."""
+
+    def fit(self, X, y=None):
+        self.names_ = X.names
+        return self
+
+    def transform(self, X):
+        return sum(np.asarray(X[name].sum(axis=1)).reshape(-1, 1) for name in X.names)
+
+
+def test_an_own_estimator_behind_transformers_of_coview_takes_views():
+    found = inspect(make_pipeline(TfidfViews(), SumOfViews()).fit(DATA.views))
+    assert list(found.views) == list(DATA.views.names)
+    weighted = TfidfViews().fit(DATA.views).transform(DATA.views)
+    np.testing.assert_allclose(found.transform(DATA.views), SumOfViews().fit(weighted).transform(weighted))
 
 
 @pytest.mark.parametrize("name", ["BestView", "ConcatenatedViews"])

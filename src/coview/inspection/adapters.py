@@ -51,7 +51,7 @@ def inspect(model: Any) -> Inspection:
     """
     check_is_fitted(model)
     *before, estimator = _steps_of(model)
-    inspection = estimator._inspect() if answers(estimator) else describe(estimator, {})
+    inspection = estimator._inspect() if answers(estimator) else describe(estimator, _views_taken(estimator, before))
     front = before.pop(0) if before and makes_views(before[0]) else None
     sweeps = getattr(estimator, "n_iter_", None)
     return replace(
@@ -73,6 +73,14 @@ def _steps_of(model: Any) -> list[Any]:
         return [inside]
     steps = [step for _, step in inside.steps if step not in (None, "passthrough")]
     return [inner for step in steps for inner in _steps_of(step)]
+
+
+def _views_taken(estimator: Any, before: list[Any]) -> dict[str, ViewInput]:
+    """Return the views of an estimator of the user's own behind coview's transformers; empty if it takes a matrix."""
+    if hasattr(estimator, "n_features_in_"):  # scikit-learn has seen a matrix
+        return {}
+    views = next((step.n_features_by_view_ for step in reversed(before) if hasattr(step, "n_features_by_view_")), {})
+    return {view: ViewInput(view, 0) for view in views}
 
 
 def makes_views(step: Any) -> bool:
