@@ -259,6 +259,13 @@ def test_without_weight_every_view_is_a_plsa_of_its_own(divergence):
         assert_allclose(model.memberships_by_view_[name], right.memberships_, atol=1e-9)
 
 
+def test_l1_with_unequal_couplings_of_many_views_is_refused():
+    X = Views({f"v{i}": np.eye(4) for i in range(11)})
+    with pytest.raises(ValueError, match=r"coupling must be one number .* more than 10 views, got one per pair of 11"):
+        CoPLSA(2, divergence="l1", coupling={("v0", "v1"): 2.0}).fit(X)
+    CoPLSA(2, divergence="l1", coupling=2.0, max_iter=2, random_state=0).fit(X)
+
+
 def test_l1_with_a_large_weight_is_link_plsa():
     X, K = corpus(views=3), 3
     init = start(X, K)

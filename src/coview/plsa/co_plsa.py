@@ -47,7 +47,7 @@ from coview.engines.passes import blockwise
 from coview.engines.protocol import Block, Engine, Holder
 from coview.engines.state import State, Tree
 from coview.engines.threads import team_of
-from coview.exceptions import ViewsError
+from coview.exceptions import ParameterError, ViewsError
 from coview.plsa.by_view import ByViewModel, ByViewSteps, has_data, pair_couplings, split_views
 from coview.plsa.factors import ROW_FLOOR, random_matrix, softened
 from coview.plsa.link import LinkPLSA
@@ -59,6 +59,7 @@ from coview.views.views import Views
 __all__ = ["DIVERGENCES", "CoPLSA", "CoSteps", "total_divergence"]
 
 LINK_SWEEPS = 20  # of link-PLSA, for init="link"
+MOST_UNEVEN = 10  # views with unequal couplings in L1, whose solver looks at every subset of tied views
 PLAIN_STEPS = 100  # of fold-in; then it looks ahead
 FARTHEST = 32.0  # most steps that fold-in looks ahead
 DAMPING = 0.01  # share of its mass that L1's row step adds to a view where it is
@@ -334,8 +335,9 @@ class CoPLSA(ByViewModel):
         How the distance of two mixtures is measured: symmetric KL divergence, half the squared distance, or the sum of
         absolute differences. With "l1" entries of two views can be exactly equal.
     coupling : float or {(view, view): float}, default=1.0
-        Strength of the pull between the views: one number, or one per pair of views (1 for pairs that are not named).
-        With `scale_rows` the log-likelihood of a view counts like one token per object beside it.
+        Strength of the pull between the views: one number, or one per pair of views (1 for pairs that are not named;
+        with "l1" for at most ten views). With `scale_rows` the log-likelihood of a view counts like one token per
+        object beside it.
     scale_rows : bool, default=True
         Scale each object's features to sum to one in each view, so that `coupling` means the same for long and short
         objects. False leaves counts as they are.
@@ -482,6 +484,12 @@ class CoPLSA(ByViewModel):
     def _steps(self) -> CoSteps:
         check_option("divergence", self.divergence, tuple(DIVERGENCES))
         pairs = pair_couplings(self.coupling, self.view_names_)
+        if self.divergence == "l1" and len(set(pairs.values())) > 1 and len(self.view_names_) > MOST_UNEVEN:
+            raise ParameterError(
+                f'must be one number for divergence="l1" with more than {MOST_UNEVEN} views, got one per pair of '
+                f"{len(self.view_names_)} views.",
+                parameter="coupling",
+            )
         return CoSteps(self._n_topics(), pairs=pairs, divergence=self.divergence)
 
     def _warm_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
