@@ -79,8 +79,8 @@ def _views_taken(estimator: Any, before: list[Any]) -> dict[str, ViewInput]:
     """Return the views of an estimator of the user's own behind coview's transformers; empty if it takes a matrix."""
     if hasattr(estimator, "n_features_in_"):  # scikit-learn has seen a matrix
         return {}
-    views = next((step.n_features_by_view_ for step in reversed(before) if hasattr(step, "n_features_by_view_")), {})
-    return {view: ViewInput(view, 0) for view in views}
+    last = next((step for step in reversed(before) if hasattr(step, "n_features_by_view_")), None)
+    return {} if last is None else {view: ViewInput(view, 0) for view in last.n_features_by_view_}
 
 
 def makes_views(step: Any) -> bool:

@@ -293,7 +293,7 @@ def _adapter() -> type[Any]:
     except ImportError:
         return _OneByOne
 
-    class OneByOne(_OneByOne, Classifier):
+    class OneByOne(_OneByOne, Classifier):  # type: ignore[misc, unused-ignore]  # river names its parameters otherwise
         """The adapter as a classifier of river."""
 
     return OneByOne
