@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check $(if $(C
 # a Python of some version: the newest of pyenv, or the one on the path
 python = $(or $(lastword $(sort $(wildcard $(HOME)/.pyenv/versions/$(1).*/bin/python))),python$(1))
 
-.PHONY: help demo test test-lowest test-3.11 test-3.12 test-3.13 units coverage lint docs bench reproduce clean
+.PHONY: help demo test test-lowest test-3.11 test-3.12 test-3.13 units coverage lint docs bench reproduce fuzz release-check clean
 
 help:
 	@echo "make demo   set up and run the demonstration"
@@ -18,6 +18,8 @@ help:
 	@echo "make coverage   run the tests and say which lines they reach"
 	@echo "make docs   build the site into docs/_build/html, warnings are errors"
 	@echo "make reproduce PAPER=mvplsa_2012   run a paper's experiments again, ours beside theirs"
+	@echo "make fuzz MINUTES=10   try files, requests and inputs made to do harm"
+	@echo "make release-check   build, install and test what would be released, on every Python; publishes nothing"
 	@echo "make bench  measure speed and memory against scikit-learn (results in benchmarks/results)"
 
 $(BIN)/python:
@@ -72,5 +74,13 @@ bench: $(VENV)/.dev
 reproduce: $(VENV)/.dev
 	$(BIN)/python reproductions/run.py $(PAPER)
 
+MINUTES ?= 10
+
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m fuzz --minutes $(MINUTES)
+
+release-check:
+	$(PYTHON) tools/release_check.py
+
 clean:
-	rm -rf .venv .venv-* docs/_build docs/auto_examples .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-* build docs/_build docs/auto_examples .pytest_cache .mypy_cache .ruff_cache

@@ -1,3 +1,3 @@
 """The version of coview: read by the package, the build and the files that it writes."""
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"

@@ -11,6 +11,7 @@ import time
 import pytest
 
 from coview.exceptions import ViewsError
+from coview.model_selection import jobs
 from coview.model_selection.jobs import one_sentence, run_jobs, worker_count
 
 
@@ -239,3 +240,17 @@ def test_workers_are_never_more_than_tasks():
 def test_errors_of_others_say_their_kind():
     assert one_sentence(ValueError("no\n  more.\n\nAnd more.")) == "ValueError: no more."
     assert one_sentence(MemoryError()) == "MemoryError: no message"
+
+
+@pytest.mark.parametrize("known", [signal.Signals.__members__, {"SIGTERM": 15}], ids=["Unix", "Windows"])
+def test_the_death_of_a_process_is_told_on_every_system(monkeypatch, known):
+    class Signals:
+        __members__ = known
+
+    monkeypatch.setattr(jobs.signal, "Signals", Signals)
+    monkeypatch.delattr(jobs.signal, "SIGKILL", raising=False)
+    assert jobs._death(3) == "Its process ended with exit code 3."
+    assert jobs._death(-15) == "Its process crashed (SIGTERM)."
+    killed = "Its process was killed; it may have needed more memory than there is."
+    assert jobs._death(-9) == (killed if "SIGKILL" in known else "Its process ended with exit code -9.")
+    assert jobs._death(-200) == "Its process ended with exit code -200."

@@ -178,10 +178,12 @@ def _do(work: Work, call: _Here | _InWorker, job: Any, position: int, outcome: J
 
 
 def _death(code: int | None) -> str:
-    if code == -signal.SIGKILL:
+    signals = {-number: name for name, number in signal.Signals.__members__.items()}  # Windows has few, and no SIGKILL
+    name = signals.get(code or 0)
+    if name == "SIGKILL":
         return "Its process was killed; it may have needed more memory than there is."
-    if code is not None and code < 0:
-        return f"Its process crashed ({signal.Signals(-code).name})."
+    if name is not None:
+        return f"Its process crashed ({name})."
     return f"Its process ended with exit code {code}."
 
 
