@@ -36,6 +36,7 @@ from coview.views.arrays import from_tensor, is_tensor
 from coview.views.coerce import PLAIN, as_views, is_plain
 from coview.views.inputs import ViewInput, match_columns
 from coview.views.lazy import LazyViews
+from coview.views.sparse_format import check_sparse
 from coview.views.views import Matrix, Views
 
 __all__ = ["BatchEstimator", "CountsGate", "MultiViewEstimator"]
@@ -167,6 +168,8 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
             raise ViewsError("X is None. Pass Views, a dict of matrices, or one matrix.")
         if is_tensor(X):
             X = from_tensor(X)
+        if sparse.issparse(X):
+            check_sparse(PLAIN, X)  # before compiled code of scikit-learn and SciPy converts it
         try:
             checked = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32))
         except ValueError as error:

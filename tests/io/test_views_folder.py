@@ -335,9 +335,9 @@ def test_selected_views_leave_the_files_of_others_unread(folder, monkeypatch):
 
 
 def test_values_are_checked_once(folder, monkeypatch):
-    check, seen = views_folder.check_columns, []
+    check, seen = views_folder.FolderSource._checked, []
     monkeypatch.setattr(
-        views_folder, "check_columns", lambda path, matrix: seen.append(path.name) or check(path, matrix)
+        views_folder.FolderSource, "_checked", lambda self, part, *rest: seen.append(part) or check(self, part, *rest)
     )
     X = open_shards(folder)
     assert X[2:5] == X[2:5]
@@ -459,8 +459,19 @@ def test_indices_out_of_range_never_reach_compiled_code(folder, suffix):
             sparse.save_npz(folder / "00000-00-words.npz", bad)
         else:
             write_csr(folder / "00000-00-words.safetensors", bad)
-        with pytest.raises(DataFileError, match=rf"00000-00-words{suffix} (is damaged|cannot be read)"):
+        file = rf"00000-00-words{suffix} (is damaged|cannot be read)"
+        view = r"Shard 0 of .* cannot be used: View 'words' is not a valid CSR matrix: column index 99 of \d+ columns"
+        with pytest.raises(DataFileError, match=rf"{file}|{view}"):
             open_shards(folder).part(0)
+
+
+def test_indices_out_of_range_in_a_zarr_group_never_reach_compiled_code(tmp_path):
+    zarr = pytest.importorskip("zarr", minversion="3", reason="zarr is not installed; Zarr shards are not tested")
+    write_views(views(), tmp_path / "s", format="zarr")
+    file = next((tmp_path / "s").glob("*words.zarr"))
+    zarr.open_group(str(file), mode="r+")["indices"][0] = 99
+    with pytest.raises(DataFileError, match="View 'words' is not a valid CSR matrix: column index 99 of"):
+        open_shards(tmp_path / "s").part(0)
 
 
 def test_a_file_of_other_tensors_is_told(folder):

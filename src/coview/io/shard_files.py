@@ -25,7 +25,7 @@ from coview.io.formats import FileView, load_matrix
 from coview.io.tables import rows_present
 from coview.utils.mapped import MappedTensors
 
-__all__ = ["FORMATS", "SUFFIXES", "Facts", "check_columns", "describe", "file_stem", "read_rows", "write_matrix"]
+__all__ = ["FORMATS", "SUFFIXES", "Facts", "describe", "file_stem", "read_rows", "write_matrix"]
 
 FORMATS = ("parquet", "zarr")  # besides the mapped files
 SUFFIXES = (".npy", ".safetensors", ".parquet", ".zarr", ".npz")
@@ -96,15 +96,6 @@ def describe(path: Path, kind: str | None) -> Facts:
         return _dense_facts(path, stored.shape, stored.dtype)
     n, m = stored.shape
     return Facts(n, m, stored.arrays["data"].dtype.str, stored.kind, len(stored.arrays["data"]))
-
-
-def check_columns(path: Path, matrix: Any) -> None:
-    """Refuse column indices out of range, which would crash compiled code later."""
-    low, high = int(matrix.indices.min(initial=0)), int(matrix.indices.max(initial=0))
-    if low < 0 or high >= matrix.shape[1]:
-        raise DataFileError(
-            f"{path} is damaged: it has column indices {low} to {high}, but {matrix.shape[1]} columns. Write it again."
-        )
 
 
 # -- arrays
@@ -189,12 +180,18 @@ def _csr_rows(path: Path, arrays: Any, start: int, stop: int, facts: Facts) -> A
     n_stored = data.shape[0]
     if indptr.shape != (facts.rows + 1,) or indices.shape != data.shape:
         raise DataFileError(f"{path} is damaged: its arrays are not those of {facts.rows} rows. Write it again.")
-    bounds = np.array(indptr[start : stop + 1], dtype=np.dtype(indices.dtype).newbyteorder("="))
+    if np.dtype(indices.dtype).kind not in "iu" or np.dtype(indptr.dtype).kind not in "iu":
+        kinds = f"{indices.dtype} and {indptr.dtype}"
+        raise DataFileError(f"{path} is damaged: its indices are {kinds}, integers are needed. Write it again.")
+    bounds = np.asarray(indptr[start : stop + 1]).astype(np.int64)
     low, high = int(bounds[0]), int(bounds[-1])
     if low < 0 or high > n_stored or np.diff(bounds).min(initial=0) < 0:
         raise DataFileError(f"{path} is damaged: rows {start} to {stop} are not among its {n_stored} values.")
     part = _CLASSES.get(facts.kind, sparse.csr_array)((stop - start, facts.features), dtype=data.dtype)
-    part.data, part.indices, part.indptr = _plain(data[low:high]), _plain(indices[low:high]), bounds - bounds[0]
+    columns = _plain(indices[low:high])
+    index = np.int32 if columns.dtype == np.int32 and high - low <= np.iinfo(np.int32).max else np.int64
+    part.data, part.indices = _plain(data[low:high]), columns.astype(index, copy=False)
+    part.indptr = (bounds - low).astype(index)
     return part
 
 

@@ -20,7 +20,7 @@ from scipy import sparse
 from coview.exceptions import DataFileError, ViewsError
 from coview.io.formats import EXTENSIONS, FileView, join_files, load_file, one_sentence
 from coview.io.manifest import MANIFEST, Manifest, ShardEntry, ViewEntry, named_files, read_manifest, write_manifest
-from coview.io.shard_files import FORMATS, Facts, check_columns, file_stem, read_rows, write_matrix
+from coview.io.shard_files import FORMATS, Facts, file_stem, read_rows, write_matrix
 from coview.utils.atomic import atomic_folder
 from coview.utils.messages import listed
 from coview.views.arrays import take_rows
@@ -275,9 +275,6 @@ class FolderSource(Source):
         return arrays, ids, mask
 
     def _checked(self, part: int, arrays: dict[str, Any], ids: np.ndarray | None, mask: np.ndarray) -> Views:
-        for name, column in zip(self.names, self._columns):
-            if self.layout[name].kind == "sparse":
-                check_columns(self._path(part, column), arrays[name])
         try:
             return Views(arrays, ids=ids, present=mask, feature_names=self._feature_names)
         except ViewsError as error:

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from coview.exceptions import RAW_TABLE, ViewsError
 from coview.utils.messages import cut, short
+from coview.views.sparse_format import canonical_csr
 
 __all__ = [
     "as_matrix",
@@ -42,16 +43,13 @@ def as_matrix(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndarra
     if is_tensor(source):
         source = from_tensor(source)
     if sparse.issparse(source):
-        matrix = source if source.format == "csr" else source.tocsr()
-        if matrix.ndim == 2 and not matrix.has_canonical_format:  # scipy would repair it in place, which ours forbids
-            matrix = matrix.copy()
-            matrix.sum_duplicates()
+        matrix = source
     elif is_frame(source):
         matrix, columns, index = _from_frame(name, source)
     else:
         matrix = _from_array(name, source)
     if matrix.ndim != 2:
-        if matrix.ndim == 1 and matrix.size and isinstance(matrix[0], str):
+        if isinstance(matrix, np.ndarray) and matrix.ndim == 1 and matrix.size and isinstance(matrix[0], str):
             raise _texts(name, matrix[0])
         raise ViewsError(
             f"View {name!r} must be two-dimensional (objects x features), got {matrix.ndim} dimension(s). Reshape your "
@@ -61,6 +59,8 @@ def as_matrix(name: str, source: Any) -> tuple[Any, np.ndarray | None, np.ndarra
         lacking = "0 feature(s)" if matrix.shape[0] else "0 row(s)"
         raise ViewsError(f"View {name!r} is empty: {lacking} (shape={matrix.shape}) while a minimum of 1 is required.")
     _check_numeric(name, matrix)
+    if sparse.issparse(matrix):
+        matrix = canonical_csr(name, matrix)
     _check_finite(name, matrix)
     return read_only(matrix), columns, index
 
