@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from coview import CrossModalRetriever, LinkPLSA, save
+from coview import CrossModalRetriever, LinkPLSA, inspect, load, save
 from coview.cli.search import run_search
 from coview.datasets import make_topic_views
 from coview.web import demo as module
@@ -43,6 +43,8 @@ def test_a_saved_retriever_is_searched_as_json(saved):
     found = json.loads(run.stdout)
     assert run.returncode == 0 and run.stderr == ""
     assert found["indexed"] == 60 and len(found["hits"]) == 4
+    names = inspect(load(saved)).group_names
+    assert all(hit["group_name"] == names[hit["group"]] for hit in found["hits"]) and found["ignored"] == []
     scores = [hit["score"] for hit in found["hits"]]
     assert scores == sorted(scores, reverse=True)
 
@@ -58,7 +60,13 @@ def test_objects_near_one_are_found(saved):
     run = coview("--near", "3", "--model", str(saved), "-k", "4")
     assert run.returncode == 0, run.stderr
     assert "hits near '3', of 60 objects" in run.stdout
-    assert len(run.stdout.splitlines()) == 5
+    assert len(run.stdout.splitlines()) == 5 and run.stdout.count("[") == run.stdout.count("]") == 4
+
+
+def test_words_that_nothing_knows_are_named(saved):
+    run = coview("wordaa zebra and quokka", "--model", str(saved))
+    assert "Ignored, not in the vocabulary: 'zebra', 'quokka'.\n" in run.stdout
+    assert run_search("wordaa zebra", saved, "words")["ignored"] == ["zebra"]
 
 
 def test_what_cannot_be_searched_is_refused(saved, tmp_path):

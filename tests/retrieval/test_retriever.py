@@ -8,17 +8,21 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from coview import LinkPLSA, MultiViewPLSA, TextViews, TfidfViews, Views
+from coview import LinkPLSA, MultiViewPLSA, TextViews, TfidfViews, Views, inspect, load, save
 from coview.datasets import make_topic_views
 from coview.decomposition.cca import MultiViewCCA
+from coview.exceptions import ViewsError
 from coview.preprocessing.images import ColorHistogram
+from coview.retrieval.object_index import ObjectIndex
 from coview.retrieval.retriever import CrossModalRetriever
 from coview.retrieval.semantic import SemanticCorrelationMatching
 
+GRAPH = pytest.param("hnsw", marks=pytest.mark.skipif(find_spec("usearch") is None, reason="usearch is not installed"))
 MODELS = {
     "LinkPLSA": LinkPLSA(4, random_state=0),
     "MultiViewPLSA": MultiViewPLSA(4, 6, random_state=0),
@@ -223,7 +227,7 @@ def test_words_that_mislead_do_not_count():
 
 def test_views_without_common_words_have_no_share_of_words(data):
     retriever = CrossModalRetriever(LinkPLSA(4, random_state=0)).fit(data.views)
-    assert retriever.words_ is None
+    assert not retriever.words_.lengths
     assert retriever.lexical_ == {name: dict.fromkeys(data.views.names, 0.0) for name in data.views.names}
 
 
@@ -241,7 +245,7 @@ def test_a_text_alone_is_searched_for_in_all_views(texts):
     for by in ("dimension", "auto"):
         match = texts.explain("red fox", hits.ids[0, 0], by=by)
         assert match.score == pytest.approx(hits.scores[0, 0], abs=1e-5)
-    with pytest.raises(ValueError, match="Nothing in the query 'zebra' is known"):
+    with pytest.raises(ValueError, match=r"Nothing in the query 'zebra' is known to any view\. Use other words\.$"):
         texts.search(["sea", "zebra"])
 
 
@@ -258,8 +262,17 @@ def test_near_finds_objects_that_resemble_one():
     hits = retriever.near(5, k=7)
     assert 5 not in hits.ids
     assert [TABLE["title"][key] for key in hits.ids[0]] == [TABLE["title"][5]] * 7
-    with pytest.raises(ValueError, match="No object 99"):
+    with pytest.raises(ValueError, match=r"No object 99 is in the index, which holds 32 objects\.$"):
         retriever.near(99)
+
+
+def test_ids_that_are_nearly_right_are_suggested():
+    names = ["gparted", "parted", "kmail", "mutt"]
+    X = Views(a=np.eye(4), b=np.eye(4), ids=names)
+    retriever = CrossModalRetriever(MultiViewCCA(3, random_state=0)).fit(X)
+    for ask in (retriever.near, retriever.remove, lambda key: retriever.explain(X[:1], key, "a", "b")):
+        with pytest.raises(ValueError, match=r"No object 'gpartd' .* Did you mean 'gparted' or 'parted'\?$"):
+            ask("gpartd")
 
 
 def test_a_table_front_alone_gets_the_default_model():
@@ -325,7 +338,7 @@ def test_different_words_in_one_bucket_are_not_shared():
     counts = {name: sparse.csr_array(rng.poisson(0.1, size=(30, 4000))) for name in "ab"}
     names = {name: [f"{name}{j}" for j in range(4000)] for name in "ab"}
     retriever = CrossModalRetriever(LinkPLSA(2, max_iter=2, random_state=0)).fit(Views(counts, feature_names=names))
-    assert retriever.words_ is None
+    assert not retriever.words_.lengths
 
 
 def test_a_view_that_only_held_out_objects_have_is_no_hindrance():
@@ -338,8 +351,22 @@ def test_a_view_that_only_held_out_objects_have_is_no_hindrance():
         present={"c": has_c},
         feature_names={"a": names, "b": names},
     )
-    retriever = CrossModalRetriever(LinkPLSA(2, max_iter=5, random_state=0)).fit(X)
+    with pytest.warns(UserWarning, match=r"lexical='auto' is 0.5: .* \(No object has view 'c'"):
+        retriever = CrossModalRetriever(LinkPLSA(2, max_iter=5, random_state=0)).fit(X)
     assert retriever.lexical_["a"]["b"] == 0.5
+
+
+def test_only_a_fit_that_fails_leaves_the_share_of_words_unchosen(monkeypatch):
+    def broken(*args):
+        raise ValueError("a fault of ours")
+
+    monkeypatch.setattr("coview.retrieval.retriever.best_share", broken)
+    rng = np.random.default_rng(0)
+    words = rng.poisson(0.5, size=(60, 30))
+    names = [f"w{j}" for j in range(30)]
+    X = Views({"a": words, "b": words}, feature_names={"a": names, "b": names})
+    with pytest.raises(ValueError, match="a fault of ours"):
+        CrossModalRetriever(LinkPLSA(2, max_iter=5, random_state=0)).fit(X)
 
 
 def test_a_query_of_unknown_words_is_refused_where_words_do_not_count():
@@ -349,6 +376,28 @@ def test_a_query_of_unknown_words_is_refused_where_words_do_not_count():
     assert retriever.lexical_["title"] == {"title": 0.0, "body": 0.5, "place": 0.0}
     with pytest.raises(ValueError, match="Nothing in the query 'rome1' is known to view 'title'"):
         retriever.search("rome1", source="title", target="place")
+
+
+@pytest.mark.parametrize("kind", ["exact", GRAPH])
+@pytest.mark.parametrize("target", ["b", None])
+def test_results_do_not_depend_on_how_many_scores_are_held_at_a_time(kind, target, monkeypatch):
+    X = lexical_data()
+    retriever = CrossModalRetriever(LinkPLSA(3, random_state=0), lexical=0.5, index=kind).fit(X)
+    queries = [f"w{i % 12} w{i % 7}" for i in range(30)]
+    whole = retriever.search(queries, target and "a", target, k=5)
+    held = []
+
+    def watched(self, words, view):
+        held.append(words.shape[0])
+        return lexical(self, words, view)
+
+    lexical = ObjectIndex._lexical
+    monkeypatch.setattr(ObjectIndex, "_lexical", watched)
+    monkeypatch.setattr("coview.retrieval.object_index.MOST_SCORES", 7 * 40)
+    parts = retriever.search(queries, target and "a", target, k=5)
+    assert np.array_equal(whole.ids, parts.ids)
+    np.testing.assert_allclose(whole.scores, parts.scores, atol=1e-6)
+    assert target is None or max(held) == 7
 
 
 # -- raw queries
@@ -404,12 +453,87 @@ def test_images_find_texts_and_their_paths_are_no_words(tmp_path):
         table["file"].append(str(path))
     front = TextViews({"words": "words", "colors": "file"}, {"colors": ColorHistogram(bins=2)})
     retriever = CrossModalRetriever(make_pipeline(front, LinkPLSA(2, random_state=0))).fit(table)
-    assert retriever.words_ is None
+    assert not retriever.words_.lengths
     for query in (table["file"][1], image):
         assert (retriever.search(query, source="colors", target="words", k=6).ids % 2 == 1).all()
 
 
+def test_words_that_nothing_knows_are_named():
+    table = {**TABLE, "body": [f"the {text}" for text in TABLE["body"]]}
+    retriever = CrossModalRetriever(TextViews(), lexical=0.0).fit(table)
+    hits = retriever.search(["the red quokka, and a fox!", "sea", "Zebra red zebra-like"], source="title")
+    assert hits.ignored == [["quokka"], [], ["Zebra", "zebra-like"]]
+    assert "Ignored, not in the vocabulary: 'Zebra', 'zebra-like'." in repr(hits)
+    assert retriever.search("the red quokka").ignored == [["quokka"]]
+    assert retriever.search({"title": ["red quokka"]}, target="body").ignored == []
+    assert retriever.near(0).ignored == []
+
+
+def test_a_word_that_only_objects_know_is_not_ignored():
+    front = TextViews(min_df=2)
+    table = {"title": [*TABLE["title"], "red quokka"], "body": [*TABLE["body"], "fox quokka"]}
+    retriever = CrossModalRetriever(front, lexical=0.5).fit(table)
+    assert "quokka" not in retriever.front_.vectorizers_["title"].vocabulary_
+    for views in ({}, {"source": "title", "target": "body"}):
+        hits = retriever.search("quokka zebra", k=1, **views)
+        assert hits.ids.tolist() == [[32]] and hits.ignored == [["zebra"]]
+    silent = CrossModalRetriever(front, lexical=0.0).fit(table)
+    assert silent.search("red quokka", source="title").ignored == [["quokka"]]
+
+
+# -- groups of hits
+
+
+def test_hits_name_the_group_of_each_object(data, linked, tmp_path):
+    retriever = pickle.loads(pickle.dumps(linked)).remove([0, 5]).add(data.views[140:])
+    save(retriever, tmp_path / "r.coview")
+    model = inspect(linked.model_)
+    codes = dict(zip(range(180), model.read(data.views).codes.tolist()))
+    for searcher in (retriever, load(tmp_path / "r.coview")):
+        hits = searcher.search(data.views[:20].select("words"), target="image", k=178)
+        assert hits.groups.tolist() == [[codes[key] for key in row] for row in hits.ids.tolist()]
+        assert hits.group_names.tolist() == [[model.group_names[code] for code in row] for row in hits.groups.tolist()]
+    near = retriever.near(1, k=2)
+    assert near.group_names[0, 0] in repr(near)
+
+
+def test_classes_are_groups_and_components_are_not(data):
+    classes = np.array(["land", "sea", "sky", "fire"])[data.target]
+    matching = CrossModalRetriever(SemanticCorrelationMatching(4, random_state=0)).fit(data.views, classes)
+    hits = matching.search(data.views[:30].select("words"), target="image", k=1)
+    assert set(hits.group_names.ravel()) <= set(classes) and np.mean(hits.group_names[:, 0] == classes[:30]) > 0.9
+    plain = CrossModalRetriever(MultiViewCCA(4, random_state=0)).fit(data.views)
+    assert plain.search(data.views[:3], "words", "image").group_names is None
+    # of several models, the first with groups
+    both = CrossModalRetriever([MultiViewCCA(4, random_state=0), LinkPLSA(4, random_state=0)]).fit(data.views)
+    hits = both.search(data.views[:3], "words", "image")
+    assert hits.group_names[0, 0] in inspect(both).group_names and inspect(both).kind == "topic"
+
+
+def test_an_object_without_views_has_no_group_and_no_explanation(data, linked):
+    retriever = pickle.loads(pickle.dumps(linked))
+    rows = {name: data.views[name][[140, 140]].toarray() * [[1], [0]] for name in data.views.names}
+    retriever.add(Views(rows, present={name: [True, False] for name in rows}), ids=[500, 501])
+    hits = retriever.near(500, k=200)
+    at = hits.ids[0].tolist().index(501)
+    assert hits.groups[0, at] == -1 and hits.group_names[0, at] is None and hits.scores[0, at] == 0
+    named = CrossModalRetriever(TextViews()).fit(TABLE).add({"title": [None], "body": [None]}, ids=[99])
+    match = named.explain("red fox", 99)
+    assert match.score == 0 and match.contributions == {}
+
+
 # -- the index
+
+
+def test_words_of_views_without_names_are_asked_for():
+    front = TextViews(vectorizer=HashingVectorizer(n_features=64, alternate_sign=False, norm=None))
+    retriever = CrossModalRetriever(front, lexical=0.5).fit(TABLE)
+    new = {"title": ["red fox"], "body": ["fox forest"]}
+    with pytest.raises(ViewsError, match="The words of view 'title' count in the score, but Views do not hold them"):
+        retriever.add(retriever.front_.transform(new), ids=[40])
+    assert retriever.add(new, ids=[40]).search("red fox", "title", "body", k=33).ids.shape == (1, 33)
+    silent = CrossModalRetriever(front, lexical=0.0).fit(TABLE)
+    silent.add(silent.front_.transform(new), ids=[40])
 
 
 def test_identifiers_are_those_of_the_views():

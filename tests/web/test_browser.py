@@ -313,6 +313,13 @@ def test_nothing_found_says_so(browser, address):
     page.goto(f"{address}/#/no/such/page")
     page.get_by_text("There is no such page").wait_for()
     assert page.locator(".hit").count() == 0
+    page.goto(f"{address}/#/search?q=socket+zebra+server+quokka")
+    page.get_by_text("Ignored, not in the vocabulary: 'zebra', 'quokka'.").wait_for()
+    page.goto(f"{address}/#/object/math.funtcion_1")
+    page.get_by_text("There is no object 'math.funtcion_1'. Did you mean 'math.function_").wait_for()
+    page.goto(f"{address}/#/objects?q=math.funtcion_1")
+    page.get_by_role("link", name="math.function_1", exact=True).click()
+    page.get_by_role("heading", name="math.function_1", exact=True).wait_for()
     page.close()
 
 

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from sklearn.pipeline import make_pipeline
 
-from coview import LinkPLSA, MultiViewNaiveBayes, TextViews, save, write_views
+from coview import CrossModalRetriever, LinkPLSA, MultiViewNaiveBayes, TextViews, save, write_views
 from coview.cli import serve as commands
 from coview.exceptions import ModelFileError, ViewsError
 from coview.web.service import load_service
@@ -112,6 +112,16 @@ def test_a_raw_table_is_shown_with_its_texts(tmp_path):
     )
     with pytest.raises(ViewsError, match=r"m.coview and o do not have the same vocabulary: in view 'title' one has"):
         load_service(tmp_path / "m.coview", tmp_path / "new.csv", [tmp_path / "o"])
+
+
+def test_an_empty_retriever_indexes_the_table_with_all_its_words(tmp_path):
+    table = {"title": ["red fox", "blue sea"] * 6 + ["red quokka"], "body": ["fox den", "sea wave"] * 6 + ["a quokka"]}
+    rows = "".join(f"{title},{body}\n" for title, body in zip(table["title"], table["body"]))
+    (tmp_path / "t.csv").write_text(f"title,body\n{rows}")
+    retriever = CrossModalRetriever(TextViews(min_df=2), lexical=0.5).fit(table).clear()
+    save(retriever, tmp_path / "r.coview")
+    service = load_service(tmp_path / "r.coview", tmp_path / "t.csv")
+    assert service.search_texts(["quokka"], "title", "body", 1)["hits"][0][0]["id"] == 12
 
 
 def test_ctrl_c_is_how_a_service_ends(saved, monkeypatch, capsys):

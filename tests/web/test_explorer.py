@@ -77,8 +77,8 @@ def test_an_object_is_seen_from_all_its_views(small):
     assert (found["before"], found["after"]) == ("object 3", "object 5")
     (opinion,) = found["opinions"]
     assert set(opinion["by_view"]) == {"words", "image"}
-    with pytest.raises(ViewsError, match="There is no object 'object 60'"):
-        browser.object("object 60")
+    with pytest.raises(ViewsError, match=r"There is no object 'object60'\. Did you mean 'object"):
+        browser.object("object60")
 
 
 def test_an_object_shows_what_every_model_says_of_it(small):
@@ -171,7 +171,8 @@ def test_objects_are_found_by_a_part_of_their_name(small):
         "object 5",
         *(f"object 5{i}" for i in range(10)),
     ]
-    assert browser.objects("nothing like it") == {"total": 0, "start": 0, "objects": []}
+    assert browser.objects("nothing like it") == {"total": 0, "start": 0, "objects": [], "similar": []}
+    assert browser.objects("objcet 17")["similar"][0] == "object 17"
     assert browser.objects("", 50)["objects"][0]["id"] == "object 50"
 
 

@@ -37,6 +37,14 @@ def test_search_by_text_names_and_numbers_is_the_same(client):
     assert many["hits"] == [found[0]["hits"]] * 2
 
 
+def test_words_that_nothing_knows_are_named(client):
+    for views in ({}, {"source": "words"}):
+        assert client.post("/search", json={"query": "wordaa zebra", **views}).json()["ignored"] == ["zebra"]
+        many = client.post("/search", json={"queries": ["wordaa zebra", "wordba"], **views}).json()
+        assert many["ignored"] == [["zebra"], []]
+    assert client.post("/search", json={"query": {"wordaa": 1}, "source": "words"}).json()["ignored"] == []
+
+
 @pytest.mark.parametrize(
     ("path", "body", "status", "sentence"),
     [
@@ -94,7 +102,7 @@ def test_rows_and_queries_are_read_beside_the_event_loop(retriever):
         for path, body in [
             ("predict", {"rows": {"words": "wordaa"}}),
             ("transform", {"rows": {"words": "wordaa"}}),
-            ("search", {"query": "wordaa", "source": "words"}),
+            ("search", {"query": {"wordaa": 1}, "source": "words"}),
         ]:
             assert httpx.post(f"{url}/{path}", json=body).status_code == 200
     assert len(seen) == 3 and all(name.startswith("coview-read") for name in seen)

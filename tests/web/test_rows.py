@@ -11,7 +11,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from coview.exceptions import ViewsError
 from coview.online.hashing import hash_rows
-from coview.retrieval.queries import as_query
+from coview.retrieval.queries import QueryReader
 from coview.views.inputs import ViewInput
 from coview.web.rows import CellReader, rows_to_views
 
@@ -82,7 +82,7 @@ def test_all_texts_of_a_view_are_one_call_of_its_vectorizer():
 def test_text_is_read_as_the_retriever_reads_it():
     names = np.array(["c++", "w6", "sea", "state", "red"])
     text = "C++ (w6), sea_state; state6 red-sea whale"
-    expected = as_query(text, "w", None, {"w": ViewInput("w", len(names), np.array(names))})["w"].toarray()
+    expected = QueryReader(None, {"w": ViewInput("w", len(names), names)}).read(text, "w")["w"].toarray()
     assert (
         dense(rows_to_views({"w": text}, {"w": CellReader(ViewInput("w", 5, names))})["w"]).tolist()
         == expected.tolist()

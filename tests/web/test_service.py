@@ -243,6 +243,55 @@ def test_shared_words_count_in_a_search_by_view_and_in_all_views():
     views, target = service.read_query(query, "words", "title")
     answer = service.search(views, target, 5)["hits"][0]
     assert [hit["id"] for hit in answer] == [key for key, _ in retriever.search(query, "words", "title", 5)[0]]
-    (reasons,) = service.why_text(query, [service.search_texts([query], 1)["hits"][0][0]["id"]])
-    assert {part["name"] for part in reasons["features"]} <= set(query.split()) and reasons["features"]
+    best = service.search_texts([query], None, None, 1)["hits"][0][0]["id"]
+    (reasons,) = service.why_text(query, None, None, [best])
     assert all(part["name"].startswith("topic ") for part in reasons["parts"])
+    # the model has topics: what a word is worth is what the score loses without it
+    assert reasons["drops"] and {part["name"] for part in reasons["features"]} <= set(query.split())
+    row = retriever.indexed_ids().tolist().index(best)
+    whole, without = retriever.similarities([query, query.replace("zoom ", "")])[:, row]
+    worth = {part["name"]: part["adds"] for part in reasons["features"]}
+    assert worth["zoom"] == pytest.approx(whole - without, abs=1e-5)
+
+
+def test_a_text_in_a_named_view_finds_what_python_finds():
+    table = {
+        "title": ["red fox", "blue sea", "red den", "sea wave"] * 6 + ["red quokka"],
+        "body": ["fox forest", "wave beach", "den fox", "beach sea"] * 6 + ["fox quokka"],
+    }
+    retriever = CrossModalRetriever(TextViews(min_df=2), lexical=0.5).fit(table)
+    service = Service(retriever)
+    # no view knows the word, but objects have it
+    for text in ("quokka", "sea quokka zebra"):
+        key = ("search_texts", *service.query_views("title", None), 3)
+        (answer,) = service.answer(key, [[text]])
+        expected = retriever.search(text, "title", "body", 3)
+        assert [hit["id"] for hit in answer["hits"][0]] == expected.ids[0].tolist()
+        assert answer["ignored"] == expected.ignored
+        (why,) = service.why_text(text, "title", "body", [24])
+        assert {part["name"] for part in why["features"]} == set(text.split()) - {"zebra"}
+        assert sum(part["adds"] for part in why["parts"]) == pytest.approx(
+            retriever.explain(text, 24, "title").score, abs=1e-5
+        )
+    assert answer["ignored"] == [["zebra"]]
+
+
+def test_hits_carry_the_number_and_the_name_of_their_group(retriever, small):
+    names = inspect(retriever.model_).group_names
+    hits = Service(retriever).search_texts(["wordaa"], "words", "image", 60)["hits"][0]
+    codes = inspect(retriever.model_).read(small[0]).codes
+    assert [hit["group"] for hit in hits] == [codes[int(hit["id"].split()[1])] for hit in hits]
+    assert [hit["group_name"] for hit in hits] == [names[hit["group"]] for hit in hits]
+
+
+def test_only_views_of_the_retriever_can_be_searched(small):
+    X, y = small
+    more = Views({**dict(X.items()), "links": X["image"]}, feature_names={"words": X.feature_names["words"]}, ids=X.ids)
+    searcher = CrossModalRetriever(LinkPLSA(3, random_state=0, max_iter=5)).fit(X)
+    info = Service(MultiViewNaiveBayes().fit(more, y), more, also=[searcher]).info()
+    assert [view["name"] for view in info["views"]] == ["words", "image", "links"]
+    assert info["searched"] == [
+        {"name": "words", "takes": ["numbers", "names", "text"]},
+        {"name": "image", "takes": ["numbers", "names"]},
+    ]
+    assert Service(MultiViewNaiveBayes().fit(X, y)).info()["searched"] == []

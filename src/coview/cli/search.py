@@ -68,10 +68,14 @@ def run_search(
     else:
         hits = retriever.search(query, source, target, k)
     rows: list[dict[str, Any]] = [{"id": key, "score": round(score, 6)} for key, score in hits[0]]
+    if hits.groups is not None:
+        for row, group, name in zip(rows, hits.groups[0].tolist(), hits.group_names[0]):
+            row.update({"group": group if name is not None else None, "group_name": name})
     for row in rows if why else []:
         row["why"] = _reasons(retriever.explain(query, row["id"], source, target, by="auto").contributions)
     asked = {"query": query} if near is None else {"near": near}
-    return {**asked, "source": source, "target": target, "indexed": len(retriever.indexed_ids()), "hits": rows}
+    searched = {"source": source, "target": target, "indexed": len(retriever.indexed_ids())}
+    return {**asked, **searched, "ignored": hits.ignored[0] if hits.ignored else [], "hits": rows}
 
 
 def _as_id(text: str, ids: Any) -> Any:
@@ -103,10 +107,15 @@ def _loaded(path: Path) -> Any:
 def _show(result: dict[str, Any]) -> None:
     from rich.console import Console
 
+    from coview.retrieval.hits import say_ignored
+
     console = Console(highlight=False, markup=False, soft_wrap=True)
     asked = f"for {result['query']!r}" if "query" in result else f"near {result['near']!r}"
     console.print(f"{result['target'] or 'hits'} {asked}, of {result['indexed']:,} objects")
+    if result["ignored"]:
+        console.print(say_ignored(result["ignored"]))
     for row in result["hits"]:
-        console.print(f"  {row['score']:.3f}  {row['id']}")
+        name = row.get("group_name")
+        console.print(f"  {row['score']:.3f}  {row['id']}" + (f"  [{name}]" if name else ""))
         for name, value in row.get("why", {}).items():
             console.print(f"           {value:+.3f}  {name}", style="dim")

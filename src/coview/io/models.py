@@ -26,6 +26,7 @@ from coview._version import __version__
 from coview.assignment.ontology import Ontology
 from coview.engines.checkpoint import Checkpoint
 from coview.exceptions import ModelFileError
+from coview.retrieval.lexical import SharedWords
 from coview.retrieval.object_index import ObjectIndex
 from coview.utils.archive import Packed, read_archive, write_archive
 from coview.views.arrays import is_dask_collection
@@ -54,6 +55,7 @@ _OBJECTS: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
         lambda t: Ontology(**t),
     ),
     "object_index": (ObjectIndex, ObjectIndex.__getstate__, ObjectIndex.from_state),
+    "shared_words": (SharedWords, vars, lambda tree: SharedWords(**tree)),
 }
 _SHOWN = 20  # parts of a list or dict that an outline shows
 _DTYPE = re.compile(r"[<>|=][biufcUO]\d*")

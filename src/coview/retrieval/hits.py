@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Hits", "Match"]
+from coview.utils.messages import listed
+
+__all__ = ["Hits", "Match", "say_ignored"]
 
 SHOWN = 3  # queries that a repr shows
+
+
+def say_ignored(words: Sequence[str]) -> str:
+    """Return the sentence on the words of a query that nothing knows; empty where there are none.
+
+    Examples
+    --------
+    >>> say_ignored(["foo", "bar"])
+    "Ignored, not in the vocabulary: 'foo', 'bar'."
+    """
+    return f"Ignored, not in the vocabulary: {listed(words)}." if words else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,21 +36,32 @@ class Hits:
         Identifiers of the objects.
     scores : ndarray (n_queries, k)
         Their scores, falling.
+    groups : ndarray of int (n_queries, k) or None
+        Numbers of their topics, clusters or classes, -1 for none; None where the model has none.
+    group_names : ndarray of object (n_queries, k) or None
+        Names of these groups, as in `inspect(model).group_names`; None for none.
+    ignored : list of lists of str
+        For each query of text, its words that no view and no object knows.
 
     Examples
     --------
     >>> import numpy as np
-    >>> hits = Hits(np.array([["b", "a"]]), np.array([[0.9, 0.4]]))
+    >>> groups = {"groups": np.array([[3, 0]]), "group_names": np.array([["photo, raw", "mail, imap"]], dtype=object)}
+    >>> hits = Hits(np.array([["b", "a"]]), np.array([[0.9, 0.4]]), **groups, ignored=[["foo"]])
     >>> hits
     Hits of 1 query, 2 each
-       0.900  b
-       0.400  a
+      Ignored, not in the vocabulary: 'foo'.
+       0.900  b  [photo, raw]
+       0.400  a  [mail, imap]
     >>> hits[0]
     [('b', 0.9), ('a', 0.4)]
     """
 
     ids: np.ndarray
     scores: np.ndarray
+    groups: np.ndarray | None = None
+    group_names: np.ndarray | None = None
+    ignored: list[list[str]] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -53,7 +77,12 @@ class Hits:
         lines = [f"Hits of {n} {'query' if n == 1 else 'queries'}, {k} each"]
         for query in range(min(n, SHOWN)):
             lines += [f"  query {query}"] if n > 1 else []
-            lines += [f"  {score:6.3f}  {key}" for key, score in self[query]]
+            lines += [f"  {say_ignored(words)}" for words in self.ignored[query : query + 1] if words]
+            names = [None] * k if self.group_names is None else self.group_names[query]
+            lines += [
+                f"  {score:6.3f}  {key}" + (f"  [{name}]" if name is not None else "")
+                for (key, score), name in zip(self[query], names)
+            ]
         if n > SHOWN:
             lines.append(f"  ... and {n - SHOWN} more queries")
         return "\n".join(lines)

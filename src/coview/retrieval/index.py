@@ -82,6 +82,11 @@ class ExactIndex:
         """Rows of some items, by key."""
         return np.searchsorted(self.keys, keys)
 
+    def row_of(self, key: int) -> int | None:
+        """Row of an item by its key, or None where it is not there."""
+        row = int(np.searchsorted(self.keys, key))
+        return row if row < len(self) and self.keys[row] == key else None
+
     def __getstate__(self) -> dict[str, Any]:
         return dict(vars(self))
 

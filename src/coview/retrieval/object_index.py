@@ -1,4 +1,10 @@
-"""The indexed objects: identifiers, one index of vectors per view, and the shared words where they count."""
+"""The indexed objects: identifiers, one index of vectors per view, shared words where they count; ranked by both.
+
+    score(query, object) = (1 - w) < vector of the query, vector of the object >  +  w  BM25 / BM25 of the best object
+
+w is the share of words. Where all views are searched, the products are averaged over the views that the object has, and
+the words of all of them count.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +15,15 @@ import numpy as np
 from scipy import sparse
 
 from coview.exceptions import ViewsError
-from coview.retrieval.index import ExactIndex, make_index, restore_index
-from coview.utils.messages import short
+from coview.retrieval.index import BLOCK_QUERIES, ExactIndex, best_of_blocks, make_index, restore_index
+from coview.utils.messages import did_you_mean, short
 from coview.views.checks import as_ids
 
 __all__ = ["ObjectIndex"]
+
+MOST_SCORES = 20_000_000  # of queries and objects that are held at a time
+CANDIDATES = 100  # objects beyond k that are looked at by each of a graph and shared words
+_SUGGESTED = 3  # ids that resemble an unknown one
 
 
 class ObjectIndex:
@@ -44,6 +54,7 @@ class ObjectIndex:
         self.kind, self.recall = kind, recall
         self.ids = np.empty(0, dtype=np.int64)
         self.keys = np.empty(0, dtype=np.int64)
+        self.groups = np.empty(0, dtype=np.int64)  # position of each object's group; -1 for none
         self.next_key = 0
         self.indexes: dict[str, ExactIndex] = {name: ExactIndex(width) for name, width in widths.items()}
         self.words: dict[str, Any] = {}
@@ -54,7 +65,12 @@ class ObjectIndex:
         return len(self.keys)
 
     def add(
-        self, ids: Any, n_rows: int, vectors: Mapping[str, tuple[np.ndarray, np.ndarray]], words: Any = None
+        self,
+        ids: Any,
+        n_rows: int,
+        vectors: Mapping[str, tuple[np.ndarray, np.ndarray]],
+        words: Any = None,
+        groups: np.ndarray | None = None,
     ) -> None:
         """Add objects; for each view, (which of the new objects have it, their vectors), and rows of words likewise."""
         ids = self._new_ids(np.arange(self.next_key, self.next_key + n_rows) if ids is None else ids, n_rows)
@@ -67,6 +83,7 @@ class ObjectIndex:
             self.words[name] = sparse.vstack([self.words[name], rows], format="csr") if name in self.words else rows
         self.ids = np.concatenate([self.ids, ids]) if len(self.ids) else ids
         self.keys = np.concatenate([self.keys, keys])
+        self.groups = np.concatenate([self.groups, np.full(len(ids), -1) if groups is None else groups])
         self.next_key += len(ids)
         if self._key_of is not None:
             self._key_of.update(zip(ids.tolist(), keys.tolist()))
@@ -80,7 +97,160 @@ class ObjectIndex:
                 self.words[name] = self.words[name][np.flatnonzero(~np.isin(index.keys, keys))]
             index.remove(keys)
         kept = ~np.isin(self.keys, keys)
-        self.ids, self.keys, self._key_of = self.ids[kept], self.keys[kept], None
+        self.ids, self.keys, self.groups, self._key_of = self.ids[kept], self.keys[kept], self.groups[kept], None
+
+    # -- ranking
+
+    def search(
+        self, vectors: np.ndarray, words: Any, share: float, view: str | None, k: int, without: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return keys and scores (n_queries, k) of the best objects, best first.
+
+        Parameters
+        ----------
+        vectors : ndarray of float32 (n_queries, width)
+            Vectors of the queries.
+        words : sparse array (n_queries, n_words) or None
+            Weights of their words; None where words do not count.
+        share : float
+            Share of the score that is BM25.
+        view : str or None
+            View to search in; None for all of them.
+        k : int
+            Number of objects.
+        without : int, optional
+            Key of an object to leave out, where all views are searched.
+        """
+        if view is not None and (words is None or not share or not len(self.indexes[view])):
+            return self.indexes[view].search(vectors, k)
+        n_objects = len(self if view is None else self.indexes[view])
+        block = min(BLOCK_QUERIES, max(1, MOST_SCORES // max(n_objects, 1)))
+        parts = []
+        for start in range(0, max(len(vectors), 1), block):
+            rows = slice(start, start + block)
+            here = None if words is None else words[rows]
+            if view is None:
+                parts.append(self._best_anywhere(vectors[rows], here, share, k, without))
+            elif self.indexes[view].kind == "exact":
+                parts.append(self._best_of_all(vectors[rows], here, share, view, k))
+            else:
+                parts.append(self._best_candidates(vectors[rows], here, share, view, k))
+        keys, scores = zip(*parts)
+        return np.concatenate(keys), np.concatenate(scores)
+
+    def scores(self, vectors: np.ndarray, words: Any, share: float, view: str | None) -> np.ndarray:
+        """Return the scores of all objects that have a view (n_queries, n_objects); of all objects for view None."""
+        if view is None:
+            return self._scores_anywhere(vectors, words, share)
+        scores = vectors @ self.indexes[view].vectors.T
+        if words is None or not share:
+            return scores
+        return (1 - share) * scores + share * self._lexical(words, view).toarray()
+
+    def _lexical(self, words: sparse.csr_array, view: str) -> sparse.csr_array:
+        """BM25 of queries and the objects of a view (sparse), as a share of the best object's."""
+        scores = sparse.csr_array(words @ self.postings(view))
+        if scores.shape[1]:
+            best = np.repeat(scores.max(axis=1).toarray().ravel(), np.diff(scores.indptr))
+            scores.data /= np.maximum(best, 1e-30)
+        return scores
+
+    def _best_of_all(
+        self, vectors: np.ndarray, words: sparse.csr_array, share: float, view: str, k: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Best objects of a view, by looking at each of them."""
+        index, lexical = self.indexes[view], self._lexical(words, view)
+        rows, scores = best_of_blocks(
+            lambda part, start, stop: (
+                (1 - share) * (vectors[part] @ index.vectors[start:stop].T)
+                + share * lexical[part, start:stop].toarray()
+            ),
+            len(vectors),
+            len(index),
+            k,
+        )
+        return index.keys[rows], scores
+
+    def _best_candidates(
+        self, vectors: np.ndarray, words: sparse.csr_array, share: float, view: str, k: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Best of the objects that the graph of a view finds, and of those with the best words."""
+        index, lexical = self.indexes[view], self._lexical(words, view)
+        near, _ = index.search(vectors, k + CANDIDATES)
+        keys = np.empty((len(vectors), min(k, len(index))), dtype=np.int64)
+        best = np.empty(keys.shape, dtype=np.float32)
+        for i in range(len(vectors)):
+            row = lexical[[i]]
+            strong = row.indices[np.argsort(-row.data, kind="stable")[: k + CANDIDATES]]
+            rows = np.union1d(index.rows_of(near[i]), strong)
+            scores = (1 - share) * (index.vectors[rows] @ vectors[i]) + share * row[:, rows].toarray()[0]
+            top = np.lexsort((rows, -scores))[:k]
+            keys[i], best[i] = index.keys[rows[top]], scores[top]
+        return keys, best
+
+    def _best_anywhere(
+        self, vectors: np.ndarray, words: Any, share: float, k: int, without: int | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Best objects by all of their views."""
+        scores = self._scores_anywhere(vectors, words, share)
+        if without is not None:
+            scores[:, np.searchsorted(self.keys, without)] = -np.inf
+        rows, best = best_of_blocks(
+            lambda part, start, stop: scores[part, start:stop],
+            len(scores),
+            len(self),
+            min(k, len(self) - (without is not None)),
+        )
+        return self.keys[rows], best
+
+    def _scores_anywhere(self, vectors: np.ndarray, words: Any, share: float) -> np.ndarray:
+        """Scores of all objects: the mean over the views of an object, and the words of all of them."""
+        scores, lexical = np.zeros((2, len(vectors), len(self)), dtype=np.float32)
+        n_views = np.zeros(len(self), dtype=np.float32)
+        for name, index in self.indexes.items():
+            columns = np.searchsorted(self.keys, index.keys)
+            scores[:, columns] += vectors @ index.vectors.T
+            n_views[columns] += 1
+            if words is not None and name in self.words:
+                lexical[:, columns] += (words @ self.postings(name)).toarray()
+        share = share if words is not None else 0.0
+        lexical /= np.maximum(lexical.max(axis=1, keepdims=True, initial=0), 1e-30)
+        return (1 - share) * scores / np.maximum(n_views, 1) + share * lexical
+
+    def shared_words(self, words: sparse.csr_array, key: int, view: str | None) -> list[tuple[int, float]]:
+        """Return what each (hashed) word of one query adds to its BM25 score with an object, by bucket and view.
+
+        Parameters
+        ----------
+        words : sparse array (1, n_words)
+            Weights of the words of the query.
+        key : int
+            Key of the object.
+        view : str or None
+            View that was searched; None for all of them.
+        """
+        totals = np.zeros(len(self))
+        parts: list[tuple[int, float]] = []
+        for name in self.words if view is None else [view]:
+            totals[np.searchsorted(self.keys, self.indexes[name].keys)] += (words @ self.postings(name)).toarray()[0]
+            row = self.indexes[name].row_of(key)
+            if row is not None:
+                shared = sparse.csr_array(words.multiply(self.words[name][[row]]))
+                parts += zip(shared.indices.tolist(), shared.data.astype(np.float64).tolist())
+        best = max(totals.max(initial=0.0), 1e-300)
+        return [(bucket, value / best) for bucket, value in parts]
+
+    def known_words(self, words: sparse.csr_array, view: str | None) -> np.ndarray:
+        """Tell of each query, by the weights of its words, whether an object has one of them in a view (None: any)."""
+        known = np.zeros(words.shape[0], dtype=bool)
+        for name in self.words if view is None else {view} & self.words.keys():
+            known |= words @ (np.diff(self.postings(name).indptr) > 0).astype(np.float32) > 0
+        return known
+
+    def knows_word(self, buckets: np.ndarray, view: str | None) -> bool:
+        """Tell whether an object has one of some (hashed) words in a view, or in any for None."""
+        starts = [self.postings(name).indptr for name in self.words if view is None or name == view]
+        return any(bool((start[buckets + 1] > start[buckets]).any()) for start in starts)
 
     def postings(self, view: str) -> sparse.csr_array:
         """Objects by word (words x objects): what a query multiplies; made once."""
@@ -93,14 +263,22 @@ class ObjectIndex:
         if self._key_of is None:
             self._key_of = dict(zip(self.ids.tolist(), self.keys.tolist()))
         if name not in self._key_of:
-            raise ValueError(f"No object {short(name)} is in the index, which holds {len(self)} objects.")
+            raise ValueError(
+                f"No object {short(name)} is in the index, which holds {len(self):,} objects."
+                f"{did_you_mean(name, self.ids.tolist(), _SUGGESTED)}"
+            )
         return self._key_of[name]
+
+    def rows_of(self, name: Any) -> dict[str, int]:
+        """Row of an object in the index of each view that it has."""
+        key = self.key_of(name)
+        rows = {view: index.row_of(key) for view, index in self.indexes.items()}
+        return {view: row for view, row in rows.items() if row is not None}
 
     def row_of(self, name: Any, view: str) -> int:
         """Row of an object in the index of a view."""
-        key, index = self.key_of(name), self.indexes[view]
-        row = int(index.rows_of(np.array(key)))
-        if row == len(index) or index.keys[row] != key:
+        row = self.indexes[view].row_of(self.key_of(name))
+        if row is None:
             raise ValueError(f"Object {short(name)} is in the index, but lacks view {view!r}.")
         return row
 

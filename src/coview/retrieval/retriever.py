@@ -11,10 +11,9 @@ object have in common, divided by that of the best object.
 from __future__ import annotations
 
 import numbers
+import warnings
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import cached_property
-from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -37,25 +36,31 @@ from coview.preprocessing.text import TextViews
 from coview.preprocessing.weighting import TfidfViews
 from coview.retrieval.contributions import AVERAGE, feature_contributions
 from coview.retrieval.hits import Hits, Match
-from coview.retrieval.index import best_of_blocks
-from coview.retrieval.lexical import BUCKETS, count_words, learn_words, spell_words, weigh_objects, weigh_query
+from coview.retrieval.lexical import (
+    BUCKETS,
+    SharedWords,
+    best_share,
+    count_words,
+    hash_words,
+    pairs_with_words,
+    spell_words,
+    weigh_query,
+)
 from coview.retrieval.object_index import ObjectIndex
-from coview.retrieval.queries import as_query, is_raw, is_text, texts_in_all, unknown_query
+from coview.retrieval.queries import Query, QueryReader, is_raw, is_text, unknown_query
 from coview.retrieval.semantic import fit_classifier
 from coview.utils.docs import shared_parameters
-from coview.utils.messages import did_you_mean, listed
+from coview.utils.messages import cut, did_you_mean, listed
 from coview.validation import base_seed, check_count, check_option, encode_labels, per_view
 from coview.views.arrays import take_rows
-from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
 __all__ = ["CrossModalRetriever"]
 
-_SHARES = (0.0, 0.1, 0.25, 0.5, 0.7, 0.8, 0.9, 0.95, 1.0)  # of shared words in the score
-_LEAST_PAIRS, _MOST_PAIRS, _MOST_TRAINING = 50, 1000, 5000  # objects by which that share is chosen
-_MOST_SCORES = 20_000_000  # of queries and objects that are held at a time
-_CANDIDATES = 100  # objects beyond k that are looked at by each of a graph and shared words
-_CACHED = ("_inspections", "_inputs")  # of what was fitted; in no file
+_LEAST_PAIRS, _MOST_PAIRS, _MOST_TRAINING = 50, 1000, 5000  # objects by which the share of words is chosen
+_UNCHOSEN = 0.5  # that share, where it cannot be chosen
+_SORTED = ("topic", "cluster", "class")  # kinds of groups that an object is in
+_CACHED = ("_inspections", "_sorter", "_reader")  # of what was fitted; in no file
 
 
 @shared_parameters
@@ -79,7 +84,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
     lexical : float or "auto", default="auto"
         Share of the score, from 0 to 1, that is BM25 of shared words: of the raw texts, where the model starts with
         `TextViews`, else of features with the same name. "auto" chooses it for each pair of views: the share that finds
-        the other view of held-out training objects best, 0 where words do not help.
+        the other view of held-out training objects best, 0 where words do not help; 0.5 with fewer than 50 objects.
     n_models : int, default=1
         How often each model that starts at random (has `n_init`) is fitted, with other seeds; the mean of the scores
         counts. Topics of one start are a matter of luck, and several starts find much more.
@@ -109,9 +114,9 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         The fitted step that makes views of tables, where the model starts with one.
     shares_ : ndarray
         Share of each fitted model in the score.
-    words_ : dict or None
-        What BM25 knows of the training objects: frequencies of the (hashed) words and mean lengths of the views. None
-        where shared words do not count.
+    words_ : SharedWords
+        What BM25 knows of the training objects: frequencies of the (hashed) words, mean lengths of the views, and its
+        share of the score.
     lexical_ : dict
         ``{source: {target: share}}``: share of the score that is BM25, by the views of query and object.
     model_ : estimator
@@ -184,6 +189,17 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
                 "with a query in another."
             )
         models = [_default_model(views) if model is None else model for _, model in parts]
+        vectors = self._fit_models(models, views, y)
+        texts = self._reader.raw_texts(X) if self.lexical else {}
+        languages = {name: detect_language(values) for name, values in texts.items()}
+        counts = count_words(views, texts, views.feature_names, languages) if self.lexical else {}
+        self._learn_words(models, views, y, counts, languages)
+        self.clear()
+        self._index_objects(views, views.ids, vectors, counts)
+        return self
+
+    def _fit_models(self, models: list[Any], views: Views, y: Any) -> dict[str, np.ndarray]:
+        """Fit the models, each as often as asked for, and learn the space; return the objects' vectors by view."""
         repeats = [self._repeated(model) for model in models]
         self.models_ = [model.fit(views, y) for models in repeats for model in models]
         shares = self._weights(len(repeats))
@@ -192,19 +208,17 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         )
         for name in _CACHED:
             self.__dict__.pop(name, None)
-        vectors = self._learn_space(views, y)
-        texts = self._texts_of(X) if self.lexical else {}
-        languages = {name: detect_language(values) for name, values in texts.items()}
-        counts = count_words(views, texts, views.feature_names, languages) if self.lexical else {}
-        self._learn_words(views, y, counts, models, languages)
-        self.clear()
-        self._index_objects(views, views.ids, vectors, counts)
-        return self
+        return self._learn_space(views, y)
 
     @property
     def model_(self) -> Any:
         """The first of the fitted models."""
         return self.models_[0]
+
+    @property
+    def lexical_(self) -> dict[str, dict[str, float]]:
+        """Share of the score that is BM25, by the views of query and object."""
+        return self.words_.shares
 
     def _weights(self, n_given: int) -> np.ndarray:
         """Shares of the given models in the score."""
@@ -244,7 +258,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         check_is_fitted(self, "means_")
         views = self._views_of(X)
         vectors = {name: self._embed_by(views, name) for name in views.names}
-        counts = self._count_words(views, self._texts_of(X)) if self.words_ is not None else {}
+        counts = self._count_words(views, self._reader.raw_texts(X))
         self._index_objects(views, views.ids if ids is None else ids, vectors, counts)
         return self
 
@@ -260,8 +274,8 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         return self.index_.ids if view is None else self.index_.ids_of(self._check_view(view))
 
     def _inspect(self) -> Inspection:
-        """Answer `inspect`: groups and features are those of the first model; objects are embedded by all of them."""
-        first = self._inspections[0]
+        """Answer `inspect`: groups and features are those of one model; objects are embedded by all of them."""
+        first = self._sorter or self._inspections[0]
         return Inspection(
             self,
             first.kind,
@@ -271,7 +285,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             Training(ids=self.index_.ids),
             topics=first.topics,
             retriever=self,
-            inputs=first.inputs if self.front_ is None else self._inputs,
+            inputs=first.inputs if self.front_ is None else self._reader.inputs,
             front=self.front_,
             _features=first.described_features,
             _embed=self.transform,
@@ -298,31 +312,15 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         Returns
         -------
         Hits
-            ``ids`` and ``scores``, (n_queries, k) each, best first.
+            ``ids`` and ``scores``, (n_queries, k) each, best first; the ``groups`` of the objects, where the model
+            has topics, clusters or classes, with their ``group_names``; and the words that were ``ignored``.
         """
         check_is_fitted(self, "means_")
         check_count("k", k)
-        views, words, target = self._query_views(query, source, target)
-        vectors = self._vectors(views).astype(np.float32)
-        if target is None:
-            return self._best_anywhere(vectors, words, k)
-        share, index = self._share(views, target), self.index_.indexes[target]
-        if words is None or not share or not len(index):
-            keys, scores = index.search(vectors, k)
-            return Hits(self.index_.ids_by_key(keys), scores)
-        if index.kind == "exact":
-            lexical = self._lexical_scores(words, target)
-            rows, scores = best_of_blocks(
-                lambda part, start, stop: (
-                    (1 - share) * (vectors[part] @ index.vectors[start:stop].T)
-                    + share * lexical[part, start:stop].toarray()
-                ),
-                len(vectors),
-                len(index),
-                k,
-            )
-            return Hits(self.index_.ids_of(target)[rows], scores)
-        return self._search_candidates(vectors, self._lexical_scores(words, target), share, target, k)
+        asked = self._read_query(query, source, target)
+        vectors = self._vectors(asked.views).astype(np.float32)
+        keys, scores = self.index_.search(vectors, asked.words, asked.share, asked.target, k)
+        return self._hits(keys, scores, asked.ignored)
 
     def near(self, hit: Any, k: int = 10) -> Hits:
         """Find the indexed objects that resemble an indexed object, by all of their views.
@@ -337,19 +335,19 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         Returns
         -------
         Hits
-            ``ids`` and ``scores``, (1, k) each, best first, without the object itself.
+            As of `search`, for one query, without the object itself.
         """
         check_is_fitted(self, "means_")
         check_count("k", k)
         key, vector, words = self.index_.key_of(hit), np.zeros(self._width()), sparse.csr_array((1, BUCKETS))
-        for name, index in self.index_.indexes.items():
-            row = int(index.rows_of(np.array(key)))
-            if row < len(index) and index.keys[row] == key:
-                vector = vector + index.vectors[row]
-                if name in self.index_.words:
-                    words = words + self.index_.words[name][[row]]
-        words = weigh_query(sparse.csr_array(words > 0)) if self.words_ is not None else None
-        return self._best_anywhere(normalize(vector[None]).astype(np.float32), words, k, without=key)
+        for name, row in self.index_.rows_of(hit).items():
+            vector = vector + self.index_.indexes[name].vectors[row]
+            if name in self.index_.words:
+                words = words + self.index_.words[name][[row]]
+        share = self.words_.share((), None)
+        weights = weigh_query(sparse.csr_array(words > 0)) if share else None
+        vectors = normalize(vector[None]).astype(np.float32)
+        return self._hits(*self.index_.search(vectors, weights, share, None, k, without=key))
 
     def similarities(self, query: Any, source: str | None = None, target: str | None = None) -> np.ndarray:
         """Score every indexed object for each query (queries x objects), in the order of `indexed_ids(target)`.
@@ -364,14 +362,9 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             View to search in; the other one where there are two.
         """
         check_is_fitted(self, "means_")
-        views, words, target = self._query_views(query, source, target)
-        if target is None:
-            return self._scores_anywhere(self._vectors(views).astype(np.float32), words)
-        scores = self._vectors(views).astype(np.float32) @ self.index_.indexes[target].vectors.T
-        share = self._share(views, target)
-        if words is None or not share:
-            return scores
-        return (1 - share) * scores + share * self._lexical_scores(words, target).toarray()
+        asked = self._read_query(query, source, target)
+        vectors = self._vectors(asked.views).astype(np.float32)
+        return self.index_.scores(vectors, asked.words, asked.share, asked.target)
 
     def explain(
         self, query: Any, hit: Any, source: str | None = None, target: str | None = None, *, by: str = "dimension"
@@ -396,34 +389,34 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         Returns
         -------
         Match
-            ``score`` and ``contributions`` by name, which sum to it.
+            ``score`` and ``contributions`` by name, which sum to it; none of an object without views.
         """
         check_is_fitted(self, "means_")
         check_option("by", by, ("dimension", "feature", "auto"))
-        views, words, target = self._query_views(query, source, target)
+        asked = self._read_query(query, source, target)
+        views, target = asked.views, asked.target
         if len(views) != 1:
             raise ValueError(f"explain takes one query, got {len(views)}.")
-        if target is None:
-            targets, share = self._views_with(hit), self._share_anywhere()
-        else:
-            targets, share = [target], self._share(views, target)
-        share = share if words is not None else 0.0
-        rows = {name: self.index_.row_of(hit, name) for name in targets}
+        rows = self.index_.rows_of(hit) if target is None else {target: self.index_.row_of(hit, target)}
+        if not rows:
+            return Match(0.0)
         vector = np.mean([self.index_.indexes[name].vectors[row] for name, row in rows.items()], axis=0)
         by_feature = by != "dimension" and self._explains_features(needed=by == "feature")
         if by_feature:
             named = self._feature_contributions(views, vector)
             if target is None:  # one word, read by several views
-                named = _summed([(_without_view(name, views.names), value) for name, value in named.items()])
+                named = _sum_by_name([(_without_view(name, views.names), value) for name, value in named.items()])
         else:
             parts = self._vectors(views)[0].astype(np.float32).astype(np.float64) * vector
-            named = dict(zip(self._dimension_names(targets[0]), parts.tolist()))
-        named = {name: (1 - share) * value for name, value in named.items()}
-        if share:
+            named = dict(zip(self._dimension_names(next(iter(rows))), parts.tolist()))
+        named = {name: (1 - asked.share) * value for name, value in named.items()}
+        if asked.words is not None:
             spelled = {name.lower(): name for name in named} if by_feature else {}
-            for word, value in self._word_contributions(query, views, words, rows, target).items():
+            word_of = spell_words(views, asked.texts, {} if target is None else self._reader.feature_names)
+            for bucket, value in self.index_.shared_words(asked.words, self.index_.key_of(hit), target):
+                word = word_of.get(bucket, "?")
                 name = spelled.get(word, f"word {word}")
-                named[name] = named.get(name, 0.0) + share * value
+                named[name] = named.get(name, 0.0) + asked.share * value
         ranked = dict(sorted(named.items(), key=lambda part: -part[1]))
         return Match(float(sum(ranked.values())), ranked)
 
@@ -462,7 +455,8 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         check_is_fitted(self, "means_")
         check_count("n", n)
         check_option("how", how, ("ranked", "drawn"))
-        views, _, target = self._query_views(query, source, target)
+        asked = self._read_query(query, source, target)
+        views, target = asked.views, asked.target
         if target is None:
             raise ViewsError(f"must name the view of the tags: {listed(tuple(self.means_))}.", parameter="target")
         topical = [model for model in self._inspections if _profiles(model, target) is not None]
@@ -496,9 +490,14 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         return [inspect(model) for model in self.models_]
 
     @cached_property
-    def _inputs(self) -> dict[str, ViewInput]:
-        """What the retriever takes."""
-        return self._view_inputs() if self.front_ is None else self.front_.view_inputs()
+    def _sorter(self) -> Inspection | None:
+        """The first model that sorts objects into topics, clusters or classes."""
+        return next((model for model in self._inspections if model.groups and model.kind in _SORTED), None)
+
+    @cached_property
+    def _reader(self) -> QueryReader:
+        """What reads queries as views."""
+        return QueryReader(self.front_, self._view_inputs() if self.front_ is None else self.front_.view_inputs())
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name not in _CACHED}
@@ -617,174 +616,67 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
 
     # -- shared words
 
-    def _texts_of(self, X: Any) -> dict[str, list[str]]:
-        """Raw texts of objects by view, where the model takes tables and they are one; paths of images are no texts."""
-        if not isinstance(self.front_, (TextViews, TableViews)) or _is_views(X):
-            return {}
-        return {name: texts for name, texts in self.front_.raw_texts(X).items() if self._reads_text(name)}
-
-    def _reads_text(self, view: str) -> bool:
-        return self.front_ is None or self._inputs[view].vectorizer is not None
-
-    def _query_texts(self, query: Any, views: Views) -> dict[str, list[str]]:
-        """Raw texts of a query by view, where it has some."""
-        if is_raw(query):
-            if not self._reads_text(views.names[0]):
-                return {}
-            texts = [query] if isinstance(query, str) else list(query) if isinstance(query, (list, tuple)) else [query]
-            return {views.names[0]: texts} if all(isinstance(text, str) for text in texts) else {}
-        if isinstance(query, Mapping) or (not _is_views(query) and hasattr(query, "columns")):
-            return {name: texts for name, texts in self._texts_of(query).items() if name in views}
-        return {}
-
-    def _feature_names(self) -> dict[str, Any]:
-        """Names of the features, by view, of the views that have some."""
-        names = {name: view.feature_names for name, view in self._inputs.items()}
-        return {name: words for name, words in names.items() if words is not None}
-
-    def _best_anywhere(self, vectors: np.ndarray, words: Any, k: int, without: int | None = None) -> Hits:
-        """Return the best objects by all of their views, without one of them if asked for."""
-        block = max(1, _MOST_SCORES // max(len(self.index_), 1))
-        ids, best = [], []
-        for start in range(0, len(vectors), block):
-            rows = slice(start, start + block)
-            scores = self._scores_anywhere(vectors[rows], None if words is None else words[rows])
-            if without is not None:
-                scores[:, np.searchsorted(self.index_.keys, without)] = -np.inf
-            top = np.argsort(-scores, axis=1, kind="stable")[:, : min(k, len(self.index_) - (without is not None))]
-            ids.append(self.index_.ids[top])
-            best.append(np.take_along_axis(scores, top, axis=1))
-        return Hits(np.concatenate(ids), np.concatenate(best))
-
-    def _scores_anywhere(self, vectors: np.ndarray, words: Any) -> np.ndarray:
-        """Scores of queries and objects: the mean over an object's views, and the words of all of them."""
-        scores, lexical = np.zeros((2, len(vectors), len(self.index_)), dtype=np.float32)
-        n_views = np.zeros(len(self.index_), dtype=np.float32)
-        for name, index in self.index_.indexes.items():
-            columns = np.searchsorted(self.index_.keys, index.keys)
-            scores[:, columns] += vectors @ index.vectors.T
-            n_views[columns] += 1
-            if words is not None and name in self.index_.words:
-                lexical[:, columns] += (words @ self.index_.postings(name)).toarray()
-        share = self._share_anywhere() if words is not None else 0.0
-        lexical /= np.maximum(lexical.max(axis=1, keepdims=True, initial=0), 1e-30)
-        return (1 - share) * scores / np.maximum(n_views, 1) + share * lexical
-
-    def _share_anywhere(self) -> float:
-        """Share of words where all views are searched: the largest of all pairs of views."""
-        return max((share for shares in self.lexical_.values() for share in shares.values()), default=0.0)
-
-    def _count_words(self, views: Views, texts: Mapping[str, list[str]]) -> dict[str, Any]:
-        """Words of new objects and of queries, as those of the training objects were counted."""
-        return count_words(views, texts, self._feature_names(), self.words_["languages"] if self.words_ else {})
-
     def _learn_words(
-        self, views: Views, y: Any, counts: dict[str, Any], models: list[Any], languages: dict[str, str | None]
+        self, models: list[Any], views: Views, y: Any, counts: dict[str, Any], languages: dict[str, str | None]
     ) -> None:
         """Learn the frequencies of words, and how much shared words count for each pair of views."""
-        shared = _sharing(counts)
-        self.words_, self.lexical_ = None, {name: dict.fromkeys(views.names, 0.0) for name in views.names}
-        if not shared and self.lexical not in ("auto", 0):
+        pairs = pairs_with_words(counts)
+        if not pairs and self.lexical not in ("auto", 0):
             raise ViewsError(
                 "lexical > 0 requires views that share words or feature names, but these views share none.",
                 use={"lexical": 0},
             )
-        if not shared:
-            return
-        self.words_ = learned = learn_words(counts, languages)
-        fixed = None if self.lexical == "auto" else float(self.lexical)
-        if fixed is None and len(views) >= _LEAST_PAIRS:
-            with suppress(ValueError):  # a part of the objects may be too few for a model, or lack a view or class
-                self._choose_lexical(views, y, counts, learned, models, shared)
-                return
-        for source, target in shared:
-            self.lexical_[source][target] = 0.5 if fixed is None else fixed
+        self.words_ = SharedWords.learn(counts if pairs else {}, views.names, languages)
+        shares = None
+        if self.lexical == "auto" and len(views) >= _LEAST_PAIRS and pairs:
+            shares = self._choose_shares(models, views, y, counts, pairs)
+        for source, target in pairs:
+            fixed = _UNCHOSEN if self.lexical == "auto" else float(self.lexical)
+            self.words_.shares[source][target] = fixed if shares is None else shares[source, target]
 
-    def _choose_lexical(
-        self,
-        views: Views,
-        y: Any,
-        counts: dict[str, Any],
-        learned: dict[str, Any],
-        models: list[Any],
-        shared: list[tuple[str, str]],
-    ) -> None:
-        """Choose the share of words for each pair of views by how well held-out objects find their other view."""
+    def _choose_shares(
+        self, models: list[Any], views: Views, y: Any, counts: dict[str, Any], pairs: list[tuple[str, str]]
+    ) -> dict[tuple[str, str], float] | None:
+        """Choose the share of words for each pair of views by how well held-out objects find their other view.
+
+        None where the models cannot be fitted on the others.
+        """
         order = np.random.default_rng(0).permutation(len(views))
         held = np.sort(order[: min(len(views) // 5, _MOST_PAIRS)])
         rest = np.sort(order[len(held) : len(held) + _MOST_TRAINING])
-        trial = clone(self).set_params(model=[clone(model) for model in models], lexical=0.0, index="exact")
-        trial.fit(views[rest], None if y is None else np.asarray(y)[rest])
-        seen = np.concatenate([rest, held])  # what is searched: held-out objects among the others
-        trial.clear().add(views[seen], ids=seen)
-        for source, target in shared:
-            both = np.all([views.present[:, views.names.index(name)] for name in (source, target)], axis=0)
-            queries, objects = held[both[held]], trial.indexed_ids(target)
+        trial = clone(self)
+        try:
+            trial._fit_models(
+                [clone(model) for model in models], views[rest], None if y is None else np.asarray(y)[rest]
+            )
+        except ValueError as error:  # all objects did for the models: this part is too small, or lacks a view or class
+            warnings.warn(
+                f"lexical='auto' is {_UNCHOSEN}: it is chosen with models that are fitted on a part of the objects, "
+                f"and on these the fit failed ({cut(str(error), 120)}). Pass a number to choose it yourself.",
+                stacklevel=4,
+            )
+            return None
+        searched = np.concatenate([rest, held])  # held-out objects among the others
+        shares = dict.fromkeys(pairs, 0.0)
+        for source, target in pairs:
+            has_source, has_target = (views.present[:, views.names.index(name)] for name in (source, target))
+            queries, objects = held[(has_source & has_target)[held]], searched[has_target[searched]]
             if not len(queries):
                 continue
             order = np.argsort(objects)
             own = order[np.searchsorted(objects[order], queries)]
-            scores = trial.similarities(views[queries].select(source), source, target)
-            weights = weigh_objects(learned, target, counts[target][objects])
-            lexical = (weigh_query(counts[source][queries]) @ weights.T).toarray()
-            lexical /= np.maximum(lexical.max(axis=1, keepdims=True), 1e-30)
-            ranks = np.array([_reciprocal_ranks((1 - w) * scores + w * lexical, own) for w in _SHARES])
-            gain = ranks[int(ranks.mean(axis=1).argmax())] - ranks[0]
-            if gain.mean() > gain.std() / np.sqrt(len(gain)):  # else it is chance
-                self.lexical_[source][target] = float(_SHARES[int(ranks.mean(axis=1).argmax())])
+            asked, vectors = trial._vectors(views[queries].select(source)), trial._embed_by(views[objects], target)
+            weights = self.words_.weigh(target, counts[target][objects])
+            words = (weigh_query(counts[source][queries]) @ weights.T).toarray()
+            words /= np.maximum(words.max(axis=1, keepdims=True), 1e-30)
+            shares[source, target] = best_share(asked.astype(np.float32) @ vectors.astype(np.float32).T, words, own)
+        return shares
 
-    def _share(self, views: Views, target: str) -> float:
-        """Share of the score that is BM25 of shared words: the mean over the views of the query."""
-        return float(np.mean([self.lexical_[name][target] for name in views.names])) if self.words_ else 0.0
-
-    def _lexical_scores(self, words: sparse.csr_array, target: str) -> sparse.csr_array:
-        """BM25 of queries and all objects of a view (sparse), as a share of the best object's."""
-        scores = sparse.csr_array(words @ self.index_.postings(target))
-        best = np.repeat(_row_maxima(scores), np.diff(scores.indptr))
-        scores.data /= np.maximum(best, 1e-30)
-        return scores
-
-    def _word_contributions(
-        self, query: Any, views: Views, words: sparse.csr_array, rows: dict[str, int], target: str | None
-    ) -> dict[str, float]:
-        """What each word of a query adds to its BM25 score with an object, as a share of the best object's."""
-        totals = np.zeros(len(self.index_))
-        for name in [target] if target is not None else list(self.index_.words):
-            columns = np.searchsorted(self.index_.keys, self.index_.indexes[name].keys)
-            totals[columns] += (words @ self.index_.postings(name)).toarray()[0]
-        texts = self._query_texts(query, views)
-        word_of = spell_words(views, texts, {} if target is None else self._feature_names())
-        pairs: list[tuple[str, float]] = []
-        for name, row in rows.items():
-            if name in self.index_.words:
-                shared = sparse.csr_array(words.multiply(self.index_.words[name][[row]]))
-                values = shared.data.astype(np.float64) / max(totals.max(initial=0.0), 1e-300)
-                pairs += [
-                    (word_of.get(bucket, "?"), float(value)) for bucket, value in zip(shared.indices.tolist(), values)
-                ]
-        return _summed(pairs)
-
-    def _views_with(self, hit: Any) -> list[str]:
-        """Names of the views that an indexed object has."""
-        key = self.index_.key_of(hit)
-        return [name for name, index in self.index_.indexes.items() if key in index.keys]
-
-    def _search_candidates(
-        self, vectors: np.ndarray, lexical: sparse.csr_array, share: float, target: str, k: int
-    ) -> Hits:
-        """Score the best objects of the graph, and those with the best words, by both."""
-        index = self.index_.indexes[target]
-        keys, _ = index.search(vectors, k + _CANDIDATES)
-        ids, best = [], []
-        for i, near in enumerate(keys):
-            row = lexical[[i]]
-            strong = row.indices[np.argsort(-row.data, kind="stable")[: k + _CANDIDATES]]
-            rows = np.union1d(index.rows_of(near), strong)
-            scores = (1 - share) * (index.vectors[rows] @ vectors[i]) + share * row[:, rows].toarray()[0]
-            top = np.lexsort((rows, -scores))[:k]
-            ids.append(self.index_.ids_of(target)[rows[top]])
-            best.append(scores[top])
-        return Hits(np.array(ids), np.array(best))
+    def _count_words(self, views: Views, texts: Mapping[str, list[str]]) -> dict[str, Any]:
+        """Words of new objects and of queries, as those of the training objects were counted."""
+        if not self.words_.lengths:
+            return {}
+        return count_words(views, texts, self._reader.feature_names, self.words_.languages)
 
     # -- objects in
 
@@ -803,11 +695,33 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
 
     def _index_objects(self, views: Views, ids: Any, vectors: dict[str, np.ndarray], counts: dict[str, Any]) -> None:
         rows = {name: self._rows_with(views, name) for name in vectors}
-        words = None
-        if self.words_ is not None:
-            known = [name for name in vectors if name in self.words_["lengths"]]
-            words = {name: weigh_objects(self.words_, name, take_rows(counts[name], rows[name])) for name in known}
-        self.index_.add(ids, len(views), {name: (rows[name], vectors[name]) for name in vectors}, words)
+        words = {}
+        for name in [name for name in vectors if name in self.words_.lengths]:
+            if name not in counts:
+                raise ViewsError(
+                    f"The words of view {name!r} count in the score, but Views do not hold them: its vectorizer gives "
+                    "its features no names.",
+                    python="Pass the raw table in place of Views, or fit with lexical=0.",
+                )
+            words[name] = self.words_.weigh(name, take_rows(counts[name], rows[name]))
+        placed = {name: (rows[name], vectors[name]) for name in vectors}
+        self.index_.add(ids, len(views), placed, words, self._group_codes(views))
+
+    def _group_codes(self, views: Views) -> np.ndarray | None:
+        """Position of each object's group among those of the model that sorts objects; -1 for one without views."""
+        codes = None if self._sorter is None else self._sorter.read(views).codes
+        return None if codes is None else np.where(views.present.any(axis=1), codes, -1)
+
+    # -- objects out
+
+    def _hits(self, keys: np.ndarray, scores: np.ndarray, ignored: list[list[str]] | None = None) -> Hits:
+        """Hits with identifiers and groups, by keys of the index."""
+        rows = np.searchsorted(self.index_.keys, keys)
+        groups = names = None
+        if self._sorter is not None:
+            groups = self.index_.groups[rows]
+            names = np.array([*self._sorter.group_names, None], dtype=object)[groups]  # -1 is the last
+        return Hits(self.index_.ids[rows], scores, groups, names, ignored or [])
 
     def _dimension_names(self, view: str) -> list[str]:
         """Names of the dimensions that are compared: classes, or topics by what they are about."""
@@ -852,13 +766,34 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
 
     # -- queries in
 
-    def _query_views(self, query: Any, source: str | None, target: str | None) -> tuple[Views, Any, str | None]:
-        """Views of the query, the weights of its words (None where they do not count), and the view to search in.
+    def _read_query(self, query: Any, source: str | None, target: str | None) -> Query:
+        """Views, words and target of queries; refused where they are raw and nothing in one of them is known."""
+        anywhere = source is None and target is None and is_text(query)
+        if anywhere:
+            written = [query] if isinstance(query, str) else list(query)
+            views = self._reader.read_by_all(written)
+            views = self._new_views(views) if self.front_ is None else views
+            texts = {views.names[0]: written}
+        else:
+            views, target = self._query_views(query, source, target)
+            texts = self._reader.texts(query, views)
+        share, words = self.words_.share(views.names, target), None
+        if share:
+            # texts that all views read have no language of their own
+            counts = count_words(views, texts, {}, {}) if anywhere else self._count_words(views, texts)
+            words = weigh_query(sum(counts.values(), sparse.csr_array((len(views), BUCKETS))))
+        if is_raw(query):
+            self._check_known(query, views, words, target)
+        ignored = [
+            self._reader.ignored(
+                text, views.names, lambda parts: bool(share) and self.index_.knows_word(hash_words(parts), target)
+            )
+            for text in (next(iter(texts.values()), []) if is_text(query) else [])
+        ]
+        return Query(views, texts, target, words, share, ignored)
 
-        The latter is None where texts are searched for in all views.
-        """
-        if source is None and target is None and is_text(query):
-            return self._read_by_all([query] if isinstance(query, str) else list(query))
+    def _query_views(self, query: Any, source: str | None, target: str | None) -> tuple[Views, str]:
+        """Views of a query, and the view to search in."""
         names = tuple(self.means_)
         for view in (source, target):
             if view is not None:
@@ -866,7 +801,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         guess = source
         if source is None and target is not None and len(names) == 2:
             guess = names[1 - names.index(target)]
-        views = as_query(query, guess, self.front_, self._inputs, unknown=self.words_ is not None)
+        views = self._reader.read(query, guess)
         if self.front_ is None:
             views = self._new_views(views)
         if source is not None:
@@ -882,44 +817,15 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
                     parameter="target",
                 )
             target = others[0] if others else names[0]
-        words = None
-        if self._share(views, target):
-            counts = self._count_words(views, self._query_texts(query, views))
-            words = weigh_query(sum(counts.values(), sparse.csr_array((len(views), BUCKETS))))
-        if is_raw(query):
-            self._check_known(query, views, words, target)
-        return views, words, target
+        return views, target
 
-    def _read_by_all(self, texts: list[str]) -> tuple[Views, Any, None]:
-        """Views of texts as every view that reads text reads them, and the weights of their words."""
-        views = texts_in_all(texts, self._inputs)
-        if views is None:
-            raise ViewsError(
-                f"must name the view that raw queries belong to: {listed(tuple(self.means_))}.", parameter="source"
-            )
-        if self.front_ is None:
-            views = self._new_views(views)
-        first = views.names[0]
-        words = None
-        if self._share_anywhere():
-            words = weigh_query(count_words(views.select(first), {first: texts}, {}, {})[first])
-        known = views.present.any(axis=1)
+    def _check_known(self, query: Any, views: Views, words: sparse.csr_array | None, target: str | None) -> None:
+        """Refuse a raw query of which nothing is known, neither to its views nor to the objects."""
+        known = np.any([np.asarray(abs(part).sum(axis=1)).ravel() > 0 for part in views.values()], axis=0)
         if words is not None:
-            for name in self.index_.words:
-                known |= np.diff(sparse.csr_array(words @ self.index_.postings(name)).indptr) > 0
+            known |= self.index_.known_words(words, target)
         if not known.all():
-            raise unknown_query(texts[int(np.argmin(known))], first)
-        return views, words, None
-
-    def _check_known(self, query: Any, views: Views, words: sparse.csr_array | None, target: str) -> None:
-        """Refuse a raw query of which nothing is known, neither to its view nor to the objects."""
-        known = np.asarray(abs(views[views.names[0]]).sum(axis=1)).ravel() > 0
-        if words is not None and target in self.index_.words:
-            known |= np.diff(sparse.csr_array(words @ self.index_.postings(target)).indptr) > 0
-        if not known.all():
-            row = int(np.argmin(known))
-            first = query if isinstance(query, str) else query[row]
-            raise unknown_query(first if isinstance(first, str) else row, views.names[0])
+            raise unknown_query(query, int(np.argmin(known)), None if len(views.names) > 1 else views.names[0])
 
 
 def _split_front(model: Any) -> tuple[Any, Any]:
@@ -946,22 +852,7 @@ def _is_counts(matrix: Any) -> bool:
     return bool(values.size and values.min() >= 0 and np.array_equal(values, np.floor(values)))
 
 
-def _is_views(X: Any) -> bool:
-    return isinstance(X, Views)
-
-
-def _sharing(counts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the pairs of views with words in common, both ways: more than different words in one bucket explain."""
-    words = {name: np.unique(rows.indices) for name, rows in counts.items()}
-    pairs = []
-    for a, b in permutations(words, 2):
-        chance = len(words[a]) * len(words[b]) / BUCKETS
-        if len(np.intersect1d(words[a], words[b])) > chance + 3 * np.sqrt(chance):
-            pairs.append((a, b))
-    return pairs
-
-
-def _summed(pairs: list[tuple[str, float]]) -> dict[str, float]:
+def _sum_by_name(pairs: list[tuple[str, float]]) -> dict[str, float]:
     totals: dict[str, float] = {}
     for name, value in pairs:
         totals[name] = totals.get(name, 0.0) + value
@@ -971,15 +862,6 @@ def _summed(pairs: list[tuple[str, float]]) -> dict[str, float]:
 def _without_view(name: str, views: tuple[str, ...]) -> str:
     """Name of a contribution without the view that stands before it."""
     return next((name.removeprefix(f"{view}: ") for view in views if name.startswith(f"{view}: ")), name)
-
-
-def _row_maxima(rows: sparse.csr_array) -> np.ndarray:
-    return rows.max(axis=1).toarray().ravel() if rows.shape[1] else np.zeros(rows.shape[0])
-
-
-def _reciprocal_ranks(scores: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """Return 1 / rank of each row's own column; ties count against it."""
-    return 1 / (scores >= scores[np.arange(len(own)), own][:, None]).sum(axis=1)
 
 
 def _position(model: Inspection, views: Views, name: str) -> np.ndarray:

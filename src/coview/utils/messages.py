@@ -11,9 +11,10 @@ import numpy as np
 
 from coview.exceptions import DataFileError
 
-__all__ = ["cut", "did_you_mean", "listed", "not_text", "short"]
+__all__ = ["close_names", "cut", "did_you_mean", "listed", "not_text", "short"]
 
 _MOST_NAMES = 20  # of a list; a table may have thousands of columns
+_MOST_COMPARED = 50_000  # names that one is compared with, a second or so
 
 
 def short(value: Any, most: int = 40) -> str:
@@ -58,10 +59,28 @@ def listed(names: Iterable[Any]) -> str:
     return ", ".join(short(name) for name in (items[:_MOST_NAMES] if more else items)) + more
 
 
+def close_names(name: Any, known: Iterable[Any], most: int = 1) -> list[str]:
+    """Return the known names that are nearly the one that was given, the closest first.
+
+    Capitals do not matter, and numbers are not compared. Of very many names only those with the same first letter are
+    looked at.
+
+    Examples
+    --------
+    >>> close_names("gpartd", ["parted", "GParted", "gimp", 7], most=2)
+    ['GParted', 'parted']
+    """
+    spelled = {each.lower(): each for each in known if isinstance(each, str)}
+    if len(spelled) > _MOST_COMPARED:
+        first = str(name).lower()[:1]
+        spelled = {each: whole for each, whole in spelled.items() if each.startswith(first)}
+    return [spelled[each] for each in difflib.get_close_matches(str(name).lower(), spelled, n=most)]
+
+
 def did_you_mean(name: Any, known: Iterable[Any], most: int = 1) -> str:
     """Return a question about known names that are nearly the one that was given, to end an error; empty if none is.
 
-    Capitals do not matter. The question begins with a space.
+    The names are those of `close_names`. The question begins with a space.
 
     Examples
     --------
@@ -70,9 +89,8 @@ def did_you_mean(name: Any, known: Iterable[Any], most: int = 1) -> str:
     >>> did_you_mean("image", ["words", "links"])
     ''
     """
-    spelled = {str(each).lower(): each for each in known}
-    near = difflib.get_close_matches(str(name).lower(), spelled, n=most)
-    return f" Did you mean {' or '.join(short(spelled[each]) for each in near)}?" if near else ""
+    near = close_names(name, known, most)
+    return f" Did you mean {' or '.join(map(short, near))}?" if near else ""
 
 
 def not_text(path: str | Path, error: UnicodeDecodeError) -> DataFileError:

@@ -36,8 +36,7 @@ class RowsById:
                 rows[key].append(row)
         for key, places in rows.items():
             if not places:
-                near = [other for other in map(str, own.tolist()) if other[:1] == str(key)[:1]]
-                raise ViewsError(f"There is no object with the id {key!r}.{did_you_mean(str(key), near)}")
+                raise ViewsError(f"There is no object with the id {key!r}.{did_you_mean(key, own.tolist())}")
         return self._views[[row for key in wanted for row in rows[key]]]
 
 

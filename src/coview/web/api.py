@@ -32,6 +32,7 @@ from coview.web.service import MOST_HITS, Service
 __all__ = ["make_app"]
 
 STATIC = Path(__file__).parent / "static"
+_EXPLAINED = 50  # hits of a query that are explained
 _STEPS = (10, 100, MOST_HITS)  # numbers of hits that the model is asked for, so that different k go together
 InThread = Callable[..., Awaitable[Any]]  # (function, *args) -> what it returns
 _ROWS = (
@@ -172,20 +173,30 @@ def _add_questions(app: FastAPI, service: Service, batcher: Batcher, in_thread: 
         if many == (ask.query is not None):
             raise CoviewError("Send either query, one cell, or queries, a list of cells (q is for GET).")
         asked = ask.queries if many else ask.query
-        if ask.source is None and ask.target is None and is_text(asked):
-            return Answers(await in_thread(_search_anywhere, service, asked, ask.k, ask.why))
-        views, target = await in_thread(service.read_query, asked, ask.source, ask.target)
         # rounded up, so that requests for 5 and for 10 hits are one call
         step = next(step for step in _STEPS if ask.k <= step)
-        answer = await batcher.ask(("search", views.names, target, step), views, len(views))
+        source, target = ask.source, ask.target
+        texts = ([asked] if isinstance(asked, str) else asked) if is_text(asked) else None
+        if texts is not None:  # raw: words count that the vocabulary of a view lacks
+            if source is not None or target is not None:
+                source, target = service.query_views(source, target)
+            answer = await batcher.ask(("search_texts", source, target, step), texts, len(texts))
+        else:
+            views, target = await in_thread(service.read_query, asked, source, target)
+            (source,) = views.names
+            answer = await batcher.ask(("search", views.names, target, step), views, len(views))
         hits = [row[: ask.k] for row in answer["hits"]]
-        if ask.why:
-            for i, row in enumerate(hits):
-                keys = [hit["id"] for hit in row[:50]]
+        for i, row in enumerate(hits if ask.why else []):
+            keys = [hit["id"] for hit in row[:_EXPLAINED]]
+            if texts is not None:
+                reasons = await in_thread(service.why_text, texts[i], source, target, keys)
+            else:
                 reasons = await in_thread(service.why, views[[i]], target, keys)
-                for hit, why in zip(row, reasons):
-                    hit["why"] = why
-        return Answers({"source": views.names[0], "target": target, "hits": hits if many else hits[0]})
+            for hit, why in zip(row, reasons):
+                hit["why"] = why
+        ignored = answer["ignored"]
+        shown = {"hits": hits, "ignored": ignored} if many else {"hits": hits[0], "ignored": ignored[0]}
+        return Answers({"source": source, "target": target, **shown})
 
     @app.get("/search", summary="Search with plain text", tags=["model"])
     async def search_text(
@@ -196,17 +207,6 @@ def _add_questions(app: FastAPI, service: Service, batcher: Batcher, in_thread: 
         why: bool = False,
     ) -> Answers:
         return await search(Query(query=q, queries=None, source=source, target=target, k=k, why=why))
-
-
-def _search_anywhere(service: Service, asked: str | list[str], k: int, why: bool) -> dict[str, Any]:
-    """Answer texts that name no view: all views that read text read them, and all views are searched."""
-    texts = [asked] if isinstance(asked, str) else asked
-    hits = service.search_texts(texts, k)["hits"]
-    if why:
-        for text, row in zip(texts, hits):
-            for hit, reasons in zip(row, service.why_text(text, [hit["id"] for hit in row[:50]])):
-                hit["why"] = reasons
-    return {"source": None, "target": None, "hits": hits[0] if isinstance(asked, str) else hits}
 
 
 def _add_explorer(app: FastAPI, explorer: Explorer, in_thread: InThread) -> None:

@@ -12,7 +12,7 @@ from scipy import sparse
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, Reading, one_hot
 from coview.inspection.objects import place
-from coview.utils.messages import listed
+from coview.utils.messages import close_names, did_you_mean, listed
 from coview.utils.sampling import sample_positions
 from coview.views.views import Views
 from coview.web.groups import Groups
@@ -27,6 +27,7 @@ MOST_COMPARED = 50_000  # objects whose views are compared
 MOST_PAIRS = 60  # of groups that views mix up
 NEAR = 6  # similar objects by each view
 ON_THE_MAP = 1_500  # objects
+SUGGESTED = 3  # objects whose identifier resembles one that does not exist
 LONGEST_CELL = 6_000  # characters of a cell that are shown
 
 
@@ -50,6 +51,7 @@ class Explorer:
             "total": len(rows),
             "start": start,
             "objects": [{"id": ids[row], "about": self.service.caption(row), "label": label.get(row)} for row in shown],
+            "similar": [] if rows else close_names(query, ids, SUGGESTED),
         }
 
     @cached_property
@@ -104,7 +106,7 @@ class Explorer:
         """Row of an identifier."""
         row = self._row(key)
         if row is None:
-            raise ViewsError(f"There is no object {key!r:.60}.")
+            raise ViewsError(f"There is no object {key!r:.60}.{did_you_mean(key, self.service.ids, SUGGESTED)}")
         return row
 
     def _columns(self, row: int) -> list[list[Any]]:
@@ -165,14 +167,13 @@ class Explorer:
     def why(self, query: str, source: str | None, target: str | None, key: str) -> dict[str, Any]:
         """What made an object match a query."""
         row = self._row(key)
-        if source is None and target is None:
-            reasons = self.service.why_text(query, [key if row is None else self.service.ids[row]])[0]
-            return {**reasons, "theirs": []}
-        views, target = self.service.read_query(query, source, target)
-        reasons = self.service.why(views, target, [key if row is None else self.service.ids[row]])[0]
-        return {**reasons, "theirs": [] if row is None else self._theirs(views, target, row)}
+        if source is not None or target is not None:
+            source, target = self.service.query_views(source, target)
+        reasons = self.service.why_text(query, source, target, [key if row is None else self.service.ids[row]])[0]
+        theirs = [] if row is None or target is None else self._theirs(query, str(source), target, row)
+        return {**reasons, "theirs": theirs}
 
-    def _theirs(self, views: Views, target: str, row: int) -> list[dict[str, Any]]:
+    def _theirs(self, query: str, source: str, target: str, row: int) -> list[dict[str, Any]]:
         """By how much the two come apart when one feature of the object is left out."""
         searcher, data = self.service.searcher, self.service.data
         if searcher is None or data is None or target not in data or not data.present[row, data.names.index(target)]:
@@ -180,7 +181,9 @@ class Explorer:
         variants, columns = without_each(data[[row]][target])
         if len(columns) < 2:
             return []
-        asked = np.asarray(searcher.retriever.transform(views))[0]
+        asked = np.asarray(searcher.retriever.transform(self.service.read_cells(query, source)))[0]
+        if not asked.any():
+            return []
         near = np.asarray(searcher.retriever.transform(Views({target: variants}))) @ asked
         return score_drops(near, data.feature_names.get(target), columns)
 

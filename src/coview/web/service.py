@@ -26,6 +26,7 @@ from coview.io.tables import TABLES, read_table
 from coview.io.views_folder import read_views
 from coview.preprocessing.raw_columns import as_table
 from coview.retrieval.contributions import AVERAGE
+from coview.retrieval.queries import split_words
 from coview.utils.jsonable import plain
 from coview.utils.messages import did_you_mean, listed
 from coview.views.inputs import ViewInput
@@ -175,6 +176,7 @@ class Service:
             "kinds": list(dict.fromkeys(kind for each in self.models for kind in kinds_of(each))),
             "objects": len(self.ids),
             "indexed": 0 if self.searcher is None else len(self.searcher.retriever.indexed_ids()),
+            "searched": [{"name": view, "takes": reader.kinds} for view, reader in self._query_readers.items()],
             "data": self.data is not None,
             "can": self.abilities,
             "parameters": plain(model.estimator.get_params(deep=False)),
@@ -237,8 +239,8 @@ class Service:
             raise ViewsError(f"{self.model.name} has no transform. Use /predict.")
         return {"coordinates": plain(dense(coordinates))}
 
-    def read_query(self, query: Any, source: str | None, target: str | None) -> tuple[Views, str]:
-        """A query as views, and the view to search in."""
+    def query_views(self, source: str | None, target: str | None) -> tuple[str, str]:
+        """Names of the view of a query and of the view to search in, where at least one of them is named."""
         self._retriever()
         readers = self._query_readers
         names = tuple(readers)
@@ -255,32 +257,68 @@ class Service:
             target = _other(names, source)
         if target is None:
             raise ViewsError(f"Specify the view to search in: target must be one of {listed(names)}.")
-        views = rows_to_views({source: query}, {source: readers[source]}, unknown="ignore")
+        return source, target
+
+    def read_query(self, query: Any, source: str | None, target: str | None) -> tuple[Views, str]:
+        """A query as views, and the view to search in."""
+        source, target = self.query_views(source, target)
+        views = self.read_cells(query, source)
         # not by the sum, which is 0 for +1 and -1 too
         empty = np.flatnonzero(np.asarray((views[source] != 0).sum(axis=1)).ravel() == 0)
         if len(empty) and (isinstance(query, (str, dict)) or len(empty) == len(views)):
             shown = repr(query) if len(repr(query)) <= 60 else "sent"
-            raise ViewsError(f"Nothing in the query {shown} is known to view {source!r}. Use other words.")
+            raise ViewsError(f"Nothing in the query {shown} is known to view {source!r}. Use other features.")
         return views, target
 
-    def search_texts(self, texts: Sequence[str], k: int) -> dict[str, Any]:
-        """The k best objects of each text, by all views that read text and in all views."""
-        return _hits(self._retriever().search(list(texts), k=min(k, MOST_HITS)))
+    def read_cells(self, cells: Any, source: str) -> Views:
+        """Cells of one view as views of the retriever; what is unknown in them is left out."""
+        return rows_to_views({source: cells}, {source: self._query_readers[source]}, unknown="ignore")
 
-    def why_text(self, text: str, hits: Sequence[Any], most: int = 6) -> list[dict[str, Any]]:
-        """What made each hit match a text in all views: what its words add to the score, and what topics do."""
-        reasons = []
-        for hit in hits:
-            parts = self._retriever().explain(text, hit, by="auto").contributions
-            ranked = sorted(
-                ((name, value) for name, value in parts.items() if name != AVERAGE), key=lambda part: -abs(part[1])
-            )
+    def search_texts(self, texts: Sequence[str], source: str | None, target: str | None, k: int) -> dict[str, Any]:
+        """The k best objects of each text; without views, by all that read text and in all."""
+        return _hits(self._retriever().search(list(texts), source, target, min(k, MOST_HITS)))
+
+    def why_text(
+        self, text: str, source: str | None, target: str | None, hits: Sequence[Any], most: int = 6
+    ) -> list[dict[str, Any]]:
+        """What made each hit match a text: "features" for its words, "parts" for topics, components and shared words.
+
+        Where the model tells what each word adds to the score, "features" say that. Where it does not, they say by how
+        much the score drops without the word, and "drops" is true.
+        """
+        retriever, reasons = self._retriever(), []
+        drops: list[list[dict[str, Any]]] | None = None
+        for i, hit in enumerate(hits):
+            ranked = _ranked(retriever.explain(text, hit, source, target, by="auto").contributions)
             topics = [part for part in ranked if _DIMENSION.match(part[0])]
-            words = [(name.removeprefix("word "), value) for name, value in ranked if not _DIMENSION.match(name)]
+            if topics and drops is None:
+                drops = self._word_drops(text, source, target, hits)
+            words = [_adds(name.removeprefix("word "), value) for name, value in ranked if not _DIMENSION.match(name)]
+            if target is not None:
+                topics = _ranked(retriever.explain(text, hit, source, target).contributions)
             reasons.append(
-                {"parts": [_adds(*part) for part in topics[:most]], "features": [_adds(*part) for part in words]}
+                {
+                    "parts": [{**_adds(*part), **self._side(part[0], hit, target)} for part in topics[:most]],
+                    "features": words if drops is None else drops[i],
+                    "drops": drops is not None,
+                }
             )
         return reasons
+
+    def _word_drops(
+        self, text: str, source: str | None, target: str | None, hits: Sequence[Any]
+    ) -> list[list[dict[str, Any]]]:
+        """By how much the score of each hit falls when a word of the text is left out, whatever the model is."""
+        retriever, words = self._retriever(), split_words(text)
+        each = list(dict.fromkeys(words))[:MOST_FEATURES]
+        variants = [" ".join(word for word in words if word != left_out) for left_out in (None, *each)]
+        try:
+            scores = retriever.similarities(variants, source, target)
+        except ViewsError:  # without its only known word there is no query
+            return [[] for _ in hits]
+        ids = retriever.indexed_ids(target)
+        drops = [score_drops(scores[:, int(np.flatnonzero(ids == hit)[0])], each, np.arange(len(each))) for hit in hits]
+        return [[part for part in row if part["adds"]] for row in drops]
 
     def _retriever(self) -> Any:
         if self.searcher is None:
@@ -302,19 +340,19 @@ class Service:
         retriever = self.searcher.retriever
         rows = [retriever.index_.row_of(hit, target) for hit in hits]  # says so where there is no such object
         reasons = []
-        for hit, row, features in zip(hits, rows, self._worth(views, target, rows)):
-            parts = retriever.explain(views, hit, target=target).contributions
-            best = sorted(parts.items(), key=lambda part: -abs(part[1]))[:most]
-            shown = [{**_adds(*part), **self._side(part[0], row, target)} for part in best]
-            reasons.append({"parts": shown, "features": features})
+        for hit, features in zip(hits, self._worth(views, target, rows)):
+            best = _ranked(retriever.explain(views, hit, target=target).contributions)[:most]
+            shown = [{**_adds(*part), **self._side(part[0], hit, target)} for part in best]
+            reasons.append({"parts": shown, "features": features, "drops": True})
         return reasons
 
-    def _side(self, name: str, row: int, target: str) -> dict[str, Any]:
+    def _side(self, name: str, hit: Any, target: str | None) -> dict[str, Any]:
         """At which end of a component an indexed object is, and what that end is about; nothing for other parts."""
         match = _COMPONENT.fullmatch(name)
-        if match is None or self.searcher is None:
+        if match is None or self.searcher is None or target is None:
             return {}
-        coordinate = self.searcher.retriever.index_.indexes[target].vectors[row, int(match[1])]
+        index = self.searcher.retriever.index_
+        coordinate = index.indexes[target].vectors[index.row_of(hit, target), int(match[1])]
         side = 1 if coordinate >= 0 else -1
         inner = next((each for each in self.models if target in each.projections), None)
         if inner is None or inner.views[target].feature_names is None:
@@ -337,7 +375,15 @@ class Service:
     # -- questions that came together
 
     def answer(self, key: tuple[Any, ...], questions: Sequence[Views]) -> list[dict[str, Any]]:
-        """Answer several questions of one kind with one model call; `key` is (what, names of the views, ...)."""
+        """Answer several questions of one kind with one model call.
+
+        `key` is (what, names of the views, ...), and a question is `Views`; or ("search_texts", source, target, k), and
+        a question is a list of texts.
+        """
+        starts = np.cumsum([0, *map(len, questions)]).tolist()
+        if key[0] == "search_texts":
+            answers = self.search_texts([text for texts in questions for text in texts], *key[1:])
+            return [cut(answers, start, stop) for start, stop in pairwise(starts)]
         what, _, *rest = key
         views = stack_views(questions)
         if what == "predict":
@@ -346,7 +392,6 @@ class Service:
             answers = self.transform(views)
         else:
             answers = self.search(views, rest[0], rest[1])
-        starts = np.cumsum([0, *map(len, questions)]).tolist()
         return [cut(answers, start, stop) for start, stop in pairwise(starts)]
 
 
@@ -378,7 +423,17 @@ def cut(answer: Any, start: int, stop: int) -> Any:
 def _hits(hits: Any) -> dict[str, Any]:
     """Hits as they are sent."""
     ids, scores = hits.ids.tolist(), hits.scores.tolist()
-    return {"hits": [[{"id": i, "score": round(s, 6)} for i, s in zip(*row)] for row in zip(ids, scores)]}
+    rows = [[{"id": i, "score": round(s, 6)} for i, s in zip(*row)] for row in zip(ids, scores)]
+    if hits.groups is not None:
+        for row, groups, names in zip(rows, hits.groups.tolist(), hits.group_names.tolist()):
+            for hit, group, name in zip(row, groups, names):
+                hit.update({"group": group, "group_name": name} if group >= 0 else {"group": None, "group_name": None})
+    return {"hits": rows, "ignored": hits.ignored or [[] for _ in rows]}
+
+
+def _ranked(parts: dict[str, float]) -> list[tuple[str, float]]:
+    """Parts of a score, the largest first, without what is taken off for the average object."""
+    return sorted((part for part in parts.items() if part[0] != AVERAGE), key=lambda part: -abs(part[1]))
 
 
 def _adds(name: str, value: float) -> dict[str, Any]:
@@ -476,7 +531,7 @@ def load_service(model: Path, data: Path | None = None, also: Sequence[Path] = (
     _check_views(data, views, models[0])
     for each in models:
         if each.retriever is not None and not len(each.retriever.indexed_ids()):
-            each.retriever.add(views)  # in memory; the file stays as it is
+            each.retriever.add(views if table is None or each.front is None else table)  # the file stays as it is
     return Service(loaded[0], views, also=loaded[1:], title=model.name, texts=texts, table=table)
 
 

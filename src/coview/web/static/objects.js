@@ -1,7 +1,7 @@
 // Objects: a list to pick from, and one object from all its views.
 
 import { get } from "./api.js";
-import { chips, count, empty, entry, fill, h, hash, heading, objectHref, objectLine, opensFirst, pager, plural, replace, shares, viewClass, viewName } from "./ui.js";
+import { chips, count, empty, entry, fill, h, hash, heading, objectHref, objectLine, objectName, opensFirst, pager, plural, replace, shares, viewClass, viewName } from "./ui.js";
 import { steps } from "./groups.js";
 
 export function objectList(place, { params, page }) {
@@ -35,7 +35,8 @@ export function objectList(place, { params, page }) {
 }
 
 function table(answer, query) {
-  if (!answer.total) return empty("No such object", query ? `No name contains “${query}”.` : "There are no objects to show.");
+  if (!answer.total) return empty("No such object", query ? `No name contains “${query}”.` : "There are no objects to show.",
+    answer.similar.length > 0 && [" Did you mean ", answer.similar.map((id, i) => [i > 0 && " or ", h("a", { href: objectHref(id) }, objectName(id))]), "?"]);
   return h("div", null,
     h("p.soft.summary", null, `${count(answer.start + 1)} to ${count(answer.start + answer.objects.length)} of ${count(answer.total)}`),
     h("ul.list", null, answer.objects.map((one) => entry(one.id, true, objectLine(one), one.label && h("span.badge", null, one.label)))),

@@ -6,8 +6,8 @@ import { chips, count, empty, failed, fill, h, hash, heading, loading, objectHre
 const ALL = "all views";
 
 export function search(place, { model, params, page }) {
-  const names = model.views.map((view) => view.name);
-  const texty = model.views.filter((view) => view.takes.includes("text")).map((view) => view.name);
+  const names = model.searched.map((view) => view.name);
+  const texty = model.searched.filter((view) => view.takes.includes("text")).map((view) => view.name);
   const other = (name) => names.find((each) => each !== name) || name;
   const known = (key) => (names.includes(params.get(key)) ? params.get(key) : null);
   // without views in the address, words are read by all views and searched for in all
@@ -93,7 +93,7 @@ async function hits(query, source, target, model, page) {
       },
       onfocus: () => { if (!narrow() && chosen !== button) choose(button, hit, i); } },
       h("span.rank", null, i + 1),
-      objectLine(known[i], known[i].label && h("span.badge", null, known[i].label)),
+      objectLine(known[i], (known[i].label || hit.group_name) && h("span.badge", null, known[i].label || hit.group_name)),
       h("span.score", null, h("span.track", null, h("span.bar", { "width%": Math.max(0, 100 * hit.score / largest) })), hit.score.toFixed(3)));
     item.append(button);
     return item;
@@ -101,7 +101,8 @@ async function hits(query, source, target, model, page) {
   if (!narrow()) choose(list.querySelector("button"), answer.hits[0], 0);
   return h("div", null,
     h("p.soft.summary", null, `The ${answer.hits.length} nearest of ${count(model.indexed)} objects`,
-      target ? [" by their ", viewName(target), ", for a query in ", viewName(source), "."] : " by all their views."),
+      target ? [" by their ", viewName(target), ", for a query in ", viewName(source), "."] : " by all their views.",
+      answer.ignored.length > 0 && ` Ignored, not in the vocabulary: ${answer.ignored.map((word) => `'${word}'`).join(", ")}.`),
     h("div.two", null, list, narrow() ? null : detail));
 }
 
@@ -118,7 +119,7 @@ function explain(place, ask, hit, known, model, page) {
     return h("div", null,
       h("h2", null, known.known ? h("a", { href: objectHref(hit.id) }, objectName(hit.id)) : objectName(hit.id)),
       h("h3", null, "Why it matched"),
-      h("p.soft", null, ask.source ? "How much the score drops when a feature is left out." : reasons.features.length ? "What each word adds to the score." : "By topics, not by words."),
+      h("p.soft", null, !reasons.features.length ? "By topics, not by words." : reasons.drops ? "How much the score drops when a word is left out." : "What each word adds to the score."),
       h("div.pairing", null,
         reasons.features.length > 0 && h("div", null, ask.source && h("p", null, viewName(ask.source), h("span.soft", null, " of your query")), parts(reasons.features.slice(0, 7), ask.source)),
         reasons.theirs.length > 0 && h("div", null, h("p", null, viewName(ask.target), h("span.soft", null, " of the object")), parts(reasons.theirs.slice(0, 7), ask.target))),
