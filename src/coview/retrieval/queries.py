@@ -21,7 +21,7 @@ from coview.utils.messages import listed, short
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
-__all__ = ["Query", "QueryReader", "is_raw", "is_text", "known_words", "split_words", "unknown_query"]
+__all__ = ["QueryReader", "ReadQuery", "is_raw", "is_text", "known_words", "split_words", "unknown_query"]
 
 _TOKEN = re.compile(r"\w+")
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
@@ -68,7 +68,7 @@ def is_text(query: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class Query:
+class ReadQuery:
     """One query or several, as a retriever searches with them."""
 
     views: Views

@@ -47,7 +47,7 @@ from coview.retrieval.lexical import (
     weigh_query,
 )
 from coview.retrieval.object_index import ObjectIndex
-from coview.retrieval.queries import Query, QueryReader, is_raw, is_text, unknown_query
+from coview.retrieval.queries import QueryReader, ReadQuery, is_raw, is_text, unknown_query
 from coview.retrieval.semantic import fit_classifier
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import cut, did_you_mean, listed
@@ -766,7 +766,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
 
     # -- queries in
 
-    def _read_query(self, query: Any, source: str | None, target: str | None) -> Query:
+    def _read_query(self, query: Any, source: str | None, target: str | None) -> ReadQuery:
         """Views, words and target of queries; refused where they are raw and nothing in one of them is known."""
         anywhere = source is None and target is None and is_text(query)
         if anywhere:
@@ -790,7 +790,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             )
             for text in (next(iter(texts.values()), []) if is_text(query) else [])
         ]
-        return Query(views, texts, target, words, share, ignored)
+        return ReadQuery(views, texts, target, words, share, ignored)
 
     def _query_views(self, query: Any, source: str | None, target: str | None) -> tuple[Views, str]:
         """Views of a query, and the view to search in."""

@@ -74,7 +74,9 @@ def close_names(name: Any, known: Iterable[Any], most: int = 1) -> list[str]:
     if len(spelled) > _MOST_COMPARED:
         first = str(name).lower()[:1]
         spelled = {each: whole for each, whole in spelled.items() if each.startswith(first)}
-    return [spelled[each] for each in difflib.get_close_matches(str(name).lower(), spelled, n=most)]
+    # of several names all are to be close, not the best of them alone
+    cutoff = 0.6 if most == 1 else 0.65
+    return [spelled[each] for each in difflib.get_close_matches(str(name).lower(), spelled, n=most, cutoff=cutoff)]
 
 
 def did_you_mean(name: Any, known: Iterable[Any], most: int = 1) -> str:

@@ -119,7 +119,8 @@ function explain(place, ask, hit, known, model, page) {
     return h("div", null,
       h("h2", null, known.known ? h("a", { href: objectHref(hit.id) }, objectName(hit.id)) : objectName(hit.id)),
       h("h3", null, "Why it matched"),
-      h("p.soft", null, !reasons.features.length ? "By topics, not by words." : reasons.drops ? "How much the score drops when a word is left out." : "What each word adds to the score."),
+      h("p.soft", null, !reasons.features.length ? "By topics, not by words." : reasons.drops ? "How much the score drops when a word is left out."
+        : reasons.theirs.length ? "What each word of the query adds to the score, and how much it drops without a word of the object." : "What each word adds to the score."),
       h("div.pairing", null,
         reasons.features.length > 0 && h("div", null, ask.source && h("p", null, viewName(ask.source), h("span.soft", null, " of your query")), parts(reasons.features.slice(0, 7), ask.source)),
         reasons.theirs.length > 0 && h("div", null, h("p", null, viewName(ask.target), h("span.soft", null, " of the object")), parts(reasons.theirs.slice(0, 7), ask.target))),
