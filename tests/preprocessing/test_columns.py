@@ -121,6 +121,22 @@ def test_texts_that_only_look_like_dates_stay_categories():
     assert X.names == ("categorical",)
 
 
+@pytest.mark.parametrize("unit", ["D", "s", "ns"])
+def test_dates_of_numpy_are_dates(unit):
+    days = np.array(["2020-01-01", "NaT", "2021-07-02T12:00"], dtype=f"datetime64[{unit}]")
+    X = ColumnViews({"when": "day"}).fit_transform({"day": days})
+    noon = 0.5 if unit != "D" else 0.0
+    assert X["when"][[0, 2], 0] == pytest.approx([2020.0, 2021 + (182 + noon) / 365])
+    assert X.present[:, 0].tolist() == [True, False, True]
+    as_list = ColumnViews({"when": "day"}).fit_transform({"day": list(days)})
+    assert np.array_equal(as_list["when"], X["when"])
+
+
+def test_one_column_is_a_view_of_its_name():
+    X = ColumnViews("age").fit_transform({"age": [1, 2], "size": [3, 4]})
+    assert X.names == ("age",) and X["age"].tolist() == [[1], [2]]
+
+
 def test_unknown_categories_have_no_indicator(make):
     model = ColumnViews({"v": ["job"]}).fit(make(COLUMNS))
     X = model.transform(make({"job": ["smith", "miner", None]}))
@@ -131,9 +147,9 @@ def test_unknown_categories_have_no_indicator(make):
 def test_transform_takes_the_views_whose_columns_are_there(make):
     model = ColumnViews({"person": ["age", "job"], "rest": ["member"]}).fit(make(COLUMNS))
     assert model.transform(make({"member": [True]})).names == ("rest",)
-    with pytest.raises(ViewsError, match="ColumnViews needs the column 'job'; the columns are 'age'"):
+    with pytest.raises(ViewsError, match="The table has no column 'job'; its columns are 'age'"):
         model.transform(make({"age": [1.0]}))
-    with pytest.raises(ViewsError, match="ColumnViews needs the column 'age'; the columns are 'other'"):
+    with pytest.raises(ViewsError, match="The table has no column 'age'; its columns are 'other'"):
         model.transform(make({"other": [1.0]}))
 
 
@@ -207,15 +223,21 @@ def test_it_must_be_fitted_first():
 @pytest.mark.parametrize(
     ("model", "X", "sentence"),
     [
-        (ColumnViews({"v": ["agee"]}), COLUMNS, "ColumnViews needs the column 'agee'; the columns are 'age', 'size'"),
-        (ColumnViews(categorical=["z"]), COLUMNS, "ColumnViews needs the column 'z'"),
+        (ColumnViews({"v": ["agee"]}), COLUMNS, "The table has no column 'agee' for view 'v'; its columns are 'age', "),
+        (ColumnViews({"v": ["agee"]}), COLUMNS, "Did you mean 'age'?"),
+        (ColumnViews(categorical=["z"]), COLUMNS, "The table has no column 'z'"),
         (ColumnViews(categorical="all"), COLUMNS, "categorical must be 'auto' or a list of columns, got 'all'."),
-        (ColumnViews({}), COLUMNS, "ColumnViews needs groups as {view: columns} with at least one view."),
+        (ColumnViews({}), COLUMNS, "groups must name the columns of at least one view, {view: columns}, got {}."),
+        (
+            ColumnViews(["age"]),
+            COLUMNS,
+            "groups must name the columns of at least one view",
+        ),
         (ColumnViews({"v": []}), COLUMNS, "View 'v' has no columns."),
         (ColumnViews(), {"c": [None, None]}, "Column 'c' of view 'categorical' has no value in any row."),
         (ColumnViews(), {"c": ["a", 3]}, "Column 'c' holds int and str, but ColumnViews takes numbers"),
         (ColumnViews(), pd.DataFrame({"d": pd.to_timedelta(["2 days", "3 days"])}), "Column 'd' holds Duration"),
-        (ColumnViews(), np.eye(2), "ColumnViews needs a data frame, a mapping of columns, got ndarray."),
+        (ColumnViews(), np.eye(2), "ColumnViews needs a data frame or a mapping of columns, got ndarray."),
         (ColumnViews(), pd.DataFrame(), "ColumnViews got an empty table: 0 rows x 0 columns."),
         (ColumnViews(), {"a": [np.inf, 1.0]}, "View 'numeric' has NaN or infinity"),
     ],

@@ -148,9 +148,13 @@ def test_they_are_vectorizers_of_text_views_that_hold_paths(skimage, tmp_path):
         imsave(tmp_path / f"{name}.png", plain(color), check_contrast=False)
     table = {"caption": ["a red wall", "a blue sea"], "file": [str(tmp_path / f"{name}.png") for name in "rb"]}
     columns = {"words": "caption", "colors": "file"}
-    views = TextViews(columns, {"colors": ColorHistogram(bins=2)}).fit_transform(table)
+    model = TextViews(columns, {"colors": ColorHistogram(bins=2)})
+    views = model.fit_transform(table)
     assert views.n_features["colors"] == 8 and sparse.issparse(views["colors"])
     assert views.feature_names["colors"][views["colors"].toarray().argmax(axis=1)].tolist() == ["r1g0b0", "r0g0b1"]
+    without = model.transform({"caption": ["a red sea"], "file": [None]})
+    assert without.present.tolist() == [[True, False]] and without["colors"].shape == (1, 8)
+    assert without["colors"].count_nonzero() == 0
 
 
 def test_what_is_no_image_is_refused(skimage, tmp_path):

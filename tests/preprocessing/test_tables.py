@@ -9,7 +9,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 from coview import CrossModalRetriever, LinkPLSA, TableViews, TextViews, load, save
-from coview.exceptions import DataFileError, ViewsError
+from coview.exceptions import DataFileError, ParameterError, ViewsError
 from coview.io.tables import read_table
 
 TABLE = {
@@ -36,7 +36,7 @@ def test_new_tables_may_lack_a_part():
     assert front.transform({"year": [2000]}).names == ("meta",)
     with pytest.raises(ViewsError, match=r"The table has none of the columns 'body', 'year'; it has 'other'\."):
         front.transform({"other": [1]})
-    with pytest.raises(ViewsError, match=r"TableViews needs the column 'body'; the columns are 'other'\."):
+    with pytest.raises(ViewsError, match=r"The table has no column 'body'; its columns are 'other'\."):
         TableViews({"words": "body"}).fit(TABLE).transform({"other": [1]})
 
 
@@ -45,15 +45,32 @@ def test_new_tables_may_lack_a_part():
     [
         (TableViews(), "got none of them"),
         (TableViews({"a": "body"}, {"a": ["year"]}), "Rename one of them"),
-        (TableViews({"a": "bodies"}), "TableViews needs the column 'bodies'"),
-        (TableViews(columns={"a": ["years"]}), "TableViews needs the column 'years'"),
+        (TableViews({"a": "bodies"}), "The table has no column 'bodies' for view 'a'; .* Did you mean 'body'"),
+        (TableViews(columns={"a": ["years"]}), "The table has no column 'years' for view 'a'; .* Did you mean 'year'"),
+        (TableViews(tokens={"a": "venues"}), "The table has no column 'venues' for view 'a'; .* Did you mean 'venue'"),
+        (
+            TableViews({"a": "body"}, id="kye"),
+            "The table has no column 'kye' to name the objects; .* mean 'key'",
+        ),
+        (TableViews(5), "text must be {view: column}, a column or a list of columns, got 5"),
+        (TableViews(columns=["year"]), "columns must name the columns of at least one view"),
+        (TableViews(tokens={"a": ("venue", ",", ";")}), "tokens must give view 'a' a column or "),
         (TableViews({"a": "year"}), "TableViews needs text, but column 'year' holds int. .* name it in columns=."),
         (TableViews({"a": "body"}, id="venue"), "row 1 has no value"),
     ],
 )
 def test_tables_that_do_not_fit_are_refused(front, sentence):
-    with pytest.raises(ViewsError, match=sentence):
+    with pytest.raises((ViewsError, ParameterError), match=sentence):
         front.fit(TABLE)
+
+
+def test_one_column_or_a_list_of_them_are_views_of_their_names():
+    table = {"body": ["red fox", "blue sea"], "title": ["fox", "sea"], "tags": ["a, b", "c"], "year": [1, 2]}
+    X = TableViews("body", "year", tokens="tags").fit_transform(table)
+    assert X.names == ("body", "tags", "year")
+    named = TableViews({"body": "body"}, {"year": ["year"]}, tokens={"tags": "tags"})
+    assert named.fit_transform(table) == X
+    assert TableViews(["body", "title"], tokens=["tags"]).fit_transform(table).names == ("body", "title", "tags")
 
 
 def test_a_pipeline_from_the_table_on_is_saved_whole(tmp_path):

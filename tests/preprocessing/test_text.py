@@ -134,7 +134,12 @@ def test_it_must_be_fitted_first():
 @pytest.mark.parametrize(
     ("model", "X", "sentence"),
     [
-        (TextViews({"t": "tilte"}), {"title": TITLES}, "TextViews needs the column 'tilte'; the columns are 'title'."),
+        (
+            TextViews({"t": "tilte"}),
+            {"title": TITLES},
+            "The table has no column 'tilte' for view 't'; its columns ",
+        ),
+        (TextViews({"t": "tilte"}), {"title": TITLES}, "'title'. Did you mean 'title'?"),
         (TextViews(), {"n": [1, 2]}, "TextViews found no column of text; the columns are 'n'."),
         (TextViews({"t": "n"}), {"n": [1, 2]}, "TextViews needs text, but column 'n' holds int."),
         (TextViews({"t": "n"}), {"n": ["a", 2]}, "TextViews needs text, but column 'n' holds int and str."),

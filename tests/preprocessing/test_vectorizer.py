@@ -8,7 +8,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from coview import TableViews, TextVectorizer, TextViews, load, save
 from coview.exceptions import ViewsError
 from coview.preprocessing.stop_words import STOP_WORDS, detect_language
-from coview.preprocessing.vectorizer import find_separator
+from coview.preprocessing.vectorizer import find_separators
 
 SENTENCES = {
     "english": "The fox is in the garden and it was looking for something to eat",
@@ -74,10 +74,62 @@ def test_texts_without_sentences_are_in_no_language():
 
 
 @pytest.mark.parametrize(
-    ("texts", "separator"), [(["a, b", "c"], ","), (["a;b, c", "d;e"], ";"), (["a|b"], "|"), (["a b", "c"], " ")]
+    ("texts", "separator"),
+    [
+        (["a, b", "c"], ","),
+        (["a;b, c", "d;e"], ";"),
+        (["a|b"], "|"),
+        (["a b", "c"], " "),
+        ([], " "),
+        (["a, b | c", "d, e"], (",", "|")),
+        (["Doe, J. | Roe, R.", "Low, T. | Doe, J."], "|"),
+        (["a (>= 1, << 2); b", "c (>= 1, << 2)"], ";"),
+    ],
 )
 def test_separators_are_recognized(texts, separator):
-    assert find_separator(texts) == separator
+    assert find_separators(texts) == separator
+
+
+DEPENDS = {
+    "depends": ["libc6 (>= 2.14), python3 | python3-dev (>= 3.9, << 4)", "libc6, perl", "mawk | perl (= 5), sed"]
+}
+
+
+def test_alternatives_are_items_and_required_versions_are_none():
+    X = TextViews(tokens="depends").fit_transform(DEPENDS)
+    assert X.feature_names["depends"].tolist() == ["libc6", "mawk", "perl", "python3", "python3-dev", "sed"]
+    assert X["depends"].toarray().tolist() == [[1, 0, 0, 1, 1, 0], [1, 0, 1, 0, 0, 0], [0, 1, 1, 0, 0, 1]]
+
+
+def test_a_separator_that_is_given_is_the_only_one():
+    X = TextViews({}, tokens={"depends": ("depends", ",")}).fit_transform(DEPENDS)
+    assert X.feature_names["depends"].tolist() == ["libc6", "mawk | perl", "perl", "python3 | python3-dev", "sed"]
+
+
+def test_lists_are_new_objects_of_a_view_with_alternatives():
+    model = TextViews(tokens="depends").fit(DEPENDS)
+    assert model.transform({"depends": [["perl", "mawk"]]})["depends"].toarray().tolist() == [[0, 1, 1, 0, 0, 0]]
+
+
+def test_items_of_most_objects_are_left_out_like_words():
+    """An item that 60 % of the objects have tells them apart no better than a frequent word does."""
+    table = {"deps": [f"{'libc6, ' if i % 5 < 3 else ''}lib{i % 20}" for i in range(200)]}
+    model = TextViews({}, tokens={"deps": "deps"}).fit(table)
+    assert sorted(model.vectorizers_["deps"].vocabulary_) == sorted(f"lib{i}" for i in range(20))
+    model = TextViews({}, tokens={"deps": "deps"}, max_df=1.0).fit(table)
+    assert "libc6" in model.vectorizers_["deps"].vocabulary_
+
+
+@pytest.mark.parametrize("separator", ["", 5, (), (",", ""), [","]])
+def test_what_separates_nothing_is_refused(separator):
+    with pytest.raises(ValueError, match="separator must be a text such as ',', a tuple of such texts or None, got"):
+        TextVectorizer(separator=separator).fit(["a, b"])
+
+
+@pytest.mark.parametrize("setting", [{"min_df": True}, {"max_df": False}])
+def test_truth_values_are_no_frequencies(setting):
+    with pytest.raises(ValueError, match=f"{next(iter(setting))} must be a number of texts"):
+        TextViews(**setting).fit(["red fox", "blue sea"])
 
 
 def _texts(n):

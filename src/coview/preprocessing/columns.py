@@ -15,12 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ViewsError
 from coview.preprocessing.raw_columns import Column, RawTransformer, Table, as_table, read_dates
+from coview.utils.messages import short
 from coview.validation import check_option
 from coview.views.arrays import scatter_rows
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
-__all__ = ["ColumnViews"]
+__all__ = ["ColumnViews", "column_groups"]
 
 
 class ColumnViews(RawTransformer):
@@ -32,7 +33,7 @@ class ColumnViews(RawTransformer):
 
     Parameters
     ----------
-    groups : mapping of view to columns, or None, default=None
+    groups : mapping of view to columns, column, or None, default=None
         ``{"person": ["age", "job"], "place": ["city"]}``. By default the numeric columns are the view "numeric" and
         all others the view "categorical".
     categorical : "auto" or list of columns, default="auto"
@@ -160,13 +161,30 @@ def _chosen_groups(groups: Any, table: Table, as_category: list[Any]) -> dict[st
         numeric = [name for name in table.names if name not in as_category and _is_numeric(table.column(name))]
         others = [name for name in table.names if name not in numeric]
         return {view: names for view, names in (("numeric", numeric), ("categorical", others)) if names}
+    chosen = column_groups("groups", groups)
+    for view, names in chosen.items():
+        table.check_has(names, f" for view {view!r}")
+    return chosen
+
+
+def column_groups(parameter: str, groups: Any) -> dict[str, list[Any]]:
+    """Return ``{view: list of columns}``, of one column too; a list does not say which columns are a view.
+
+    Examples
+    --------
+    >>> column_groups("groups", {"person": ["age", "job"], "place": "city"}), column_groups("groups", "age")
+    ({'person': ['age', 'job'], 'place': ['city']}, {'age': ['age']})
+    """
+    if isinstance(groups, str):
+        groups = {groups: [groups]}
     if not isinstance(groups, Mapping) or not groups:
-        raise ViewsError("ColumnViews needs groups as {view: columns} with at least one view.")
+        raise ViewsError(
+            f"must name the columns of at least one view, {{view: columns}}, got {short(groups)}.", parameter=parameter
+        )
     chosen = {view: [names] if isinstance(names, str) else list(names) for view, names in groups.items()}
     for view, names in chosen.items():
         if not names:
             raise ViewsError(f"View {view!r} has no columns. Name at least one.")
-        table.check_has(names)
     return chosen
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
@@ -14,10 +14,10 @@ from sklearn.base import BaseEstimator
 from coview.exceptions import ViewsError
 from coview.preprocessing.base import ViewsTransformerMixin
 from coview.utils.fitting import WholeFitMixin
-from coview.utils.messages import listed, short
+from coview.utils.messages import did_you_mean, listed, short
 from coview.views.arrays import frame_ids, is_frame, open_frame
 
-__all__ = ["Column", "RawTransformer", "Table", "as_table", "read_dates"]
+__all__ = ["Column", "RawTransformer", "Table", "as_table", "columns_by_view", "read_dates"]
 
 _DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2})?).*)?")  # a time zone does not count
 
@@ -74,16 +74,35 @@ class Table:
         if len(names) == 1:
             self.check_has(names)
 
-    def check_has(self, names: list[Any]) -> None:
-        """Refuse columns that are not there."""
+    def check_has(self, names: list[Any], purpose: str = "") -> None:
+        """Refuse columns that are not there; `purpose` says what they are for."""
         absent = [name for name in names if name not in self.sources]
         if absent:
-            hint = ""
+            hint = did_you_mean(absent[0], self.names)
             if len(self.names) == 1 and any(sign in str(self.names[0]) for sign in ";\t|"):
                 hint = " Separate the columns by commas: the header uses another separator."
             raise ViewsError(
-                f"{self.who} needs the column {short(absent[0])}; the columns are {listed(self.names)}.{hint}"
+                f"The table has no column {short(absent[0])}{purpose}; its columns are {listed(self.names)}.{hint}"
             )
+
+
+def columns_by_view(parameter: str, columns: Any) -> dict[str, Any]:
+    """Return ``{view: column}`` of a mapping, of one column or of a list of columns, whose views have their names.
+
+    Examples
+    --------
+    >>> columns_by_view("text", "body"), columns_by_view("text", {"words": "body"})
+    ({'body': 'body'}, {'words': 'body'})
+    """
+    if isinstance(columns, Mapping):
+        return dict(columns)
+    if columns is None or isinstance(columns, str):
+        columns = [] if columns is None else [columns]
+    if not isinstance(columns, Iterable):
+        raise ViewsError(
+            f"must be {{view: column}}, a column or a list of columns, got {short(columns)}.", parameter=parameter
+        )
+    return {str(name): name for name in columns}
 
 
 def as_table(X: Any, who: str, bare: str | None = None) -> Table:
@@ -105,8 +124,9 @@ def as_table(X: Any, who: str, bare: str | None = None) -> Table:
         return _checked(Table(dict(X), next(iter(lengths.values()), 0), who))
     values = X.tolist() if hasattr(X, "tolist") else list(X) if isinstance(X, (list, tuple)) else _to_list(X)
     if bare is None or values is None or any(isinstance(value, list) for value in values[:1]):
-        texts = "" if bare is None else " or a list of texts"
-        raise ViewsError(f"{who} needs a data frame, a mapping of columns{texts}, got {type(X).__name__}.")
+        kinds = "a data frame or a mapping of columns"
+        kinds = kinds if bare is None else "a data frame, a mapping of columns or a list of texts"
+        raise ViewsError(f"{who} needs {kinds}, got {type(X).__name__}.")
     index = getattr(X, "index", None)
     own = index is not None and not callable(index) and type(index).__name__ != "RangeIndex"
     return _checked(Table({bare: values}, len(values), who, np.asarray(index) if own else None))
@@ -132,6 +152,8 @@ def read_dates(column: Column) -> Column | None:
 
 
 def _isoformat(value: Any) -> str | None:
+    if isinstance(value, np.datetime64):
+        return str(value.astype("datetime64[s]"))
     return value.isoformat() if isinstance(value, date) else None
 
 
@@ -192,6 +214,6 @@ def _is_missing(value: Any) -> bool:
     """None, NaN and the markers of pandas, told without importing it."""
     return (
         value is None
-        or (isinstance(value, (float, np.floating)) and value != value)
+        or (isinstance(value, (float, np.floating, np.datetime64)) and value != value)
         or type(value).__name__ in ("NAType", "NaTType")
     )

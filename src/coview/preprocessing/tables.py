@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ViewsError
-from coview.preprocessing.columns import ColumnViews
-from coview.preprocessing.raw_columns import RawTransformer, Table, as_table
+from coview.preprocessing.columns import ColumnViews, column_groups
+from coview.preprocessing.raw_columns import RawTransformer, Table, as_table, columns_by_view
 from coview.preprocessing.text import TextViews
 from coview.utils.messages import short
 from coview.views.inputs import ViewInput
@@ -26,12 +26,12 @@ class TableViews(RawTransformer):
 
     Parameters
     ----------
-    text : mapping of view to column, or None, default=None
-        Views made of the words of a column, ``{"words": "body"}``.
+    text : mapping of view to column, column, list of columns, or None, default=None
+        Views made of the words of a column, ``{"words": "body"}``; ``"body"`` is ``{"body": "body"}``.
     columns : mapping of view to columns, or None, default=None
         Views made of groups of columns, ``{"meta": ["year", "venue"]}``; numbers stay numbers, categories become
         indicators, dates become years.
-    tokens : mapping of view to column or to (column, separator), or None, default=None
+    tokens : mapping of view to column or to (column, separator), column, list of columns, or None, default=None
         Views made of the items of a column of lists, ``{"tags": "tags"}``; see `TextViews`.
     vectorizer : scikit-learn vectorizer, mapping of view to vectorizer, or None, default=None
         Cloned for each view of text. Views without one, and None, use a `TextVectorizer`; see `TextViews`.
@@ -105,19 +105,19 @@ class TableViews(RawTransformer):
                 "TableViews needs text={view: column}, tokens={view: column} or columns={view: [column, ...]}, "
                 "got none of them."
             )
-        named = [view for part in (self.text, self.tokens, self.columns) for view in part or {}]
+        text, tokens = columns_by_view("text", self.text), columns_by_view("tokens", self.tokens)
+        groups = column_groups("columns", self.columns) if self.columns else {}
+        named = [*text, *tokens, *groups]
         twice = [view for view in named if named.count(view) > 1]
         if twice:
             raise ViewsError(f"View {twice[0]!r} is named in two of text, tokens and columns. Rename one of them.")
         table = as_table(X, "TableViews")
         ids = self._ids(table)
         self.text_ = None
-        if self.text or self.tokens:
+        if text or tokens:
             frequencies = {"min_df": self.min_df, "max_df": self.max_df}
-            self.text_ = TextViews(
-                self.text or {}, self.vectorizer, tokens=self.tokens, stop_words=self.stop_words, **frequencies
-            )
-        self.columns_ = ColumnViews(self.columns, impute=self.impute) if self.columns else None
+            self.text_ = TextViews(text, self.vectorizer, tokens=tokens, stop_words=self.stop_words, **frequencies)
+        self.columns_ = ColumnViews(groups, impute=self.impute) if groups else None
         parts = [part.fit_transform(table) for part in self._parts()]
         self.vectorizers_ = self.text_.vectorizers_ if self.text_ is not None else {}
         self.view_names_ = [name for part in parts for name in part.names]
@@ -156,7 +156,7 @@ class TableViews(RawTransformer):
     def _ids(self, table: Table, needed: bool = True) -> np.ndarray | None:
         if self.id is None or (not needed and self.id not in table.sources):
             return table.ids
-        table.check_has([self.id])
+        table.check_has([self.id], " to name the objects")
         column = table.column(self.id)
         gaps = np.flatnonzero(column.missing)
         if gaps.size:

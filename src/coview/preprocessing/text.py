@@ -8,14 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ParameterError, ViewsError
-from coview.preprocessing.raw_columns import Column, RawTransformer, Table, as_table
+from coview.preprocessing.raw_columns import Column, RawTransformer, Table, as_table, columns_by_view
 from coview.preprocessing.stop_words import LANGUAGES, STOP_WORDS, detect_language
-from coview.preprocessing.vectorizer import TextVectorizer, find_separator
-from coview.utils.messages import cut, did_you_mean, listed
+from coview.preprocessing.vectorizer import TextVectorizer, find_separators
+from coview.utils.messages import cut, did_you_mean, listed, short
 from coview.views.arrays import scatter_rows
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
@@ -25,6 +26,8 @@ __all__ = ["TextViews"]
 _BARE = "text"  # the column, and so the view, that a plain list of texts becomes
 _MANY = 100  # texts from which words that are in one text only, or in most, are left out
 _LIST_SEPARATORS = (",", ";", "|", "\n")  # between the items of lists that are no texts
+
+Separator = str | tuple[str, ...]
 
 
 class TextViews(RawTransformer):
@@ -36,14 +39,15 @@ class TextViews(RawTransformer):
 
     Parameters
     ----------
-    columns : mapping of view to column, list of columns, or None, default=None
+    columns : mapping of view to column, column, list of columns, or None, default=None
         Which column makes which view. By default every column of text is a view of the same name; a plain list of
         texts is one view named "text".
     vectorizer : scikit-learn vectorizer, mapping of view to vectorizer, or None, default=None
         Cloned for each view. Views without one, and None, use a `TextVectorizer` with the parameters below.
-    tokens : mapping of view to column or to (column, separator), or None, default=None
+    tokens : mapping of view to column or to (column, separator), column, list of columns, or None, default=None
         Views made of the items of lists, ``{"tags": "tags"}``: texts such as "red, blue", whose separator is recognized
-        or given, or lists of texts.
+        or given, or lists of texts. Where it is recognized, alternatives ("python3 | python3-dev") are counted by
+        themselves. Items, like words, are bounded by `min_df` and `max_df`.
     stop_words : str, list of str or None, default="auto"
         Words to leave out: those of a language ("english" or "en"), a list, or none. "auto" takes the language of each
         view's texts, and that of the other texts where a view's are too short to tell.
@@ -144,8 +148,7 @@ class TextViews(RawTransformer):
         counts = {}
         for view in columns:
             column = self._read(table, view)
-            texts = column.values[~column.missing].tolist() or [""]  # vectorizers refuse no text at all
-            counts[view] = (self.vectorizers_[view].transform(texts), column.missing)
+            counts[view] = (self._counts(view, column.values[~column.missing].tolist()), column.missing)
         return self._views(table, counts)
 
     def raw_texts(self, X: Any) -> dict[str, list[str]]:
@@ -166,6 +169,14 @@ class TextViews(RawTransformer):
         check_is_fitted(self)
         return {view: _input(view, vectorizer) for view, vectorizer in self.vectorizers_.items()}
 
+    def _counts(self, view: str, texts: list[str]) -> Any:
+        """Counts of texts, or of images, by the fitted vectorizer of a view; vectorizers refuse none at all."""
+        vectorizer = self.vectorizers_[view]
+        expected = _input(view, vectorizer)
+        if not texts and expected.vectorizer is None:  # an empty text is no image
+            return sparse.csr_array((0, expected.n_features))
+        return vectorizer.transform(texts or [""])
+
     def _table(self, X: Any, columns: Any) -> Table:
         one = isinstance(columns, Mapping) and len(columns) == 1
         return as_table(X, "TextViews", bare=next(iter(columns.values())) if one else _BARE)
@@ -175,13 +186,18 @@ class TextViews(RawTransformer):
         separator = getattr(self.vectorizers_[view], "separator", None)  # only a TextVectorizer reads lists
         return _text_column(table, self.columns_[view], separator, separator is not None)
 
-    def _chosen_lists(self, table: Table) -> dict[str, tuple[Any, str]]:
+    def _chosen_lists(self, table: Table) -> dict[str, tuple[Any, Separator]]:
         """Return column and separator of each view that is made of lists."""
         chosen = {}
-        for view, source in (self.tokens or {}).items():
-            name, separator = (source, None) if isinstance(source, str) else source
-            table.check_has([name])
-            chosen[view] = (name, separator or _separator_of(table.column(name)))
+        for view, source in columns_by_view("tokens", self.tokens).items():
+            pair = source if isinstance(source, (tuple, list)) else (source, None)
+            if len(pair) != 2:
+                raise ParameterError(
+                    f"must give view {view!r} a column or (column, separator), got {short(source)}.", parameter="tokens"
+                )
+            name, separator = pair
+            table.check_has([name], f" for view {view!r}")
+            chosen[view] = (name, _separator_of(table.column(name)) if separator is None else separator)
         return chosen
 
     def _chosen_columns(self, table: Table, taken: list[Any]) -> dict[str, Any]:
@@ -191,17 +207,14 @@ class TextViews(RawTransformer):
             if not chosen and not taken:
                 raise ViewsError(f"{table.who} found no column of text; the columns are {listed(table.names)}.")
             return chosen
-        if isinstance(self.columns, Mapping):
-            chosen = dict(self.columns)
-        else:
-            names = [self.columns] if isinstance(self.columns, str) else self.columns
-            chosen = {str(name): name for name in names}
+        chosen = columns_by_view("columns", self.columns)
         if not chosen and not taken:
             raise ViewsError(f"{table.who} needs at least one column, got none.")
-        table.check_has(list(chosen.values()))
+        for view, name in chosen.items():
+            table.check_has([name], f" for view {view!r}")
         return chosen
 
-    def _chosen_vectorizers(self, texts: dict[str, list[str]], separators: dict[str, str]) -> dict[str, Any]:
+    def _chosen_vectorizers(self, texts: dict[str, list[str]], separators: dict[str, Separator]) -> dict[str, Any]:
         self._check_words()
         wanted = self.vectorizer if isinstance(self.vectorizer, Mapping) else dict.fromkeys(texts, self.vectorizer)
         for view in wanted:
@@ -233,7 +246,8 @@ class TextViews(RawTransformer):
             )
         for name, value in (("min_df", self.min_df), ("max_df", self.max_df)):
             whole, number = isinstance(value, numbers.Integral), isinstance(value, numbers.Real)
-            if not (value >= 1 if whole else 0 <= value <= 1 if number else value == "auto"):
+            fits = value >= 1 if whole else 0 <= value <= 1 if number else value == "auto"
+            if isinstance(value, bool) or not fits:
                 raise ParameterError(
                     f"must be a number of texts, a share of them between 0.0 and 1.0, or 'auto', got {value!r}.",
                     parameter=name,
@@ -283,13 +297,14 @@ def _least_frequency(n_texts: int) -> int:
     return 1 + sum(n_texts >= limit for limit in (_MANY, 5_000)) + 2 * (n_texts >= 50_000)
 
 
-def _text_column(table: Table, name: Any, separator: str | None, lists: bool) -> Column:
+def _text_column(table: Table, name: Any, separator: Separator | None, lists: bool) -> Column:
     column = table.column(name)
     values = column.values[~column.missing]
     if column.kind == "text" or all(isinstance(value, str) for value in values):
         return column
     if lists and _has_lists(column):
-        joined = [value if gap else str(separator).join(value) for value, gap in zip(column.values, column.missing)]
+        between = str(separator[0] if isinstance(separator, tuple) else separator)
+        joined = [value if gap else between.join(value) for value, gap in zip(column.values, column.missing)]
         return replace(column, kind="text", values=np.array(joined, dtype=object))
     raise ViewsError(
         f"{table.who} needs text, but column {name!r} holds {column.type_name}.",
@@ -307,11 +322,11 @@ def _has_lists(column: Column) -> bool:
     )
 
 
-def _separator_of(column: Column) -> str:
-    """Return the sign between the items of a column of lists: one that is in the texts, or in no item of real lists."""
+def _separator_of(column: Column) -> Separator:
+    """Return what stands between the items of a column of lists: a sign that is in no item where the lists are real."""
     values = column.values[~column.missing]
     if not _has_lists(column):
-        return find_separator([value for value in values if isinstance(value, str)])
+        return find_separators([value for value in values if isinstance(value, str)])
     items = {item for value in values for item in value}
     return next((sign for sign in _LIST_SEPARATORS if not any(sign in item for item in items)), _LIST_SEPARATORS[-1])
 

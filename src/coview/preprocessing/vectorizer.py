@@ -6,19 +6,21 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 
+from coview.exceptions import ParameterError
 from coview.preprocessing.stop_words import LANGUAGES, STOP_WORDS
-from coview.utils.messages import listed
+from coview.utils.messages import listed, short
 
-__all__ = ["TextVectorizer", "find_separator"]
+__all__ = ["TextVectorizer", "find_separators"]
 
 _WORD = re.compile(r"\w+(?:[-.]\w+)*(?:\+{1,2}|#)?")
 _PARTS = re.compile(r"[-._]+")
 _IDEOGRAPHS = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")  # scripts that write words without spaces
 _LETTERS = frozenset("cr")  # names of programming languages; other single letters are fragments
 _SEPARATORS = (";", "|", ",", "\t", "\n")
+_ALTERNATIVES = "|"  # inside an item of a list: "python3 | python3-dev"
+_VERSION = re.compile(r"\s*\([<>=!~]{1,3}\s*[^()]*\)")  # that an item requires: "libc6 (>= 2.14)"
 
 
 class TextVectorizer(CountVectorizer):
@@ -33,8 +35,10 @@ class TextVectorizer(CountVectorizer):
     ----------
     stop_words : str, list of str or None, default=None
         A language, by name or code ("english" or "en"), whose function words are left out, or a list of words.
-    separator : str or None, default=None
-        The texts are lists: what stands between two items is an item, as it is. None for texts made of words.
+    separator : str, tuple of str or None, default=None
+        The texts are lists: what stands between two separators is an item. Of several separators each one divides, so
+        that ``(",", "|")`` counts alternatives by themselves. A required version, as in "libc6 (>= 2.14)", is left out.
+        None for texts made of words.
     ngram_range : tuple of int, default=(1, 1)
         Least and largest number of adjacent words that are counted together.
     min_df : int or float, default=1
@@ -56,7 +60,7 @@ class TextVectorizer(CountVectorizer):
     >>> from coview.preprocessing.vectorizer import TextVectorizer
     >>> TextVectorizer(stop_words="en").fit(["The C++ and R bindings of node.js 2"]).get_feature_names_out().tolist()
     ['bindings', 'c++', 'js', 'node', 'node.js', 'r']
-    >>> TextVectorizer(separator=",").fit(["libc6, python3-numpy"]).get_feature_names_out().tolist()
+    >>> TextVectorizer(separator=",").fit(["libc6 (>= 2.14), python3-numpy"]).get_feature_names_out().tolist()
     ['libc6', 'python3-numpy']
     """
 
@@ -68,7 +72,7 @@ class TextVectorizer(CountVectorizer):
         self,
         stop_words: Any = None,
         *,
-        separator: str | None = None,
+        separator: str | tuple[str, ...] | None = None,
         ngram_range: tuple[int, int] = (1, 1),
         min_df: Any = 1,
         max_df: Any = 1.0,
@@ -93,26 +97,43 @@ class TextVectorizer(CountVectorizer):
 
     def build_tokenizer(self) -> Callable[[str], list[str]]:
         """Return the function that splits a text into words, or a list into items."""
-        if self.separator is not None:
-            return self._items
-        return lambda text: list(_words(text.lower()))
+        if self.separator is None:
+            return lambda text: list(_words(text.lower()))
+        between = re.compile("|".join(map(re.escape, self._separators())))
+        return lambda text: [item for item in map(str.strip, between.split(_VERSION.sub("", text))) if item]
 
     def build_analyzer(self) -> Callable[[Any], list[str]]:
         """Return the function that turns a text into what is counted."""
         tokenize, stop_words = self.build_tokenizer(), self.get_stop_words()
         return lambda text: self._word_ngrams(tokenize(self.decode(text)), stop_words)
 
-    def _items(self, text: str) -> list[str]:
-        return [item for item in map(str.strip, text.split(self.separator)) if item]
+    def _separators(self) -> tuple[str, ...]:
+        separators = self.separator if isinstance(self.separator, tuple) else (self.separator,)
+        if not separators or not all(isinstance(sign, str) and sign for sign in separators):
+            raise ParameterError(
+                f"must be a text such as ',', a tuple of such texts or None, got {short(self.separator)}.",
+                parameter="separator",
+            )
+        return separators  # type: ignore[return-value]
 
     def _check_stop_words_consistency(self, *_: Any) -> None:
         """Pass: stop words are compared with words after splitting, so there is nothing to warn of."""
 
 
-def find_separator(texts: list[str]) -> str:
-    """Return the sign between the items of lists: the one that most texts contain; a space where there is none."""
-    counts = [sum(sign in text for text in texts) for sign in _SEPARATORS]
-    return _SEPARATORS[int(np.argmax(counts))] if max(counts, default=0) else " "
+def find_separators(texts: list[str]) -> str | tuple[str, str]:
+    """Return the sign between the items of lists: the one that most texts contain; a space where there is none.
+
+    Where a comma or a semicolon stands between the items and some items are alternatives, their sign comes second.
+
+    Examples
+    --------
+    >>> find_separators(["red; blue", "red"]), find_separators(["libc6, python3 | python3-dev", "libc6, perl"])
+    (';', (',', '|'))
+    """
+    bare = [_VERSION.sub("", text) for text in texts]
+    counts = {sign: sum(sign in text for text in bare) for sign in _SEPARATORS}
+    first = max(counts, key=lambda sign: counts[sign]) if any(counts.values()) else " "
+    return (first, _ALTERNATIVES) if first in (",", ";") and counts[_ALTERNATIVES] else first
 
 
 def _words(text: str) -> Iterator[str]:

@@ -17,7 +17,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from coview._version import __version__
 from coview.catalog import ESTIMATORS, TRANSFORMERS
 from coview.inspection import Inspection
-from coview.preprocessing.columns import ColumnViews
+from coview.preprocessing.columns import ColumnViews, column_groups
+from coview.preprocessing.raw_columns import columns_by_view
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
 
@@ -247,9 +248,10 @@ def _table_options(front: Any) -> list[str] | None:
     columns: dict[str, Any] = {}
     key: str | None = None
     if isinstance(front, TableViews) and front.vectorizer is None:
-        text, tokens, columns, key = front.text or {}, front.tokens or {}, front.columns or {}, front.id
+        text, tokens = columns_by_view("text", front.text), columns_by_view("tokens", front.tokens)
+        columns, key = column_groups("columns", front.columns) if front.columns else {}, front.id
     elif isinstance(front, TextViews) and front.vectorizer is None:
-        tokens = dict(front.tokens or {})
+        tokens = columns_by_view("tokens", front.tokens)
         text = {view: column for view, column in front.columns_.items() if view not in tokens}
     elif isinstance(front, ColumnViews) and isinstance(front.categorical, str) and front.categorical == "auto":
         columns = front.columns_
@@ -278,7 +280,7 @@ def _list_column(column: Any) -> str | None:
     name, separator = column
     if separator in _SIGNS:
         return f"{name}:{_SIGNS[separator]}"
-    return f"{name}:{separator}" if re.fullmatch(r"\W+", separator) else None
+    return f"{name}:{separator}" if isinstance(separator, str) and re.fullmatch(r"\W+", separator) else None
 
 
 def _typed(front: Any, name: str) -> str | None:
