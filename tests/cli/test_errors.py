@@ -33,9 +33,30 @@ COMMANDS = {
     "two views in a file": ([*FIT, "--view", "a=two.npz"], "Give it alone, by --data"),
     "text in a matrix": ([*FIT, "--view", "a=text.csv"], "--text NAME=COLUMN"),
     "no such column": (
-        [*FIT, "--table", "text.csv", "--text", "w=x"],
-        "needs the column 'x'",
+        [*FIT, "--table", "text.csv", "--text", "w=bdy"],
+        "--text w=bdy: text.csv has no column 'bdy'; its columns are 'id', 'body', 'year'. Did you mean 'body'?",
     ),
+    "no such column of lists": (
+        [*FIT, "--table", "text.csv", "--text", "w=body", "--tokens", "t=yaer:;"],
+        "--tokens t=yaer: text.csv has no column 'yaer'; its columns are 'id', 'body', 'year'. Did you mean 'year'?",
+    ),
+    "no such column of columns": (
+        ["compare", "--table", "text.csv", "--columns", "w=year,yer"],
+        "--columns w=year,yer: text.csv has no column 'yer'",
+    ),
+    "no such column of ids": (
+        ["stream", "--table", "text.csv", "--text", "w=body", "--id", "ids", "--labels", "year"],
+        "--id ids: text.csv has no column 'ids'; its columns are 'id', 'body', 'year'. Did you mean 'id'?",
+    ),
+    "no such column of labels": (
+        ["compare", "--table", "text.csv", "--text", "w=body", "--labels", "yeer"],
+        "--labels 'yeer' is neither a file nor a column of the table, which has 'id', 'body', 'year'. Did you mean",
+    ),
+    "no such column of objects": (
+        [*FIT, "--table", "rows.jsonl", "--text", "w=wrds"],
+        "The table has no column 'wrds' for view 'w'; its columns are 'words', 'kind'. Did you mean 'words'?",
+    ),
+    "another separator": ([*FIT, "--table", "text.csv", "--sep", ";", "--text", "w=body"], "--sep SIGN"),
     "numbers for text": ([*FIT, "--table", "text.csv", "--text", "w=year"], "use --columns in place of --text"),
     "no shared names": (
         ["fit", "CrossModalRetriever", "--data", "views", "--set", "lexical=0.5", "-o", "m.coview"],

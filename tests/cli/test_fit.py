@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
 import sys
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy import sparse
 from coview import load, read_views, write_views
 from coview.cli import main as cli
 from coview.cli.files import table_front
+from coview.cli.options import TableOptions
 from coview.datasets import make_topic_views
 
 TEXTS = [("red fox jumps", "land"), ("blue sea waves", "water"), ("fox den red", "land"), ("sea salt blue", "water")]
@@ -157,13 +159,13 @@ def test_clusters_are_predicted_with_their_names(run, pages, tmp_path):
         (["fit", "MultiVewPLSA", "--data", "d", "-o", "m"], "MultiViewPLSA"),
         (["fit", "PLSA", "--set", "n_components=3", "-o", "m"], "--table"),
         (["fit", "PLSA", "--set", "n_components=3", "--data", "absent", "-o", "m"], "absent does not exist"),
-        (["fit", "PLSA", "--set", "n_component=3", "--data", "d", "-o", "m"], "'n_components'"),
+        (["fit", "PLSA", "--set", "n_component=3", "--data", ".", "-o", "m"], "'n_components'"),
         (["fit", "PLSA", "--set", "n_components=3", "--data", "d"], "--out"),
         (["fit", "PLSA", "--set", "n_components", "--data", "d", "-o", "m"], "NAME=VALUE"),
         (["fit", "PLSA", "--text", "a=b", "--data", "d", "-o", "m"], "--table"),
         (["fit", "PLSA", "--table", "pages.csv", "-o", "m"], "--text words=COLUMN"),
         (["predict"], "coview predict model.coview"),
-        (["predict", "absent.coview", "--data", "d"], "There is no file absent.coview."),
+        (["predict", "absent.coview", "--data", "d"], "absent.coview does not exist."),
         (["fit", "PLSA", "--table", "absent.csv", "--text", "a=b", "-o", "m"], "There is no file absent.csv."),
         (["predict", "m.coview", "--data", "d", "--out", "x.docx"], ".csv"),
         (["fit", "--nonsense"], "coview fit --help"),
@@ -284,7 +286,7 @@ def test_what_does_not_describe_a_table_is_refused(run, pages, tmp_path, words, 
     ],
 )
 def test_the_separator_of_lists_stands_after_a_colon(tmp_path, value, column):
-    assert table_front(tmp_path, None, [f"deps={value}"], None, None).tokens == {"deps": column}
+    assert table_front(TableOptions(tmp_path, tokens=[f"deps={value}"])).tokens == {"deps": column}
 
 
 def test_a_fit_shows_its_progress_unless_it_is_to_be_quiet(run, folder, tmp_path, monkeypatch):
@@ -295,3 +297,54 @@ def test_a_fit_shows_its_progress_unless_it_is_to_be_quiet(run, folder, tmp_path
     assert load(tmp_path / "m.coview").verbose is None
     assert run(*words, "--quiet")[::2] == (0, "")
     assert run(*words, "--json")[::2] == (0, "")
+
+
+def test_a_warning_is_one_sentence(run, pages, tmp_path):
+    """Without the line of code that it comes from, which says nothing to who types commands."""
+    lines = pages.read_text().splitlines()
+    lone = [line if i in (0, 2, 3, 6) else line.rpartition(",")[0] + "," for i, line in enumerate(lines)]
+    pages.write_text("\n".join(lone) + "\n")  # "water" of p1 and p5, "land" of p2
+    words = ["--table", pages, "--text", "words=body", "--labels", "kind", "--out", tmp_path / "m.coview", "--quiet"]
+    code, _, err = run("fit", "SeededKMeansClassifier", *words)
+    assert code == 0
+    assert err.splitlines() == [
+        "coview: Class 'land' has only one labeled object, others have up to 2: its predictions rest on that object "
+        "alone. Label more."
+    ]
+
+
+REFUSED = """
+import sys
+from coview.cli.main import main
+for words in {commands!r}:
+    sys.argv = ["coview", *words]
+    try:
+        main()
+    except SystemExit as end:
+        print(end.code or 0, words)
+print(sorted({{"numba", "pandas", "polars", "scipy", "sklearn"}} & set(sys.modules)))
+"""
+
+
+def test_help_and_refusals_wait_for_no_large_library(pages, folder, tmp_path):
+    words = ["fit", "MultiViewPLSA", "--table", str(pages), "--out", str(tmp_path / "m.coview")]
+    commands = [
+        ["--help"],
+        ["fit", "--help"],
+        [*words, "--text", "words=bdy"],
+        [*words, "--text", "words"],
+        [*words, "--text", "words=body", "--labels", "kidn"],
+        [*words, "--text", "words=body", "--data", str(folder)],
+        ["fit", "MultiViewPLAS", *words[2:], "--text", "words=body"],
+        ["fit", "MultiViewPLSA", "--data", "nowhere", "--out", "m.coview"],
+        ["compare", "--table", str(pages), "--tokens", "words=bdy"],
+        ["stream", "--table", str(pages), "--columns", "words=bdy"],
+        ["predict", "nowhere.coview", "--table", str(pages)],
+        ["predict", str(tmp_path / "m.coview"), "--table", "nowhere.csv"],
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", REFUSED.format(commands=commands)], capture_output=True, text=True, check=True
+    )
+    codes = [line for line in done.stdout.splitlines() if line[:2] in ("0 ", "2 ")]
+    assert [line[0] for line in codes] == ["0", "0", *"2" * 10], done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"

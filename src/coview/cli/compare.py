@@ -9,23 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from coview.cli.files import check_writable, read_input, read_labels, table_front, write_table
-from coview.cli.options import (
-    Columns,
-    Data,
-    Id,
-    Impute,
-    Json,
-    Labels,
-    MaxDf,
-    MinDf,
-    Sep,
-    StopWords,
-    Table,
-    Text,
-    Tokens,
-    View,
-)
+from coview.cli.files import check_input, check_table, check_writable, read_input, read_labels, table_front, write_table
+from coview.cli.options import Data, Json, Labels, TableOptions, View, takes_table
 from coview.exceptions import DataFileError, InterruptedFitWarning
 from coview.utils.progress import progress, tell
 
@@ -34,19 +19,12 @@ __all__ = ["compare"]
 _FIGURES = (".png", ".svg", ".pdf")
 
 
+@takes_table
 def compare(
+    *,
     view: View = None,
     data: Data = None,
-    table: Table = None,
-    text: Text = None,
-    tokens: Tokens = None,
-    columns: Columns = None,
-    id: Id = None,
-    sep: Sep = None,
-    stop_words: StopWords = None,
-    min_df: MinDf = None,
-    max_df: MaxDf = None,
-    impute: Impute = None,
+    raw: TableOptions,
     labels: Labels = None,
     task: Annotated[
         str | None,
@@ -76,21 +54,14 @@ def compare(
     as_json: Json = False,
 ) -> None:
     """Compare every method and baseline on your data; methods that fail or run out of time are listed as such."""
-    from coview.model_selection.compare import compare as run
-    from coview.views.lazy import LazyViews
-
     check_writable(out)
     _check_figure(plot)
-    words = {"stop_words": stop_words, "min_df": min_df, "max_df": max_df}
-    front = table_front(table, text, tokens, columns, id, **words, impute=impute)
-    with progress(verbose=0 if as_json else None):
-        tell("reading")
-        X = read_input(view or [], data, table, sep)
-        y = read_labels(labels, X, id)
-        if front is not None:
-            X = front.fit_transform(X)
-        elif isinstance(X, LazyViews):
-            X = X.collect()
+    check_table(raw, labels)
+    check_input(view or [], data, raw.table, raw.sep)
+
+    from coview.model_selection.compare import compare as run
+
+    X, y = _read(view or [], data, raw, labels, as_json)
     result = _uninterrupted(
         run,
         X,
@@ -111,6 +82,20 @@ def compare(
     _show(result, as_json)
     if not any(row["status"] == "done" for row in result.rows):
         raise ValueError(f"No method finished; the first one reported: {result.rows[0]['note']}")
+
+
+def _read(view: list[str], data: Path | None, raw: TableOptions, labels: str | None, as_json: bool) -> tuple[Any, Any]:
+    """Views in memory, and the labels where there are any."""
+    from coview.views.lazy import LazyViews
+
+    front = table_front(raw)
+    with progress(verbose=0 if as_json else None):
+        tell("reading")
+        X = read_input(view, data, raw.table, raw.sep)
+        y = read_labels(labels, X, raw.id)
+        if front is not None:
+            X = front.fit_transform(X)
+        return X.collect() if isinstance(X, LazyViews) else X, y
 
 
 def _write(result: Any, out: Path | None, plot: Path | None) -> None:

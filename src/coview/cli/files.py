@@ -10,14 +10,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from coview.cli.options import TableOptions
 from coview.exceptions import DataFileError
 from coview.utils.atomic import atomic_path
-from coview.utils.messages import listed, not_text, short
+from coview.utils.messages import did_you_mean, listed, not_text, short
 from coview.utils.missing import is_gap
 from coview.utils.text_files import find_delimiter
 
 __all__ = [
     "WRITTEN",
+    "check_input",
+    "check_table",
+    "check_there",
     "check_writable",
     "ids_of",
     "named_paths",
@@ -28,32 +32,34 @@ __all__ = [
     "write_table",
 ]
 
+_SETTINGS = ("stop_words", "min_df", "max_df", "impute")  # of a table: as they are typed, None leaves the default
 WRITTEN = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 
 
 def read_input(views: Sequence[str], data: Path | None, table: Path | None, sep: str | None = None) -> Any:
     """Return the views of ``--view name=file`` or of a folder or file, or the columns of a raw table."""
+    check_input(views, data, table, sep)
+    if table is not None:
+        from coview.io.tables import read_table
+
+        return read_table(table, None if sep is None else _sign(sep))
+    from coview.io.views_folder import read_views
+
+    return read_views(named_paths(views) if data is None else data)
+
+
+def check_input(views: Sequence[str], data: Path | None, table: Path | None, sep: str | None = None) -> None:
+    """Refuse data that `read_input` could not read, as far as options and the names of files tell."""
     sources = [bool(views), data is not None, table is not None]
     if sum(sources) != 1:
         what = "none of them" if not any(sources) else "more than one of them"
         raise ValueError(
             f"Pass the data with --view NAME=FILE (one per view), --data FOLDER or --table FILE; got {what}."
         )
-    if table is not None:
-        from coview.io.tables import read_table
-
-        return read_table(table, None if sep is None else _sign(sep))
-    if sep is not None:
+    if sep is not None and table is None:
         raise ValueError("--sep describes a raw table: pass it with --table FILE.")
-    from coview.io.views_folder import read_views
-
-    if data is not None:
-        _check_there(data)
-        return read_views(data)
-    named = named_paths(views)
-    for path in named.values():
-        _check_there(path)
-    return read_views(named)
+    for path in [*named_paths(views).values(), *([] if data is None else [data])]:
+        check_there(path)
 
 
 def named_paths(views: Sequence[str]) -> dict[str, Path]:
@@ -61,42 +67,72 @@ def named_paths(views: Sequence[str]) -> dict[str, Path]:
     return {name: Path(path) for name, path in _pairs(views, "--view", "words=words.npz").items()}
 
 
-def table_front(
-    table: Path | None,
-    text: Sequence[str] | None,
-    tokens: Sequence[str] | None,
-    columns: Sequence[str] | None,
-    id: str | None,
-    **settings: str | None,
-) -> Any:
-    """Return the transformer that makes views of a raw table, or None where the data is no table.
-
-    `settings` are stop_words, min_df, max_df and impute as they are typed; None leaves the default.
-    """
-    from coview.preprocessing.tables import TableViews
-
-    typed = {name: value for name, value in settings.items() if value is not None}
-    if table is None:
-        if text or tokens or columns or id or typed:
-            named = listed([f"--{name.replace('_', '-')}" for name in ("text", "tokens", "columns", "id", *settings)])
-            raise ValueError(f"{named} describe a raw table: pass it with --table FILE.")
-        return None
-    if not (text or tokens or columns):
+def check_table(raw: TableOptions, labels: str | None = None) -> None:
+    """Refuse options that do not fit the table, by its header: before its rows are read and large libraries loaded."""
+    settings = {name: vars(raw)[name] for name in _SETTINGS}
+    if raw.table is None:
+        if raw.text or raw.tokens or raw.columns or raw.id or any(value is not None for value in settings.values()):
+            names = listed([f"--{name.replace('_', '-')}" for name in ("text", "tokens", "columns", "id", *settings)])
+            raise ValueError(f"{names} describe a raw table: pass it with --table FILE.")
+        return
+    if not (raw.text or raw.tokens or raw.columns):
         raise ValueError(
             "Specify the views of the table: --text words=COLUMN, --tokens tags=COLUMN or --columns meta=COLUMN,COLUMN."
         )
-    groups = {
-        view: [name.strip() for name in names.split(",") if name.strip()]
-        for view, names in _pairs(columns or [], "--columns", "meta=year,venue").items()
-    }
-    lists = {view: _list_column(value) for view, value in _pairs(tokens or [], "--tokens", "tags=tags").items()}
+    from coview.io.tables import read_header
+
+    text, tokens, groups = _sources(raw)
+    asked = [(f"--text {view}={name}", name) for view, name in text.items()]
+    asked += [(f"--tokens {view}={name}", name) for view, source in tokens.items() for name in [_column(source)]]
+    asked += [(f"--columns {view}={','.join(names)}", name) for view, names in groups.items() for name in names]
+    asked += [] if raw.id is None else [(f"--id {raw.id}", raw.id)]
+    columns = read_header(raw.table, None if raw.sep is None else _sign(raw.sep))
+    for option, name in asked if columns is not None else ():
+        if name not in columns:
+            raise ValueError(
+                f"{option}: {raw.table} has no column {short(name)}; its columns are {listed(columns)}."
+                f"{_other_separator(columns)}{did_you_mean(name, columns)}"
+            )
+    if labels and columns is not None and not Path(labels).exists():
+        _check_label_column(labels, columns)
+
+
+def table_front(raw: TableOptions) -> Any:
+    """Return the transformer that makes views of a raw table, or None where the data is no table."""
+    from coview.preprocessing.tables import TableViews
+
+    if raw.table is None:
+        return None
+    text, tokens, groups = _sources(raw)
+    typed = {name: vars(raw)[name] for name in _SETTINGS if vars(raw)[name] is not None}
     return TableViews(
-        _pairs(text or [], "--text", "words=body") or None,
+        text or None,
         groups or None,
-        tokens=lists or None,
-        id=id,
+        tokens=tokens or None,
+        id=raw.id,
         **{name: _setting(name, value) for name, value in typed.items()},
     )
+
+
+def _sources(raw: TableOptions) -> tuple[dict[str, str], dict[str, Any], dict[str, list[str]]]:
+    """Return the columns of each view of words, of lists and of columns, as `TableViews` takes them."""
+    groups = {
+        view: [name.strip() for name in names.split(",") if name.strip()]
+        for view, names in _pairs(raw.columns or [], "--columns", "meta=year,venue").items()
+    }
+    lists = {view: _list_column(value) for view, value in _pairs(raw.tokens or [], "--tokens", "tags=tags").items()}
+    return _pairs(raw.text or [], "--text", "words=body"), lists, groups
+
+
+def _column(source: Any) -> str:
+    return source if isinstance(source, str) else source[0]
+
+
+def _other_separator(columns: list[str]) -> str:
+    """Advice where the header is one cell that holds another separator."""
+    if len(columns) == 1 and any(sign in columns[0] for sign in ",;\t|"):
+        return " Name the sign between the columns: --sep SIGN."
+    return ""
 
 
 def _setting(name: str, text: str) -> Any:
@@ -136,7 +172,8 @@ def _pairs(options: Sequence[str], flag: str, example: str) -> dict[str, str]:
     return values
 
 
-def _check_there(path: Path) -> None:
+def check_there(path: Path) -> None:
+    """Refuse a path where nothing is."""
     if not path.exists():
         raise DataFileError(f"{path} does not exist. Pass the path of an existing file or folder.")
 
@@ -153,12 +190,10 @@ def read_labels(source: str | None, X: Any, id: str | None = None) -> Any:
         return None
     table = None if _is_views(X) else X
     if table is not None and not Path(source).exists():
-        if source not in _columns(table):
-            shown = listed(_columns(table))
-            raise ValueError(f"--labels {source!r} is neither a file nor a column of the table ({shown}).")
+        _check_label_column(source, _columns(table))
         return _cleaned(_values(table, source))
     path = Path(source)
-    _check_there(path)
+    check_there(path)
     n_rows = len(X) if table is None else len(_values(table, _columns(table)[0]))
     ids, labels = _labels_of_file(path, n_rows)
     own = ids_of(X, id)
@@ -170,6 +205,14 @@ def read_labels(source: str | None, X: Any, id: str | None = None) -> Any:
     if len(labels) != n_rows:
         raise DataFileError(f"{path} holds {len(labels)} labels, but there are {n_rows} objects.")
     return _cleaned(labels)
+
+
+def _check_label_column(name: str, columns: list[str]) -> None:
+    if name not in columns:
+        raise ValueError(
+            f"--labels {name!r} is neither a file nor a column of the table, which has {listed(columns)}."
+            f"{did_you_mean(name, columns)}"
+        )
 
 
 def ids_of(X: Any, column: str | None = None) -> Any:

@@ -11,48 +11,33 @@ from typing import Annotated, Any
 
 import typer
 
-from coview.cli.files import read_input, read_labels, table_front
+from coview.cli.files import check_input, check_table, read_input, read_labels, table_front
 from coview.cli.options import (
-    Columns,
     Config,
     Data,
-    Id,
-    Impute,
     Json,
     Labels,
-    MaxDf,
-    MinDf,
-    Sep,
-    StopWords,
-    Table,
-    Text,
-    Tokens,
+    TableOptions,
     View,
     merge_config,
+    takes_table,
     write_config,
 )
-from coview.cli.settings import build_model, parse_settings
+from coview.cli.settings import build_model, find_entry, parse_settings
 from coview.exceptions import InterruptedFitWarning
 from coview.utils.progress import progress, tell
 
 __all__ = ["fit"]
 
 
+@takes_table
 def fit(
+    *,
     ctx: typer.Context,
     model: Annotated[str | None, typer.Argument(help="Name of the model, such as MultiViewPLSA.")] = None,
     view: View = None,
     data: Data = None,
-    table: Table = None,
-    text: Text = None,
-    tokens: Tokens = None,
-    columns: Columns = None,
-    id: Id = None,
-    sep: Sep = None,
-    stop_words: StopWords = None,
-    min_df: MinDf = None,
-    max_df: MaxDf = None,
-    impute: Impute = None,
+    raw: TableOptions,
     labels: Labels = None,
     set: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter of the model: n_clusters=7; can be repeated.")
@@ -68,7 +53,7 @@ def fit(
     """Fit a model on views from files, or on a raw table, and write it to one file."""
     options = merge_config(ctx, config, ("data", "table", "out"))
     with progress(verbose=0 if as_json else None):
-        summary = _fit(SimpleNamespace(**options))
+        summary = _fit(SimpleNamespace(**options), TableOptions.of(options))
     if config is not None:
         write_config(ctx, config, options)
     if as_json:
@@ -77,38 +62,32 @@ def fit(
         _show(summary)
 
 
-def _fit(options: Any) -> dict[str, Any]:
+def _fit(options: Any, raw: TableOptions) -> dict[str, Any]:
     """Fit and save by the options of the command; return what `coview fit --json` prints."""
-    from sklearn.utils import get_tags
-
-    from coview.inspection import inspect
-    from coview.io.models import save
-
-    out, table = options.out, options.table
+    out = options.out
     if options.model is None:
         raise ValueError("Name a model. Example: coview fit MultiViewPLSA --data folder --set n_clusters=7 -o m.coview")
     if out is None:
         raise ValueError("Specify where to write the model: --out model.coview")
     if out.is_dir():
         raise ValueError(f"{out} is a folder; give the name of a file, such as {out / 'model.coview'}.")
+    find_entry(options.model)
     settings = parse_settings(options.set or [])
-    front = table_front(
-        table,
-        options.text,
-        options.tokens,
-        options.columns,
-        options.id,
-        stop_words=options.stop_words,
-        min_df=options.min_df,
-        max_df=options.max_df,
-        impute=options.impute,
-    )
-    estimator = build_model(options.model, settings, options.step or [], front, options.seed)
+    check_table(raw, options.labels)
+    check_input(options.view or [], options.data, raw.table, raw.sep)
+
+    from sklearn.utils import get_tags
+
+    from coview.inspection import inspect
+    from coview.io.models import save
+
+    estimator = build_model(options.model, settings, options.step or [], table_front(raw), options.seed)
+    if options.labels is None and get_tags(_last(estimator)).target_tags.required:
+        where = "FILE" if raw.table is None else "COLUMN or FILE"
+        raise ValueError(f"{options.model} needs labels: add --labels {where}.")
     tell("reading")
-    X = read_input(options.view or [], options.data, table, options.sep)
-    y = read_labels(options.labels, X, options.id)
-    if y is None and get_tags(_last(estimator)).target_tags.required:
-        raise ValueError(f"{options.model} needs labels: add --labels {'FILE' if table is None else 'COLUMN or FILE'}.")
+    X = read_input(options.view or [], options.data, raw.table, raw.sep)
+    y = read_labels(options.labels, X, raw.id)
     tell("fitting")
     begun = time.perf_counter()
     with warnings.catch_warnings():

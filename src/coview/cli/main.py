@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -95,6 +96,7 @@ def _common(
 def main() -> None:
     """Run the command line; what is refused or fails becomes one sentence and an exit code."""
     debug = "--debug" in sys.argv
+    warnings.showwarning = _show_warning
     words = [word for word in sys.argv[1:] if word not in ("--debug", "--quiet")] or ["--help"]  # may stand anywhere
     try:
         code = app(["--quiet", *words] if "--quiet" in sys.argv else words, standalone_mode=False)
@@ -115,6 +117,11 @@ def main() -> None:
         if code == 130:  # stopped by Ctrl-C
             _end("stopped; nothing was written.", 1, debug)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _show_warning(message: Any, category: type[Warning], filename: str, lineno: int, *_: Any) -> None:
+    """Print a warning as one sentence, without the line of code that it comes from."""
+    print_line(f"coview: {' '.join(str(message).split())}")
 
 
 # what commands call the parameters of Python's functions

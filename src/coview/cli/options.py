@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,22 +18,16 @@ from coview.utils.atomic import atomic_path
 from coview.utils.messages import cut
 
 __all__ = [
-    "Columns",
     "Config",
     "Data",
-    "Id",
-    "Impute",
     "Json",
     "Labels",
-    "MaxDf",
-    "MinDf",
     "Sep",
-    "StopWords",
     "Table",
-    "Text",
-    "Tokens",
+    "TableOptions",
     "View",
     "merge_config",
+    "takes_table",
     "write_config",
 ]
 
@@ -40,44 +38,9 @@ View = Annotated[
 ]
 Data = Annotated[Path | None, typer.Option("--data", help="A folder of views, or one file that holds several.")]
 Table = Annotated[Path | None, typer.Option("--table", help="A raw table: .csv .tsv .jsonl .json .parquet.")]
-Text = Annotated[
-    list[str] | None, typer.Option("--text", help="A view of the words in a column of the table: words=body.")
-]
-Tokens = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--tokens",
-        help="A view of the items of lists in a column: tags=tags; the separator is recognized, or given: tags=tags:;",
-    ),
-]
-Columns = Annotated[
-    list[str] | None, typer.Option("--columns", help="A view of some columns of the table: meta=year,venue.")
-]
-Id = Annotated[str | None, typer.Option("--id", help="Column of the table that names the objects.")]
 Sep = Annotated[
     str | None,
     typer.Option("--sep", help="Sign between the cells of a .csv table; by default the header tells (, ; | or tab)."),
-]
-StopWords = Annotated[
-    str | None,
-    typer.Option(
-        "--stop-words",
-        help="Words to leave out of texts: those of a language (en), a list (the,of,and), or none; "
-        "by default those of the language found.",
-    ),
-]
-MinDf = Annotated[
-    str | None, typer.Option("--min-df", help="Least number (or share, such as 0.01) of texts that a word must be in.")
-]
-MaxDf = Annotated[
-    str | None, typer.Option("--max-df", help="Largest number (or share, such as 0.5) of texts that a word may be in.")
-]
-Impute = Annotated[
-    str | None,
-    typer.Option(
-        "--impute",
-        help="What stands for a missing number of the table: median (the default), mean, a number, or none to refuse.",
-    ),
 ]
 Labels = Annotated[
     str | None,
@@ -88,6 +51,76 @@ Config = Annotated[
     typer.Option("--config", help="TOML file that records a run: written if absent, else its run is repeated."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """A raw table and how it becomes views, as the commands that build views take it."""
+
+    table: Table = None
+    text: Annotated[
+        list[str] | None, typer.Option("--text", help="A view of the words in a column of the table: words=body.")
+    ] = None
+    tokens: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--tokens",
+            help="A view of the items of lists in a column: tags=tags; the separator is recognized, or given: "
+            "tags=tags:;",
+        ),
+    ] = None
+    columns: Annotated[
+        list[str] | None, typer.Option("--columns", help="A view of some columns of the table: meta=year,venue.")
+    ] = None
+    id: Annotated[str | None, typer.Option("--id", help="Column of the table that names the objects.")] = None
+    sep: Sep = None
+    stop_words: Annotated[
+        str | None,
+        typer.Option(
+            "--stop-words",
+            help="Words to leave out of texts: those of a language (en), a list (the,of,and), or none; "
+            "by default those of the language found.",
+        ),
+    ] = None
+    min_df: Annotated[
+        str | None,
+        typer.Option("--min-df", help="Least number (or share, such as 0.01) of texts that a word must be in."),
+    ] = None
+    max_df: Annotated[
+        str | None,
+        typer.Option("--max-df", help="Largest number (or share, such as 0.5) of texts that a word may be in."),
+    ] = None
+    impute: Annotated[
+        str | None,
+        typer.Option(
+            "--impute",
+            help="What stands for a missing number of the table: median (the default), mean, a number, or none to "
+            "refuse.",
+        ),
+    ] = None
+
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> TableOptions:
+        """Take those of a command's options that describe a raw table."""
+        return cls(**{each.name: options[each.name] for each in fields(cls)})
+
+
+def takes_table(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of a raw table, where it has a parameter `raw` of `TableOptions`."""
+    options = inspect.signature(TableOptions, eval_str=True).parameters
+    parameters: list[inspect.Parameter] = []
+    for each in inspect.signature(command, eval_str=True).parameters.values():
+        parameters += options.values() if each.name == "raw" else [each]
+    parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
+
+    @wraps(command)
+    def with_table(**values: Any) -> None:
+        own = {name: value for name, value in values.items() if name not in options}
+        command(raw=TableOptions.of(values), **own)
+
+    with_table.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    with_table.__annotations__ = {each.name: each.annotation for each in parameters}
+    return with_table
 
 
 def merge_config(ctx: Any, config: Path | None, paths: tuple[str, ...]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from coview.cli.files import check_writable, ids_of, plain, read_input, write_table
+from coview.cli.files import check_input, check_there, check_writable, ids_of, plain, read_input, write_table
 from coview.cli.options import Config, Data, Json, Sep, Table, View, merge_config, write_config
 from coview.utils.progress import progress, tell
 
@@ -42,6 +42,8 @@ def predict(
 
     The column "label" is the class, or the number of the cluster; "name" says what the cluster is about. The column
     "known" is False for objects without anything that the model knows, such as a text of new words only.
+
+    Objects of the fit are predicted like new ones: a few may get another cluster than in the fit.
     """
     _run(ctx, config, as_json, run_predict)
 
@@ -86,15 +88,14 @@ def run_predict(
     proba: bool = False,
 ) -> dict[str, Any]:
     """Return the columns that `coview predict` writes; a warning counts the objects that the model knows nothing of."""
-    import numpy as np
+    fitted, X = _load(model, "predict", view, data, table, sep)
 
     from coview.inspection import NAMED_BY_FEATURES
+    from coview.inspection.known import describe_unknown
 
-    fitted = _load(model, "predict")
-    X = _read(fitted, view, data, table, sep)
     tell("predicting")
     prepared, known = fitted.prepare_known(X)
-    labels = np.asarray(fitted.predict(prepared, prepared=True))
+    labels = fitted.predict(prepared, prepared=True)
     columns = {"id": _ids(fitted, X, len(labels)), "label": labels}
     if fitted.kind in NAMED_BY_FEATURES:
         columns["name"] = [fitted.group_names[code] if code >= 0 else "" for code in fitted.codes(labels)]
@@ -118,13 +119,13 @@ def run_transform(
     sep: str | None = None,
 ) -> dict[str, Any]:
     """Return the columns that `coview transform` writes."""
+    fitted, X = _load(model, "transform", view, data, table, sep)
+
     import numpy as np
     from scipy import sparse
 
     from coview.views.views import Views
 
-    fitted = _load(model, "transform")
-    X = _read(fitted, view, data, table, sep)
     tell("transforming")
     result = fitted.transform(X)
     parts = dict(result.items()) if isinstance(result, (Views, Mapping)) else {"": result}
@@ -138,40 +139,30 @@ def run_transform(
     return columns
 
 
-def describe_unknown(known: Any, ids: Any, labels: Any, most: int = 5) -> str | None:
-    """Return a sentence about the objects that a model knows nothing of, or None where there are none."""
-    from coview.utils.messages import short
+def _load(
+    path: Path | None, method: str, view: Any, data: Path | None, table: Path | None, sep: str | None
+) -> tuple[Inspection, Any]:
+    """Return the model and the objects to ask it of; what is not there is refused before large libraries are loaded."""
+    if path is None:
+        raise ValueError(f"Name a model file. Example: coview {method} model.coview --data folder --out table.csv")
+    check_there(path)
+    check_input(view or [], data, table, sep)
+    if table is not None:
+        check_there(table)
 
-    rows = [row for row, there in enumerate(known) if not there]
-    if not rows:
-        return None
-    named = ", ".join(short(ids[row]) for row in rows[:most]) + (", ..." if len(rows) > most else "")
-    predicted = " or ".join(sorted({short(labels[row]) for row in rows}))
-    has, them = ("has", "it, whatever it is") if len(rows) == 1 else ("have", "them, whatever they are")
-    share = f"{len(rows):,} of {len(known):,} object{'' if len(known) == 1 else 's'}"
-    return f"{share} {has} no feature known to the model ({named}): it predicts {predicted} for {them}."
-
-
-def _load(path: Path | None, method: str) -> Inspection:
     from coview.inspection import inspect
     from coview.io.models import load
 
-    if path is None:
-        raise ValueError(f"Name a model file. Example: coview {method} model.coview --data folder --out table.csv")
     model = inspect(load(path))
     if not (model.predicts if method == "predict" else model.transforms):
         other = "transform" if method == "predict" else "predict"
         raise ValueError(f"{path} holds a {model.name}, which has no {method}. Use: coview {other} {path} ...")
-    return model
-
-
-def _read(model: Inspection, view: Any, data: Path | None, table: Path | None, sep: str | None) -> Any:
     if model.front is not None and table is None:
         raise ValueError("The model was fitted on a raw table: pass --table FILE.")
     if model.front is None and table is not None:
         raise ValueError("The model was fitted on views: pass --view NAME=FILE or --data FOLDER.")
     tell("reading")
-    return read_input(view or [], data, table, sep)
+    return model, read_input(view or [], data, table, sep)
 
 
 def _ids(model: Inspection, X: Any, n_rows: int) -> Any:

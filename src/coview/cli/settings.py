@@ -7,9 +7,10 @@ import inspect
 from collections.abc import Sequence
 from typing import Any
 
+from coview.catalog import ESTIMATORS, TRANSFORMERS, resolve
 from coview.utils.messages import did_you_mean
 
-__all__ = ["build_model", "find_class", "parse_settings"]
+__all__ = ["build_model", "find_class", "find_entry", "parse_settings"]
 
 _WORDS = {"true": True, "false": False, "none": None}
 
@@ -22,13 +23,16 @@ def find_class(name: str) -> type[Any]:
     >>> find_class("multiviewplsa").__name__
     'MultiViewPLSA'
     """
-    from coview.catalog import ESTIMATORS, TRANSFORMERS, resolve
+    return resolve(find_entry(name))
 
+
+def find_entry(name: str) -> str:
+    """Return the cataloged name of an estimator or transformer, without loading it; capitals do not matter."""
     known = {each.lower(): each for each in (*ESTIMATORS, *TRANSFORMERS)}
     if name.lower() not in known:
         hint = did_you_mean(name, known.values(), most=3)
         raise ValueError(f"There is no model {name!r}.{hint} `coview info` lists them all.")
-    return resolve(known[name.lower()])
+    return known[name.lower()]
 
 
 def parse_settings(options: Sequence[str]) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from coview.cli.files import read_input, read_labels, table_front
-from coview.cli.options import Columns, Id, Impute, MaxDf, MinDf, Sep, StopWords, Table, Text, Tokens
+from coview.cli.files import check_table, read_input, read_labels, table_front
+from coview.cli.options import TableOptions, takes_table
 from coview.utils.jsonable import plain
 from coview.utils.messages import not_text
 from coview.utils.progress import progress, tell
@@ -22,20 +22,13 @@ from coview.utils.progress import progress, tell
 __all__ = ["stream"]
 
 
+@takes_table
 def stream(
+    *,
     source: Annotated[
         str | None, typer.Argument(help="A file (.svmlight .jsonl .csv .parquet), or - for standard input.")
     ] = None,
-    table: Table = None,
-    text: Text = None,
-    tokens: Tokens = None,
-    columns: Columns = None,
-    id: Id = None,
-    sep: Sep = None,
-    stop_words: StopWords = None,
-    min_df: MinDf = None,
-    max_df: MaxDf = None,
-    impute: Impute = None,
+    raw: TableOptions,
     labels: Annotated[
         str | None,
         typer.Option(
@@ -66,32 +59,24 @@ def stream(
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON per line of the table.")] = False,
 ) -> None:
     """Predict each row before learning from it, and show how accurate that is."""
-    from coview.online.readers import read_stream
+    _check_rows(source, raw, labels, format, model)
+
     from coview.online.stream import evaluate_stream
 
-    if (source is None) == (table is None):
-        what = "neither" if source is None else "both"
-        raise ValueError(f"Pass the rows as a file (or - for standard input), or as --table FILE; got {what}.")
-    words = {"stop_words": stop_words, "min_df": min_df, "max_df": max_df}
     front, learner = _loaded(model) if model is not None else (None, _new_learner(C, coupling, update, adaptive))
-    if table is None or model is None:
-        front = table_front(table, text, tokens, columns, id, **words, impute=impute)
+    if raw.table is None or model is None:
+        front = table_front(raw)
     with ExitStack() as stack:
         watched: Any = learner
         if predictions is not None:
             watched = _PredictionWriter(learner, stack.enter_context(open(predictions, "w", encoding="utf-8")))
         stack.enter_context(progress(verbose=0 if as_json else None))
-        if table is not None:
-            tell("reading")
+        if raw.table is not None:
             if front is None:
                 raise ValueError(f"{model} was not learned from a table: pass the rows as a file.")
-            batches = _table_batches(front, table, sep, labels, id, batch, fitted=model is not None)
-        elif source == "-" and format is None:
-            raise ValueError("Standard input has no file extension: pass --format svmlight, jsonl or csv.")
+            batches = _table_batches(front, raw, labels, batch, fitted=model is not None)
         else:
-            label = "label" if labels is None else labels or None
-            settings = {"format": format, "views": _views(views), "batch_size": batch, "n_features": n_features}
-            batches = read_stream(sys.stdin if source == "-" else str(source), label=label, **settings)
+            batches = _file_batches(str(source), format, labels, views, batch, n_features)
         count = _RowCount()
         watch = _print_json if as_json else count.line
         result = evaluate_stream(watched, _count_rows(batches, count, str(source)), every=every, watch=watch)
@@ -103,6 +88,21 @@ def stream(
         save(learner if front is None else make_pipeline(front, learner), save_to)
     if not as_json:
         _show(result, learner)
+
+
+def _check_rows(
+    source: str | None, raw: TableOptions, labels: str | None, format: str | None, model: Path | None
+) -> None:
+    """Refuse options that do not fit the rows, before large libraries are loaded."""
+    if (source is None) == (raw.table is None):
+        what = "neither" if source is None else "both"
+        raise ValueError(f"Pass the rows as a file (or - for standard input), or as --table FILE; got {what}.")
+    if raw.table is None or model is None:  # a model knows itself how a table becomes views
+        check_table(raw, labels)
+    if raw.table is not None and labels is None:
+        raise ValueError("A table needs labels to learn from: add --labels COLUMN or FILE.")
+    if source == "-" and format is None:
+        raise ValueError("Standard input has no file extension: pass --format svmlight, jsonl or csv.")
 
 
 def _new_learner(C: float, coupling: float, update: str, adaptive: bool) -> Any:
@@ -128,16 +128,24 @@ def _loaded(path: Path) -> tuple[Any, Any]:
     return front, learner
 
 
-def _table_batches(
-    front: Any, table: Path, sep: str | None, labels: str | None, id: str | None, batch: int, *, fitted: bool
+def _file_batches(
+    source: str, format: str | None, labels: str | None, views: str | None, batch: int, n_features: int
 ) -> Iterator[Any]:
+    """Rows of a file of features, or of standard input."""
+    from coview.online.readers import read_stream
+
+    label = "label" if labels is None else labels or None
+    settings = {"format": format, "views": _views(views), "batch_size": batch, "n_features": n_features}
+    return read_stream(sys.stdin if source == "-" else source, label=label, **settings)
+
+
+def _table_batches(front: Any, raw: TableOptions, labels: str | None, batch: int, *, fitted: bool) -> Iterator[Any]:
     """Rows of a table, in order; the words are those of the whole table, the labels are seen one after the other."""
     from coview.online.readers import Batch
 
-    if labels is None:
-        raise ValueError("A table needs labels to learn from: add --labels COLUMN or FILE.")
-    X = read_input([], None, table, sep)
-    y = read_labels(labels or None, X, id)
+    tell("reading")
+    X = read_input([], None, raw.table, raw.sep)
+    y = read_labels(labels or None, X, raw.id)
     views = front.transform(X) if fitted else front.fit_transform(X)
     for start in range(0, len(views), batch):
         rows = views[start : start + batch]

@@ -15,7 +15,7 @@ from coview.exceptions import RAW_TABLE, DataFileError
 from coview.utils.messages import listed, not_text, short
 from coview.utils.text_files import csv_rows, json_rows
 
-__all__ = ["DELIMITERS", "TABLES", "native_parquet", "read_numbers", "read_table", "rows_present"]
+__all__ = ["DELIMITERS", "TABLES", "native_parquet", "read_header", "read_numbers", "read_table", "rows_present"]
 
 DELIMITERS = {".csv": None, ".tsv": "\t"}  # None: the header tells
 TABLES = (*DELIMITERS, ".jsonl", ".json", ".parquet")
@@ -50,15 +50,7 @@ def read_table(path: str | Path, sep: str | None = None) -> Any:
     >>> read_table(file)
     {'title': ['Red, blue', 'Sea'], 'year': array([1999.,   nan]), 'code': ['007', '008']}
     """
-    path = Path(path)
-    if not path.is_file():
-        problem = f"{path} is a folder, not a table." if path.is_dir() else f"There is no file {path}."
-        raise DataFileError(f"{problem} Pass the path of a table.")
-    kind = path.suffix.lower()
-    if sep is not None and kind not in DELIMITERS:
-        raise DataFileError(f"sep is for {listed(DELIMITERS)} files, but the table is {path}. Leave it out.")
-    if sep is not None and len(sep) != 1:
-        raise DataFileError(f"sep must be one character, got {sep!r}.")
+    path, kind = _table_file(path, sep)
     if kind == ".parquet":
         return native_parquet(path)
     try:
@@ -67,13 +59,59 @@ def read_table(path: str | Path, sep: str | None = None) -> Any:
                 return _raw_columns(path, csv_rows(stream, path, sep or DELIMITERS[kind]))
             if kind == ".jsonl":
                 return _records(path, list(json_rows(stream, path)))
-            if kind == ".json":
-                return _records(path, json.load(stream))
+            return _records(path, json.load(stream))
     except UnicodeDecodeError as error:
         raise not_text(path, error) from None
     except json.JSONDecodeError as error:
         raise DataFileError(f"{path} is not JSON: {error.msg} in line {error.lineno}.") from None
-    raise DataFileError(f"{path} has the extension {kind!r}; tables are read from {listed(TABLES)}.")
+
+
+def read_header(path: str | Path, sep: str | None = None) -> list[str] | None:
+    """Return the names of a table's columns without reading its rows; None of JSON, whose rows may differ.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> file = Path(tempfile.mkdtemp()) / "pages.csv"
+    >>> _ = file.write_text("title,year\\nSea,1999\\n")
+    >>> read_header(file)
+    ['title', 'year']
+    """
+    path, kind = _table_file(path, sep)
+    if kind in (".json", ".jsonl"):
+        return None
+    if kind == ".parquet":
+        return _parquet_names(path)
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as stream:
+            return next(csv_rows(stream, path, sep or DELIMITERS[kind]))[1]
+    except UnicodeDecodeError as error:
+        raise not_text(path, error) from None
+
+
+def _table_file(path: str | Path, sep: str | None) -> tuple[Path, str]:
+    """Return the path of a table and its extension; refuse what cannot be read."""
+    path = Path(path)
+    if not path.is_file():
+        problem = f"{path} is a folder, not a table." if path.is_dir() else f"There is no file {path}."
+        raise DataFileError(f"{problem} Pass the path of a table.")
+    kind = path.suffix.lower()
+    if kind not in TABLES:
+        raise DataFileError(f"{path} has the extension {kind!r}; tables are read from {listed(TABLES)}.")
+    if sep is not None and kind not in DELIMITERS:
+        raise DataFileError(f"sep is for {listed(DELIMITERS)} files, but the table is {path}. Leave it out.")
+    if sep is not None and len(sep) != 1:
+        raise DataFileError(f"sep must be one character, got {sep!r}.")
+    return path, kind
+
+
+def _parquet_names(path: Path) -> list[str] | None:
+    """Names of the columns of a Parquet file; None where they are known only once it is read."""
+    try:
+        import polars
+    except ImportError:
+        return None
+    return list(polars.read_parquet_schema(path))
 
 
 def native_parquet(path: Path) -> Any:
