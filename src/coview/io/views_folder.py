@@ -394,9 +394,10 @@ def _entry_of(piece: Views, name: str) -> ViewEntry:
 def _ids_kind(piece: Views) -> str:
     if piece.ids is None:
         return ""
-    if piece.ids.dtype.kind not in "biufUM":
+    kind = "U" if all(isinstance(key, str) for key in piece.ids) else piece.ids.dtype.kind
+    if kind not in "biufUM":
         raise DataFileError(f"ids of type {piece.ids.dtype} cannot be written. Turn them into text or integers.")
-    return piece.ids.dtype.kind
+    return kind
 
 
 def _check_like(piece: Views, common: list[ViewEntry], ids_kind: str, i: int) -> None:
@@ -431,7 +432,7 @@ def _write_shard(folder: Path, i: int, piece: Views, format: str | None) -> Shar
     ids = present = None
     if piece.ids is not None:
         ids = f"{i:05d}-ids.npy"
-        np.save(folder / ids, piece.ids, allow_pickle=False)
+        np.save(folder / ids, piece.ids.astype(str) if piece.ids.dtype == object else piece.ids, allow_pickle=False)
     if not piece.present.all():
         present = f"{i:05d}-present.npy"
         np.save(folder / present, piece.present, allow_pickle=False)

@@ -17,7 +17,7 @@ from scipy import sparse
 from coview.exceptions import ViewsError
 from coview.retrieval.index import BLOCK_QUERIES, ExactIndex, best_of_blocks, make_index, restore_index
 from coview.utils.messages import did_you_mean, short
-from coview.views.checks import as_ids
+from coview.views.checks import as_ids, texts_as_str
 
 __all__ = ["ObjectIndex"]
 
@@ -309,9 +309,9 @@ class ObjectIndex:
         unique, counts = np.unique(fresh, return_counts=True)
         if (counts > 1).any():
             raise ViewsError(f"Ids must be unique, got {short(unique[counts > 1].tolist()[0])} more than once.")
-        known = np.isin(fresh, self.ids)
-        if known.any():
-            first = fresh[known].tolist()[0]
+        known = set(self.ids.tolist())
+        first = next((key for key in fresh.tolist() if key in known), None)
+        if first is not None:
             raise ViewsError(f"Object {short(first)} is already in the index. Remove it first, or use another id.")
         return fresh
 
@@ -322,7 +322,7 @@ class ObjectIndex:
         return {**vars(self), "indexes": indexes, "_key_of": None, "_postings": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
+        vars(self).update(state, ids=texts_as_str(state["ids"]))
         self.indexes = {name: restore_index(kind, inner) for name, (kind, inner) in state["indexes"].items()}
 
     @classmethod

@@ -28,6 +28,7 @@ __all__ = [
     "named_matrices",
     "same_optional",
     "same_values",
+    "texts_as_str",
 ]
 
 PLAIN = "x"  # the name of the view that a plain matrix becomes
@@ -135,15 +136,28 @@ def check_not_shuffled(indexes: list[tuple[str, np.ndarray]], counted: Mapping[s
 
 
 def as_ids(ids: Any, n_rows: int) -> np.ndarray | None:
-    """Identifiers as an array with one entry per row."""
+    """Identifiers as an array with one entry per row; texts are Python's own `str`."""
     if ids is None:
         return None
-    array = np.asarray(ids)
-    if array.dtype == object and all(isinstance(value, str) for value in array):
-        array = array.astype(str)
+    if isinstance(ids, (list, tuple)) and all(isinstance(key, str) for key in ids):
+        ids = np.array(ids, dtype=object)  # texts of fixed width would all be as long as the longest
+    array = texts_as_str(np.asarray(ids))
+    if array.dtype == object and any(isinstance(key, np.str_) for key in array.ravel()):
+        array = np.array([str(key) if isinstance(key, np.str_) else key for key in array], dtype=object)
     if array.shape != (n_rows,):
         raise ViewsError(f"ids must have one entry per row: {n_rows} rows, ids of shape {array.shape}.")
     return array
+
+
+def texts_as_str(ids: np.ndarray) -> np.ndarray:
+    """Identifiers with texts as Python's own `str`: of NumPy's arrays of texts each element is a `numpy.str_`.
+
+    Examples
+    --------
+    >>> texts_as_str(np.array(["a", "b"]))[0]
+    'a'
+    """
+    return np.asarray(ids).astype(object) if ids.dtype.kind == "U" else ids
 
 
 def as_present(present: Any, names: tuple[str, ...], n_rows: int) -> np.ndarray:

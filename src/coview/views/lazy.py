@@ -14,7 +14,7 @@ import numpy as np
 from coview.exceptions import ViewsError
 from coview.utils.messages import listed
 from coview.views.base import NamedViews, html_table, text_table
-from coview.views.checks import as_rows
+from coview.views.checks import as_rows, texts_as_str
 from coview.views.sources import Mapped, MemorySource, Renamed, Source, load_dask, parts_between
 from coview.views.views import Matrix, Views
 
@@ -133,14 +133,14 @@ class LazyViews(NamedViews):
 
     @property
     def ids(self) -> np.ndarray | None:
-        """Ids of the objects, read on access, or None."""
+        """Ids of the objects, read on access, or None; texts are Python's own `str`."""
         parts: list[np.ndarray] = []
         for i in range(len(self.lengths)):
             ids = self._source.ids(i)
             if ids is None:
                 return None
             parts.append(ids)
-        return np.concatenate(parts)
+        return texts_as_str(np.concatenate(parts))
 
     def __len__(self) -> int:
         return int(self._ends[-1])

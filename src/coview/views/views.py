@@ -30,6 +30,7 @@ from coview.views.checks import (
     named_matrices,
     same_optional,
     same_values,
+    texts_as_str,
 )
 
 Matrix = Union[np.ndarray, sparse.csr_matrix, sparse.csr_array]  # noqa: UP007  (evaluated at run time by sphinx)
@@ -47,7 +48,8 @@ class Views(NamedViews):
         A matrix is a NumPy array, a scipy sparse matrix or array of any format, or a pandas or polars frame.
         `as_views` takes dask arrays and DataFrames, MuData and lazy views as well.
     ids : array-like of shape (n_rows,), optional
-        One identifier per object. Taken from the index of pandas frames where they have one of their own.
+        One identifier per object, a text or a number. Taken from the index of pandas frames where they have one of
+        their own.
     present : mapping or array-like of shape (n_rows, n_views), optional
         Which objects have which view; ``{name: mask}`` or one boolean matrix. All of them by default.
     feature_names : mapping, optional
@@ -168,7 +170,9 @@ class Views(NamedViews):
 
     @property
     def ids(self) -> np.ndarray | None:
-        """Ids of the objects, or None."""
+        """Ids of the objects, or None; texts are Python's own `str`."""
+        if self._ids is not None and self._ids.dtype.kind == "U":  # as they are in files
+            object.__setattr__(self, "_ids", frozen(texts_as_str(self._ids)))
         return self._ids
 
     @property
