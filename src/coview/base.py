@@ -28,10 +28,11 @@ from coview.engines.state import Fit, State, Sweep, tree_leaves
 from coview.engines.watch import CallbackSupportMixin, check_watchers, sklearn_watcher, tell_sweep
 from coview.exceptions import RAW_TABLE, ParameterError, ViewsError
 from coview.inspection import Inspection, describe
+from coview.inspection.known import warns_of_unknown
 from coview.utils.fitting import WholeFitMixin
 from coview.utils.front import public
 from coview.utils.messages import cut, did_you_mean, listed
-from coview.validation import check_count, check_option
+from coview.validation import check_count, check_number, check_option
 from coview.views.arrays import from_tensor, is_tensor
 from coview.views.coerce import PLAIN, as_views, is_plain
 from coview.views.inputs import ViewInput, match_columns
@@ -57,12 +58,12 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        for name in ("transform", "fit_transform"):
+        for name, wrap in (("transform", _with_ids), ("fit_transform", _with_ids), ("predict", warns_of_unknown)):
             method = vars(cls).get(name)
             if isfunction(method):
-                setattr(cls, name, _with_ids(method))
+                setattr(cls, name, wrap(method))
             elif method is not None:  # of `available_if`, which hands on a function
-                method.fn = _with_ids(method.fn)
+                method.fn = wrap(method.fn)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -279,8 +280,7 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
         check_count("max_iter", self.max_iter)
         check_count("n_init", self.n_init)
         check_option("acceleration", self.acceleration, (None, "squarem"))
-        if not isinstance(self.tol, numbers.Real) or not self.tol >= 0:
-            raise ValueError(f"tol must be a number of at least 0, got {self.tol!r}.")
+        check_number("tol", self.tol)
 
     def _hold(self, views: Any, engine: Engine, width: int, extra: Extra) -> Holder:
         """Hand the rows to who will hold them during a fit: this process, its disk or a cluster."""

@@ -2,6 +2,7 @@
 
     adapters    `inspect`: one answer for every kind of model; adapters for scikit-learn's estimators
     contract    what the answer holds
+    known       objects that a model knows nothing of
     memberships memberships made of labels, scores and distances, for estimators that answer
     features    which features make a group
     names       clusters and topics by a few of them

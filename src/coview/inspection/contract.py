@@ -22,8 +22,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from coview.inspection.known import known_rows, unwarned
 from coview.inspection.memberships import dense, label_codes, one_hot
 from coview.inspection.names import name_groups
 from coview.preprocessing.tables import TableViews
@@ -46,7 +46,6 @@ __all__ = [
     "Training",
     "answers",
     "numbered",
-    "rows_with_values",
 ]
 
 KINDS = ("topic", "cluster", "class", "component", "value")
@@ -339,7 +338,7 @@ class Inspection:
         if isinstance(X, LazyViews):
             return self.prepare(X, lazy=True), self.known(X)
         stages = list(self._stages(X))
-        return self._as_taken(stages[-1]), _known_rows(stages)
+        return self._as_taken(stages[-1]), known_rows(stages)
 
     def _as_taken(self, X: Any) -> Any:
         """What the last step before the estimator gives, as the estimator takes it."""
@@ -381,6 +380,12 @@ class Inspection:
         """Whether the estimator takes a single matrix, as scikit-learn's estimators do."""
         return list(self.views) == [PLAIN] and not answers(self.estimator)
 
+    @staticmethod
+    def _answered(answer: Answer, objects: Any) -> Any:
+        """What the estimator says; who asks here is told of unknown objects by `known`."""
+        with unwarned():
+            return answer(objects)
+
     def memberships(self, X: Any, *, prepared: bool = False) -> np.ndarray | None:
         """Return objects x groups from some or all of the views: probabilities, or coordinates of components.
 
@@ -395,7 +400,7 @@ class Inspection:
             )  # of LabelSpreading, far from all objects
         if self._predict is None or not self.groups or self.kind == "value":
             return None
-        codes = self.codes(self._predict(self._prepared(X, prepared)))
+        codes = self.codes(self._answered(self._predict, self._prepared(X, prepared)))
         return one_hot(codes, len(self.groups))
 
     def memberships_by_view(self, X: Any, *, prepared: bool = False) -> dict[str, np.ndarray]:
@@ -432,7 +437,7 @@ class Inspection:
         if self.kind in ("component", "value"):
             return Reading(memberships, None)
         if self._memberships is not None and self._predict is not None:
-            return Reading(memberships, self.codes(self._predict(objects)))
+            return Reading(memberships, self.codes(self._answered(self._predict, objects)))
         return Reading(memberships, None if memberships is None else memberships.argmax(axis=1))
 
     def expected(self, X: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -472,7 +477,7 @@ class Inspection:
         """
         objects = self._prepared(X, prepared, lazy=True)
         if self._predict is not None:
-            return self._predict(objects)
+            return self._answered(self._predict, objects)
         reading = self.read(objects, prepared=True)
         return None if reading.codes is None else np.asarray(self.labels)[reading.codes]
 
@@ -558,7 +563,7 @@ class Inspection:
         if isinstance(X, LazyViews):
             parts = [X[start : start + _ROWS_AT_A_TIME] for start in range(0, len(X), _ROWS_AT_A_TIME)]
             return np.concatenate([self.known(part) for part in parts])
-        return _known_rows(list(self._stages(X)))
+        return known_rows(list(self._stages(X)))
 
     # -- of features
 
@@ -645,22 +650,3 @@ def numbered(count: int) -> dict[str, Any]:
 def answers(estimator: Any) -> bool:
     """Tell whether an estimator answers `inspect` itself, as those of coview do."""
     return hasattr(estimator, "_inspect")
-
-
-def rows_with_values(X: Any) -> np.ndarray | None:
-    """Tell which rows of views, or of a matrix, have a value that is not 0; None for tables and measurements."""
-    if isinstance(X, Views):
-        parts: Any = [rows_with_values(part) for part in X.values()]
-        return None if any(part is None for part in parts) else np.any(parts, axis=0)
-    if sparse.issparse(X):
-        return np.bincount(X.nonzero()[0], minlength=X.shape[0]) > 0
-    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biu":
-        return (X != 0).any(axis=1)
-    return None
-
-
-def _known_rows(stages: list[Any]) -> np.ndarray:
-    known = [part for part in map(rows_with_values, stages) if part is not None]
-    last = stages[-1]
-    n_rows = last.shape[0] if sparse.issparse(last) else len(last)
-    return np.all(known, axis=0) if known else np.ones(n_rows, dtype=bool)

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from coview.exceptions import ParameterError
+from coview.inspection.known import unwarned
 from coview.validation import check_count, encode_labels, minus_one_is_unlabeled, unlabeled_rows
 from coview.views.coerce import as_views, is_plain
 from coview.views.lazy import LazyViews
@@ -273,7 +274,8 @@ def _round(model: Any, views: Any, labels: Any, classes: Any) -> tuple[np.ndarra
     known = ~unlabeled_rows(labels, semi_supervised=semi_supervised)
     truth = np.asarray(labels, dtype=object)[known]
     fitted = hasattr(model, "classes_")
-    guess = np.asarray(model.predict(views))[known] if fitted else None
+    with unwarned():  # the words of a stream are new at first
+        guess = np.asarray(model.predict(views))[known] if fitted else None
     if known.any():
         learn = encode_labels(truth, semi_supervised=semi_supervised)
         _learn(model, views if known.all() else views[np.flatnonzero(known)], learn[1][learn[0]], classes, fitted)
