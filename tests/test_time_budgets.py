@@ -129,6 +129,21 @@ def test_a_sweep_that_would_not_be_ready_is_not_begun(clock):
     assert (model.n_iter_, model.stopped_by_, clock.now - began) == (7, "time", 18.75)
 
 
+def test_a_restart_without_time_for_a_sweep_is_not_begun(clock):
+    """A restart of 3 sweeps and a pass takes 8.75 s: after two 2.5 s are left, a sweep with its pass takes 3.75 s."""
+    began, seen = clock.now, set()
+    options = {"init": "random", "n_init": 4, "max_iter": 3, "tol": 0, "random_state": 0}
+    model = MultiViewPLSA(3, time_budget=20, callbacks=[lambda sweep: seen.add(sweep.restart)], **options)
+    model.fit(DATA.views)
+    assert (seen, model.n_iter_, model.stopped_by_, clock.now - began) == ({0, 1}, 3, "time", 17.5)
+
+
+@pytest.mark.parametrize("name", WITH_BUDGET)
+def test_a_truth_value_is_no_budget(name):
+    with pytest.raises(ValueError, match="time_budget must be a positive number of seconds or None, got True"):
+        fitted(name, time_budget=True)
+
+
 def test_candidates_without_time_for_all_objects_see_a_sample(clock, capsys):
     began = clock.now
     model = AutoClustering(3, time_budget=BUDGET, random_state=0, verbose=1).fit(DATA.views)

@@ -42,7 +42,7 @@ class Deadline:
         """Return the moment when a budget of so many seconds is spent, or never."""
         if time_budget is None:
             return NO_DEADLINE
-        if not isinstance(time_budget, numbers.Real) or not time_budget > 0:
+        if isinstance(time_budget, bool) or not isinstance(time_budget, numbers.Real) or not time_budget > 0:
             raise ValueError(f"time_budget must be a positive number of seconds or None, got {time_budget!r}.")
         return cls(time.monotonic() + float(time_budget))
 

@@ -47,18 +47,18 @@ def run(steps: Steps, holder: Holder, begin: Callable[[int], tuple[Tree, int]], 
     `begin(restart)` gives the shared parameters of a start and the seed of its rows.
     """
     best: Fit | None = None
-    first, current = 0, None
+    first, current, took = 0, None, 0.0
     if options.checkpoint is not None and (stored := options.checkpoint.read(holder)) is not None:
         first, current, best = stored
     for restart in range(first, options.n_init):
-        if best is not None and current is None and options.deadline.is_over():
-            best.stopped_by = "time"
+        if best is not None and current is None and options.deadline.left() < NEXT * took:
+            best.stopped_by = "time"  # whatever ended the best of those that were made: the others were not
             break
         if current is None:
             shared, seed = begin(restart)
             current = Fit(State(holder.start(steps, shared, seed, restart), shared))
         fit = _Run(steps, holder, options, restart, best).go(current)
-        current = None
+        current, took = None, fit.history["seconds"][-1] / max(fit.n_iter, 1)
         if best is None or fit.objective > best.objective:
             best = fit
         if fit.stopped_by in ("interrupt", "time", "callback"):

@@ -421,7 +421,7 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
 
     def _partners(self, n_rows: int, seed: int) -> Partners:
         fraction = self.pair_fraction
-        if not isinstance(fraction, numbers.Real) or not 0 < fraction <= 1:
+        if isinstance(fraction, bool) or not isinstance(fraction, numbers.Real) or not 0 < fraction <= 1:
             raise ValueError(f"pair_fraction must be above 0 and at most 1, got {fraction!r}.")
         wanted = None if self.n_pairs is None else check_count("n_pairs", self.n_pairs)
         return Partners(seed, float(fraction), wanted, n_rows)

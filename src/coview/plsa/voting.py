@@ -127,7 +127,7 @@ class VotingPLSA(ClusterMixin, WeightedModel):
     def fit(self, X: Any, y: Any = None) -> VotingPLSA:
         """Cluster the objects of X from the votes of the views; y is ignored."""
         share = self.min_agreement
-        if not isinstance(share, numbers.Real) or not 0.5 < share <= 1:
+        if isinstance(share, bool) or not isinstance(share, numbers.Real) or not 0.5 < share <= 1:
             raise ValueError(f"min_agreement must be above 0.5 and at most 1, got {share!r}.")
         deadline = Deadline.after(self.time_budget)
         self._fit(X, self._fit_views(X), deadline)

@@ -20,7 +20,8 @@ SHARED = {
     "n_iter_": """n_iter_ : int
     Sweeps of the best start.""",
     "stopped_by_": """stopped_by_ : str
-    Why the fit ended: "tol", "max_iter", "time", "callback" or "interrupt".""",
+    Why the fit ended: "tol", "max_iter", "time" (also where it left no room for all restarts), "callback" or
+    "interrupt".""",
     "topic_feature_": """topic_feature_ : dict of ndarray (n_topics, n_features of the view)
     ``p(feature | topic, view)`` by view; rows sum to one.""",
     "view_weights_": """view_weights_ : dict of float
