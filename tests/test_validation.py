@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -8,8 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import DataConversionWarning
+from sklearn.naive_bayes import MultinomialNB
 from sklearn.preprocessing import LabelEncoder
+from sklearn.semi_supervised import SelfTrainingClassifier
 
+from coview import (
+    BestView,
+    ConcatenatedViews,
+    CoTrainingClassifier,
+    MultiViewNaiveBayes,
+    MultiViewPLSAClassifier,
+    SeededKMeansClassifier,
+)
+from coview.datasets import make_topic_views
 from coview.validation import check_sample_weight, encode_labels, per_view
 
 NAN = float("nan")
@@ -152,3 +165,47 @@ def test_sample_weights_are_one_finite_number_per_object():
     for bad in ([1, 2], [1, -1, 1], [0, 0, 0], [[1, 1, 1]], [1, np.nan, 1]):
         with pytest.raises(ValueError, match=r"(?i)sample"):
             check_sample_weight(bad, 3)
+
+
+FEW_LABELS = {
+    "plsa": MultiViewPLSAClassifier(3, max_iter=2, random_state=0),
+    "k-means": SeededKMeansClassifier(max_iter=2),
+    "co-training": CoTrainingClassifier(max_iter=2, random_state=0),
+    "best view": BestView(SelfTrainingClassifier(MultinomialNB())),
+    "side by side": ConcatenatedViews(SelfTrainingClassifier(MultinomialNB())),
+}
+
+
+@pytest.fixture(scope="module")
+def topics():
+    return make_topic_views(60, {"words": 20, "links": 15}, n_clusters=3, random_state=0)
+
+
+def keep_labels(target, counts):
+    """Labels of so many objects of each class, None for the others."""
+    y = np.full(len(target), None)
+    for label, count in enumerate(counts):
+        y[np.flatnonzero(target == label)[:count]] = "abc"[label]
+    return y
+
+
+@pytest.mark.parametrize("model", FEW_LABELS.values(), ids=FEW_LABELS)
+def test_a_class_with_one_labeled_object_is_told_of_once(model, topics):
+    with pytest.warns(UserWarning, match="labeled object") as heard:
+        model.fit(topics.views, keep_labels(topics.target, (4, 1, 3)))
+    assert [str(each.message) for each in heard if "labeled object" in str(each.message)] == [
+        "Class 'b' has only one labeled object, others have up to 4: its predictions rest on that object alone. "
+        "Label more."
+    ]
+    with pytest.warns(
+        UserWarning, match="Classes 'a', 'b' have only one labeled object each, others have up to 2: their"
+    ):
+        model.fit(topics.views, keep_labels(topics.target, (1, 1, 2)))
+
+
+@pytest.mark.parametrize("counts", [(1, 1, 1), (2, 2, 3), (20, 20, 20)], ids=["one each", "two", "all"])
+@pytest.mark.parametrize("model", [FEW_LABELS["plsa"], FEW_LABELS["k-means"], MultiViewNaiveBayes()], ids=str)
+def test_as_many_labels_of_each_class_are_no_matter(model, counts, topics):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(topics.views, keep_labels(topics.target, counts))

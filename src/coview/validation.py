@@ -38,6 +38,7 @@ __all__ = [
     "per_view",
     "unlabeled_rows",
     "values_by_view",
+    "warn_of_lone_labels",
 ]
 
 UNLABELED = -1
@@ -245,6 +246,29 @@ def labeled(y: Any, *, semi_supervised: bool = True) -> tuple[np.ndarray, np.nda
             f"has no label to score against: all objects are unlabeled ({_marks(semi_supervised)}).", parameter="y"
         )
     return known, _one_kind(labels[known])
+
+
+def warn_of_lone_labels(codes: np.ndarray, classes: np.ndarray) -> None:
+    """Warn of classes with a single labeled object among unlabeled ones, where other classes have more.
+
+    What a model learns of such a class is that object: it may draw in whatever resembles it, or nothing at all.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warn_of_lone_labels(np.array([0, 0, 1, -1]), np.array(["cat", "dog"]))
+    >>> print(caught[0].message)
+    Class 'dog' has only one labeled object, others have up to 2: its predictions rest on that object alone. Label more.
+    """
+    counts = np.bincount(codes[codes >= 0], minlength=len(classes))
+    lone = classes[counts == 1].tolist()
+    if not lone or counts.max() == 1 or (codes >= 0).all():
+        return
+    one = len(lone) == 1
+    named = listed(lone)
+    who = f"Class {named} has only one labeled object" if one else f"Classes {named} have only one labeled object each"
+    what = "its predictions rest on that object alone" if one else "their predictions rest on that object alone"
+    warnings.warn(f"{who}, others have up to {counts.max()}: {what}. Label more.", stacklevel=3)
 
 
 class LabeledScoreMixin:

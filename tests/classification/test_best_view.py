@@ -10,7 +10,7 @@ from sklearn.metrics import silhouette_score
 from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import cross_val_score
 from sklearn.naive_bayes import MultinomialNB
-from sklearn.semi_supervised import SelfTrainingClassifier
+from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 
 from coview import Views, load, save
 from coview.classification.best_view import BestView
@@ -155,6 +155,7 @@ def test_the_best_estimator_comes_back_from_a_file(tmp_path, monkeypatch):
     ("model", "sentence"),
     [
         (BestView(index="dunn"), "index must be"),
+        (BestView(cv=True), "cv must be an integer"),
         (BestView(PCA(2)), "needs a clusterer"),
         (BestView(TruncatedSVD(2), index="score"), "needs an estimator with a score"),
     ],
@@ -192,3 +193,25 @@ def test_scoring_is_used_even_with_one_label_per_class():
 
     BestView(MultinomialNB(), scoring=scorer).fit(made.views, y)
     assert calls == [2, 2]
+
+
+@pytest.mark.parametrize("names", [np.array([5, 6, 7]), np.array(["ant", "bee", "cat"])], ids=["numbers", "texts"])
+@pytest.mark.parametrize(
+    "inner",
+    [LabelSpreading("knn"), SelfTrainingClassifier(MultinomialNB(), threshold=0.9999)],
+    ids=["spreads", "trains"],
+)
+def test_transduction_has_a_class_for_objects_that_the_estimator_has_not_labeled(names, inner):
+    """Those that lack the best view, and those that self-training was never sure of."""
+    X, y = corpus()
+    present = np.ones((len(y), 3), dtype=bool)
+    present[::7, X.names.index("good")] = False
+    X = Views({name: part * present[:, [v]] for v, (name, part) in enumerate(X.items())}, present=present)
+    labels = np.array([None if i % 4 else names[code] for i, code in enumerate(y)], dtype=object)
+    model = BestView(inner).fit(X, labels)
+    own = model.best_estimator_.transduction_
+    assert model.best_view_ == "good" and len(own) == present[:, 1].sum() < len(y)
+    assert model.transduction_.dtype == model.classes_.dtype and set(model.transduction_) <= set(names)
+    assert_array_equal(model.transduction_[::7], model.predict(X[::7]))
+    shown = np.flatnonzero((np.arange(len(y)) % 4 == 0) & present[:, 1])
+    assert_array_equal(model.transduction_[shown], names[y][shown])

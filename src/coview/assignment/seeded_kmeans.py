@@ -38,7 +38,7 @@ from coview.engines.state import Fit, State, Sweep, Tree
 from coview.engines.watch import with_callbacks
 from coview.inspection import SHARPNESS, Features, Inspection, LabelVerdict, Training, describe, one_hot, shares_of
 from coview.utils.docs import shared_parameters
-from coview.validation import LabeledScoreMixin, base_seed, check_option, per_view
+from coview.validation import LabeledScoreMixin, base_seed, check_option, per_view, warn_of_lone_labels
 from coview.views.views import Views
 
 __all__ = ["SeededKMeansClassifier"]
@@ -218,6 +218,8 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         self._check_parameters()
         views = self._fit_views(X)
         targets = read_labels(y, len(views), self.ontology)
+        if self.ontology is None:  # else a class has the labels of those below it too
+            warn_of_lone_labels(targets.codes, targets.classes)
         weights = None if self._weighs() else self.view_weights
         self.view_weights_ = dict(zip(self.view_names_, per_view("view_weights", weights, self.view_names_).tolist()))
         return self._fit(X, unit_views(views), targets, deadline)

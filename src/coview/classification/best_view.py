@@ -16,7 +16,7 @@ from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, describe
 from coview.utils.docs import shared_parameters
 from coview.utils.routing import metadata_of_rows
-from coview.validation import UNLABELED, base_seed
+from coview.validation import base_seed, check_count
 from coview.views.arrays import for_sklearn, take_rows
 from coview.views.coerce import PLAIN
 from coview.views.views import Views
@@ -63,6 +63,9 @@ class BestView(SingleViewWrapper):
         Those of the chosen estimator, where it has them.
     labels_ : ndarray (n_objects,)
         Those of the chosen estimator, where it has them; label -1 for objects that lack its view.
+    transduction_ : ndarray (n_objects,)
+        Those of the chosen estimator, where it has them; objects that lack its view, or that it has not labeled, have
+        the class that `predict` gives them.
     code_book_ : ndarray or None
         The classes by code, where the estimators learned codes of them: scikit-learn's semi-supervised ones do not take
         booleans beside -1, nor all of them texts.
@@ -118,6 +121,8 @@ class BestView(SingleViewWrapper):
         """
         if not (callable(self.index) or self.index in ("silhouette", "score")):
             raise ValueError(f"index must be 'silhouette', 'score' or a function, got {self.index!r}.")
+        if isinstance(self.cv, int):
+            check_count("cv", self.cv)
         views = self._fit_views(X)
         rows, target = self._target(y, len(views))
         usable = np.arange(len(views)) if rows is None else rows
@@ -199,10 +204,6 @@ class BestView(SingleViewWrapper):
         splits = check_cv(cv, codes, classifier=True).split(codes, codes)
         return [(np.concatenate([known[train], others]), known[test]) for train, test in splits]
 
-    def _labeled(self, labels: np.ndarray) -> np.ndarray:
-        """Mask of the targets that are classes."""
-        return np.array([not self._passes_unlabeled or label != UNLABELED for label in labels.tolist()])
-
     def _internal(self, model: Any, matrix: Any) -> float:
         if callable(self.index):
             return float(self.index(matrix, model))
@@ -230,17 +231,14 @@ class BestView(SingleViewWrapper):
         if is_classifier(best):
             known = np.unique(np.concatenate([model.classes_ for model in self.estimators_.values()]))
             self.classes_ = self._named(known)
-        for name in ("labels_", "transduction_"):
-            answer = getattr(best, name, None)
-            if answer is None:
-                continue
-            labels = np.asarray(self._named(answer) if name == "transduction_" else answer)
-            labels = labels.astype(np.int64) if labels.dtype.kind == "u" else labels  # -1 must fit in
-            gap: Any = -1 if labels.dtype.kind in "if" else None
-            every = np.full(len(views), gap, dtype=object if gap is None else labels.dtype)
-            every[usable[views.present[usable, views.names.index(self.best_view_)]]] = labels
-            whole = gap is None and all(label is not None for label in every)
-            setattr(self, name, every.astype(labels.dtype) if whole else every)
+        mine = usable[views.present[usable, views.names.index(self.best_view_)]]
+        if hasattr(best, "labels_"):
+            self.labels_ = np.full(len(views), -1)
+            self.labels_[mine] = best.labels_
+        if hasattr(best, "transduction_"):
+            self.transduction_ = self._transduced(
+                best.transduction_, mine, len(views), lambda rows: self._apply("predict", views[rows])
+            )
 
     # -- predicting
 

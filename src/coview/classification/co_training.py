@@ -24,7 +24,15 @@ from coview.classification.wrapper import in_type_of
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, conventional_weights
 from coview.utils.docs import shared_parameters
-from coview.validation import LabeledScoreMixin, base_seed, check_count, check_option, encode_labels, per_view
+from coview.validation import (
+    LabeledScoreMixin,
+    base_seed,
+    check_count,
+    check_option,
+    encode_labels,
+    per_view,
+    warn_of_lone_labels,
+)
 from coview.views.arrays import for_sklearn, take_rows
 from coview.views.views import Views
 
@@ -127,6 +135,7 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         self._check_parameters()
         views = self._fit_views(X)
         labels, self.classes_ = encode_labels(y, len(views))
+        warn_of_lone_labels(labels, self.classes_)
         weights = per_view("view_weights", self.view_weights, self.view_names_)
         self.view_weights_ = dict(zip(self.view_names_, map(float, weights)))
         quotas = self._quotas(labels)

@@ -49,7 +49,7 @@ class ConcatenatedViews(SingleViewWrapper):
     labels_ : ndarray (n_objects,)
         Those of the fitted estimator, where it has them (`labels_`: of the training objects).
     transduction_ : ndarray (n_objects,)
-        Class of each training object, where the fitted estimator has them; those that it did not see are predicted.
+        Class of each training object, where the fitted estimator has them; those that it has not labeled are predicted.
     code_book_ : ndarray or None
         The classes by code, where the estimator learned codes of them: scikit-learn's semi-supervised ones do not take
         booleans beside -1, nor all of them texts.
@@ -110,13 +110,12 @@ class ConcatenatedViews(SingleViewWrapper):
         for name in ("classes_", "labels_", "transduction_"):
             self.__dict__.pop(name, None)
             answer = getattr(self.estimator_, name, None)
-            if answer is not None:
+            if answer is not None and name != "transduction_":
                 setattr(self, name, self._named(answer))
-        known = vars(self).get("transduction_")
-        if rows is not None and known is not None:  # objects that were left out have a class too
-            left = np.setdiff1d(np.arange(len(views)), rows)
-            guesses = self._named(self.estimator_.predict(take_rows(matrix, left)))
-            self.transduction_ = np.concatenate([known, guesses])[np.argsort([*rows, *left])]
+            elif answer is not None:
+                seen = np.arange(len(views)) if rows is None else rows
+                guess = lambda left: self._named(self.estimator_.predict(take_rows(matrix, left)))  # noqa: E731
+                self.transduction_ = self._transduced(answer, seen, len(views), guess)
         return self
 
     @available_if(inner_has("score"))

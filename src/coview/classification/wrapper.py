@@ -19,8 +19,16 @@ from sklearn.utils.metaestimators import available_if
 from coview.base import MultiViewEstimator
 from coview.exceptions import ParameterError
 from coview.inspection import Inspection, near_centers
+from coview.inspection.known import unwarned
 from coview.utils.routing import metadata_of_rows, metadata_router, routed_metadata
-from coview.validation import UNLABELED, LabeledScoreMixin, check_option, encode_labels, minus_one_is_unlabeled
+from coview.validation import (
+    UNLABELED,
+    LabeledScoreMixin,
+    check_option,
+    encode_labels,
+    minus_one_is_unlabeled,
+    warn_of_lone_labels,
+)
 
 __all__ = ["SingleViewWrapper", "in_type_of", "inner_has", "last_step", "named_or_minus_one", "unlabeled_as_minus_one"]
 
@@ -130,6 +138,8 @@ class SingleViewWrapper(LabeledScoreMixin, MultiViewEstimator):
                 )
             return None, target
         codes, classes = encode_labels(y, n_rows, semi_supervised=self._semi_supervised)
+        if self._passes_unlabeled:
+            warn_of_lone_labels(codes, classes)
         rows = None
         if not self._passes_unlabeled and (codes < 0).any():
             rows = np.flatnonzero(codes >= 0)
@@ -144,6 +154,24 @@ class SingleViewWrapper(LabeledScoreMixin, MultiViewEstimator):
     def _named(self, answer: Any) -> Any:
         """Classes of what the estimator inside says, where that is codes."""
         return answer if self.code_book_ is None else named_or_minus_one(np.asarray(answer), self.code_book_)
+
+    def _labeled(self, labels: np.ndarray) -> np.ndarray:
+        """Mask of the targets that are classes."""
+        return np.array([not self._passes_unlabeled or label != UNLABELED for label in labels.tolist()])
+
+    def _transduced(
+        self, answer: Any, rows: np.ndarray, n_rows: int, predict: Callable[[np.ndarray], np.ndarray]
+    ) -> np.ndarray:
+        """Class of each training object: as the estimator inside found it for `rows`, else as it is predicted."""
+        answer = np.asarray(answer)
+        labeled = self._labeled(answer)
+        whole = np.empty(n_rows, dtype=self.classes_.dtype)
+        whole[rows[labeled]] = self._named(answer[labeled])
+        others = np.setdiff1d(np.arange(n_rows), rows[labeled])
+        if others.size:
+            with unwarned():
+                whole[others] = predict(others)
+        return whole
 
     def _described(self, inner: Inspection, **answers: Any) -> Inspection:
         """Answer `inspect` with the groups of the estimator inside; of classes, it may know the codes only."""

@@ -49,7 +49,14 @@ from coview.plsa.mixture import RESTART, FitContext, MixtureSteps, WeightedModel
 from coview.plsa.plsa import split_by_view
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import did_you_mean, listed
-from coview.validation import LabeledScoreMixin, check_count, check_enough_objects, check_option, encode_labels
+from coview.validation import (
+    LabeledScoreMixin,
+    check_count,
+    check_enough_objects,
+    check_option,
+    encode_labels,
+    warn_of_lone_labels,
+)
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
@@ -506,6 +513,7 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
         deadline = Deadline.after(self.time_budget)
         views = self._fit_views(X)
         codes, self.classes_ = encode_labels(y, len(views))
+        warn_of_lone_labels(codes, self.classes_)
         self._fit(X, views, deadline, {"labels": codes})
         self.transduction_ = named(self.classes_, self.memberships_.argmax(axis=1))
         return self
