@@ -87,13 +87,15 @@ def check_table(raw: TableOptions, labels: str | None = None) -> None:
     asked += [(f"--columns {view}={','.join(names)}", name) for view, names in groups.items() for name in names]
     asked += [] if raw.id is None else [(f"--id {raw.id}", raw.id)]
     columns = read_header(raw.table, None if raw.sep is None else _sign(raw.sep))
-    for option, name in asked if columns is not None else ():
+    if columns is None:  # of JSON: known once it is read
+        return
+    for option, name in asked:
         if name not in columns:
             raise ValueError(
                 f"{option}: {raw.table} has no column {short(name)}; its columns are {listed(columns)}."
                 f"{_other_separator(columns)}{did_you_mean(name, columns)}"
             )
-    if labels and columns is not None and not Path(labels).exists():
+    if labels and not Path(labels).exists():
         _check_label_column(labels, columns)
 
 

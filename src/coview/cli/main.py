@@ -96,7 +96,7 @@ def _common(
 def main() -> None:
     """Run the command line; what is refused or fails becomes one sentence and an exit code."""
     debug = "--debug" in sys.argv
-    warnings.showwarning = _show_warning
+    warnings.showwarning = _show_warning  # type: ignore[assignment]
     words = [word for word in sys.argv[1:] if word not in ("--debug", "--quiet")] or ["--help"]  # may stand anywhere
     try:
         code = app(["--quiet", *words] if "--quiet" in sys.argv else words, standalone_mode=False)
@@ -119,7 +119,7 @@ def main() -> None:
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def _show_warning(message: Any, category: type[Warning], filename: str, lineno: int, *_: Any) -> None:
+def _show_warning(message: Warning | str, *_: Any) -> None:
     """Print a warning as one sentence, without the line of code that it comes from."""
     print_line(f"coview: {' '.join(str(message).split())}")
 
