@@ -488,13 +488,16 @@ def test_hits_name_the_group_of_each_object(data, linked, tmp_path):
     retriever = pickle.loads(pickle.dumps(linked)).remove([0, 5]).add(data.views[140:])
     save(retriever, tmp_path / "r.coview")
     model = inspect(linked.model_)
-    codes = dict(zip(range(180), model.read(data.views).codes.tolist()))
+    codes = [*model.training.codes.tolist(), *model.read(data.views[140:]).codes.tolist()]
     for searcher in (retriever, load(tmp_path / "r.coview")):
         hits = searcher.search(data.views[:20].select("words"), target="image", k=178)
         assert hits.groups.tolist() == [[codes[key] for key in row] for row in hits.ids.tolist()]
         assert hits.group_names.tolist() == [[model.group_names[code] for code in row] for row in hits.groups.tolist()]
     near = retriever.near(1, k=2)
     assert near.group_names[0, 0] in repr(near)
+    frozen = FrozenEstimator(linked.model_)  # remembers other objects
+    hits = CrossModalRetriever(frozen).fit(data.views[40:]).search(data.views[:1], "words", "image", k=140)
+    assert hits.groups[0].tolist() == model.read(data.views[40:]).codes[hits.ids[0]].tolist()
 
 
 def test_classes_are_groups_and_components_are_not(data):

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import TransformerMixin, clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
@@ -195,7 +196,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         counts = count_words(views, texts, views.feature_names, languages) if self.lexical else {}
         self._learn_words(models, views, y, counts, languages)
         self.clear()
-        self._index_objects(views, views.ids, vectors, counts)
+        self._index_objects(views, views.ids, vectors, counts, self._training_codes(len(views)))
         return self
 
     def _fit_models(self, models: list[Any], views: Views, y: Any) -> dict[str, np.ndarray]:
@@ -693,7 +694,15 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             )
         return view
 
-    def _index_objects(self, views: Views, ids: Any, vectors: dict[str, np.ndarray], counts: dict[str, Any]) -> None:
+    def _index_objects(
+        self,
+        views: Views,
+        ids: Any,
+        vectors: dict[str, np.ndarray],
+        counts: dict[str, Any],
+        codes: np.ndarray | None = None,
+    ) -> None:
+        """Add objects to the index; `codes` are the positions of their groups, where they are known already."""
         rows = {name: self._rows_with(views, name) for name in vectors}
         words = {}
         for name in [name for name in vectors if name in self.words_.lengths]:
@@ -705,12 +714,17 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
                 )
             words[name] = self.words_.weigh(name, take_rows(counts[name], rows[name]))
         placed = {name: (rows[name], vectors[name]) for name in vectors}
-        self.index_.add(ids, len(views), placed, words, self._group_codes(views))
+        if codes is None and self._sorter is not None:
+            codes = self._sorter.read(views).codes
+        groups = None if codes is None else np.where(views.present.any(axis=1), codes, -1)
+        self.index_.add(ids, len(views), placed, words, groups)
 
-    def _group_codes(self, views: Views) -> np.ndarray | None:
-        """Position of each object's group among those of the model that sorts objects; -1 for one without views."""
-        codes = None if self._sorter is None else self._sorter.read(views).codes
-        return None if codes is None else np.where(views.present.any(axis=1), codes, -1)
+    def _training_codes(self, n_objects: int) -> np.ndarray | None:
+        """Positions of the training objects' groups, where the model that sorts was fitted here and keeps them."""
+        if self._sorter is None or isinstance(last_step(self._sorter.model), FrozenEstimator):
+            return None
+        codes = self._sorter.training_reading().codes
+        return codes if codes is not None and len(codes) == n_objects else None
 
     # -- objects out
 
