@@ -237,7 +237,7 @@ class ObjectIndex:
             if row is not None:
                 shared = sparse.csr_array(words.multiply(self.words[name][[row]]))
                 parts += zip(shared.indices.tolist(), shared.data.astype(np.float64).tolist())
-        best = max(totals.max(initial=0.0), 1e-300)
+        best = max(float(totals.max(initial=0.0)), 1e-300)
         return [(bucket, value / best) for bucket, value in parts]
 
     def known_words(self, words: sparse.csr_array, view: str | None) -> np.ndarray:
