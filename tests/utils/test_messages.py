@@ -24,7 +24,7 @@ from coview import (
     read_views,
 )
 from coview.exceptions import DataFileError, ViewsError
-from coview.utils.messages import cut, did_you_mean, listed, short
+from coview.utils.messages import cut, did_you_mean, listed, printable, short
 
 LONG = "a text that goes on " * 500
 
@@ -114,3 +114,11 @@ def test_names_that_are_far_off_are_not_suggested():
     assert did_you_mean("image", ["words", "links"]) == ""
     assert did_you_mean("plsa", ["DualPLSA", "PLSA", "Codebook"], most=2) == " Did you mean 'PLSA' or 'DualPLSA'?"
     assert did_you_mean(3, [1, 2]) == ""
+
+
+def test_control_characters_are_written_out():
+    assert printable("a\x1b[2Jb\x07\x9bc\u202ed\ud800") == r"a\x1b[2Jb\x07\x9bc\u202ed\ud800"
+    assert printable("a\tb\nc\rd") == r"a\tb\nc\rd" and printable("a\tb\nc\rd", lines=True) == "a\tb\nc\\rd"
+    assert printable("Zürich 東京 🦊 \\x1b") == "Zürich 東京 🦊 \\x1b" and printable(3) == "3"
+    every = printable("".join(map(chr, range(0x3000))))
+    assert every.encode() and not any(sign in every for sign in map(chr, [*range(32), *range(127, 160)]))

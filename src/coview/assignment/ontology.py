@@ -20,6 +20,7 @@ import numpy as np
 
 from coview.assignment.ontology_files import read_ontology, write_ontology
 from coview.metrics.classification import check_acyclic
+from coview.utils.messages import printable
 from coview.utils.missing import is_gap
 from coview.validation import check_option
 
@@ -376,7 +377,7 @@ class Ontology:
         return f"Ontology of {len(self)} labels, {len(self.subset)} subset and {len(self.mutex)} mutex pairs"
 
     def __str__(self) -> str:
-        return f"{self!r}\n" + "\n".join(f"  {line}" for line in self.text().splitlines())
+        return f"{self!r}\n" + "\n".join(f"  {printable(line)}" for line in self.text().split("\n"))
 
     # -- pieces
 

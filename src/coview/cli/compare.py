@@ -10,8 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from coview.cli.files import check_input, check_table, check_writable, read_input, read_labels, table_front, write_table
-from coview.cli.options import Data, Json, Labels, TableOptions, View, takes_table
+from coview.cli.options import Data, EscapeFormulas, Json, Labels, TableOptions, View, takes_table
 from coview.exceptions import DataFileError, InterruptedFitWarning
+from coview.utils.messages import printable
 from coview.utils.progress import progress, tell
 
 __all__ = ["compare"]
@@ -50,6 +51,7 @@ def compare(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write the table to this file: .csv, .json, ...")
     ] = None,
+    escape_formulas: EscapeFormulas = True,
     plot: Annotated[Path | None, typer.Option(help="Plot the scores to this file: .png, .svg or .pdf.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -78,7 +80,7 @@ def compare(
         random_state=seed,
         verbose=0 if as_json else None,
     )
-    _write(result, out, plot)
+    _write(result, out, plot, escape_formulas)
     _show(result, as_json)
     if not any(row["status"] == "done" for row in result.rows):
         raise ValueError(f"No method finished; the first one reported: {result.rows[0]['note']}")
@@ -98,12 +100,12 @@ def _read(view: list[str], data: Path | None, raw: TableOptions, labels: str | N
         return X.collect() if isinstance(X, LazyViews) else X, y
 
 
-def _write(result: Any, out: Path | None, plot: Path | None) -> None:
+def _write(result: Any, out: Path | None, plot: Path | None, escape_formulas: bool) -> None:
     """Write the table and the figure to their files, where they are asked for."""
     if out is not None and out.suffix.lower() == ".json":
         result.to_json(out)
     elif out is not None:
-        write_table(result.columns, out)
+        write_table(result.columns, out, escape_formulas=escape_formulas)
     if plot is not None:
         _draw(result, plot)
 
@@ -149,4 +151,4 @@ def _draw(result: Any, path: Path) -> None:
 
     with atomic_path(path) as beside:
         result.plot().savefig(beside, format=path.suffix.lower().removeprefix("."), dpi=150)
-    print(f"Written: {path}", file=sys.stderr)
+    print(f"Written: {printable(path)}", file=sys.stderr)

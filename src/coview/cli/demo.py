@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from coview.utils.messages import printable
 from coview.utils.progress import tell
 
 __all__ = ["QUERIES", "run_demo", "show_demo"]
@@ -172,7 +173,11 @@ def _described(corpus: Any, model: Any, n: int = 8) -> list[dict[str, Any]]:
 
 def show_demo(results: dict[str, Any], console: Any) -> None:
     """Print what `run_demo` found."""
+    from rich.markup import escape
     from rich.table import Table
+
+    def shown(text: Any) -> str:
+        return escape(printable(text, lines=True))
 
     widths = ", ".join(f"{width:,} {view} features" for view, width in results["views"].items())
     console.print(
@@ -187,7 +192,7 @@ def show_demo(results: dict[str, Any], console: Any) -> None:
     table.add_column("names in the code", style="cyan")
     for row in results["clusters"]:
         mostly = f"{row['package']} {100 * row['share']:.0f} %"
-        table.add_row(str(row["objects"]), mostly, " ".join(row["words"]), " ".join(row["code"]))
+        table.add_row(str(row["objects"]), shown(mostly), shown(" ".join(row["words"])), shown(" ".join(row["code"])))
     console.print(table)
     share = 100 * results["labeled_objects"] / results["objects"]
     title = f"Packages from one label each ({share:.1f} % labeled): accuracy in files without a label"
@@ -196,10 +201,10 @@ def show_demo(results: dict[str, Any], console: Any) -> None:
     table.add_column(ratio=2)
     table.add_column(ratio=3, overflow="fold", style="cyan")
     for query, hits in results["queries"].items():
-        table.add_row(query, "\n".join(hits))
+        table.add_row(shown(query), shown("\n".join(hits)))
     console.print(table)
     console.print(
-        f"\nDone in {results['seconds']:.0f} s. The report of the clustering: [bold]{results['report']}[/bold]\n"
+        f"\nDone in {results['seconds']:.0f} s. The report of the clustering: [bold]{shown(results['report'])}[/bold]\n"
         'Next: [bold]coview search "cubic spline"[/bold] or [bold]coview fit --help[/bold].\n',
         soft_wrap=True,
     )

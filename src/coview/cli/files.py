@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from coview.cli.options import TableOptions
 from coview.exceptions import DataFileError
 from coview.utils.atomic import atomic_path
-from coview.utils.messages import did_you_mean, listed, not_text, short
+from coview.utils.messages import did_you_mean, listed, not_text, printable, short
 from coview.utils.missing import is_gap
 from coview.utils.text_files import find_delimiter
 
@@ -28,12 +29,14 @@ __all__ = [
     "plain",
     "read_input",
     "read_labels",
+    "spreadsheet_cell",
     "table_front",
     "write_table",
 ]
 
 _SETTINGS = ("stop_words", "min_df", "max_df", "impute")  # of a table: as they are typed, None leaves the default
 WRITTEN = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # how formulas begin, also as East Asian keyboards type them
 
 
 def read_input(views: Sequence[str], data: Path | None, table: Path | None, sep: str | None = None) -> Any:
@@ -320,11 +323,23 @@ def check_writable(path: Path | None) -> None:
         _frame({"a": [1]}, path)
 
 
-def write_table(columns: dict[str, Any], path: Path | None = None) -> None:
-    """Write columns of equal length to a file by its extension, or as CSV to standard output."""
+def write_table(columns: dict[str, Any], path: Path | None = None, *, escape_formulas: bool = True) -> None:
+    """Write columns of equal length to a file by its extension, or as CSV to standard output.
+
+    Parameters
+    ----------
+    columns : mapping
+        The columns by name.
+    path : Path, optional
+        The file.
+    escape_formulas : bool, default=True
+        Put ' before texts of .csv and .tsv tables that a spreadsheet would run as formulas.
+    """
     lists = plain(columns)
+    cell = spreadsheet_cell if escape_formulas else _same
     if path is None:
-        _delimited(lists, sys.stdout, ",")
+        to_person = sys.stdout.isatty()  # whose terminal obeys what is printed; a program gets the texts as they are
+        _delimited(lists, sys.stdout, ",", lambda value: _shown(cell(value)) if to_person else cell(value))
         return
     check_writable(path)
     kind = path.suffix.lower()
@@ -334,7 +349,7 @@ def write_table(columns: dict[str, Any], path: Path | None = None) -> None:
             return
         with open(beside, "w", newline="", encoding="utf-8") as stream:
             if kind in (".csv", ".tsv"):
-                _delimited(lists, stream, "," if kind == ".csv" else "\t")
+                _delimited(lists, stream, "," if kind == ".csv" else "\t", cell)
             elif kind == ".json":
                 json.dump(_records(lists), stream)
             else:
@@ -350,10 +365,50 @@ def _records(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(columns, row)) for row in zip(*columns.values())]
 
 
-def _delimited(columns: dict[str, list[Any]], stream: Any, delimiter: str) -> None:
-    writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values()))
+def spreadsheet_cell(value: Any) -> Any:
+    """Return a cell of a .csv or .tsv table that no spreadsheet takes for a formula; numbers stay numbers.
+
+    Examples
+    --------
+    >>> [spreadsheet_cell(value) for value in ("=1+2", "@sum", "-3.5", -3.5, "fox", "- a fox")]
+    ["'=1+2", "'@sum", '-3.5', -3.5, 'fox', "'- a fox"]
+    """
+    if not isinstance(value, str) or _is_number(value):
+        return value
+    runs = value.startswith(("\t", "\r", "\n")) or value.lstrip().startswith(_FORMULA)
+    return f"'{value}" if runs else value
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _shown(value: Any) -> Any:
+    return printable(value) if isinstance(value, str) else value
+
+
+class _Lines:
+    """A stream of lines that end as text files do here."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    def write(self, line: str) -> None:
+        self.stream.write(line.removesuffix("\r\n") + "\n")
+
+
+def _delimited(columns: dict[str, list[Any]], stream: Any, delimiter: str, cell: Callable[[Any], Any]) -> None:
+    # csv quotes the ends of lines in cells only if they are those of its own lines
+    writer = csv.writer(_Lines(stream), delimiter=delimiter, lineterminator="\r\n")
+    writer.writerow(map(cell, columns))
+    writer.writerows(map(cell, row) for row in zip(*columns.values()))
 
 
 def _frame(columns: dict[str, list[Any]], path: Path) -> Any:

@@ -25,6 +25,7 @@ from coview.cli.options import (
 )
 from coview.cli.settings import build_model, find_entry, parse_settings
 from coview.exceptions import InterruptedFitWarning
+from coview.utils.messages import printable
 from coview.utils.progress import progress, tell
 
 __all__ = ["fit"]
@@ -180,7 +181,8 @@ def _show(summary: dict[str, Any]) -> None:
                 f"{number}: {name}" + (f" ({numbers[number]:,})" if number in numbers else "")
                 for number, name in value.items()
             ]
-            grid.add_row("clusters" if "clusters" in summary else "topics", _first(lines, between="\n"))
+            shown = _first([printable(line) for line in lines], between="\n")
+            grid.add_row("clusters" if "clusters" in summary else "topics", shown)
             continue
         if key == "objective":
             value = f"{value[0]:,.1f} -> {value[1]:,.1f}"
@@ -188,12 +190,12 @@ def _show(summary: dict[str, Any]) -> None:
             value = _first([f"{name}: {part}" for name, part in value.items()])
         elif isinstance(value, list):
             value = _first(list(map(str, value)))
-        grid.add_row(key, str(value))
-    console = Console(highlight=False)
+        grid.add_row(key, printable(value))
+    console = Console(highlight=False, markup=False)  # names of features are no markup
     console.print(grid)
     out = summary["out"]
     line = f"Written to {out}. Next: coview info {out}, coview report {out} --help, {summary['next']}"
-    console.print(line, soft_wrap=True, markup=False)
+    console.print(printable(line), soft_wrap=True)
 
 
 def _first(parts: list[str], most: int = 30, between: str = ", ") -> str:

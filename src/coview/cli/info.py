@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from coview.cli.options import Json
+from coview.utils.messages import printable
 
 __all__ = ["about_here", "grid", "info"]
 
@@ -35,7 +36,7 @@ def grid(title: str, rows: dict[str, Any]) -> Any:
     """Return a table of names and values."""
     from rich.table import Table
 
-    table = Table(title=title, show_header=False)
+    table = Table(title=printable(title), show_header=False)
     for key, value in rows.items():
         if key == "steps":
             value = ", ".join(step["model"] for step in value)
@@ -44,7 +45,7 @@ def grid(title: str, rows: dict[str, Any]) -> Any:
             value = "\n".join(f"{name}: {_text(key, name, part)}" for name, part in shown.items())
             if key == "parameters" and not value:
                 continue
-        table.add_row(key, _short(value))
+        table.add_row(printable(key), printable(_short(value), lines=True))
     return table
 
 

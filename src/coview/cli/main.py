@@ -26,7 +26,7 @@ from coview.cli.search import search
 from coview.cli.serve import explore, serve
 from coview.cli.stream import stream
 from coview.exceptions import CoviewError
-from coview.utils.messages import not_text
+from coview.utils.messages import not_text, printable
 from coview.utils.progress import print_line, progress, show_progress
 
 __all__ = ["app", "main"]
@@ -151,7 +151,9 @@ def _end(sentence: Any, code: int, debug: bool) -> None:
     if debug:
         Console(stderr=True).print_exception()
     one_line = " ".join(str(sentence).split())
-    Console(stderr=True, soft_wrap=True).print(f"coview: {one_line}", style="red", highlight=False, markup=False)
+    Console(stderr=True, soft_wrap=True).print(
+        f"coview: {printable(one_line)}", style="red", highlight=False, markup=False
+    )
     sys.exit(code)
 
 

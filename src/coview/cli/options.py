@@ -50,6 +50,13 @@ Config = Annotated[
     Path | None,
     typer.Option("--config", help="TOML file that records a run: written if absent, else its run is repeated."),
 ]
+EscapeFormulas = Annotated[
+    bool,
+    typer.Option(
+        "--escape-formulas/--keep-formulas",
+        help="Put ' before texts of .csv and .tsv tables that a spreadsheet would run as formulas (=, +, -, @).",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from coview.cli.files import check_input, check_there, check_writable, ids_of, plain, read_input, write_table
-from coview.cli.options import Config, Data, Json, Sep, Table, View, merge_config, write_config
+from coview.cli.options import Config, Data, EscapeFormulas, Json, Sep, Table, View, merge_config, write_config
+from coview.utils.messages import printable
 from coview.utils.progress import progress, tell
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def predict(
     sep: Sep = None,
     proba: Annotated[bool, typer.Option("--proba", help="Add the probability of each class.")] = False,
     out: Out = None,
+    escape_formulas: EscapeFormulas = True,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
@@ -56,6 +58,7 @@ def transform(
     table: Table = None,
     sep: Sep = None,
     out: Out = None,
+    escape_formulas: EscapeFormulas = True,
     config: Config = None,
     as_json: Json = False,
 ) -> None:
@@ -65,16 +68,16 @@ def transform(
 
 def _run(ctx: typer.Context, config: Path | None, as_json: bool, work: Any) -> None:
     options = merge_config(ctx, config, ("model", "data", "table", "out"))
-    out = options.pop("out")
+    out, escape = options.pop("out"), options.pop("escape_formulas")
     check_writable(out)
     with progress(verbose=0 if as_json else None):
         columns = work(**options)
     if out is not None or not as_json:
-        write_table(columns, out)
+        write_table(columns, out, escape_formulas=escape)
     if out is not None and not as_json:
-        print(f"{out}: {len(next(iter(columns.values()))):,} rows", file=sys.stderr)
+        print(f"{printable(out)}: {len(next(iter(columns.values()))):,} rows", file=sys.stderr)
     if config is not None:
-        write_config(ctx, config, {**options, "out": out})
+        write_config(ctx, config, {**options, "out": out, "escape_formulas": escape})
     if as_json:
         print(json.dumps(plain(columns)))
 
@@ -107,7 +110,7 @@ def run_predict(
     columns["known"] = known
     warning = describe_unknown(known, columns["id"], labels)
     if warning is not None:
-        print(f"coview: {warning}", file=sys.stderr)
+        print(f"coview: {printable(warning)}", file=sys.stderr)
     return columns
 
 

@@ -10,6 +10,7 @@ import typer
 
 from coview.cli.files import named_paths, read_input, read_labels
 from coview.cli.options import Data, Labels, Sep, Table, View
+from coview.utils.messages import printable
 from coview.utils.progress import progress, tell
 
 __all__ = ["report"]
@@ -83,4 +84,4 @@ def report(
         print(json.dumps(page.summary))
         return
     path = page.save(out)
-    typer.echo(f"{path} ({path.stat().st_size / 1e6:.1f} MB): {page!r}")
+    typer.echo(printable(f"{path} ({path.stat().st_size / 1e6:.1f} MB): {page!r}"))

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from coview.cli.options import Json
+from coview.utils.messages import printable
 
 __all__ = ["run_search", "search"]
 
@@ -111,11 +112,11 @@ def _show(result: dict[str, Any]) -> None:
 
     console = Console(highlight=False, markup=False, soft_wrap=True)
     asked = f"for {result['query']!r}" if "query" in result else f"near {result['near']!r}"
-    console.print(f"{result['target'] or 'hits'} {asked}, of {result['indexed']:,} objects")
+    console.print(printable(f"{result['target'] or 'hits'} {asked}, of {result['indexed']:,} objects"))
     if result["ignored"]:
-        console.print(say_ignored(result["ignored"]))
+        console.print(printable(say_ignored(result["ignored"])))
     for row in result["hits"]:
         name = row.get("group_name")
-        console.print(f"  {row['score']:.3f}  {row['id']}" + (f"  [{name}]" if name else ""))
+        console.print(f"  {row['score']:.3f}  {printable(row['id'])}" + (f"  [{printable(name)}]" if name else ""))
         for name, value in row.get("why", {}).items():
-            console.print(f"           {value:+.3f}  {name}", style="dim")
+            console.print(f"           {value:+.3f}  {printable(name)}", style="dim")

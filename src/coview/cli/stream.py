@@ -13,10 +13,10 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from coview.cli.files import check_table, read_input, read_labels, table_front
-from coview.cli.options import TableOptions, takes_table
+from coview.cli.files import check_table, read_input, read_labels, spreadsheet_cell, table_front
+from coview.cli.options import EscapeFormulas, TableOptions, takes_table
 from coview.utils.jsonable import plain
-from coview.utils.messages import not_text
+from coview.utils.messages import not_text, printable
 from coview.utils.progress import progress, tell
 
 __all__ = ["stream"]
@@ -56,6 +56,7 @@ def stream(
     model: Annotated[Path | None, typer.Option(help="Continue learning with this model file.")] = None,
     save_to: Annotated[Path | None, typer.Option("--save", help="Write the model to this file at the end.")] = None,
     predictions: Annotated[Path | None, typer.Option(help="Write the predictions to this file, one per line.")] = None,
+    escape_formulas: EscapeFormulas = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON per line of the table.")] = False,
 ) -> None:
     """Predict each row before learning from it, and show how accurate that is."""
@@ -69,7 +70,8 @@ def stream(
     with ExitStack() as stack:
         watched: Any = learner
         if predictions is not None:
-            watched = _PredictionWriter(learner, stack.enter_context(open(predictions, "w", encoding="utf-8")))
+            file = stack.enter_context(open(predictions, "w", encoding="utf-8"))
+            watched = _PredictionWriter(learner, file, escape_formulas and predictions.suffix in (".csv", ".tsv"))
         stack.enter_context(progress(verbose=0 if as_json else None))
         if raw.table is not None:
             if front is None:
@@ -183,8 +185,8 @@ def _count_rows(batches: Iterator[Any], count: _RowCount, source: str) -> Iterat
 class _PredictionWriter:
     """A classifier that also writes what it predicts to a file."""
 
-    def __init__(self, learner: Any, file: Any) -> None:
-        self.learner, self.file = learner, file
+    def __init__(self, learner: Any, file: Any, escape_formulas: bool) -> None:
+        self.learner, self.file, self.escape_formulas = learner, file, escape_formulas
 
     @property
     def classes_(self) -> Any:
@@ -192,7 +194,8 @@ class _PredictionWriter:
 
     def predict_then_learn(self, *data: Any, **options: Any) -> Any:
         outcome = self.learner.predict_then_learn(*data, **options)
-        self.file.writelines(f"{label}\n" for label in outcome.predictions.tolist())
+        labels = outcome.predictions.tolist()
+        self.file.writelines(f"{spreadsheet_cell(label) if self.escape_formulas else label}\n" for label in labels)
         return outcome
 
 
@@ -221,12 +224,13 @@ def _show(result: Any, model: Any) -> None:
 
     table = Table(title=f"{int(result.final['rounds']):,} rows, each predicted before it was learned from")
     for name in result.table:
-        table.add_column(name.replace("_", " "), justify="right")
+        table.add_column(printable(name).replace("_", " "), justify="right")
     lines = list(zip(*result.table.values()))
     step = -(-len(lines) // 20)  # twenty lines at most: every so many, and the last
     for line in [*lines[step - 1 : -1 : step], lines[-1]]:
         table.add_row(f"{int(line[0]):,}", *(f"{value:.4f}" for value in line[1:]))
-    console = Console()
+    console = Console(markup=False)
     console.print(table)
     votes = ", ".join(f"{view} {share:.2f}" for view, share in model.view_weights_.items())
-    console.print(f"Classes: {', '.join(map(str, model.classes_.tolist()))}. Votes of the views: {votes}.")
+    classes = ", ".join(map(str, model.classes_.tolist()))
+    console.print(printable(f"Classes: {classes}. Votes of the views: {votes}."))

@@ -29,6 +29,7 @@ from coview.inspection.names import name_groups
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
 from coview.utils.docs import shared_parameters
+from coview.utils.messages import printable
 from coview.views.arrays import for_sklearn
 from coview.views.coerce import PLAIN, as_views, is_plain
 from coview.views.inputs import ViewInput
@@ -271,7 +272,9 @@ class Inspection:
     steps: tuple[Any, ...] = ()
 
     def __repr__(self) -> str:
-        shown = ", ".join(self.groups[:_SHOWN_GROUPS]) + (", ..." if len(self.groups) > _SHOWN_GROUPS else "")
+        shown = printable(", ".join(self.groups[:_SHOWN_GROUPS])) + (
+            ", ..." if len(self.groups) > _SHOWN_GROUPS else ""
+        )
         noun = GROUP_NOUNS[self.kind]
         lines = [f"{self.name}: {len(self.groups)} {noun} ({shown})" if self.groups else self.name]
         lines += [f"  view {view!r}: {expected.n_features} features" for view, expected in self.views.items()]

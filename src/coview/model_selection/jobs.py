@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from coview.exceptions import CoviewError
+from coview.utils.messages import printable
 from coview.utils.progress import on_terminal, print_line, progress, tell
 
 __all__ = ["JobOutcome", "JobProgress", "one_sentence", "run_jobs", "worker_count"]
@@ -394,6 +395,7 @@ class _JobTable:
 
     def __init__(self, names: list[str], total: int) -> None:
         from rich.console import Console
+        from rich.markup import escape
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
         from rich.table import Column
 
@@ -408,7 +410,8 @@ class _JobTable:
             expand=True,
         )
         self._tasks: list[Any] = [
-            self._progress.add_task(name, total=total, start=False, status="[dim]waiting[/dim]") for name in names
+            self._progress.add_task(escape(printable(name)), total=total, start=False, status="[dim]waiting[/dim]")
+            for name in names
         ]
 
     def __enter__(self) -> _JobTable:
@@ -425,7 +428,7 @@ class _JobTable:
         if outcome.status == "running" and not outcome.parts:
             self._progress.start_task(task)
         style = _STYLES.get(outcome.status, "")
-        status = f"[{style}]{outcome.status}[/{style}] {escape(figure)}"
+        status = f"[{style}]{outcome.status}[/{style}] {escape(printable(figure))}"
         self._progress.update(task, completed=len(outcome.parts), status=status)
         if outcome.status not in ("waiting", "running"):
             self._progress.stop_task(task)

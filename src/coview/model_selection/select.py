@@ -37,6 +37,7 @@ from coview.model_selection.methods import seeded
 from coview.model_selection.scores import cluster_labels
 from coview.model_selection.splits import subsamples
 from coview.model_selection.table import ResultTable
+from coview.utils.messages import printable
 from coview.utils.progress import is_shown
 from coview.validation import base_seed, check_count
 from coview.views.coerce import in_memory_views
@@ -260,11 +261,12 @@ class ClusterChoice(ResultTable):
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(box=SIMPLE_HEAD, caption=Text(self.reason), caption_justify="left", pad_edge=False)
+        table = Table(box=SIMPLE_HEAD, caption=Text(printable(self.reason)), caption_justify="left", pad_edge=False)
         for name in self._head():
             table.add_column(name, justify="left" if name == "note" else "right", overflow="fold")
         for row in self.rows:
-            table.add_row(*map(Text, self._cells(row)), style="bold" if self._is_best(row) else None)
+            cells = (Text(printable(cell)) for cell in self._cells(row))
+            table.add_row(*cells, style="bold" if self._is_best(row) else None)
         return table
 
     def _head(self) -> list[str]:

@@ -16,6 +16,7 @@ from sklearn.base import clone
 
 from coview.utils.atomic import atomic_path
 from coview.utils.jsonable import plain
+from coview.utils.messages import printable
 
 __all__ = ["Comparison", "ResultTable"]
 
@@ -224,16 +225,20 @@ class Comparison(ResultTable):
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(box=SIMPLE_HEAD, caption=Text(self._note()), caption_justify="left", pad_edge=False)
+        table = Table(box=SIMPLE_HEAD, caption=Text(printable(self._note())), caption_justify="left", pad_edge=False)
         side: Any
         for name, right in self._columns():
-            head, side, is_note = Text(name.replace("[", "\n[")), "right" if right else "left", name == "note"
+            head, side, is_note = (
+                Text(printable(name).replace("[", "\n[")),
+                "right" if right else "left",
+                name == "note",
+            )
             table.add_column(head, justify=side, overflow="fold", no_wrap=whole_names and not is_note,
                              max_width=60 if is_note else None)  # fmt: skip
         style = {"baseline": "dim", "links": "green"}
         for row in self.rows:
             look = style.get(row["group"]) if row["status"] == "done" else "dim italic"
-            table.add_row(*map(Text, self._cells(row)), style=look)
+            table.add_row(*(Text(printable(cell)) for cell in self._cells(row)), style=look)
         return table
 
     def _repr_html_(self) -> str:

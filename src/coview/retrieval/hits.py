@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from coview.utils.messages import listed
+from coview.utils.messages import listed, printable
 
 __all__ = ["Hits", "Match", "say_ignored"]
 
@@ -80,7 +80,7 @@ class Hits:
             lines += [f"  {say_ignored(words)}" for words in self.ignored[query : query + 1] if words]
             names = [None] * k if self.group_names is None else self.group_names[query]
             lines += [
-                f"  {score:6.3f}  {key}" + (f"  [{name}]" if name is not None else "")
+                f"  {score:6.3f}  {printable(key)}" + (f"  [{printable(name)}]" if name is not None else "")
                 for (key, score), name in zip(self[query], names)
             ]
         if n > SHOWN:
@@ -114,7 +114,7 @@ class Match:
     def __repr__(self) -> str:
         ranked = sorted(self.contributions.items(), key=lambda part: -abs(part[1]))
         lines = [f"Match of score {self.score:.3f}"]
-        lines += [f"  {value:+.3f}  {name}" for name, value in ranked[:5]]
+        lines += [f"  {value:+.3f}  {printable(name)}" for name, value in ranked[:5]]
         if len(ranked) > 5:
             lines.append(f"  {sum(value for _, value in ranked[5:]):+.3f}  {len(ranked) - 5} others together")
         return "\n".join(lines)

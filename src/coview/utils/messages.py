@@ -1,8 +1,9 @@
-"""Parts of sentences that errors share: values and lists cut short, names that were meant, files that are no text."""
+"""Parts of sentences: values and lists cut short, names that were meant, files that are no text, data safe to print."""
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,12 @@ import numpy as np
 
 from coview.exceptions import DataFileError
 
-__all__ = ["close_names", "cut", "did_you_mean", "listed", "not_text", "short"]
+__all__ = ["close_names", "cut", "did_you_mean", "listed", "not_text", "printable", "short"]
 
 _MOST_NAMES = 20  # of a list; a table may have thousands of columns
 _MOST_COMPARED = 50_000  # names that one is compared with, a second or so
+# what a terminal obeys (escape sequences, backspaces), what turns the direction of a line, and halves of characters
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def short(value: Any, most: int = 40) -> str:
@@ -108,3 +111,26 @@ def not_text(path: str | Path, error: UnicodeDecodeError) -> DataFileError:
     """
     byte = error.object[error.start]
     return DataFileError(f"{path} is not text in UTF-8 (it has the byte 0x{byte:02x}). Save the file as UTF-8.")
+
+
+def printable(text: Any, *, lines: bool = False) -> str:
+    """Return a text from data as a terminal can show it: control characters are written out, not obeyed.
+
+    Parameters
+    ----------
+    text : object
+        What to print.
+    lines : bool, default=False
+        Keep the ends of lines and tabs.
+
+    Examples
+    --------
+    >>> print(printable("red \\x1b[31mfox\\n"))
+    red \\x1b[31mfox\\n
+    """
+
+    def written(match: re.Match[str]) -> str:
+        sign = match[0]
+        return sign if lines and sign in "\n\t" else sign.encode("unicode_escape").decode()
+
+    return _CONTROLS.sub(written, str(text))

@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
+from coview.utils.messages import printable
+
 __all__ = ["counted", "in_notebook", "is_shown", "on_terminal", "print_line", "progress", "show_progress", "tell"]
 
 PATIENCE = 2.0  # seconds of work before anything is shown that was not asked for
@@ -69,7 +71,7 @@ class _Line:
 
     @property
     def text(self) -> str:
-        return ": ".join(text for text in map(str, self.stack) if text) or "starting"
+        return ": ".join(printable(text) for text in map(str, self.stack) if text) or "starting"
 
     @property
     def share(self) -> float | None:
@@ -282,6 +284,7 @@ def counted(items: Iterable[Item], what: str, total: int) -> Iterator[Item]:
 
 def print_line(text: str) -> None:
     """Print a line that stays, above the one that is redrawn."""
+    text = printable(text, lines=True)
     line = _line.get()
     if line is not None and isinstance(line.display, _TerminalDisplay):
         line.display.bar.console.print(text, markup=False, highlight=False, soft_wrap=True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import ViewsError
-from coview.utils.messages import did_you_mean, listed
+from coview.utils.messages import did_you_mean, listed, printable
 
 __all__ = ["NamedViews", "RowsById", "html_table", "text_table"]
 
@@ -156,6 +156,7 @@ def _check_different(names: tuple[str, ...]) -> None:
 
 def text_table(title: str, rows: Sequence[Sequence[str]], aligned: int) -> str:
     """Return a title and a line per row, the first columns aligned; empty cells at the end are left out."""
+    rows = [[printable(cell) for cell in row] for row in rows]
     widths = [max(len(row[c]) for row in rows) for c in range(aligned)]
     lines = [
         "  " + "  ".join([*(cell.ljust(w) for cell, w in zip(row, widths)), *(c for c in row[aligned:] if c)])

@@ -1,0 +1,156 @@
+"""Names in data that a terminal, a spreadsheet or rich would obey are shown as text by every command."""
+
+from __future__ import annotations
+
+import csv
+import sys
+
+import numpy as np
+import pytest
+
+from coview import (
+    CrossModalRetriever,
+    LinkPLSA,
+    MultiViewNaiveBayes,
+    MultiViewPLSA,
+    Ontology,
+    Views,
+    inspect,
+    save,
+    write_views,
+)
+from coview.cli.files import spreadsheet_cell, write_table
+from coview.cli.main import main
+from coview.model_selection.table import Comparison
+
+ESCAPE = "\x1b[31m"  # would make the rest of a terminal red
+NASTY = [f"{ESCAPE}fox", "[/bold]sea", "ship\rsunk", "bell\x07", "\u202eright", "=cmd|' /C calc'!A0"]
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run a command; gives its exit code and what it printed."""
+
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["coview", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return ended.value.code or 0, capsys.readouterr()
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def views():
+    rng = np.random.default_rng(0)
+    y = np.arange(30) % 3
+    words = rng.poisson(1 + 6 * (np.arange(6) // 2 == y[:, None])).astype(float)
+    links = rng.poisson(1 + 6 * (np.arange(6) % 3 == y[:, None])).astype(float)
+    ids = np.array([f"{NASTY[i % len(NASTY)]}{i}" for i in range(30)])
+    return Views(words=words, links=links, feature_names={"words": NASTY, "links": NASTY}, ids=ids), y
+
+
+@pytest.fixture
+def folder(views, tmp_path):
+    write_views(views[0], tmp_path / "data")
+    (tmp_path / "y.csv").write_text("\n".join(f"{ESCAPE}{label}" for label in views[1]), encoding="utf-8")
+    return tmp_path
+
+
+def is_safe(text: str) -> bool:
+    return not any(sign in text for sign in ("\x1b", "\r", "\x07", "\u202e"))
+
+
+def test_every_command_writes_control_characters_out(run, folder, views):
+    save(CrossModalRetriever(LinkPLSA(2, random_state=0)).fit(views[0]), folder / "r.coview")
+    model, data, labels = folder / "m.coview", folder / "data", folder / "y.csv"
+    commands = [
+        ("fit", "MultiViewPLSA", "--data", data, "--set", "n_clusters=3", "-o", model),
+        ("fit", "MultiViewNaiveBayes", "--data", data, "--labels", labels, "-o", folder / "n.coview"),
+        ("info", folder / "n.coview"),
+        ("predict", model, "--data", data, "-o", folder / "p.csv"),
+        ("search", NASTY[1], "--model", folder / "r.coview", "--source", "words", "--target", "links", "--why"),
+    ]
+    printed = {}
+    for words in commands:
+        code, out = run(*words)
+        assert code == 0, (words, out.err)
+        assert is_safe(out.out + out.err), words
+        printed[words[0]] = out.out
+    assert "\\x1b[31m" in printed["fit"] and "[/bold]sea" in printed["search"]
+    code, out = run("predict", folder / f"{ESCAPE}.coview", "--data", data)
+    assert code == 2 and is_safe(out.err) and "\\x1b[31m.coview" in out.err
+
+
+def test_names_are_no_markup(run, folder):
+    code, out = run(
+        "fit", "MultiViewPLSA", "--data", folder / "data", "--set", "n_clusters=3", "-o", folder / "m.coview"
+    )
+    assert code == 0 and "[/bold]sea" in out.out
+
+
+def test_what_python_shows_of_objects_is_safe_too(views):
+    X, y = views
+    retriever = CrossModalRetriever(LinkPLSA(2, random_state=0)).fit(X)
+    ids, view = retriever.indexed_ids(), X.rename(words=f"{ESCAPE}w")
+    rows = [
+        {"method": NASTY[0], "group": "method", "status": "failed", "note": NASTY[3], "fit_seconds": 1.0, "splits": 1}
+    ]
+    shown = [
+        repr(retriever.search(X[:1].select("words"), target="links", k=30)),
+        repr(retriever.explain(X[:1].select("words"), ids[0], target="links")),
+        repr(view),
+        repr(inspect(MultiViewNaiveBayes().fit(X, np.array(NASTY)[y]))),
+        repr(inspect(MultiViewPLSA(3, 3, random_state=0).fit(X))),
+        str(Ontology(NASTY, subset=[(NASTY[0], NASTY[1])])),
+        str(Comparison(rows, ["accuracy"], "classification")),
+    ]
+    assert [text for text in shown if not is_safe(text)] == []
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv"])
+def test_formulas_in_tables_are_text_and_numbers_stay_numbers(tmp_path, kind):
+    cells = ["=1+2", "+cmd", "-cmd", "@sum", "\t=1", " =1", "\rx", "-3", "+2.5e3", "fox", "", "＝1", "-inf"]
+    columns = {"=id": cells, "value": [-1.5, *range(12)], "label": np.array(["-1", "+1"] * 6 + ["-1"])}
+    write_table(columns, tmp_path / f"t.{kind}")
+    with open(tmp_path / f"t.{kind}", newline="", encoding="utf-8") as stream:
+        head, *rows = csv.reader(stream, delimiter="," if kind == "csv" else "\t")
+    assert head == ["'=id", "value", "label"]
+    escaped = ["'=1+2", "'+cmd", "'-cmd", "'@sum", "'\t=1", "' =1", "'\rx", "-3", "+2.5e3", "fox", "", "'＝1", "'-inf"]
+    assert [row[0] for row in rows] == escaped
+    assert rows[0][1] == "-1.5" and rows[0][2] == "-1" and rows[1][2] == "+1"
+    write_table(columns, tmp_path / f"u.{kind}", escape_formulas=False)
+    with open(tmp_path / f"u.{kind}", newline="", encoding="utf-8") as stream:
+        assert [row[0] for row in csv.reader(stream, delimiter="," if kind == "csv" else "\t")] == ["=id", *cells]
+
+
+def test_formulas_are_kept_where_that_is_asked_for(run, folder, views):
+    save(MultiViewPLSA(3, 3, random_state=0).fit(views[0]), folder / "m.coview")
+    for command in ("predict", "transform"):
+        for option, start in ((), "'="), (("--keep-formulas",), "="):
+            assert run(command, folder / "m.coview", "--data", folder / "data", "-o", folder / "t.csv", *option)[0] == 0
+            with open(folder / "t.csv", newline="", encoding="utf-8") as stream:
+                ids = [row["id"] for row in csv.DictReader(stream)]
+            assert ids[5].startswith(f"{start}cmd") and ids[0] == views[0].ids[0]
+    code, out = run("predict", folder / "m.coview", "--data", folder / "data")
+    assert code == 0 and "\n'=cmd" in out.out
+
+
+def test_a_table_on_a_terminal_obeys_nothing(capsys, monkeypatch):
+    write_table({"id": NASTY})
+    assert ESCAPE in capsys.readouterr().out  # a program gets the texts as they are
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    write_table({"id": NASTY})
+    assert is_safe(capsys.readouterr().out)
+
+
+def test_predictions_of_a_stream_are_no_formulas(run, tmp_path):
+    lines = [f'{{"label": "{"=up" if i % 2 else "down"}", "words": {{"w{i % 2}": 1}}}}' for i in range(40)]
+    (tmp_path / "s.jsonl").write_text("\n".join(lines))
+    for name, start in (("p.csv", "'="), ("p.txt", "=")):
+        assert run("stream", tmp_path / "s.jsonl", "--features", "64", "--predictions", tmp_path / name)[0] == 0
+        assert f"{start}up" in (tmp_path / name).read_text().splitlines()
+
+
+def test_cells_that_are_no_texts_are_left():
+    assert [spreadsheet_cell(value) for value in (None, -1, 2.5, True)] == [None, -1, 2.5, True]
