@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 
 _NEEDS = {
-    "fastapi": ["src/coview/web/api.py", "src/coview/web/guard.py"],
+    "fastapi": [f"src/coview/web/{name}.py" for name in ("api", "connections", "guard", "run")],
     "torch": ["src/coview/engines/cuda.py"],
     "triton": ["src/coview/kernels/triton_ratio.py", "src/coview/kernels/triton_shares.py"],
 }

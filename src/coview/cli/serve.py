@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from coview.utils.messages import printable
 from coview.utils.progress import progress
 
 __all__ = ["explore", "serve"]
@@ -27,6 +28,7 @@ Token = Annotated[
     str | None, typer.Option(envvar=TOKEN, show_envvar=True, help="Secret that clients must send as a bearer token.")
 ]
 MostMegabytes = Annotated[float, typer.Option("--max-megabytes", min=0.001, help="Largest request, in megabytes.")]
+MostValues = Annotated[int, typer.Option("--max-values", min=1, help="Largest answer: rows x columns.")]
 Seconds = Annotated[float, typer.Option("--timeout", min=0.1, help="Seconds after which a request is abandoned.")]
 
 
@@ -38,6 +40,7 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 chooses a free one.")] = 8000,
     token: Token = None,
     megabytes: MostMegabytes = 8.0,
+    values: MostValues = 1_000_000,
     timeout: Seconds = 30.0,
     wait: Annotated[
         float, typer.Option(min=0, help="Milliseconds to wait for requests that can be answered together.")
@@ -52,7 +55,16 @@ def serve(
 
     with progress("reading the model and its objects"):
         service = load_service(model, data, also or ())
-    _run(service, host, port, token, megabytes, timeout, wait, page=False, browser=False)
+    _run(
+        service,
+        host,
+        port,
+        token,
+        {"most_bytes": int(megabytes * 2**20), "seconds": timeout, "most_values": values},
+        wait,
+        page=False,
+        browser=False,
+    )
 
 
 def explore(
@@ -80,7 +92,7 @@ def explore(
         assert model is not None
         with progress("reading the model and its objects"):
             service = load_service(model, data, also or ())
-    _run(service, host, port, token, 8.0, timeout, 2.0, page=True, browser=browser)
+    _run(service, host, port, token, {"seconds": timeout}, 2.0, page=True, browser=browser)
 
 
 def _check_web() -> None:
@@ -94,8 +106,7 @@ def _run(
     host: str,
     port: int,
     token: str | None,
-    megabytes: float,
-    timeout: float,
+    limits: dict[str, Any],
     wait: float,
     *,
     page: bool,
@@ -110,8 +121,7 @@ def _run(
         raise ValueError(f"A token needs at least {_SHORTEST_TOKEN} characters, got {len(token)}.")
     new_token = token is None and not local
     token = secrets.token_urlsafe(24) if new_token else token
-    limits = Limits(int(megabytes * 2**20), timeout)
-    app = make_app(service, limits=limits, token=token, local=local, wait=wait / 1000, page=page)
+    app = make_app(service, limits=Limits(**limits), token=token, local=local, wait=wait / 1000, page=page)
     opened = bound_socket(host, port)
     shown = f"[{host}]" if ":" in host else host
     address = f"http://{shown}:{opened.getsockname()[1]}/"
@@ -119,9 +129,9 @@ def _run(
         print(f"Token (send it as 'Authorization: Bearer ...'): {token}", file=sys.stderr)
     if page:
         link = address if token is None else f"{address}#token={token}"
-        print(f"Exploring {service.title} at {link}  (press Ctrl-C to stop)", file=sys.stderr)
+        print(f"Exploring {printable(service.title)} at {link}  (press Ctrl-C to stop)", file=sys.stderr)
     else:
-        print(f"Serving {service.title} at {address}  (press Ctrl-C to stop)", file=sys.stderr)
+        print(f"Serving {printable(service.title)} at {address}  (press Ctrl-C to stop)", file=sys.stderr)
     sys.stderr.flush()
     opens = page and browser and sys.stdin.isatty() and "COVIEW_NO_BROWSER" not in os.environ
     try:

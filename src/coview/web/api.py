@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +24,22 @@ from starlette.exceptions import HTTPException
 from coview._version import __version__
 from coview.exceptions import CoviewError
 from coview.retrieval.queries import is_text
+from coview.views.views import Views
 from coview.web.batching import Batcher, Busy
 from coview.web.explorer import Explorer
 from coview.web.guard import FAILED, Answers, Guard, Limits, refuse
 from coview.web.kinds import sorts
+from coview.web.rendering import count_values, joined, rendered
 from coview.web.service import MOST_HITS, Service
 
 __all__ = ["make_app"]
 
 STATIC = Path(__file__).parent / "static"
-_EXPLAINED = 50  # hits of a query that are explained
 _STEPS = (10, 100, MOST_HITS)  # numbers of hits that the model is asked for, so that different k go together
+_READERS = 8  # threads that read requests and render answers; more than the large requests of a moment
+_EXPLAINED = 50  # hits of a query that are explained
+_OF_HIT, _REASONS = 4, 20  # values of a hit, and of its explanation, about
+_LARGE_ANSWER = 50_000  # values, from which answers take turns
 InThread = Callable[..., Awaitable[Any]]  # (function, *args) -> what it returns
 _ROWS = (
     "{view: rows} or a list of {view: cell}. A cell is a list of numbers (all features), {feature: value}, raw text, "
@@ -110,7 +116,7 @@ def make_app(
         Serve the explorer too.
     """
     batcher = Batcher(service.answer, wait=wait, most_rows=together)
-    readers = ThreadPoolExecutor(2, thread_name_prefix="coview-read")
+    readers = ThreadPoolExecutor(_READERS, thread_name_prefix="coview-read")
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
@@ -133,7 +139,8 @@ def make_app(
         """Call in a thread: many rows or texts must not keep other requests waiting."""
         return await asyncio.get_running_loop().run_in_executor(readers, call, *args)
 
-    _add_questions(app, service, batcher, in_thread)
+    limits = limits or Limits()
+    _add_questions(app, service, batcher, in_thread, limits.most_values)
     if page:
         _add_explorer(app, Explorer(service), in_thread)
         _add_page(app)
@@ -141,117 +148,155 @@ def make_app(
         _add_root(app, service)
     app.state.batcher = batcher
     open_paths = ("/health", "/") if page else ("/health",)
-    return Guard(app, limits or Limits(), token=token, local=local, open_paths=open_paths)
+    return Guard(app, limits, token=token, local=local, open_paths=open_paths)
 
 
-def _add_questions(app: FastAPI, service: Service, batcher: Batcher, in_thread: InThread) -> None:
+def _add_questions(app: FastAPI, service: Service, batcher: Batcher, in_thread: InThread, most_values: int) -> None:
+    async def answer(request: Request, key: tuple[Any, ...], views: Views, **about: Any) -> Answers:
+        """Answer rows, some at a time; once the first are there, it is known how large the answer will be."""
+        parts: list[Any] = []
+        async for so_far, part in batcher.ask_parts(key, views, len(views)):
+            if not parts:
+                await _admit(request, len(views), count_values(part) // so_far, most_values)
+            parts.append(await in_thread(rendered, part))
+            if so_far < len(views) and await request.is_disconnected():  # nobody waits for the rest
+                return Answers({})
+        return Answers(await in_thread(partial(joined, parts, **about)))
+
     @app.get("/health", summary="Health check", tags=["service"])
     async def health() -> Answers:
         return Answers({"status": "ok"})
 
     @app.get("/info", summary="Description of the model and its input", tags=["service"])
     async def info() -> Answers:
-        return Answers(await in_thread(service.info))
+        return await in_thread(_rendered, service.info)
 
     @app.post("/predict", summary="Predict the labels of objects", tags=["model"])
-    async def predict(ask: Rows) -> Answers:
-        views = await in_thread(service.read, ask.rows, ask.unknown)
-        answer = await batcher.ask(("predict", views.names, ask.by_view, ask.top), views, len(views))
+    async def predict(request: Request, sent: Rows) -> Answers:
+        views = await in_thread(service.read, sent.rows, sent.unknown)
         model = service.predictor
         classes = model.group_names if sorts(model) else None
-        return Answers({"model": model.name, "kind": model.kind, "classes": classes, **answer})
+        about = {"model": model.name, "kind": model.kind, "classes": classes}
+        return await answer(request, ("predict", views.names, sent.by_view, sent.top), views, **about)
 
     @app.post("/transform", summary="Compute the coordinates of objects in the model's space", tags=["model"])
-    async def transform(ask: Rows) -> Answers:
-        views = await in_thread(service.read, ask.rows, ask.unknown)
-        answer = await batcher.ask(("transform", views.names), views, len(views))
-        return Answers({"model": service.model.name, **answer})
+    async def transform(request: Request, sent: Rows) -> Answers:
+        views = await in_thread(service.read, sent.rows, sent.unknown)
+        return await answer(request, ("transform", views.names), views, model=service.model.name)
 
     @app.post("/search", summary="Search one view with a query in another", tags=["model"])
-    async def search(ask: Query) -> Answers:
-        many = ask.queries is not None
-        if many == (ask.query is not None):
+    async def search(request: Request, sent: Query) -> Answers:
+        many = sent.queries is not None
+        if many == (sent.query is not None):
             raise CoviewError("Send either query, one cell, or queries, a list of cells (q is for GET).")
-        asked = ask.queries if many else ask.query
+        queries: Any = sent.queries if many else sent.query
+        explained = min(sent.k, _EXPLAINED) if sent.why else 0
+        await _admit(request, len(sent.queries or [0]), _OF_HIT * sent.k + _REASONS * explained, most_values)
         # rounded up, so that requests for 5 and for 10 hits are one call
-        step = next(step for step in _STEPS if ask.k <= step)
-        source, target = ask.source, ask.target
-        texts = ([asked] if isinstance(asked, str) else asked) if is_text(asked) else None
+        step = next(step for step in _STEPS if sent.k <= step)
+        source, target = sent.source, sent.target
+        texts = ([queries] if isinstance(queries, str) else queries) if is_text(queries) else None
         if texts is not None:  # raw: words count that the vocabulary of a view lacks
             if source is not None or target is not None:
                 source, target = service.query_views(source, target)
-            answer = await batcher.ask(("search_texts", source, target, step), texts, len(texts))
+            key: tuple[Any, ...] = ("search_texts", source, target, step)
         else:
-            views, target = await in_thread(service.read_query, asked, source, target)
+            views, target = await in_thread(service.read_query, queries, source, target)
             (source,) = views.names
-            answer = await batcher.ask(("search", views.names, target, step), views, len(views))
-        hits = [row[: ask.k] for row in answer["hits"]]
-        for i, row in enumerate(hits if ask.why else []):
-            keys = [hit["id"] for hit in row[:_EXPLAINED]]
-            if texts is not None:
-                reasons = await in_thread(service.why_text, texts[i], source, target, keys)
-            else:
-                reasons = await in_thread(service.why, views[[i]], target, keys)
-            for hit, why in zip(row, reasons):
-                hit["why"] = why
-        ignored = answer["ignored"]
-        shown = {"hits": hits, "ignored": ignored} if many else {"hits": hits[0], "ignored": ignored[0]}
-        return Answers({"source": source, "target": target, **shown})
+            key = ("search", views.names, target, step)
+        questions, parts, start = views if texts is None else texts, [], 0
+        async for stop, part in batcher.ask_parts(key, questions, len(questions)):
+            part = {**part, "hits": [row[: sent.k] for row in part["hits"]]}
+            for i, row in enumerate(part["hits"] if explained else [], start):
+                keys = [hit["id"] for hit in row[:explained]]
+                if texts is not None:
+                    reasons = await in_thread(service.why_text, texts[i], source, target, keys)
+                else:
+                    reasons = await in_thread(service.why, views[[i]], target, keys)
+                for hit, why in zip(row, reasons):
+                    hit["why"] = why
+            parts.append(await in_thread(rendered, part) if many else part)
+            start = stop
+        if many:
+            return Answers(await in_thread(partial(joined, parts, source=source, target=target)))
+        alone = {name: rows[0] for name, rows in parts[0].items()}
+        return await in_thread(_rendered, lambda: {"source": source, "target": target, **alone})
 
     @app.get("/search", summary="Search with plain text", tags=["model"])
     async def search_text(
+        request: Request,
         q: str,
         source: str | None = None,
         target: str | None = None,
         k: int = Asked(10, ge=1, le=MOST_HITS),
         why: bool = False,
     ) -> Answers:
-        return await search(Query(query=q, queries=None, source=source, target=target, k=k, why=why))
+        return await search(request, Query(query=q, queries=None, source=source, target=target, k=k, why=why))
+
+
+async def _admit(request: Request, rows: int, columns: int, most: int) -> None:
+    """Refuse an answer that is too large, and let a large one wait until it is its turn."""
+    values = rows * columns
+    if values > most:
+        fitting = most // columns
+        parts = f"Send at most {fitting:,} rows at a time" if fitting else "Ask for less of each row"
+        raise HTTPException(
+            413,
+            f"The answer would have {rows:,} rows x {columns:,} columns = {values:,} values, and at most {most:,} are "
+            f"allowed. {parts}.",
+        )
+    if values > _LARGE_ANSWER:
+        await request.scope["coview.turn"].take()
+
+
+def _rendered(call: Callable[..., Any], *args: Any) -> Answers:
+    """Call and render what is returned, both in the same thread."""
+    return Answers(call(*args))
 
 
 def _add_explorer(app: FastAPI, explorer: Explorer, in_thread: InThread) -> None:
     @app.get("/api/groups", tags=["explorer"])
     async def groups() -> Answers:
-        return Answers(await in_thread(explorer.groups.all))
+        return await in_thread(_rendered, explorer.groups.all)
 
     @app.get("/api/groups/{kind}/{index}", tags=["explorer"])
     async def members(kind: str, index: int, start: int = 0, count: int = 30) -> Answers:
-        return Answers(await in_thread(explorer.groups.members, kind, index, max(start, 0), min(max(count, 1), 200)))
+        return await in_thread(_rendered, explorer.groups.members, kind, index, max(start, 0), min(max(count, 1), 200))
 
     @app.get("/api/objects", tags=["explorer"])
     async def objects(q: str = "", start: int = 0) -> Answers:
-        return Answers(await in_thread(explorer.objects, q, start))
+        return await in_thread(_rendered, explorer.objects, q, start)
 
     @app.get("/api/object", tags=["explorer"])
     async def one(id: str) -> Answers:
-        return Answers(await in_thread(explorer.object, id))
+        return await in_thread(_rendered, explorer.object, id)
 
     @app.get("/api/map", tags=["explorer"])
     async def placed() -> Answers:
-        return Answers(await in_thread(explorer.map))
+        return await in_thread(_rendered, explorer.map)
 
     @app.post("/api/known", tags=["explorer"])
     async def known(ask: Keys) -> Answers:
-        return Answers(await in_thread(explorer.known, ask.ids))
+        return await in_thread(_rendered, explorer.known, ask.ids)
 
     @app.get("/api/why", tags=["explorer"])
     async def why(q: str, id: str, source: str | None = None, target: str | None = None) -> Answers:
-        return Answers(await in_thread(explorer.why, q, source, target, id))
+        return await in_thread(_rendered, explorer.why, q, source, target, id)
 
     @app.get("/api/disagreement", tags=["explorer"])
     async def disagreement(
         start: int = 0, a: str | None = None, b: str | None = None, first: int = -1, second: int = -1
     ) -> Answers:
         pair = None if a is None or b is None else (a, b, first, second)
-        return Answers(await in_thread(explorer.disagreement, max(start, 0), pair))
+        return await in_thread(_rendered, explorer.disagreement, max(start, 0), pair)
 
     @app.get("/api/ontology", tags=["explorer"])
     async def ontology() -> Answers:
-        return Answers(await in_thread(explorer.ontology))
+        return await in_thread(_rendered, explorer.ontology)
 
     @app.post("/api/labels", tags=["explorer"])
     async def labels(ask: Labels) -> Answers:
-        return Answers(await in_thread(explorer.try_labels, ask.labels, ask.id))
+        return await in_thread(_rendered, explorer.try_labels, ask.labels, ask.id)
 
 
 def _add_page(app: FastAPI) -> None:

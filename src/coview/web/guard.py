@@ -2,14 +2,18 @@
 
 Plain ASGI around the application, so that nothing of a request is read before it is allowed: dependencies of FastAPI
 are asked after it has read the body. Starlette has no limit of size or time and no security headers.
+
+Large requests and large answers take turns, a few at a time, so that they cannot fill the memory together; small ones
+never wait for them.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hmac
-import json
 import logging
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import ip_address
@@ -22,7 +26,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["POLICY", "Answers", "Guard", "Limits", "is_loopback", "json_bytes", "refuse"]
+from coview.utils.messages import printable
+from coview.web.rendering import json_bytes
+
+__all__ = ["POLICY", "Answers", "Guard", "Limits", "Turn", "is_loopback", "refuse"]
 
 log = logging.getLogger("coview.web")
 
@@ -40,11 +47,20 @@ _HEADERS = {
 _STATIC = "/static/"
 _BEARER = HTTPBearer(auto_error=False)  # reads the header
 FAILED = "Internal server error; see the server log."
+_SLOW_BODY = "The body of the request did not arrive in time. Send it again, in parts where the connection is slow."
+_CLOSE = {"Connection": "close"}  # the rest of the body is not read
+
+
+_LARGE_BODY = 2**18  # bytes, from which a request waits for its turn before more of it is read
+_TURNS = 4  # large requests that are read and answered at a time, and large answers
+_GRACE = 5.0  # seconds that a large body may pause
+_SLOWEST = 2**14  # bytes of it a second
+_SLICE = 2**16  # bytes of an answer that are handed over at a time
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much one request may ask for.
+    """How much one request may ask for, and how long it may keep the server waiting.
 
     Attributes
     ----------
@@ -52,10 +68,19 @@ class Limits:
         Size of its body.
     seconds : float
         Time until its answer.
+    most_values : int
+        Rows x columns of its answer.
+    header_seconds : float
+        Time for its whole header.
+    stall_seconds : float
+        Time in which a client must read some of an answer that waits for it.
     """
 
     most_bytes: int = 8 * 2**20
     seconds: float = 30.0
+    most_values: int = 1_000_000
+    header_seconds: float = 15.0
+    stall_seconds: float = 30.0
 
 
 class Answers(Response):
@@ -64,18 +89,7 @@ class Answers(Response):
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        return json_bytes(content)
-
-
-def json_bytes(value: Any) -> bytes:
-    """Return a value as JSON; in ASCII, since half of a surrogate pair has no other encoding.
-
-    Examples
-    --------
-    >>> json_bytes({"error": "Zürich"})
-    b'{"error":"Z\\\\u00fcrich"}'
-    """
-    return json.dumps(value, allow_nan=False, separators=(",", ":")).encode("ascii")
+        return content if isinstance(content, bytes) else json_bytes(content)
 
 
 class Guard:
@@ -106,10 +120,11 @@ class Guard:
         open_paths: tuple[str, ...] = (),
     ) -> None:
         self.app = app
-        self._limits = limits
+        self.limits = limits
         self._token = None if token is None else token.encode()
         self._local = local
         self._open = open_paths
+        self._bodies, self._answers = asyncio.Semaphore(_TURNS), asyncio.Semaphore(_TURNS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -118,25 +133,37 @@ class Guard:
             return await send({"type": "websocket.close", "code": 1003})
         started = False
 
+        async def send_all(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_HEADERS)
+            for part in _sliced(message):  # each waits until the client has read most of those before
+                await send(part)
+
         async def send_guarded(message: Message) -> None:
             nonlocal started
-            if message["type"] == "http.response.start":
+            if not started:
                 started = True
-                MutableHeaders(scope=message).update(_HEADERS)
-            await send(message)
+                deadline.reschedule(None)  # from here on it is the client who takes the time
+            await send_all(message)
 
         refusal = await self._refusal(Request(scope))
-        try:
-            async with asyncio.timeout(self._limits.seconds):
-                await (refusal or self.app)(scope, self._limited(receive), send_guarded)
-        except TimeoutError:
-            sentence = f"The request took longer than {self._limits.seconds:g} seconds. Send less, or retry."
-            refusal = refuse(503, sentence)
-        except Exception:
-            log.exception("A request to %s failed.", scope.get("path"))
-            refusal = refuse(500, FAILED)
-        if refusal is not None and not started:
-            await refusal(scope, receive, send_guarded)
+        async with AsyncExitStack() as turn:
+            body = _Body(receive, self.limits, self._bodies, turn)
+            scope["coview.turn"] = Turn(self._answers, turn)
+            try:
+                async with asyncio.timeout(self.limits.seconds) as deadline:
+                    await (refusal or self.app)(scope, body.receive, send_guarded)
+            except TimeoutError:
+                refusal = refuse(
+                    503, f"The request took longer than {self.limits.seconds:g} seconds. Send less, or retry."
+                )
+                if body.begun and not body.complete:
+                    refusal = refuse(408, _SLOW_BODY, **_CLOSE)
+            except Exception:
+                log.exception("A request to %s failed.", printable(str(scope.get("path"))))
+                refusal = refuse(500, FAILED)
+            if refusal is not None and not started:
+                await refusal(scope, receive, send_all)
 
     async def _refusal(self, request: Request) -> Answers | None:
         """The answer to a request that may not be asked, or None."""
@@ -144,8 +171,8 @@ class Guard:
         if self._local and not _names_this_machine(headers.get("host", "")):
             return refuse(403, "This service answers only requests to localhost.")
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > self._limits.most_bytes:
-            return refuse(413, self._too_large(), Connection="close")  # the rest of the body is not read
+        if not length.isdecimal() or len(length) > 18 or int(length) > self.limits.most_bytes:
+            return refuse(413, too_large(self.limits), **_CLOSE)
         if self._token is None or path in self._open or path.startswith(_STATIC):
             return None
         bearer = await _BEARER(request)
@@ -155,22 +182,74 @@ class Guard:
         sentence = "A token is required: send the header 'Authorization: Bearer TOKEN'."
         return refuse(401, sentence, **{"WWW-Authenticate": "Bearer"})
 
-    def _too_large(self) -> str:
-        return f"A request may have at most {self._limits.most_bytes} bytes. Send it in parts."
 
-    def _limited(self, receive: Receive) -> Receive:
-        """Receive a body of unknown length until it is too large."""
-        size = 0
+class Turn:
+    """The place of one request among those with large answers; it is left when the answer is sent.
 
-        async def receive_limited() -> Message:
-            nonlocal size
-            message = await receive()
-            size += len(message.get("body", b""))
-            if size > self._limits.most_bytes:
-                raise HTTPException(413, self._too_large(), {"Connection": "close"})
-            return message
+    Parameters
+    ----------
+    places : asyncio.Semaphore
+        How many may be answered at a time.
+    until : AsyncExitStack
+        Ends with the request.
+    """
 
-        return receive_limited
+    def __init__(self, places: asyncio.Semaphore, until: AsyncExitStack) -> None:
+        self._places, self._until, self._taken = places, until, False
+
+    async def take(self) -> None:
+        """Wait for a place, once."""
+        if not self._taken:
+            self._taken = True
+            await self._until.enter_async_context(self._places)
+
+
+class _Body:
+    """The body of a request as it arrives: not too large, not too slow, and large ones few at a time."""
+
+    def __init__(self, receive: Receive, limits: Limits, places: asyncio.Semaphore, until: AsyncExitStack) -> None:
+        self._receive, self._limits, self._turn = receive, limits, Turn(places, until)
+        self._size = 0
+        self._started: float | None = None  # since when it has its turn
+        self.begun = self.complete = False
+
+    async def receive(self) -> Message:
+        """Receive the next part."""
+        self.begun = True
+        clock = asyncio.get_running_loop().time
+        if self._size > _LARGE_BODY and not self.complete:
+            if self._started is None:
+                await self._turn.take()
+                self._started = clock()
+            allowed = _GRACE + (self._size - _LARGE_BODY) / _SLOWEST - (clock() - self._started)
+            try:
+                async with asyncio.timeout(max(allowed, 0.0)):
+                    message = await self._receive()
+            except TimeoutError:
+                raise HTTPException(408, _SLOW_BODY, _CLOSE) from None
+        else:
+            message = await self._receive()
+        self._size += len(message.get("body", b""))
+        self.complete = not message.get("more_body", False)
+        if self._size > self._limits.most_bytes:
+            raise HTTPException(413, too_large(self._limits), _CLOSE)
+        return message
+
+
+def too_large(limits: Limits) -> str:
+    """Return the sentence on a request of too many bytes."""
+    return f"A request may have at most {limits.most_bytes} bytes. Send it in parts."
+
+
+def _sliced(message: Message) -> Iterator[Message]:
+    """A part of an answer in slices of some kilobytes."""
+    body = message.get("body", b"")
+    if len(body) <= _SLICE:
+        yield message
+        return
+    for start in range(0, len(body), _SLICE):
+        more = start + _SLICE < len(body) or message.get("more_body", False)
+        yield {"type": message["type"], "body": body[start : start + _SLICE], "more_body": more}
 
 
 def refuse(status: int, sentence: str, **headers: str) -> Answers:

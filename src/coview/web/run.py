@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
+
+import uvicorn
+
+from coview.web.connections import TimedProtocol
+from coview.web.guard import Guard
 
 __all__ = ["bound_socket", "running", "serve_app"]
 
@@ -15,7 +23,8 @@ __all__ = ["bound_socket", "running", "serve_app"]
 def bound_socket(host: str, port: int) -> socket.socket:
     """Return a socket that is bound already, so that its port is known (0 takes a free one) and nobody else's."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    opened = socket.socket(family, socket.SOCK_STREAM)
+    # named, since asyncio sends small answers at once (TCP_NODELAY) only where the protocol says TCP
+    opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         opened.bind((host, port))
@@ -25,8 +34,8 @@ def bound_socket(host: str, port: int) -> socket.socket:
     return opened
 
 
-def serve_app(app: Any, opened: socket.socket, on_start: Callable[[], object] | None = None) -> None:
-    """Answer requests on a bound socket until Ctrl-C."""
+def serve_app(app: Guard, opened: socket.socket, on_start: Callable[[], object] | None = None) -> None:
+    """Answer requests on a bound socket until Ctrl-C, and then those that have come; a second Ctrl-C leaves them."""
     server = _server(app)
     if on_start is not None:
         threading.Thread(target=_when_started, args=(server, on_start), daemon=True).start()
@@ -34,7 +43,7 @@ def serve_app(app: Any, opened: socket.socket, on_start: Callable[[], object] | 
 
 
 @contextmanager
-def running(app: Any, host: str = "127.0.0.1") -> Iterator[str]:
+def running(app: Guard, host: str = "127.0.0.1") -> Iterator[str]:
     """Run a service in a thread and give its address; it ends with the block."""
     opened = bound_socket(host, 0)
     server = _server(app)
@@ -46,25 +55,32 @@ def running(app: Any, host: str = "127.0.0.1") -> Iterator[str]:
         yield f"http://{host}:{opened.getsockname()[1]}"
     finally:
         server.should_exit = True
-        thread.join(timeout=10)
+        thread.join(timeout=app.limits.seconds + 10)
         opened.close()
 
 
-def _server(app: Any) -> Any:
-    import uvicorn
+class _Server(uvicorn.Server):
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self.server_state.tasks:
+            print("Answering the last requests (press Ctrl-C again to stop at once) ...", file=sys.stderr)
+        await super().shutdown(sockets)
 
+
+def _server(app: Guard) -> Any:
+    protocol: Any = partial(TimedProtocol, limits=app.limits)
     config = uvicorn.Config(
         app,
+        http=protocol,
         log_level="warning",
         access_log=False,
         server_header=False,
         timeout_keep_alive=15,
-        timeout_graceful_shutdown=3,
+        timeout_graceful_shutdown=math.ceil(app.limits.seconds) + 1,  # whatever has come is answered
         limit_concurrency=1000,
         backlog=1024,
         ws="none",
     )
-    return uvicorn.Server(config)
+    return _Server(config)
 
 
 def _wait(server: Any, thread: threading.Thread) -> None:

@@ -32,6 +32,7 @@ from coview.utils.messages import did_you_mean, listed
 from coview.views.inputs import ViewInput
 from coview.views.lazy import LazyViews, stack_views
 from coview.views.views import Views
+from coview.web.client_text import check_reads_no_files
 from coview.web.kinds import kinds_of, sorts
 from coview.web.rows import CellReader, rows_to_views
 
@@ -75,6 +76,8 @@ class Service:
         table: Any = None,
     ) -> None:
         self.models = [inspect(each) for each in (model, *also)]
+        for each in self.models:
+            check_reads_no_files(each)
         check_vocabularies(self.models, [each.name for each in self.models])
         self.model = self.models[0]
         self.searcher = next((each for each in self.models if each.retriever is not None), None)
@@ -201,11 +204,13 @@ class Service:
         """
         answer = self._labels(views, top)
         if by_view and len(views.names) > 1:
-            answer["by_view"] = {}
+            by_name = {}
             for v, view in enumerate(views.names):
                 here = np.flatnonzero(views.present[:, v])
-                alone = self._labels(views[here].select(view), top) if len(here) else {}
-                answer["by_view"][view] = {key: _spread(part, here, len(views)) for key, part in alone.items()}
+                # gaps where no object has the view: answers to other rows, with which this one is joined, have some
+                alone = self._labels(views[here].select(view), top) if len(here) else {key: [] for key in answer}
+                by_name[view] = {key: _spread(part, here, len(views)) for key, part in alone.items()}
+            answer["by_view"] = by_name
         return answer
 
     def _labels(self, views: Views, top: int = 0) -> dict[str, Any]:
@@ -276,6 +281,7 @@ class Service:
 
     def search_texts(self, texts: Sequence[str], source: str | None, target: str | None, k: int) -> dict[str, Any]:
         """The k best objects of each text; without views, by all that read text and in all."""
+        self._check_takes_text(source)
         return _hits(self._retriever().search(list(texts), source, target, min(k, MOST_HITS)))
 
     def why_text(
@@ -286,6 +292,7 @@ class Service:
         Where the model tells what each word adds to the score, "features" say that. Where it does not, they say by how
         much the score drops without the word, and "drops" is true.
         """
+        self._check_takes_text(source)
         retriever, reasons = self._retriever(), []
         drops: list[list[dict[str, Any]]] | None = None
         for i, hit in enumerate(hits):
@@ -319,6 +326,14 @@ class Service:
         ids = retriever.indexed_ids(target)
         drops = [score_drops(scores[:, int(np.flatnonzero(ids == hit)[0])], each, np.arange(len(each))) for hit in hits]
         return [[part for part in row if part["adds"]] for row in drops]
+
+    def _check_takes_text(self, source: str | None) -> None:
+        """Refuse texts for a view of images: a retriever would open them as files."""
+        searcher = self.searcher
+        if source is None or searcher is None or searcher.front is None:
+            return
+        if searcher.inputs[source].vectorizer is None:
+            raise ViewsError(f"View {source!r} takes no text. Send numbers, or features by name.")
 
     def _retriever(self) -> Any:
         if self.searcher is None:

@@ -1,0 +1,151 @@
+"""Connections over real sockets: slow ones are dropped, small answers leave at once, the last requests are answered."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from coview.web import guard
+from coview.web.api import make_app
+from coview.web.connections import TimedProtocol
+from coview.web.guard import Limits
+from coview.web.run import running
+from coview.web.service import Service
+
+HEADER = b"POST /transform HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+
+
+def connected(url: str) -> socket.socket:
+    parts = urlsplit(url)
+    return socket.create_connection((parts.hostname, parts.port), timeout=20)
+
+
+def rest(connection: socket.socket) -> bytes:
+    """Everything until the server closes."""
+    content = b""
+    try:
+        while piece := connection.recv(2**20):
+            content += piece
+    except ConnectionResetError:
+        pass
+    return content
+
+
+def trickle(connection: socket.socket, piece: bytes, seconds: float) -> None:
+    """Send a piece now and then, until it is no longer wanted."""
+    until = time.monotonic() + seconds
+    try:
+        while time.monotonic() < until:
+            connection.sendall(piece)
+            time.sleep(0.05)
+    except OSError:
+        pass
+
+
+@pytest.fixture(scope="module")
+def hasty(retriever):
+    """A service that waits about a second for everything."""
+    limits = Limits(seconds=1.5, header_seconds=0.7, stall_seconds=0.7)
+    with running(make_app(Service(retriever), limits=limits)) as url:
+        yield url
+
+
+def test_half_a_header_is_dropped_however_it_trickles(hasty):
+    with connected(hasty) as connection:
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n")
+        threading.Thread(target=trickle, args=(connection, b"X: a\r\n", 3), daemon=True).start()
+        answer = rest(connection)
+    assert answer.startswith(b"HTTP/1.1 408 ") and b"did not arrive in time" in answer
+
+
+def test_a_connection_that_says_nothing_is_closed(hasty):
+    with connected(hasty) as connection:
+        assert rest(connection) == b""
+
+
+def test_half_a_header_after_an_answer_is_dropped_too(hasty):
+    with connected(hasty) as connection:
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert connection.recv(10_000).startswith(b"HTTP/1.1 200 ")
+        connection.sendall(b"GET /health HTTP/1.1\r\n")
+        assert b"HTTP/1.1 408 " in rest(connection)
+
+
+def test_a_body_that_does_not_arrive_is_refused(hasty):
+    with connected(hasty) as connection:
+        connection.sendall(HEADER % 1000 + b"{")
+        threading.Thread(target=trickle, args=(connection, b" ", 3), daemon=True).start()
+        answer = rest(connection)
+    assert answer.startswith(b"HTTP/1.1 408 ") and b"body of the request did not arrive" in answer
+
+
+def test_a_large_body_that_pauses_gives_up_its_turn(retriever, monkeypatch):
+    monkeypatch.setattr(guard, "_GRACE", 0.3)
+    monkeypatch.setattr(guard, "_LARGE_BODY", 1000)
+    monkeypatch.setattr(guard, "_TURNS", 1)
+    with running(make_app(Service(retriever))) as url, connected(url) as slow, connected(url) as other:
+        slow.sendall(HEADER % 5000 + b" " * 2000)
+        time.sleep(0.1)
+        body = b'{"rows": {"words": "wordaa"}}'.ljust(5000)
+        other.sendall(HEADER.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n") % 5000 + body)
+        assert rest(other).startswith(b"HTTP/1.1 200 ")  # after the other one lost its turn
+        assert rest(slow).startswith(b"HTTP/1.1 408 ")
+
+
+def test_an_answer_that_nobody_reads_is_dropped(retriever):
+    class Wide(Service):
+        def answer(self, key, questions):
+            return [{"coordinates": [[0.123456789] * 20_000] * len(views)} for views in questions]
+
+    limits = Limits(stall_seconds=0.4)
+    with running(make_app(Wide(retriever), limits=limits)) as url, connected(url) as connection:
+        body = json.dumps({"rows": {"words": ["wordaa"] * 50}}).encode()
+        connection.sendall(HEADER % len(body) + body)
+        head = connection.recv(1000)
+        time.sleep(1.5)
+        content = head + rest(connection)
+    size = int(content.split(b"content-length: ")[1].split(b"\r\n")[0])
+    assert size > 10_000_000 and len(content) < size
+
+
+def test_small_answers_leave_at_once(retriever, monkeypatch):
+    seen = []
+    made = TimedProtocol.connection_made
+
+    def watched(self, transport):
+        accepted = transport.get_extra_info("socket")
+        made(self, transport)
+        seen.append(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+    monkeypatch.setattr(TimedProtocol, "connection_made", watched)
+    with running(make_app(Service(retriever))) as url:
+        assert httpx.get(f"{url}/health").status_code == 200
+    assert seen and all(seen)
+
+
+def test_requests_in_flight_are_answered_at_the_end(retriever):
+    begun = threading.Event()
+    answers = []
+
+    class Slow(Service):
+        def answer(self, key, questions):
+            begun.set()
+            time.sleep(3.3)
+            return super().answer(key, questions)
+
+    def ask(url):
+        answers.append(httpx.post(f"{url}/transform", json={"rows": {"words": "wordaa"}}, timeout=30))
+
+    with running(make_app(Slow(retriever))) as url:
+        asking = threading.Thread(target=ask, args=(url,))
+        asking.start()
+        begun.wait(10)
+    asking.join(20)
+    assert [answer.status_code for answer in answers] == [200]
+    assert len(answers[0].json()["coordinates"]) == 1
