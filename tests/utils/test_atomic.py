@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 import subprocess
 import sys
+import time
 
 import pytest
 
+from coview.exceptions import DataFileError
 from coview.utils import atomic
 from coview.utils.atomic import atomic_folder, atomic_path
 
@@ -114,3 +117,120 @@ def test_a_killed_process_leaves_the_old_folder(tmp_path):
     done = subprocess.run([sys.executable, "-c", script, str(target)], check=False)
     assert done.returncode == -signal.SIGKILL
     assert os.listdir(target) == ["old"]
+
+
+# -- what is replaced
+
+
+def mode(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no modes here")
+@pytest.mark.parametrize("before", [0o600, 0o640, 0o444])
+def test_a_file_that_is_replaced_keeps_its_mode_and_is_never_more_public(tmp_path, before):
+    target = tmp_path / "file.txt"
+    target.write_text("old")
+    target.chmod(before)
+    with atomic_path(target) as beside:
+        assert mode(beside) & ~(before | 0o600) == 0
+        beside.unlink()  # some libraries put a file of their own there
+        beside.write_text("new")
+    assert (mode(target), target.read_text()) == (before, "new")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no modes here")
+def test_a_folder_that_is_replaced_keeps_the_modes_of_what_was_there(tmp_path):
+    target = tmp_path / "folder"
+    for _ in range(2):
+        with atomic_folder(target) as beside:
+            (beside / "file").write_text("x")
+            (beside / "other").write_text("x")
+        (target / "file").chmod(0o600)
+        target.chmod(0o700)
+    with atomic_folder(target) as beside:
+        (beside / "file").write_text("x")
+    assert (mode(target), mode(target / "file")) == (0o700, 0o600)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there is no umask here")
+def test_a_umask_that_is_set_later_counts(tmp_path):
+    before = os.umask(0o077)
+    try:
+        with atomic_path(tmp_path / "file") as beside:
+            beside.write_text("x")
+        with atomic_folder(tmp_path / "folder"):
+            pass
+    finally:
+        os.umask(before)
+    assert (mode(tmp_path / "file"), mode(tmp_path / "folder")) == (0o600, 0o700)
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["to a file", "to nothing"])
+def test_a_link_to_a_file_stays_a_link(tmp_path, there):
+    (tmp_path / "real").mkdir()
+    real, link = tmp_path / "real" / "file", tmp_path / "link"
+    if there:
+        real.write_text("old")
+    link.symlink_to(real)
+    with atomic_path(link) as beside:
+        beside.write_text("new")
+    assert link.is_symlink() and real.read_text() == "new"
+    assert sorted(os.listdir(tmp_path)) == ["link", "real"] and os.listdir(tmp_path / "real") == ["file"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+def test_what_is_no_regular_file_is_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("x")
+    for name, kind in [("pipe", "a pipe"), ("folder", "a folder"), (os.devnull, "a device")]:
+        with pytest.raises(DataFileError, match=f"{name} is {kind}, not a regular file"), atomic_path(tmp_path / name):
+            pytest.fail("it was to be replaced")
+    with pytest.raises(DataFileError, match="is a file, not a folder"), atomic_folder(tmp_path / "file"):
+        pytest.fail("it was to be replaced")
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode) and stat.S_ISCHR(os.stat(os.devnull).st_mode)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no SIGKILL here: writers are not killed")
+@pytest.mark.parametrize("make", [atomic_path, atomic_folder])
+def test_what_a_killed_writer_left_is_cleared_by_the_next(tmp_path, make):
+    script = (
+        "import os, signal, sys\n"
+        f"from coview.utils.atomic import {make.__name__} as make\n"
+        "with make(sys.argv[1]) as beside:\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", script, str(tmp_path / "file")], check=False)
+    (left,) = os.listdir(tmp_path)
+    assert left.endswith(".part")
+    with make(tmp_path / "other"):
+        pass
+    assert left in os.listdir(tmp_path)  # another writer's affair
+    with make(tmp_path / "file"):
+        pass
+    assert sorted(os.listdir(tmp_path)) == ["file", "other"]
+
+
+def test_what_others_are_writing_is_left_alone(tmp_path):
+    target = tmp_path / "file"
+    elsewhere = tmp_path / ".file.00000000-1-00000000.part"
+    alive = tmp_path / f".file.{atomic._HOST}-{os.getppid()}-00000000.part"
+    for part in (elsewhere, alive):
+        part.write_text("half")
+    with atomic_path(target) as first, atomic_path(target) as second:  # as two threads would
+        first.write_text("first")
+        second.write_text("second")
+    assert target.read_text() == "first"
+    assert elsewhere.exists() and alive.exists()
+    os.utime(elsewhere, (time.time() - 2 * 86_400,) * 2)
+    with atomic_path(target) as beside:
+        beside.write_text("third")
+    assert not elsewhere.exists() and alive.exists()
+
+
+def test_the_longest_name_can_be_written(tmp_path):
+    target = tmp_path / ("ä" * 127)
+    with atomic_path(target) as beside:
+        beside.write_text("whole")
+    assert os.listdir(tmp_path) == [target.name]
