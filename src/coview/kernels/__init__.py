@@ -40,7 +40,9 @@ def announce(kernel: Any) -> None:
         return
     _asked.add(id(kernel))
     name = f"{kernel.py_func.__module__.rpartition('.')[2]}.{kernel.__name__}"
-    cache = Path(kernel.stats.cache_path or ".")
-    if not kernel.signatures and not any(cache.glob(f"{name}-*.nbi")):
+    path = kernel.stats.cache_path
+    if not kernel.signatures and (path is None or not any(Path(path).glob(f"{name}-*.nbi"))):
+        from coview.kernels.compiling import cache_note
+
         _announced = True
-        print("coview: compiling kernels for this machine (once, takes a few seconds) ...", file=sys.stderr, flush=True)
+        print(f"coview: compiling kernels for this machine ({cache_note(kernel)}) ...", file=sys.stderr, flush=True)

@@ -13,7 +13,8 @@ on a condition leaves `solved` False where an object does not meet it.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from coview.kernels.compiling import njit
 
 __all__ = ["choose_sets", "label_program", "partitions", "tree_program", "two_views"]
 

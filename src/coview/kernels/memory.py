@@ -11,9 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, njit, types
+from numba import carray, types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from coview.kernels.compiling import njit
 
 __all__ = ["addresses", "array_at", "ask_for", "borrowed", "prefetch_row"]
 

@@ -9,7 +9,8 @@ of one run stay within two windows of each other, all else is as in a permutatio
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from coview.kernels.compiling import njit
 
 __all__ = ["mix_bits", "mix_rows"]
 

@@ -16,8 +16,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from coview.kernels.compiling import njit
 from coview.kernels.mixing import mix_bits
 
 __all__ = ["draw_partners", "pair_gradient", "pair_value", "similarities"]

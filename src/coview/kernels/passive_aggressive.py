@@ -17,8 +17,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from coview.kernels.compiling import njit
 from coview.kernels.memory import array_at, ask_for, borrowed
 from coview.kernels.rounds import EMPTY, MARGIN, NORM, SHARE, STEP, clip_step, solve_paper, solve_round, solve_two
 

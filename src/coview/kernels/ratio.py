@@ -15,8 +15,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from coview.kernels.compiling import njit
 from coview.kernels.memory import prefetch_row
 
 __all__ = ["accumulate", "fast_log", "log_likelihood", "project", "ratio", "tile_cuts"]

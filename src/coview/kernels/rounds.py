@@ -22,7 +22,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from coview.kernels.compiling import njit
 
 __all__ = ["EMPTY", "MARGIN", "NORM", "ROWS", "SHARE", "STEP", "clip_step", "solve_paper", "solve_round", "solve_two"]
 

@@ -25,8 +25,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from coview.kernels.compiling import njit
 from coview.kernels.ratio import fast_log
 from coview.kernels.simplex_l1 import l1_pair_row, l1_row, sort_breaks
 from coview.kernels.simplex_l2 import l2_row

@@ -21,7 +21,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from coview.kernels.compiling import njit
 
 __all__ = ["l1_pair_row", "l1_row", "sort_breaks"]
 

@@ -26,7 +26,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from coview.kernels.compiling import njit
 
 __all__ = ["l1_joint_rows"]
 

@@ -15,7 +15,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from coview.kernels.compiling import njit
 
 __all__ = ["l2_row"]
 

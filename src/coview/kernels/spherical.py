@@ -16,8 +16,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from coview.kernels.compiling import njit
 from coview.kernels.memory import prefetch_row
 
 __all__ = ["assign_rows", "column_squares", "move_rows", "project_rows", "turn_columns"]

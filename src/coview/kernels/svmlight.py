@@ -8,7 +8,8 @@ the kernel says so, and never guesses.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from coview.kernels.compiling import njit
 
 __all__ = ["parse_svmlight"]
 

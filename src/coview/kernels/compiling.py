@@ -1,0 +1,103 @@
+"""numba's `njit` with a cache that cannot stop a fit.
+
+Compiled kernels are kept where numba keeps them: in the folder that NUMBA_CACHE_DIR names, beside the source, or in the
+user's cache. Where none of these can be written, they are kept in a private folder for temporary files; where that is
+not possible either, they are compiled again in every process. A file of the cache that is cut short is written anew.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCacheLocator, NullCache
+
+__all__ = ["cache_note", "njit"]
+
+
+def njit(**options: Any) -> Callable[[Any], Any]:
+    """Return numba's decorator; ``cache=True`` means a cache that may be absent or damaged."""
+    cached = options.pop("cache", False)
+
+    def compiled(function: Any) -> Any:
+        kernel = numba.njit(**options)(function)
+        if cached and kernel is not function:  # as it is where compiling is switched off
+            kernel._cache = _cache_of(function)
+        return kernel
+
+    return compiled
+
+
+def cache_note(kernel: Any) -> str:
+    """Say where a kernel that is being compiled is kept, in the words of a notice."""
+    path = kernel.stats.cache_path
+    if path is None:
+        return "in every process, since no folder for them can be written; NUMBA_CACHE_DIR names one"
+    if Path(path).parent == _temporary_folder():
+        return f"kept in {_temporary_folder()}, since no other folder can be written; NUMBA_CACHE_DIR names one"
+    return "once, takes a few seconds"
+
+
+def _cache_of(function: Any) -> Any:
+    try:
+        return _LenientCache(function)
+    except (RuntimeError, OSError):  # no folder can be written
+        return NullCache()
+
+
+def _temporary_folder() -> Path:
+    """Return a folder of this user's alone: what lies in it is executed."""
+    user = str(os.getuid()) if os.name == "posix" else "kernels"
+    return Path(tempfile.gettempdir()) / f"coview-{user}"
+
+
+class _TemporaryLocator(InTreeCacheLocator):
+    """Says that a kernel is kept in the folder for temporary files."""
+
+    def __init__(self, function: Any, file: str) -> None:
+        super().__init__(function, file)
+        self._cache_path = str(_temporary_folder() / self.get_suitable_cache_subpath(file))
+
+    def ensure_cache_path(self) -> None:
+        folder = _temporary_folder()
+        folder.mkdir(mode=0o700, exist_ok=True)
+        about = folder.lstat()
+        if not stat.S_ISDIR(about.st_mode):
+            raise NotADirectoryError(folder)
+        if os.name == "posix" and (about.st_uid != os.getuid() or about.st_mode & 0o077):
+            raise PermissionError(f"{folder} is not private")
+        super().ensure_cache_path()
+
+
+class _Implementation(CompileResultCacheImpl):
+    _locator_classes = [*CompileResultCacheImpl._locator_classes, _TemporaryLocator]
+
+
+class _LenientCache(FunctionCache):
+    """numba's cache of one kernel; what cannot be read is thrown away, what cannot be written is not kept."""
+
+    _impl_class = _Implementation
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # whatever unpickling half a file ends in
+            self._throw_away()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except Exception:  # a full disk, or an index that another process left cut short
+            self._throw_away()
+
+    def _throw_away(self) -> None:
+        try:
+            self.flush()
+        except OSError:
+            self.disable()
