@@ -172,6 +172,13 @@ def test_a_killed_fit_resumes_bit_for_bit(settings, tmp_path):
     assert not list(tmp_path.glob("*.checkpoint")) and not list(tmp_path.glob(".*.part"))
 
 
+def test_a_checkpoint_that_cannot_be_written_does_not_end_the_fit(tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    with pytest.warns(UserWarning, match=r"The checkpoint .* cannot be written .* The fit goes on without it"):
+        model = checkpointed(tmp_path / "file" / "fit.checkpoint")
+    np.testing.assert_array_equal(model.memberships_, checkpointed(tmp_path / "fit.checkpoint").memberships_)
+
+
 def test_a_checkpoint_of_another_fit_is_refused(tmp_path):
     path = tmp_path / "fit.checkpoint"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +16,9 @@ from scipy import sparse
 from coview.engines.passes import over_rows
 from coview.engines.protocol import Holder
 from coview.engines.state import Fit, State, tree_map
-from coview.exceptions import ModelFileError
+from coview.exceptions import DataFileError, ModelFileError
 from coview.utils.archive import read_archive, write_archive
+from coview.utils.messages import cut
 from coview.validation import check_count
 
 __all__ = ["Checkpoint", "CheckpointFile", "fingerprint"]
@@ -65,13 +67,19 @@ class CheckpointFile:
         if fit.n_iter // self.every == self.written // self.every:
             return
         self.written = fit.n_iter
-        tree = {
-            "fingerprint": self.fingerprint,
-            "restart": restart,
-            "current": _packed(fit, holder, self.path),
-            "best": None if best is None else _packed(best, holder, self.path),
-        }
-        write_archive(self.path, tree, kind="checkpoint", version=VERSION)
+        try:
+            tree = {
+                "fingerprint": self.fingerprint,
+                "restart": restart,
+                "current": _packed(fit, holder, self.path),
+                "best": None if best is None else _packed(best, holder, self.path),
+            }
+            write_archive(self.path, tree, kind="checkpoint", version=VERSION)
+        except (OSError, DataFileError) as error:  # hours of work are worth more than their copy
+            warnings.warn(
+                f"The checkpoint {self.path} cannot be written ({cut(str(error))}). The fit goes on without it.",
+                stacklevel=2,
+            )
 
     def read(self, holder: Holder) -> tuple[int, Fit, Fit | None] | None:
         """Return (restart, fit so far, best of earlier restarts), or None where there is no file."""
@@ -88,7 +96,11 @@ class CheckpointFile:
 
     def remove(self) -> None:
         """Forget the file: the fit is done."""
-        self.path.unlink(missing_ok=True)
+        try:
+            if self.path.exists():
+                self.path.unlink(missing_ok=True)
+        except OSError as error:
+            warnings.warn(f"The checkpoint {self.path} cannot be removed ({error.strerror}). Remove it.", stacklevel=2)
 
 
 def _packed(fit: Fit, holder: Holder, path: Path) -> dict[str, Any]:
