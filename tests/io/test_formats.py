@@ -5,9 +5,12 @@ from __future__ import annotations
 import builtins
 import pickle
 import re
+import tracemalloc
 import warnings
+import zipfile
 
 import anndata
+import h5py
 import mudata
 import numpy as np
 import pandas as pd
@@ -20,6 +23,7 @@ from coview.exceptions import CoviewError, DataFileError, ViewsError
 from coview.io import tables
 from coview.io.formats import EXTENSIONS
 from coview.io.views_folder import read_views
+from coview.utils import limits
 
 WORDS = np.array([[1, 0, 2], [0, 3, 0]])
 
@@ -170,6 +174,8 @@ def test_rows_without_any_cell_lack_the_view(tmp_path):
             "v.csv has 'ann' in column 'name' of row 0, which is not a number, nor an id",
         ),
         ("id\na\nb\n", "v.csv has no column of features beside 'id'."),
+        ("x,y\n1,1_000\n", "v.csv has '1_000' in column 'y' of row 0, which is not a number."),
+        ("x,y\n1_000,1\n1_000,2\n", "v.csv has '1_000' in column 'x' of row 0, which is not a number"),
         ("x,y\n1,nan\n", "View 'v' has NaN or infinity"),
         ("x,y\n1,inf\n", "View 'v' has NaN or infinity"),
     ],
@@ -269,12 +275,146 @@ def test_jsonl_is_sparse_with_features_in_order_of_appearance(tmp_path):
         ('{"id": 1}\n', "v.jsonl has no non-zero feature."),
         ('{"a": NaN}\n', "View 'v' has NaN or infinity"),
         ("<html>\n", "v.jsonl has no JSON object in line 1"),
+        ('{"a": 1, "a": 2}\n', "v.jsonl has no JSON object in line 1 (the key 'a' occurs twice in one object)"),
+        ('{"a": ' + "[" * 100_000 + "}", "v.jsonl has no JSON object in line 1 (its lists and objects are nested too"),
+        ('{"a": ' + "1" * 5000 + "}", "v.jsonl has no JSON object in line 1 (it has a number of thousands of digits)"),
     ],
 )
 def test_bad_jsonl_is_refused(tmp_path, text, sentence):
     (tmp_path / "v.jsonl").write_text(text)
     with pytest.raises(CoviewError, match=re.escape(sentence)):
         read(tmp_path / "v.jsonl")
+
+
+# -- small files that state much
+
+
+def states_much(path, sentence):
+    with pytest.raises(DataFileError, match=re.escape(sentence)):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("head", "sentence"),
+    [
+        ("coordinate real general\n600000000 3 1\n1 1 1\n", "states a matrix of 600000000 x 3 in 66 bytes"),
+        ("coordinate real general\n3 600000000 1\n1 1 1\n", "states a matrix of 3 x 600000000 in 66 bytes"),
+        ("coordinate real general\n3 3 600000000\n1 1 1\n", "states 600000000 values, but has 66 bytes"),
+        ("array real general\n30000 20000\n1\n", "states 600000000 values, but has"),
+    ],
+)
+def test_a_matrix_market_file_that_states_much_is_refused(tmp_path, head, sentence):
+    (tmp_path / "v.mtx").write_text(f"%%MatrixMarket matrix {head}")
+    states_much(tmp_path / "v.mtx", sentence)
+
+
+def test_an_svmlight_file_of_billions_of_columns_is_refused(tmp_path):
+    (tmp_path / "v.svmlight").write_text("1 1:1 2000000000:1\n")
+    states_much(
+        tmp_path / "v.svmlight", "states a matrix of 1 x 2000000000 in 19 bytes. Leave out empty rows and columns"
+    )
+
+
+@pytest.mark.parametrize("form", ["csr parts", "coo"])
+def test_an_npz_file_of_billions_of_rows_or_columns_is_refused(tmp_path, form):
+    if form == "coo":
+        sparse.save_npz(tmp_path / "v.npz", sparse.coo_array(([1.0], ([5], [0])), shape=(600_000_000, 1)))
+    else:
+        np.savez(tmp_path / "v.npz", data=np.ones(1), indices=np.array([599_999_999]), indptr=np.array([0, 1]))
+    states_much(tmp_path / "v.npz", "600000000")
+
+
+def restate(content: bytes, old: str, new: str) -> bytes:
+    """Change the header of an array, which keeps its length."""
+    assert content.count(old.encode()) == 1
+    return content.replace(old.encode() + b" " * (len(new) - len(old)), new.encode())
+
+
+@pytest.mark.parametrize("new", ["(600000000, 2)", "(1, 2)", "(-3, -2)"])
+def test_an_npy_file_that_states_more_or_less_than_it_has_is_refused(tmp_path, new):
+    np.save(tmp_path / "v.npy", np.ones((3, 2)))
+    content = (tmp_path / "v.npy").read_bytes()
+    (tmp_path / "v.npy").write_bytes(restate(content, "(3, 2), }", f"{new}, }}"))
+    if new == "(-3, -2)":
+        with pytest.raises(DataFileError, match=r"v.npy"):
+            read(tmp_path / "v.npy")
+    else:
+        states_much(tmp_path / "v.npy", "v.npy states an array of")
+
+
+def test_an_npz_file_that_states_more_than_it_has_is_refused(tmp_path):
+    with zipfile.ZipFile(tmp_path / "v.npz", "w") as archive, archive.open("x.npy", "w") as stream:
+        np.lib.format.write_array_header_1_0(
+            stream, {"descr": "<f8", "fortran_order": False, "shape": (600_000_000, 1)}
+        )
+        stream.write(bytes(80))
+    states_much(tmp_path / "v.npz", "'x' in")
+
+
+@pytest.mark.parametrize("text", ["twice", "bzip2"])
+def test_an_archive_that_numpy_would_not_write_is_refused(tmp_path, text):
+    method = zipfile.ZIP_BZIP2 if text == "bzip2" else zipfile.ZIP_STORED
+    np.save(tmp_path / "x.npy", np.ones((2, 2)))
+    with zipfile.ZipFile(tmp_path / "v.npz", "w", method) as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(2):
+            archive.write(tmp_path / "x.npy", "x.npy")
+    states_much(tmp_path / "v.npz", "packed in another way" if text == "bzip2" else "has the array 'x' more than once")
+
+
+def test_a_parquet_file_that_states_much_is_refused(tmp_path, monkeypatch):
+    pl.DataFrame({"a": np.zeros(1_000_000)}).write_parquet(tmp_path / "v.parquet")
+    assert read(tmp_path / "v.parquet").shape == (1_000_000, 1)
+    monkeypatch.setattr(limits, "_FREE", 1_000_000)
+    monkeypatch.setattr(tables, "COMPRESSED", 1)
+    states_much(tmp_path / "v.parquet", "states 1000000 rows x 1 columns in")
+    with pytest.raises(DataFileError, match="states 1000000 rows x 1 columns"):
+        tables.read_table(tmp_path / "v.parquet")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_hdf5_file_that_states_much_is_refused(h5mu):
+    with h5py.File(h5mu, "r+") as file:
+        file.create_dataset("mod/rna/layers/x", shape=(10**6, 10**6), chunks=(1000, 1000), dtype="f8")
+    states_much(h5mu, "states 8000 GB, but has")
+
+
+@pytest.mark.parametrize("extension", [".csv", ".jsonl", ".parquet"])
+def test_one_long_id_among_many_costs_no_more_than_itself(tmp_path, extension):
+    ids, path = [f"r{i}" for i in range(10_000)], tmp_path / f"v{extension}"
+    ids[3] = "x" * 150_000
+    if extension == ".csv":
+        path.write_text("id,a\n" + "".join(f"{key},1\n" for key in ids))
+    elif extension == ".jsonl":
+        path.write_text("".join(f'{{"id": "{key}", "a": 1}}\n' for key in ids))
+    else:
+        pl.DataFrame({"id": ids, "a": 1}).write_parquet(path)
+    tracemalloc.start()
+    try:
+        X = read(path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert X.ids.tolist() == ids and peak < 100_000_000  # 6 GB if all were as long
+
+
+def test_whole_numbers_beyond_64_bits_are_ids_as_text(tmp_path):
+    (tmp_path / "v.csv").write_text(f"id,a\n{10**30},1\n2,1\n")
+    (tmp_path / "w.jsonl").write_text(f'{{"id": {10**30}, "a": 1}}\n{{"id": 2, "a": 1}}\n')
+    for name in ("v.csv", "w.jsonl"):
+        assert read(tmp_path / name).ids.tolist() == [str(10**30), "2"]
+
+
+def test_a_name_is_no_pattern(tmp_path):
+    for name in ("v[1].parquet", "v1.parquet"):
+        pl.DataFrame({"a": [len(name)]}).write_parquet(tmp_path / name)
+    assert read(tmp_path / "v[1].parquet")["v"].tolist() == [[12]]
+    assert tables.read_table(tmp_path / "v[1].parquet")["a"].to_list() == [12]
+
+
+def test_what_is_no_regular_file_is_not_read(tmp_path):
+    (tmp_path / "v.parquet").mkdir()
+    states_much(tmp_path / "v.parquet", "v.parquet is not a regular file")
 
 
 # -- modalities

@@ -34,14 +34,27 @@ def folder(tmp_path):
 
 
 def edit(folder, change) -> None:
+    """Change the manifest, which then has no checksums."""
     path = folder / "views.json"
     content = json.loads(path.read_text())
+    content.pop("sha256", None)
+    for shard in content["shards"]:
+        shard.pop("sha256", None)
     change(content)
     path.write_text(json.dumps(content))
 
 
 def test_a_manifest_names_every_file_of_its_folder(folder):
     assert named_files(folder) == {path.name for path in folder.iterdir()}
+
+
+def test_a_manifest_that_was_altered_is_told(folder):
+    path = folder / "views.json"
+    path.write_text(path.read_text().replace('"links"', '"lenks"'))
+    with pytest.raises(DataFileError, match=r'does not match its checksum; if you edited it, remove .* "sha256"'):
+        open_shards(folder)
+    path.write_text(json.dumps(json.loads(path.read_text().replace('"lenks"', '"links"')), indent=4))
+    assert open_shards(folder).collect() == views()  # laid out in another way, it says the same
 
 
 # -- by hand
@@ -185,6 +198,8 @@ def test_zarr_arrays_of_others_need_no_more_than_their_names(tmp_path):
         lambda m: m["shards"][0].update(files=["views.json", "00000-01-links.npy"]),
         lambda m: m["shards"][0].update(files=[None, "00000-01-links.npy"]),
         lambda m: m["shards"][0].update(ids="00000-00-words.safetensors"),
+        lambda m: m["shards"][0].update(sha256=["a"]),
+        lambda m: m["shards"][0].update(sha256={"a": 1}),
     ],
 )
 def test_a_damaged_manifest_is_refused(folder, change):
@@ -206,10 +221,58 @@ def test_a_newer_format_asks_for_a_newer_coview(folder):
         open_shards(folder)
 
 
-def test_rows_that_the_manifest_invents_are_told(folder):
-    edit(folder, lambda m: m["shards"][0].update(rows=1_000_000_000))
-    with pytest.raises(DataFileError, match="1000000000"):
+@pytest.mark.parametrize("size", [1_000_000, 1_000_000_000])
+def test_rows_that_the_manifest_invents_are_told(folder, size):
+    edit(folder, lambda m: m["shards"][0].update(rows=size))
+    with pytest.raises(DataFileError, match=f"{size}|{size + 13}"):
         open_shards(folder).part(0)
+
+
+def test_features_that_would_fill_the_memory_are_told(folder):
+    edit(folder, lambda m: m["views"][0].update(features=2_000_000_000))
+    with pytest.raises(DataFileError, match="states 2000000000 features of view 'words', but its files have"):
+        open_shards(folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('"views": ["x", "x"], "shards": [{"files": ["a.npy", "a.npy"]}]', "2 views have the name 'x'"),
+        ('"views": ["x"], "shards": [{"files": {"x": "a.npy", "x": "b.npy"}}]', "the key 'x' occurs twice"),
+        ('"views": ["x"], "views": ["y"], "shards": [{"files": ["a.npy"]}]', "the key 'views' occurs twice"),
+    ],
+)
+def test_repeated_names_are_told(tmp_path, text, sentence):
+    np.save(tmp_path / "a.npy", np.eye(2))
+    (tmp_path / "views.json").write_text(f'{{"format": "coview views", "version": 1, {text}}}')
+    with pytest.raises(DataFileError, match=sentence):
+        read_views(tmp_path)
+
+
+def test_a_name_that_no_file_can_have_is_told(folder):
+    edit(folder, lambda m: m["shards"][0]["files"].__setitem__(0, "x" * 5000 + ".npy"))
+    with pytest.raises(DataFileError, match="lacks the file"):
+        open_shards(folder)
+
+
+@pytest.mark.parametrize(
+    ("frame", "view", "sentence"),
+    [
+        ({"a": [1, 2, 3]}, "x", "a.parquet has 3 rows, but its shard has 2"),
+        ({"row": [0, 2], "column": [0, 0], "value": [1, 1]}, "sparse", "rows 0 to 2, but its shard has 2 rows"),
+        ({"row": [-1, 1], "column": [0, 0], "value": [1, 1]}, "sparse", "rows -1 to 1, but its shard has 2 rows"),
+        ({"row": [0, None], "column": [0, 0], "value": [1, 1]}, "sparse", "rows without a number"),
+        ({"row": [0.5, 1], "column": [0, 0], "value": [1, 1]}, "sparse", "must have integers"),
+    ],
+)
+def test_rows_of_a_table_beyond_those_that_are_declared_are_told(tmp_path, frame, view, sentence):
+    pl.DataFrame(frame).write_parquet(tmp_path / "a.parquet")
+    entry = {"name": "x", "kind": "sparse", "features": 1} if view == "sparse" else view
+    write_by_hand(tmp_path, {"views": [entry], "shards": [{"rows": 2, "files": ["a.parquet"]}]})
+    X = open_shards(tmp_path)
+    for _ in range(2):
+        with pytest.raises(DataFileError, match=sentence):
+            X[:1]
 
 
 def test_a_folder_without_a_manifest_is_refused(tmp_path):

@@ -61,10 +61,18 @@ def folder(tmp_path):
 
 
 def edit(folder, change) -> None:
+    """Change the manifest, which then has no checksums."""
     path = folder / "views.json"
-    found = json.loads(path.read_text())
-    change(found)
-    path.write_text(json.dumps(found))
+    content = json.loads(path.read_text())
+    content.pop("sha256", None)
+    for shard in content["shards"]:
+        shard.pop("sha256", None)
+    change(content)
+    path.write_text(json.dumps(content))
+
+
+def forget_checksums(folder) -> None:
+    edit(folder, lambda content: None)
 
 
 def owner(array: np.ndarray) -> object:
@@ -280,7 +288,7 @@ def test_what_cannot_be_written_is_refused(tmp_path, what, options, text):
 @pytest.mark.parametrize("module", [None, ModuleType("zarr")], ids=["absent", "zarr 2"])
 def test_zarr_shards_name_what_they_need(tmp_path, monkeypatch, module):
     monkeypatch.setitem(sys.modules, "zarr", module)
-    with pytest.raises(DataFileError, match=r'need zarr 3 or later. Run: pip install "zarr>=3".'):
+    with pytest.raises(DataFileError, match=r'need zarr 3 or later. Run: pip install "coview\[zarr\]".'):
         write_views(small(), tmp_path / "s", format="zarr")
     assert not list(tmp_path.iterdir())
 
@@ -344,23 +352,63 @@ def test_values_are_checked_once(folder, monkeypatch):
     assert len(seen) == 1
 
 
-def test_values_are_checked_again_when_the_file_has_changed(folder):
+@pytest.mark.parametrize("known", [True, False], ids=["with checksums", "without"])
+def test_a_shard_that_is_exchanged_after_it_was_read_is_told(folder, known):
+    if not known:
+        forget_checksums(folder)
     X = open_shards(folder)
     X.part(0)
-    file = folder / "00000-01-links.npy"
-    np.save(file, np.where(np.load(file) > 0, np.nan, 0.0))
-    with pytest.raises(DataFileError, match=r"Shard 0 of .* cannot be used: View 'links' has NaN"):
-        X.part(0)
+    np.save(folder / "00000-01-links.npy", np.load(folder / "00000-01-links.npy") + 1)
+    for use in (X, X.select("links")):
+        with pytest.raises(DataFileError, match=r"00000-01-links.npy of shard 0 has changed since it was first read"):
+            use.part(0)
+    assert len(X.part(1)) == 10
 
 
-def test_values_of_a_zarr_array_are_checked_again_when_a_chunk_has_changed(tmp_path):
+def test_a_chunk_of_a_zarr_array_that_is_exchanged_is_told(tmp_path):
     zarr = pytest.importorskip("zarr", minversion="3", reason="zarr is not installed; Zarr shards are not tested")
     write_views(views(), tmp_path / "s", format="zarr")
     X = open_shards(tmp_path / "s")
     X.part(0)
-    zarr.open_array(tmp_path / "s" / "00000-01-links.zarr", mode="r+")[3] = np.nan
-    with pytest.raises(DataFileError, match=r"Shard 0 of .* cannot be used: View 'links' has NaN"):
+    zarr.open_array(tmp_path / "s" / "00000-01-links.zarr", mode="r+")[3] = 7
+    with pytest.raises(DataFileError, match=r"00000-01-links.zarr of shard 0 has changed"):
         X.part(0)
+
+
+def test_a_flipped_bit_is_found_in_every_file(tmp_path, format):
+    write_views(views(ids=np.arange(N)), tmp_path / "s", rows_per_shard=20, format=format)
+    for file in sorted(path for path in (tmp_path / "s").rglob("*") if path.is_file()):
+        content = file.read_bytes()
+        file.write_bytes(content[:-20] + bytes([content[-20] ^ 1]) + content[-19:])
+        with pytest.raises(DataFileError, match=r"checksum|is damaged"):
+            open_shards(tmp_path / "s").collect()
+        file.write_bytes(content)
+    assert open_shards(tmp_path / "s").collect() == views(ids=np.arange(N))
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["with checksums", "without"])
+def test_a_missing_chunk_of_a_zarr_array_is_told(tmp_path, known):
+    pytest.importorskip("zarr", minversion="3", reason="zarr is not installed; Zarr shards are not tested")
+    X = Views(words=sparse.csr_array(WORDS), zeros=np.zeros((2, 3)))
+    write_views(X, tmp_path / "s", format="zarr")
+    if not known:
+        forget_checksums(tmp_path / "s")
+    assert read_views(tmp_path / "s") == X  # a chunk of zeros is written like any other
+    for chunk in sorted((tmp_path / "s").rglob("c/*")):
+        if chunk.is_file():
+            content = chunk.read_bytes()
+            chunk.unlink()
+            with pytest.raises(
+                DataFileError, match="does not match its checksum" if known else "lacks 1 of its 1 chunks"
+            ):
+                read_views(tmp_path / "s")
+            chunk.write_bytes(content)
+
+
+def test_a_view_of_zeros_is_read_whatever_it_is_on_disk(tmp_path, format):
+    X = Views(zeros=np.zeros((40_000, 1000)), ones=np.ones((40_000, 1)))
+    write_views(X, tmp_path / "s", format=format)
+    assert read_views(tmp_path / "s", lazy=True)[39_999:] == X[39_999:]
 
 
 def test_pickles_are_small_and_come_back(folder):
@@ -390,6 +438,7 @@ def test_hundreds_of_shards_pickle_as_small_as_three(tmp_path):
 def test_some_rows_of_a_shard_leave_the_others_untouched(tmp_path):
     X = Views(x=np.ones((10, 2)))
     write_views(X, tmp_path / "s")
+    forget_checksums(tmp_path / "s")
     file = next((tmp_path / "s").glob("*.npy"))
     bad = np.load(file)
     bad[4] = np.nan
@@ -420,6 +469,7 @@ def test_a_shard_that_goes_missing_is_told_when_it_is_read(folder):
 @pytest.mark.parametrize("keep", [0.0, 0.5, 0.95])
 def test_a_truncated_shard_is_told_when_it_is_read(tmp_path, format, keep):
     write_views(views(), tmp_path / "s", rows_per_shard=10, format=format)
+    forget_checksums(tmp_path / "s")
     for file in (tmp_path / "s").rglob("00001-0*"):
         for damaged in [file] if file.is_file() else [f for f in file.rglob("c/*") if f.is_file()]:
             content = damaged.read_bytes()
@@ -431,6 +481,7 @@ def test_a_truncated_shard_is_told_when_it_is_read(tmp_path, format, keep):
 
 
 def test_a_shard_of_another_shape_or_type_is_told_when_it_is_read(folder):
+    forget_checksums(folder)
     good = np.load(folder / "00001-01-links.npy")
     for bad, text in [
         (good[:, :2], "is 10 x 2, but its shard has 10 rows and its view 3 features"),
@@ -475,12 +526,25 @@ def test_indices_out_of_range_in_a_zarr_group_never_reach_compiled_code(tmp_path
 
 
 def test_a_file_of_other_tensors_is_told(folder):
+    forget_checksums(folder)
     save_file({"x": np.eye(2)}, folder / "00001-00-words.safetensors")
     with pytest.raises(DataFileError, match=r"00001-00-words.safetensors of shard 1 is missing, cut short or damaged"):
         open_shards(folder).part(1)
 
 
+def test_ids_of_a_width_that_fills_the_memory_are_told(tmp_path):
+    write_views(views(ids=np.arange(N).astype(str)), tmp_path / "s")
+    forget_checksums(tmp_path / "s")
+    header = np.lib.format.header_data_from_array_1_0(np.empty(0, dtype="<U50000000")) | {"shape": (N,)}
+    with open(tmp_path / "s" / "00000-ids.npy", "wb") as stream:
+        np.lib.format.write_array_header_1_0(stream, header)
+        stream.truncate(stream.tell() + N * 200_000_000)  # a file of holes
+    with pytest.raises(DataFileError, match=r"00000-ids.npy has texts of 200 MB each"):
+        read_views(tmp_path / "s")
+
+
 def test_ids_and_missing_rows_of_another_length_are_told(folder):
+    forget_checksums(folder)
     np.save(folder / "00000-ids.npy", np.arange(4))
     with pytest.raises(DataFileError, match=r"00000-ids.npy of shard 0 has shape \(4,\), but \(10,\)"):
         open_shards(folder).part(0)
@@ -700,6 +764,7 @@ def test_values_in_rows_marked_absent_are_refused(tmp_path):
 @pytest.mark.parametrize("keep", [0, 10, 100, -1])
 def test_a_truncated_matrix_is_refused(tmp_path, name, keep):
     write_views(small(), tmp_path / "v")
+    forget_checksums(tmp_path / "v")
     file = tmp_path / "v" / name
     file.write_bytes(file.read_bytes()[:keep])
     with pytest.raises(DataFileError, match=name):

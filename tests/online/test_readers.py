@@ -137,6 +137,18 @@ def test_a_view_that_was_not_there_at_first_is_refused():
         ("", "csv", "no header"),
         ("1 x:y\n", "svmlight", "not valid svmlight"),
         ("", "xml", "no known format"),
+        ('{"label": 1, "v": {"f": 1, "f": 2}}\n', "jsonl", "the key 'f' occurs twice"),
+        ('{"label": 1, "v": ' + "[" * 100_000 + "\n", "jsonl", "nested too deeply"),
+        ('{"label": 1, "v": {"f": ' + "1" * 5000 + "}}\n", "jsonl", "a number of thousands of digits"),
+        ('{"label": 1, "v": {"f": ' + "1" * 400 + "}}\n", "jsonl", "View 'v' has 1111.* for 'f'; it must be a number"),
+        ('{"label": 1, "f": ' + "1" * 400 + "}\n", "jsonl", "View 'x' has 1111.* for 'f'; it must be a number"),
+        ('{"label": 1, "v": [1, "a"]}\n', "jsonl", "View 'v' has 'a' for position 1; it must be a number"),
+        ('{"label": 1, "v": [[1], 2]}\n', "jsonl", r"View 'v' has \[1\] for position 0; it must be a number"),
+        ('{"label": [1], "v": {"f": 1}}\n', "jsonl", r"A label must be text or a number, got \[1\]"),
+        ('{"label": {"a": 1}, "v": {"f": 1}}\n', "jsonl", "A label must be text or a number"),
+        ("label,a,a\n1,2,3\n", "csv", "has the column 'a' more than once"),
+        ("1 99999999999999999999:1\n", "svmlight", "not valid svmlight in lines 1 to 1"),
+        ("1 -5:1\n", "svmlight", "not valid svmlight in lines 1 to 1"),
     ],
 )
 def test_broken_input_is_told_in_a_sentence(text, format, message):
@@ -158,6 +170,18 @@ def test_labels_keep_their_type_and_whole_numbers_are_one_class(tmp_path, format
     polars.DataFrame({"label": [1.0, None, 2.0], "f": [1.0, 1.0, 1.0]}).write_parquet(path)
     (batch,) = read_stream(path, n_features=8)
     assert batch.labels == [1, None, 2]
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
+def test_broken_files_are_told_in_a_sentence(tmp_path, name):
+    (tmp_path / name).write_bytes(b"label,a\n1,\xff\n")
+    with pytest.raises(DataFileError, match=f"{name} (is not text in UTF-8|cannot be read as parquet)"):
+        list(read_stream(tmp_path / name))
+
+
+def test_a_number_with_an_underscore_is_a_category():
+    (batch,) = read_stream(io.StringIO("label,a\n1,1_000\n2,1000\n"), format="csv", n_features=64)
+    assert np.abs(batch.views["x"].toarray()).sum(axis=1).tolist() == [1, 1000]
 
 
 def test_labels_of_a_csv_are_text():

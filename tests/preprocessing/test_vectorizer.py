@@ -215,3 +215,9 @@ def test_what_are_no_stop_words_is_refused(stop_words):
 def test_what_is_asked_for_is_not_dropped_where_it_leaves_nothing(asked):
     with pytest.raises(ViewsError, match="View 'text' cannot be built"):
         TextViews(**asked).fit(["red fox", "fox", "red"])
+
+
+def test_what_is_too_long_to_be_a_word_is_left_out():
+    words = TextVectorizer().build_analyzer()(f"red {'x' * 201} {'y' * 200} {'x-' * 101}z")
+    assert words == ["red", "y" * 200]
+    assert len(TextVectorizer().build_analyzer()("使う" * 200)) == 399

@@ -434,6 +434,28 @@ def test_stated_sizes_that_no_memory_holds_are_refused(path, value, old, new):
         read(path)
 
 
+def test_texts_that_state_much_are_refused_before_they_cost_memory(path):
+    write(path, [np.array(["ab", "c"]) for _ in range(1000)])
+    before = path.read_bytes()
+    altered(path, b'"width":2', b'"width":%d' % 2**19)
+    with pytest.raises(ModelFileError, match=r"its texts would take \d+ MB of memory"):
+        read(path)
+    path.write_bytes(before)
+    write(path, np.array(["ab"] * 2000))
+    altered(path, b'"width":2', b'"width":%d' % 2**19)
+    with pytest.raises(ModelFileError, match=r"its texts would take 4.19 GB of memory"):
+        read(path)
+
+
+@pytest.mark.parametrize("cls", [sparse.csr_array, sparse.csc_matrix])
+def test_sparse_matrices_that_state_much_are_refused_before_they_cost_memory(path, cls):
+    write(path, cls(np.eye(3)))
+    shape = b"[600000000,3]" if cls is sparse.csr_array else b"[3,600000000]"
+    altered(path, b'"shape":[3,3]', b'"shape":' + shape)
+    with pytest.raises(ModelFileError, match="has 4 bounds of its parts"):
+        read(path)
+
+
 def test_sparse_indices_out_of_range_are_refused(path):
     matrix = sparse.csr_array(np.eye(3))
     matrix.indices = np.array([0, 1, 10**6], dtype=matrix.indices.dtype)

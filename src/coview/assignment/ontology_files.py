@@ -17,6 +17,8 @@ from xml.etree import ElementTree
 
 from coview.exceptions import DataFileError
 from coview.utils.atomic import atomic_path
+from coview.utils.messages import one_sentence
+from coview.utils.text_files import parse_json
 
 __all__ = ["OntologyContent", "read_ontology", "write_ontology"]
 
@@ -65,8 +67,8 @@ def write_ontology(path: str | Path, labels: Sequence[Any], subset: Sequence[Any
 
 def _from_json(path: Path) -> OntologyContent:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        content = parse_json(path.read_text(encoding="utf-8"))
+    except ValueError as error:
         raise DataFileError(f"{path.name!r} is not valid JSON ({error}).") from None
     if not isinstance(content, (dict, list)) or not content:
         raise DataFileError(f"{path.name!r} must hold labels with subset and mutex pairs, or a nested tree of labels.")
@@ -79,10 +81,8 @@ def _from_json(path: Path) -> OntologyContent:
 
 
 def _from_xml(path: Path) -> OntologyContent:
-    try:
+    with one_sentence(f"{path.name!r} is not valid XML"):
         root = ElementTree.parse(path).getroot()
-    except ElementTree.ParseError as error:
-        raise DataFileError(f"{path.name!r} is not valid XML ({error}).") from None
     addresses: dict[str, None] = {}
     names: dict[str, str] = {}
     below: list[tuple[str, str]] = []

@@ -14,6 +14,7 @@ from typing import Any
 from coview.cli.options import TableOptions
 from coview.exceptions import DataFileError
 from coview.utils.atomic import atomic_path
+from coview.utils.limits import text_array
 from coview.utils.messages import did_you_mean, listed, not_text, printable, short
 from coview.utils.missing import is_gap
 from coview.utils.text_files import find_delimiter
@@ -244,9 +245,9 @@ def _values(table: Any, name: str) -> list[Any]:
 
 def _labels_of_file(path: Path, n_rows: int) -> tuple[list[Any] | None, list[Any]]:
     if path.suffix.lower() == ".npy":
-        import numpy as np
+        from coview.io.formats import load_matrix
 
-        return None, np.load(path, allow_pickle=False).tolist()
+        return None, load_matrix(path).tolist()
     from coview.io.tables import TABLES, read_table
 
     lines = [] if path.suffix.lower() in (".parquet", ".json", ".jsonl") else _lines(path)
@@ -305,6 +306,8 @@ def _cleaned(labels: Sequence[Any]) -> Any:
     if all(isinstance(label, float) and label.is_integer() for label in numbers):
         kept = [None if label is None else int(label) for label in kept]
     uniform = len({type(label) for label in kept}) == 1
+    if uniform and isinstance(kept[0], str):
+        return text_array(kept, "labels")
     return np.asarray(kept) if uniform else np.fromiter(kept, dtype=object, count=len(kept))
 
 

@@ -203,6 +203,8 @@ def read_numbers(path: Path, separator: str | None = None, *, labeled: bool = Fa
         if labeled:
             labels.append(parts.pop(0))
         try:
+            if any("_" in part for part in parts):
+                raise ValueError("an underscore is no part of a number")
             rows.append([float(part) for part in parts])
         except ValueError as error:
             raise DataFileError(

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
+from numpy.lib import format as npy
 from scipy import io, sparse
 
-from coview.exceptions import DataFileError, ViewsError
+from coview.exceptions import DataFileError
 from coview.io.tables import DELIMITERS, native_parquet, read_numbers, rows_present
-from coview.utils.messages import not_text, short
+from coview.utils.limits import COMPRESSED, exceeds, shown_bytes
+from coview.utils.messages import not_text, one_sentence, short
 from coview.utils.text_files import json_rows
 from coview.views.arrays import frame_ids
 from coview.views.coerce import as_views
 from coview.views.views import Views
 
-__all__ = ["EXTENSIONS", "FileView", "join_files", "load_file", "load_matrix", "one_sentence"]
+__all__ = [
+    "EXTENSIONS",
+    "FileView",
+    "check_npy",
+    "join_files",
+    "load_file",
+    "load_matrix",
+    "npz_headers",
+]
+
+_INT64 = 2**63
+_WIDEST = 40_000  # bytes of a text, where there are so many that they take much memory
+_DEFLATE = 1100  # bytes that one byte of a zip archive can become, and some more
 
 
 @dataclass(frozen=True)
@@ -40,7 +54,9 @@ def load_file(path: Path) -> dict[str, FileView]:
         raise DataFileError(f"File not found: {path}.")
     if extension not in _READERS:
         raise DataFileError(f"{path} has no known format; the extensions read are {', '.join(EXTENSIONS)}.")
-    if path.is_file() and not path.stat().st_size:
+    if not path.is_file():
+        raise DataFileError(f"{path} is not a regular file. Pass the path of a file.")
+    if not path.stat().st_size:
         raise DataFileError(f"{path} is empty (0 bytes). Write it again.")
     with one_sentence(f"{path} cannot be read as {extension}", "The file is truncated or of another format."):
         try:
@@ -58,18 +74,6 @@ def load_matrix(path: Path) -> Any:
     return next(iter(parts.values())).matrix
 
 
-@contextmanager
-def one_sentence(problem: str, advice: str = "Write it again.") -> Iterator[None]:
-    """Turn the errors of each format's library into one of ours: all mean the same to the reader."""
-    try:
-        yield
-    except (DataFileError, ViewsError, MemoryError):
-        raise
-    except Exception as error:
-        why = " ".join(str(error).split())[:200].rstrip(". ") or type(error).__name__
-        raise DataFileError(f"{problem} ({why}). {advice}") from error
-
-
 # -- joining files
 
 
@@ -77,7 +81,7 @@ def join_files(files: Mapping[str, FileView]) -> Views:
     """One `Views` of all files: by position where ids agree or are absent, else by id."""
     ids = {name: part.ids for name, part in files.items() if part.ids is not None}
     if len({keys.dtype.kind for keys in ids.values()}) > 1:  # one format knows 1, another only "1"
-        ids = {name: keys.astype(str) for name, keys in ids.items()}
+        ids = {name: np.array(list(map(str, keys.tolist())), dtype=object) for name, keys in ids.items()}
     first: Any = next(iter(ids.values()), None)
     names = {name: part.feature_names for name, part in files.items() if part.feature_names is not None}
     if all(np.array_equal(keys, first) for keys in ids.values()):
@@ -106,16 +110,56 @@ def _rows_present(ids: np.ndarray, part: FileView) -> tuple[np.ndarray, Any]:
 # -- arrays
 
 
-def _read_npy(path: Path) -> FileView:
+def check_npy(path: Path) -> None:
+    """Refuse an .npy file that has fewer or more bytes than its header states: they would be invented, or lost."""
     with open(path, "rb") as stream:
         if stream.read(6) != b"\x93NUMPY":  # NumPy itself would advise to try pickle
             raise DataFileError(f"{path} is not an .npy file: it is truncated or of another format. Write it again.")
+        stream.seek(0)
+        _check_header(path, path.stat().st_size, stream)
+
+
+def _read_npy(path: Path) -> FileView:
+    check_npy(path)
     return FileView(np.load(path, allow_pickle=False))
 
 
-def _read_npz(path: Path) -> FileView | dict[str, FileView]:
+def _check_header(place: Any, size: int, stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
+    """Shape and type of the array at the beginning of a stream, which must be as long as they say."""
+    read = npy.read_array_header_1_0 if npy.read_magic(stream) == (1, 0) else npy.read_array_header_2_0
+    shape, _, dtype = read(stream)
+    stated = math.prod(shape) * dtype.itemsize
+    if size - stream.tell() != stated and not dtype.hasobject:
+        raise DataFileError(
+            f"{place} states an array of {shown_bytes(stated)}, but has {shown_bytes(size - stream.tell())} for it. "
+            "Write it again."
+        )
+    if dtype.itemsize > _WIDEST and exceeds(stated, 0):  # text, of which a few words are packed to nothing
+        raise DataFileError(f"{place} has texts of {shown_bytes(dtype.itemsize)} each. Shorten them.")
+    return shape, dtype
+
+
+def npz_headers(path: Path) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
+    """Shapes and types of the arrays of an .npz file by name, from their headers."""
     if not zipfile.is_zipfile(path):
         raise DataFileError(f"{path} is not an .npz archive: it is truncated or of another format. Write it again.")
+    headers = {}
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            name = member.filename.removesuffix(".npy")
+            if name in headers:
+                raise DataFileError(f"{path} has the array {short(name)} more than once. Write it again.")
+            packed = member.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+            if not packed or member.file_size > _DEFLATE * (member.compress_size + 1):
+                raise DataFileError(f"{path} is no archive that NumPy writes: {short(name)} is packed in another way.")
+            with archive.open(member) as stream:
+                headers[name] = _check_header(f"{short(name)} in {path}", member.file_size, stream)
+    return headers
+
+
+def _read_npz(path: Path) -> FileView | dict[str, FileView]:
+    headers = npz_headers(path)
+    size = sum(math.prod(shape) * dtype.itemsize for shape, dtype in headers.values())
     with np.load(path, allow_pickle=False) as archive:
         keys = set(archive.files)
         if "format" in keys:
@@ -130,10 +174,26 @@ def _read_npz(path: Path) -> FileView | dict[str, FileView]:
             return arrays if len(arrays) > 1 else next(iter(arrays.values()))
     if hasattr(matrix, "check_format"):
         matrix.check_format(full_check=True)  # indices out of range would crash compiled code later
+    _check_shape(path, matrix.shape, size)
     return FileView(matrix)
 
 
+def _check_shape(path: Path, shape: tuple[int, ...], size: int) -> None:
+    """Refuse a sparse matrix of so many rows or columns that models of it would fill the memory for nothing."""
+    if exceeds(8 * max(shape), size):
+        raise DataFileError(
+            f"{path} states a matrix of {' x '.join(map(str, shape))} in {shown_bytes(path.stat().st_size)}. Leave out "
+            "empty rows and columns."
+        )
+
+
 def _read_mtx(path: Path) -> FileView:
+    rows, columns, entries, form, _, _ = io.mminfo(path)
+    size = path.stat().st_size
+    fewest = 4 * entries if form == "coordinate" else rows * columns  # bytes; of a symmetric array, half is there
+    if fewest > size:
+        raise DataFileError(f"{path} states {entries} values, but has {shown_bytes(size)}. It is truncated.")
+    _check_shape(path, (rows, columns), size)
     matrix = io.mmread(path)
     return FileView(sparse.csr_array(matrix) if sparse.issparse(matrix) else matrix)
 
@@ -142,6 +202,7 @@ def _read_svmlight(path: Path) -> FileView:
     from sklearn.datasets import load_svmlight_file
 
     matrix, _ = load_svmlight_file(str(path))
+    _check_shape(path, matrix.shape, path.stat().st_size)
     return FileView(matrix)
 
 
@@ -155,6 +216,8 @@ def _read_parquet(path: Path) -> FileView:
     ids = frame_ids(frame)
     first = frame[:, 0]
     if first.name.lower() == "id" or (first.dtype == nw.String and first.n_unique() == len(frame)):
+        if first.dtype == nw.String and exceeds(int(first.str.len_chars().sum()), path.stat().st_size):
+            raise DataFileError(f"{path} has ids that take more memory than its size justifies. Shorten them.")
         ids = _typed_ids(path, first.to_list())
         frame = frame.drop(first.name)
     if not frame.columns:
@@ -199,9 +262,11 @@ def _read_jsonl(path: Path) -> FileView:
 
 
 def _typed_ids(path: Path, values: list[Any]) -> np.ndarray:
-    for kind in (str, int):
-        if all(isinstance(value, kind) and not isinstance(value, bool) for value in values):
-            return np.asarray(values)
+    if all(isinstance(value, str) for value in values):
+        return np.array(values, dtype=object)
+    if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
+        fits = all(-_INT64 <= value < _INT64 for value in values)
+        return np.asarray(values) if fits else np.array(list(map(str, values)), dtype=object)
     raise DataFileError(f"{path} has ids such as {short(values[0])}; ids must be all strings or all integers.")
 
 
@@ -210,11 +275,28 @@ def _read_h5mu(path: Path) -> dict[str, FileView]:
         import mudata
     except ImportError:
         raise DataFileError(f'{path} needs mudata to be read. Run: pip install "coview[mudata]".') from None
+    _check_hdf5(path)
     views = as_views(mudata.read_h5mu(path))
     return {
         name: FileView(array, views.ids, views.feature_names.get(name), views.present[:, v])
         for v, (name, array) in enumerate(views.items())
     }
+
+
+def _check_hdf5(path: Path) -> None:
+    """Refuse a file that states far more than it has: an array of HDF5 need not be stored to have a shape."""
+    import h5py
+
+    sizes: list[int] = []
+
+    def measure(name: str, node: Any) -> None:
+        if isinstance(node, h5py.Dataset):
+            sizes.append(node.size * node.dtype.itemsize if node.size else 0)
+
+    with h5py.File(path, "r") as file:
+        file.visititems(measure)
+    if exceeds(sum(sizes), COMPRESSED * path.stat().st_size):
+        raise DataFileError(f"{path} states {shown_bytes(sum(sizes))}, but has {shown_bytes(path.stat().st_size)}.")
 
 
 _READERS: dict[str, Callable[[Path], Any]] = {

@@ -5,7 +5,8 @@ It is ``views.json``:
     {"format": "coview views", "version": 1,
      "views":  [{"name": "words", "kind": "csr_array", "dtype": "<f4", "features": 5000, "feature_names": null}, ...],
      "shards": [{"rows": 1000, "files": ["00000-00-words.safetensors", ...], "nnz": [60213, ...], "ids": null,
-                 "present": null}, ...]}
+                 "present": null, "sha256": {"00000-00-words.safetensors": "ba7816bf...", ...}}, ...],
+     "sha256": "9f86d081..."}
 
 A manifest for files that something else wrote can be written by hand, and then needs less:
 
@@ -16,13 +17,16 @@ A manifest for files that something else wrote can be written by hand, and then 
 What it leaves out is taken from the headers of the files when the folder is opened. Files are named relative to the
 folder; `coview.io.shard_files` says which formats there are. A sparse view in Parquet files says so, ``{"name":
 "words", "kind": "sparse", "features": 5000}``, and its shards say how many ``rows`` they have. "files" may also be
-``{view: file}``. "ids" and "present" name .npy files: one id per row, and one boolean per row and view.
+``{view: file}``. "ids" and "present" name .npy files: one id per row, and one boolean per row and view. "sha256" has
+the checksums of a shard's files, and at the end that of the views and shards as they stand in the manifest; whoever
+edits the manifest leaves that one out.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -31,8 +35,10 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import DataFileError, ViewsError
-from coview.io.formats import one_sentence
 from coview.io.shard_files import SUFFIXES, Facts, describe
+from coview.utils.limits import exceeds, shown_bytes
+from coview.utils.messages import cut, one_sentence, short
+from coview.utils.text_files import parse_json
 from coview.views.checks import as_feature_names, check_name
 
 __all__ = ["MANIFEST", "Manifest", "ShardEntry", "ViewEntry", "named_files", "read_manifest", "write_manifest"]
@@ -63,6 +69,7 @@ class ShardEntry:
     nnz: tuple[int, ...]
     ids: str | None
     present: str | None
+    sha256: dict[str, str]  # by file, of those that have one
 
 
 @dataclass(frozen=True)
@@ -92,7 +99,7 @@ def read_manifest(folder: str | Path) -> Manifest:
     digest, drafts, shards = _read_drafts(root)
     for i, shard in enumerate(shards):
         for name in _files_of(shard):
-            if not (root / name).exists():
+            if not _is_there(root / name):
                 raise DataFileError(
                     f"{root} lacks the file {name!r} of shard {i}. Copy it there, or write the views again."
                 )
@@ -111,7 +118,14 @@ def write_manifest(folder: Path, views: list[ViewEntry], shards: list[ShardEntry
     entries = [{**vars(view), "feature_names": names} for view, names in zip(views, titles)]
     parts = ",\n  ".join(json.dumps(vars(shard)) for shard in shards)  # a line each: there may be thousands
     head = f'{{"format": "{_FORMAT}", "version": {_VERSION},\n "views": {json.dumps(entries)},\n "shards": [\n  '
-    (folder / MANIFEST).write_text(f"{head}{parts}]}}\n", encoding="utf-8")
+    own = _own_checksum(json.loads(f"{head}{parts}]}}"))
+    (folder / MANIFEST).write_text(f'{head}{parts}],\n "sha256": "{own}"}}\n', encoding="utf-8")
+
+
+def _own_checksum(content: Mapping[str, Any]) -> str:
+    """SHA-256 of what a manifest says, however it is laid out."""
+    text = json.dumps([content.get("views"), content.get("shards")], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _read_drafts(root: Path) -> tuple[str, list[dict[str, Any]], list[dict[str, Any]]]:
@@ -119,10 +133,10 @@ def _read_drafts(root: Path) -> tuple[str, list[dict[str, Any]], list[dict[str, 
     path = root / MANIFEST
     try:
         text = path.read_bytes()
-        content = json.loads(text)
+        content = parse_json(text)
     except OSError as error:
         raise DataFileError(f"{path} cannot be read ({error.strerror}). Name a folder that write_views made.") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise _damaged(path, f"it is not JSON: {error}") from None
     if not isinstance(content, dict) or content.get("format") != _FORMAT or type(content.get("version")) is not int:
         raise _damaged(path, f"it has no format {_FORMAT!r} with a version")
@@ -130,14 +144,19 @@ def _read_drafts(root: Path) -> tuple[str, list[dict[str, Any]], list[dict[str, 
         raise DataFileError(
             f"{root} is of format {content['version']}, but this coview reads {_VERSION}. Update coview."
         )
+    if content.get("sha256", own := _own_checksum(content)) != own:
+        raise _damaged(path, 'it does not match its checksum; if you edited it, remove its last entry, "sha256"')
     try:
         drafts = [_draft_view(entry) for entry in _items(content, "views")]
         names = [draft["name"] for draft in drafts]
-        if len(set(names)) != len(names):
-            raise ValueError("two views have the same name")
+        name, count = Counter(names).most_common(1)[0]
+        if count > 1:
+            raise ValueError(f"{count} views have the name {short(name)}")
         shards = [_draft_shard(entry, names) for entry in _items(content, "shards")]
-    except (KeyError, TypeError, ValueError, SyntaxError) as error:
-        raise _damaged(path, f"{type(error).__name__}: {error}") from None
+    except KeyError as error:
+        raise _damaged(path, f"it lacks {short(error.args[0])}") from None
+    except (AttributeError, TypeError, ValueError, SyntaxError) as error:
+        raise _damaged(path, cut(str(error), 200)) from None
     return hashlib.sha256(text).hexdigest()[:16], drafts, shards
 
 
@@ -181,6 +200,7 @@ def _draft_shard(entry: Any, names: list[str]) -> dict[str, Any]:
         "nnz": None if nnz is None else tuple(_count(n, 0) for n in nnz),
         "ids": None if entry.get("ids") is None else _inside(entry["ids"], (".npy",)),
         "present": None if entry.get("present") is None else _inside(entry["present"], (".npy",)),
+        "sha256": {_text(file): _text(digest) for file, digest in (entry.get("sha256") or {}).items()},
     }
 
 
@@ -230,7 +250,10 @@ def _complete(
         if not rows:
             raise DataFileError(f"{root / MANIFEST} must say how many rows shard {i} has: its files do not tell.")
         nnz = shard["nnz"] or tuple(about(i, v).nnz for v in range(len(drafts)))
-        full.append(ShardEntry(rows, shard["files"], nnz, shard["ids"], shard["present"]))
+        full.append(ShardEntry(rows, shard["files"], nnz, shard["ids"], shard["present"], shard["sha256"]))
+    size = sum(map(_size, {root / file for shard in full for file in shard.files}))
+    if exceeds(8 * (n_rows := sum(shard.rows for shard in full)), size):
+        raise DataFileError(f"{root / MANIFEST} states {n_rows} rows, but its files have {shown_bytes(size)}.")
     views: list[ViewEntry] = []
     for v, draft in enumerate(drafts):
         known = {key: value for key, value in draft.items() if value is not None}
@@ -239,6 +262,11 @@ def _complete(
         name, features, names = known["name"], known["features"], known.get("feature_names")
         if not features:
             raise DataFileError(f"{root / MANIFEST} must say how many features view {name!r} has.")
+        if exceeds(8 * features, size):
+            raise DataFileError(
+                f"{root / MANIFEST} states {features} features of view {name!r}, but its files have "
+                f"{shown_bytes(size)}. Leave out those without values."
+            )
         dtype = np.dtype(known["dtype"]).newbyteorder("=").str  # read as native, whatever the files hold
         try:
             columns = None if names is None else as_feature_names(name, names, features)
@@ -246,6 +274,18 @@ def _complete(
             raise _damaged(root / MANIFEST, str(error)) from None
         views.append(ViewEntry(name, known["kind"], dtype, features, columns))
     return tuple(views), tuple(full)
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name that no file can have
+        return False
+
+
+def _size(path: Path) -> int:
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files)
 
 
 def _damaged(path: Path, why: str) -> DataFileError:

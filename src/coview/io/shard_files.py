@@ -11,26 +11,26 @@ from __future__ import annotations
 
 import functools
 import re
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.lib import format as npy
 from scipy import sparse
 
 from coview.exceptions import DataFileError
-from coview.io.formats import FileView, load_matrix
-from coview.io.tables import rows_present
+from coview.io.formats import FileView, check_npy, load_matrix, npz_headers
+from coview.io.tables import check_parquet_size, rows_present
+from coview.io.zarr_arrays import check_chunks, import_zarr, open_array, write_array, zarr_attributes
 from coview.utils.mapped import MappedTensors
 
-__all__ = ["FORMATS", "SUFFIXES", "Facts", "describe", "file_stem", "read_rows", "write_matrix"]
+__all__ = ["FORMATS", "SUFFIXES", "Facts", "check_complete", "describe", "file_stem", "read_rows", "write_matrix"]
 
 FORMATS = ("parquet", "zarr")  # besides the mapped files
 SUFFIXES = (".npy", ".safetensors", ".parquet", ".zarr", ".npz")
 _CLASSES = {"csr_array": sparse.csr_array, "csr_matrix": sparse.csr_matrix}
 _TRIPLE = ("row", "column", "value")
+_PARTS = ("data", "indices", "indptr")
 _CHUNK = 1 << 20  # values in a chunk of a Zarr array
 
 
@@ -98,6 +98,16 @@ def describe(path: Path, kind: str | None) -> Facts:
     return Facts(n, m, stored.arrays["data"].dtype.str, stored.kind, len(stored.arrays["data"]))
 
 
+def check_complete(path: Path, facts: Facts) -> None:
+    """Refuse a file that lacks a part which its format would fill with zeros, or has rows that nobody would read."""
+    suffix = path.suffix.lower()
+    if suffix == ".zarr":
+        for array in [path] if zarr_attributes(path) is None else [path / name for name in _PARTS]:
+            check_chunks(array)
+    elif suffix == ".parquet":
+        _check_rows(path, facts)
+
+
 # -- arrays
 
 
@@ -125,11 +135,14 @@ def _open(path: Path) -> Any:
         return _whole_npz(path, path.stat().st_mtime_ns)
     if suffix == ".safetensors":
         tensors = MappedTensors(path)
-        arrays = {name: tensors(name) for name in ("data", "indices", "indptr")}
+        arrays = {name: tensors(name) for name in _PARTS}
         return _StoredCsr(arrays, tensors.metadata["shape"].split(), tensors.metadata)
     if suffix == ".zarr":
-        node = _zarr().open(str(path), mode="r")
-        return _StoredCsr(node, node.attrs["shape"], node.attrs) if isinstance(node, _zarr().Group) else node
+        about = zarr_attributes(path)
+        if about is None:
+            return open_array(path)
+        return _StoredCsr({name: open_array(path / name) for name in _PARTS}, about["shape"], about)
+    check_npy(path)
     return np.load(path, mmap_mode="r", allow_pickle=False)
 
 
@@ -142,8 +155,7 @@ def _whole_npz(path: Path, modified: int) -> Any:
 
 def _describe_npz(path: Path) -> Facts | None:
     """Tell what the headers inside an .npz file say, or None of a sparse matrix that is not CSR."""
-    with zipfile.ZipFile(path) as archive:
-        headers = {name.removesuffix(".npy"): _npy_header(archive, name) for name in archive.namelist()}
+    headers = npz_headers(path)
     if len(headers) == 1:
         return _dense_facts(path, *next(iter(headers.values())))
     if {"data", "indptr", "shape"} <= headers.keys():
@@ -152,13 +164,6 @@ def _describe_npz(path: Path) -> Facts | None:
         (stored,), dtype = headers["data"]
         return Facts(n, m, dtype.str, "csr_array", stored)
     return None
-
-
-def _npy_header(archive: zipfile.ZipFile, name: str) -> tuple[tuple[int, ...], np.dtype]:
-    with archive.open(name) as member:
-        read = npy.read_array_header_1_0 if npy.read_magic(member) == (1, 0) else npy.read_array_header_2_0
-        shape, _, dtype = read(member)
-    return shape, dtype
 
 
 def _dense_facts(path: Path, shape: tuple[int, ...], dtype: np.dtype) -> Facts:
@@ -224,6 +229,26 @@ def _storable(values: np.ndarray) -> np.ndarray:
     return values.astype(np.float32) if values.dtype == np.float16 else np.ascontiguousarray(values)
 
 
+def _check_rows(path: Path, facts: Facts) -> None:
+    polars = _polars()
+    lines = polars.scan_parquet(path, glob=False)
+    if facts.kind == "dense":
+        count = int(lines.select(polars.len()).collect().item())
+        check_parquet_size(path, count, facts.features)
+        if count != facts.rows:
+            raise DataFileError(f"{path} has {count} rows, but its shard has {facts.rows}. Write it again.")
+        return
+    if not all(kind.is_integer() for kind in lines.select("row", "column").collect_schema().dtypes()):
+        raise DataFileError(f"{path} must have integers in its columns row and column. Write it again.")
+    row = polars.col("row")
+    low, high, gaps = lines.select(row.min(), row.max().alias("high"), row.null_count().alias("gaps")).collect().row(0)
+    if gaps or (low is not None and not 0 <= low <= high < facts.rows):
+        raise DataFileError(
+            f"{path} has values in rows {low} to {high}{' and in rows without a number' if gaps else ''}, but its "
+            f"shard has {facts.rows} rows. Write it again."
+        )
+
+
 def _triples(path: Path, start: int, stop: int, facts: Facts) -> FileView:
     polars = _polars()
     row = polars.col("row")
@@ -245,7 +270,6 @@ def _table(path: Path, start: int, stop: int, facts: Facts) -> FileView:
     ids = None
     if _has_ids(frame.schema):
         ids = frame.to_series(0).to_numpy()
-        ids = ids.astype(str) if ids.dtype == object else ids
         frame = frame.drop(frame.columns[0])
     if frame.shape != (stop - start, facts.features):
         raise DataFileError(
@@ -288,21 +312,13 @@ def _dtype_of(path: Path, types: list[Any]) -> str:
 # -- Zarr
 
 
-def _zarr() -> Any:
-    try:
-        import zarr
-        from zarr import create_array as _  # noqa: F401 - of zarr 3
-    except ImportError:
-        raise DataFileError('Zarr shards need zarr 3 or later. Run: pip install "zarr>=3".') from None
-    return zarr
-
-
 def _write_zarr(path: Path, matrix: Any) -> None:
-    zarr = _zarr()
     if not sparse.issparse(matrix):
         rows = max(1, min(matrix.shape[0], _CHUNK // matrix.shape[1]))
-        zarr.create_array(str(path), data=np.ascontiguousarray(matrix), chunks=(rows, matrix.shape[1]))
+        write_array(path, np.ascontiguousarray(matrix), (rows, matrix.shape[1]))
         return
-    group = zarr.open_group(str(path), mode="w", attributes={"shape": matrix.shape, "class": type(matrix).__name__})
-    for name, part in (("data", matrix.data), ("indices", matrix.indices), ("indptr", matrix.indptr)):
-        group.create_array(name, data=np.ascontiguousarray(part), chunks=(max(1, min(len(part), _CHUNK)),))
+    about = {"shape": matrix.shape, "class": type(matrix).__name__}
+    import_zarr().open_group(str(path), mode="w", attributes=about)
+    for name in _PARTS:
+        part = np.ascontiguousarray(getattr(matrix, name))
+        write_array(path / name, part, (max(1, min(len(part), _CHUNK)),))

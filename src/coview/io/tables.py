@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from itertools import chain, islice
@@ -12,10 +11,20 @@ from typing import Any
 import numpy as np
 
 from coview.exceptions import RAW_TABLE, DataFileError
-from coview.utils.messages import listed, not_text, short
-from coview.utils.text_files import csv_rows, json_rows
+from coview.utils.limits import COMPRESSED, exceeds, shown_bytes
+from coview.utils.messages import listed, not_text, one_sentence, short
+from coview.utils.text_files import check_unique, csv_rows, json_rows, parse_json
 
-__all__ = ["DELIMITERS", "TABLES", "native_parquet", "read_header", "read_numbers", "read_table", "rows_present"]
+__all__ = [
+    "DELIMITERS",
+    "TABLES",
+    "check_parquet_size",
+    "native_parquet",
+    "read_header",
+    "read_numbers",
+    "read_table",
+    "rows_present",
+]
 
 DELIMITERS = {".csv": None, ".tsv": "\t"}  # None: the header tells
 TABLES = (*DELIMITERS, ".jsonl", ".json", ".parquet")
@@ -59,11 +68,9 @@ def read_table(path: str | Path, sep: str | None = None) -> Any:
                 return _raw_columns(path, csv_rows(stream, path, sep or DELIMITERS[kind]))
             if kind == ".jsonl":
                 return _records(path, list(json_rows(stream, path)))
-            return _records(path, json.load(stream))
+            return _records(path, _whole_json(path, stream.read()))
     except UnicodeDecodeError as error:
         raise not_text(path, error) from None
-    except json.JSONDecodeError as error:
-        raise DataFileError(f"{path} is not JSON: {error.msg} in line {error.lineno}.") from None
 
 
 def read_header(path: str | Path, sep: str | None = None) -> list[str] | None:
@@ -111,7 +118,8 @@ def _parquet_names(path: Path) -> list[str] | None:
         import polars
     except ImportError:
         return None
-    return list(polars.read_parquet_schema(path))
+    with one_sentence(f"{path} cannot be read as .parquet"):
+        return list(polars.scan_parquet(path, glob=False).collect_schema())
 
 
 def native_parquet(path: Path) -> Any:
@@ -121,13 +129,28 @@ def native_parquet(path: Path) -> Any:
     except ImportError:
         try:
             import pandas
-            import pyarrow  # noqa: F401  (what pandas reads parquet with)
+            import pyarrow.parquet  # what pandas reads parquet with
         except ImportError:
             raise DataFileError(
                 f'{path} needs polars, or pandas with pyarrow, to be read. Run: pip install "coview[parquet]".'
             ) from None
-        return pandas.read_parquet(path)
-    return polars.read_parquet(path)
+        with one_sentence(f"{path} cannot be read as .parquet"):
+            about = pyarrow.parquet.read_metadata(path)
+            check_parquet_size(path, about.num_rows, about.num_columns)
+            return pandas.read_parquet(path)
+    with one_sentence(f"{path} cannot be read as .parquet"):
+        lines = polars.scan_parquet(path, glob=False)  # a name with [ ] or * is a name
+        check_parquet_size(path, int(lines.select(polars.len()).collect().item()), len(lines.collect_schema()))
+        return lines.collect()
+
+
+def check_parquet_size(path: Path, rows: int, columns: int) -> None:
+    """Refuse a table that states far more than its file can hold."""
+    size = path.stat().st_size
+    if exceeds(8 * rows * columns, COMPRESSED * size):
+        raise DataFileError(
+            f"{path} states {rows} rows x {columns} columns in {shown_bytes(size)}. Write its views in a sparse format."
+        )
 
 
 # -- raw columns
@@ -135,9 +158,7 @@ def native_parquet(path: Path) -> Any:
 
 def _raw_columns(path: Path, rows: Iterator[tuple[int, list[str]]]) -> dict[str, Any]:
     _, header = next(rows)
-    twice = sorted({name for name in header if header.count(name) > 1})
-    if twice:
-        raise DataFileError(f"{path} has the column {short(twice[0])} more than once. Rename one of them.")
+    check_unique(path, header)
     cells: list[list[str]] = [[] for _ in header]
     filled = (row for _, row in rows if row)
     while chunk := list(islice(filled, _CHUNK)):
@@ -157,6 +178,13 @@ def _typed(cells: list[str]) -> Any:
             return np.array(list(map(int, filled)))
         return np.array([float(cell or "nan") for cell in stripped])
     return [cell if text else None for cell, text in zip(cells, stripped)]
+
+
+def _whole_json(path: Path, text: str) -> Any:
+    try:
+        return parse_json(text)
+    except ValueError as error:
+        raise DataFileError(f"{path} is not JSON ({error}). Write it again.") from None
 
 
 def _records(path: Path, records: Any) -> dict[str, list[Any]]:
@@ -249,8 +277,9 @@ def _numbers(path: Path, cells: list[str], names: list[str], start: int) -> tupl
     """Cells of some rows, one row after the other, as a matrix with 0 where one is empty; and how many are per row."""
     shape = (-1, len(names))
     empty = np.zeros(len(cells) // len(names), dtype=np.intp)
+    plain = "_" not in "".join(cells)  # Python would read 1_000 as 1000
     for attempt in range(2):
-        for kind in (int, float):  # counts stay whole numbers
+        for kind in (int, float) if plain else ():  # counts stay whole numbers
             try:
                 return np.array(list(map(kind, cells)), dtype=np.dtype(kind)).reshape(shape), empty
             except (ValueError, OverflowError):
@@ -282,14 +311,14 @@ def _is_text(path: Path, name: str, cells: list[str]) -> bool:
 
 
 def _ids(cells: list[str]) -> np.ndarray:
-    """Identifiers as integers where all are written as such, else as text."""
-    if all(cell.removeprefix("-").isdecimal() and str(int(cell)) == cell for cell in cells):  # "007" stays text
+    """Identifiers as integers where all are written as such and fit into 64 bits, else as text."""
+    if all(_INTEGER.fullmatch(cell) and str(int(cell)) == cell for cell in cells):  # "007" stays text
         return np.asarray([int(cell) for cell in cells])
-    return np.asarray(cells, dtype=str)
+    return np.array(cells, dtype=object)  # texts of fixed width would all be as long as the longest
 
 
 def _number(cell: str) -> float | None:
     try:
-        return float(cell)
+        return None if "_" in cell else float(cell)
     except ValueError:
         return None

@@ -18,11 +18,13 @@ import numpy as np
 from scipy import sparse
 
 from coview.exceptions import DataFileError, ViewsError
-from coview.io.formats import EXTENSIONS, FileView, join_files, load_file, one_sentence
+from coview.io.checksums import checksum, stamp
+from coview.io.formats import EXTENSIONS, FileView, check_npy, join_files, load_file
 from coview.io.manifest import MANIFEST, Manifest, ShardEntry, ViewEntry, named_files, read_manifest, write_manifest
-from coview.io.shard_files import FORMATS, Facts, file_stem, read_rows, write_matrix
+from coview.io.shard_files import FORMATS, Facts, check_complete, file_stem, read_rows, write_matrix
 from coview.utils.atomic import atomic_folder
-from coview.utils.messages import listed
+from coview.utils.limits import text_array
+from coview.utils.messages import listed, one_sentence
 from coview.views.arrays import take_rows
 from coview.views.checks import is_list_of_views, same_optional
 from coview.views.coerce import as_views
@@ -196,12 +198,15 @@ def _is_mapped(matrix: Any) -> bool:
 class FolderSource(Source):
     """Reads rows of the shards of a folder; pickles as the folder's name."""
 
-    def __init__(self, manifest: Manifest, names: tuple[str, ...] | None = None) -> None:
+    def __init__(
+        self, manifest: Manifest, names: tuple[str, ...] | None = None, stamps: dict[str, Any] | None = None
+    ) -> None:
         position = {view.name: v for v, view in enumerate(manifest.views)}
         self.names = tuple(position) if names is None else names
         self._manifest = manifest
         self._columns = [position[name] for name in self.names]
-        self._checked_ranges: set[tuple[Any, ...]] = set()
+        self._checked_ranges: set[tuple[int, int, int]] = set()
+        self._stamps: dict[str, Any] = {} if stamps is None else stamps  # of the files that were read
         views = [manifest.views[v] for v in self._columns]
         self.layout = {
             view.name: ViewLayout(
@@ -221,7 +226,7 @@ class FolderSource(Source):
 
     def select(self, names: tuple[str, ...]) -> Source:
         """Return a source that reads the files of these views only."""
-        return FolderSource(self._manifest, names)
+        return FolderSource(self._manifest, names, self._stamps)
 
     def ids(self, part: int) -> np.ndarray | None:
         """Read the identifiers of one shard's rows."""
@@ -234,9 +239,7 @@ class FolderSource(Source):
     def read(self, part: int, start: int, stop: int) -> Views:
         """Read rows start to stop of one shard; their values are checked once, as engines read them in every sweep."""
         arrays, ids, mask = self._unchecked(part, start, stop)
-        paths = [self._path(part, column) for column in self._columns]
-        files = [file for path in paths for file in (sorted(path.rglob("*")) if path.is_dir() else [path])]
-        key = (part, start, stop, *((stamp.st_mtime_ns, stamp.st_size) for stamp in map(Path.stat, files)))
+        key = (part, start, stop)
         if key in self._checked_ranges:
             return Views._trusted(arrays, ids, mask, self._feature_names)
         views = self._checked(part, arrays, ids, mask)
@@ -288,6 +291,7 @@ class FolderSource(Source):
         path, view, shard = self._path(part, column), self._manifest.views[column], self._manifest.shards[part]
         facts = Facts(shard.rows, view.features, view.dtype, view.kind, shard.nnz[column])
         with _unreadable(path, part):
+            self._check_unchanged(part, shard.files[column], facts)
             rows = read_rows(path, start, stop, facts)
         matrix = rows.matrix
         kind = type(matrix).__name__ if sparse.issparse(matrix) else "dense"
@@ -302,10 +306,31 @@ class FolderSource(Source):
         """Return the ids or the missing rows of a shard."""
         path = self._manifest.folder / file
         with _unreadable(path, part):
+            self._check_unchanged(part, file)
+            check_npy(path)
             array = np.load(path, mmap_mode="r", allow_pickle=False)
         if array.shape != shape:
             raise DataFileError(f"{path} of shard {part} has shape {array.shape}, but {shape} is needed.")
         return array
+
+    def _check_unchanged(self, part: int, file: str, facts: Facts | None = None) -> None:
+        """Refuse a file that is not what was written when it is first read, and not what was read when read again."""
+        path = self._manifest.folder / file
+        now, before = stamp(path), self._stamps.get(file)
+        if before is None:
+            written = self._manifest.shards[part].sha256.get(file)
+            if written is not None and written != checksum(path):
+                raise DataFileError(
+                    f"{path} of shard {part} does not match its checksum in {MANIFEST}: it was damaged or replaced. "
+                    "Copy it again, or write the views again."
+                )
+            if facts is not None:
+                check_complete(path, facts)
+            self._stamps[file] = now
+        elif now != before:
+            raise DataFileError(
+                f"{path} of shard {part} has changed since it was first read. Open the folder again with read_views."
+            )
 
 
 def _unreadable(path: Path, part: int) -> AbstractContextManager[None]:
@@ -432,11 +457,13 @@ def _write_shard(folder: Path, i: int, piece: Views, format: str | None) -> Shar
     ids = present = None
     if piece.ids is not None:
         ids = f"{i:05d}-ids.npy"
-        np.save(folder / ids, piece.ids.astype(str) if piece.ids.dtype == object else piece.ids, allow_pickle=False)
+        texts = piece.ids.dtype == object
+        np.save(folder / ids, text_array(piece.ids, "ids") if texts else piece.ids, allow_pickle=False)
     if not piece.present.all():
         present = f"{i:05d}-present.npy"
         np.save(folder / present, piece.present, allow_pickle=False)
-    return ShardEntry(len(piece), files, tuple(map(stored_values, piece.values())), ids, present)
+    sha256 = {file: checksum(folder / file) for file in (*files, ids, present) if file is not None}
+    return ShardEntry(len(piece), files, tuple(map(stored_values, piece.values())), ids, present, sha256)
 
 
 def _check_replaceable(target: Path, overwrite: bool) -> None:

@@ -25,8 +25,8 @@ from scipy import sparse
 from coview.exceptions import DataFileError
 from coview.kernels.svmlight import parse_svmlight
 from coview.online.hashing import WIDTH, hash_rows
-from coview.utils.messages import short
-from coview.utils.text_files import csv_rows, json_rows
+from coview.utils.messages import not_text, one_sentence, short
+from coview.utils.text_files import check_unique, csv_rows, json_rows
 from coview.validation import check_count
 from coview.views.coerce import PLAIN
 from coview.views.views import Views
@@ -87,6 +87,16 @@ def read_stream(
     """
     kind = _format(source, format)
     check_count("batch_size", batch_size)
+    with one_sentence(f"{_called(source)} cannot be read as {kind}", "It is truncated or of another format."):
+        try:
+            yield from _read_batches(source, kind, views, label, batch_size, n_features)
+        except UnicodeDecodeError as error:
+            raise not_text(_called(source), error) from None
+
+
+def _read_batches(
+    source: Any, kind: str, views: Any, label: str | None, batch_size: int, n_features: int
+) -> Iterator[Batch]:
     widths = dict(views) if isinstance(views, Mapping) else dict.fromkeys(views or (), n_features)
     if kind == "svmlight":
         if len(widths) > 1 and not isinstance(views, Mapping):
@@ -131,11 +141,9 @@ def _svmlight(source: Any, widths: Mapping[str, int], size: int) -> Iterator[Bat
     with _opened(source, "rb") as stream:
         for lines in _batches(stream, size):
             text = "".join(lines).encode() if isinstance(lines[0], str) else b"".join(lines)
-            try:
+            where = f"lines {number + 1} to {number + len(lines)}"
+            with one_sentence(f"{_called(source)} is not valid svmlight in {where}", "Mend them."):
                 matrix, target = _parsed(text)
-            except ValueError as error:
-                where = f"lines {number + 1} to {number + len(lines)}"
-                raise DataFileError(f"{_called(source)} is not valid svmlight in {where} ({error}).") from None
             number += len(lines)
             if len(target):
                 values, codes = np.unique(target, return_inverse=True)
@@ -189,6 +197,7 @@ def _read_csv(source: Any, label: str | None) -> Iterator[dict[str, Any]]:
     with _opened(source, "r") as stream:
         rows = csv_rows(stream, _called(source))
         _, header = next(rows)
+        check_unique(_called(source), header)
         for _, row in rows:
             if row:
                 yield _by_view(zip(header, map(_cell, row)), label)
@@ -236,7 +245,7 @@ def _cell(text: str) -> Any:
     if not text:
         return None
     try:
-        return float(text)
+        return text if "_" in text else float(text)  # Python would read 1_000 as 1000
     except ValueError:
         return text
 
@@ -311,9 +320,10 @@ class _Assembler:
                 continue
             if not isinstance(value, list) or len(value) != width:
                 raise DataFileError(
-                    f"View {view!r} is a list of {width} numbers in some rows, but {value!r:.60} in one."
+                    f"View {view!r} is a list of {width} numbers in some rows, but {short(value)} in one."
                 )
-            dense[i] = value
+            plain = set(map(type, value)) == {float}  # the usual case, and ten times as fast
+            dense[i] = value if plain else [_number(view, f"position {j}", item) for j, item in enumerate(value)]
         return dense
 
 
@@ -341,16 +351,21 @@ def _group_by_view(row: dict[str, Any]) -> dict[str, Any]:
         elif isinstance(value, (list, str)):
             views[key] = value
         else:
-            views.setdefault(PLAIN, {})[key] = float(value)
+            views.setdefault(PLAIN, {})[key] = _number(PLAIN, short(key), value)
     return views
 
 
 def _value(view: str, feature: str, value: Any) -> Any:
-    if isinstance(value, str):
-        return value
-    if not isinstance(value, (int, float)):
-        raise DataFileError(f"View {view!r} has {value!r:.60} for {feature!r}; it must be a number or a string.")
-    return float(value)
+    return value if isinstance(value, str) else _number(view, short(feature), value, "a number or a string")
+
+
+def _number(view: str, feature: str, value: Any, wanted: str = "a number") -> float:
+    try:
+        if isinstance(value, (int, float)):
+            return float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        pass
+    raise DataFileError(f"View {short(view)} has {short(value)} for {feature}; it must be {wanted}.")
 
 
 def _clean_label(value: Any, textual: bool) -> Any:
@@ -361,6 +376,8 @@ def _clean_label(value: Any, textual: bool) -> Any:
         return _as_text(value) if textual else int(value) if value.is_integer() else value
     if isinstance(value, str) and not value.strip():
         return None
+    if isinstance(value, (dict, list)):
+        raise DataFileError(f"A label must be text or a number, got {short(value)}.")
     return value
 
 

@@ -17,6 +17,7 @@ __all__ = ["TextVectorizer", "find_separators"]
 _WORD = re.compile(r"\w+(?:[-.]\w+)*(?:\+{1,2}|#)?")
 _PARTS = re.compile(r"[-._]+")
 _IDEOGRAPHS = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")  # scripts that write words without spaces
+_LONGEST = 200  # letters; what is longer is no word, but a picture or a key in text
 _LETTERS = frozenset("cr")  # names of programming languages; other single letters are fragments
 _SEPARATORS = (";", "|", ",", "\t", "\n")
 _ALTERNATIVES = "|"  # inside an item of a list: "python3 | python3-dev"
@@ -28,8 +29,8 @@ class TextVectorizer(CountVectorizer):
 
     A word may contain hyphens and dots ("libghc-base-dev", "node.js") and end in signs ("C++", "C#"); such a word
     counts whole and by its parts, so that "real-time" and "real time" have words in common. Numbers of one or two
-    digits, versions and single letters other than C and R are left out. Japanese and Chinese texts are counted by pairs
-    of characters.
+    digits, versions, single letters other than C and R, and words of more than 200 letters are left out. Japanese and
+    Chinese texts are counted by pairs of characters.
 
     Parameters
     ----------
@@ -139,6 +140,8 @@ def find_separators(texts: list[str]) -> str | tuple[str, str]:
 def _words(text: str) -> Iterator[str]:
     """Words of a text in lower case, long ones with their parts."""
     for word in _WORD.findall(text):
+        if len(word) > _LONGEST and not _IDEOGRAPHS.search(word):
+            continue
         if word.isascii() and word.isalpha():  # most words: nothing to look at
             if len(word) > 1 or word in _LETTERS:
                 yield word

@@ -21,6 +21,7 @@ from scipy import sparse
 from coview._version import __version__
 from coview.exceptions import ModelFileError
 from coview.utils.atomic import atomic_path
+from coview.utils.limits import exceeds, shown_bytes
 from coview.utils.mapped import MappedTensors
 
 __all__ = ["Packed", "read_archive", "write_archive"]
@@ -127,7 +128,8 @@ def read_archive(
                 raise _damaged(path, "its description does not match its checksum")
             tensor = MappedTensors(path) if mmap else stream.get_tensor
             decoder = Outline if outline else Decoder
-            tree = decoder(tensor, header, revive).decode(json.loads(text.decode(errors="surrogatepass")))
+            content = json.loads(text.decode(errors="surrogatepass"))
+            tree = decoder(tensor, header, revive, size=path.stat().st_size).decode(content)
     except ModelFileError:
         raise
     except Altered as error:
@@ -305,7 +307,7 @@ def _unsupported(where: str, what: str) -> TypeError:
 
 
 class Decoder:
-    """JSON to values; `tensor` gives the array of a name.
+    """JSON to values; `tensor` gives the array of a name, `size` limits the room that texts may take.
 
     Examples
     --------
@@ -314,9 +316,10 @@ class Decoder:
     """
 
     def __init__(
-        self, tensor: Callable[[str], np.ndarray], header: dict[str, Any], revive: Revive | None = None
+        self, tensor: Callable[[str], np.ndarray], header: dict[str, Any], revive: Revive | None = None, size: int = 0
     ) -> None:
-        self._tensor, self._header, self._revive = tensor, header, revive
+        self._tensor, self._header, self._revive, self._size = tensor, header, revive, size
+        self._texts = 0  # bytes of memory that arrays of text took so far
         self._read: dict[str, np.ndarray] = {}  # an array that was shared is shared again
 
     def decode(self, node: Any) -> Any:
@@ -348,6 +351,9 @@ class Decoder:
         return np.str_(value) if name == "str" else _DTYPES[name].type(self.decode(value))
 
     def _as_strings(self, content: dict[str, Any]) -> np.ndarray:
+        self._texts += 4 * int(content["width"]) * len(content["values"])
+        if exceeds(self._texts, self._size):
+            raise Altered(f"its texts would take {shown_bytes(self._texts)} of memory")
         array = np.empty(len(content["values"]), dtype=f"<U{int(content['width'])}")
         array[:] = content["values"]
         return array.reshape(content["shape"])
@@ -359,7 +365,10 @@ class Decoder:
 
     def _as_sparse(self, content: dict[str, Any]) -> Any:
         data, indices, indptr = (self.decode(content[part]) for part in ("data", "indices", "indptr"))
-        matrix = _SPARSE[content["class"]](tuple(content["shape"]), dtype=data.dtype)
+        cls, shape = _SPARSE[content["class"]], tuple(content["shape"])
+        if len(indptr) != shape[cls.__name__.startswith("csc")] + 1:  # an empty matrix has an indptr of its own
+            raise Altered(f"a {cls.__name__} of shape {shape} has {len(indptr)} bounds of its parts")
+        matrix = cls(shape, dtype=data.dtype)
         matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
         matrix.check_format(full_check=True)  # compiled code trusts the indices: a wrong one would read foreign memory
         return matrix

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
 import numpy as np
+
+from coview.utils.text_files import parse_json
 
 __all__ = ["MappedTensors"]
 
@@ -34,7 +35,7 @@ class MappedTensors:
         if length > len(self._bytes) - 8:
             raise ValueError(f"the header says {length} bytes, but the file has {len(self._bytes)}")
         self._start = 8 + length
-        self._entries = json.loads(self._bytes[8 : self._start].tobytes())
+        self._entries = parse_json(self._bytes[8 : self._start].tobytes())
         self.metadata: dict[str, str] = self._entries.pop("__metadata__", {})
 
     def __call__(self, name: str) -> np.ndarray:

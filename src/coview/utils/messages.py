@@ -1,18 +1,19 @@
-"""Parts of sentences: values and lists cut short, names that were meant, files that are no text, data safe to print."""
+"""Parts of sentences: values and lists cut short, names that were meant, files that are broken, data safe to print."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from coview.exceptions import DataFileError
+from coview.exceptions import CoviewError, DataFileError
 
-__all__ = ["close_names", "cut", "did_you_mean", "listed", "not_text", "printable", "short"]
+__all__ = ["close_names", "cut", "did_you_mean", "listed", "not_text", "one_sentence", "printable", "short"]
 
 _MOST_NAMES = 20  # of a list; a table may have thousands of columns
 _MOST_COMPARED = 50_000  # names that one is compared with, a second or so
@@ -134,3 +135,20 @@ def printable(text: Any, *, lines: bool = False) -> str:
         return sign if lines and sign in "\n\t" else sign.encode("unicode_escape").decode()
 
     return _CONTROLS.sub(written, str(text))
+
+
+@contextmanager
+def one_sentence(problem: str, advice: str = "Write it again.") -> Iterator[None]:
+    """Turn the errors of each format's library into one of ours: all mean the same to the reader."""
+    try:
+        yield
+    except CoviewError:
+        raise
+    except MemoryError as error:
+        raise DataFileError(f"{problem} (it needs more memory than there is). {advice}") from error
+    except BaseException as error:
+        # polars' panics are no Exception to Python
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        why = cut(str(error), 200).rstrip(". ") or type(error).__name__
+        raise DataFileError(f"{problem} ({why}). {advice}") from error

@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
 from coview.exceptions import DataFileError
+from coview.utils.messages import short
 
-__all__ = ["csv_rows", "find_delimiter", "json_rows"]
+__all__ = ["check_unique", "csv_rows", "find_delimiter", "json_rows", "parse_json"]
 
 _DELIMITERS = (",", ";", "\t", "|")
 _LONGEST_CELL = 2**31 - 1  # the csv module refuses texts of more than 131,072 characters otherwise
@@ -62,17 +64,59 @@ def csv_rows(stream: Iterable[str], name: Any, delimiter: str | None = None) -> 
         raise DataFileError(f"{name} is broken in line {lines.line_num} ({error}).") from None
 
 
+def check_unique(name: Any, header: list[str]) -> None:
+    """Refuse a table in which two columns have the same name: the values of one would be lost."""
+    column, count = Counter(header).most_common(1)[0]
+    if count > 1:
+        raise DataFileError(f"{name} has the column {short(column)} more than once. Rename one of them.")
+
+
 def json_rows(stream: Iterable[str], name: Any, skip_empty: bool = True) -> Iterator[dict[str, Any]]:
     """Yield the objects of a file that has one per line; `name` is what errors call the file."""
     for number, line in enumerate(stream, start=1):
         if skip_empty and not line.strip():
             continue
         try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
+            row = parse_json(line)
+        except ValueError as error:
             raise DataFileError(
-                f"{name} has no JSON object in line {number} ({error.msg}). Write one object per line."
+                f"{name} has no JSON object in line {number} ({error}). Write one object per line."
             ) from None
         if not isinstance(row, dict):
             raise DataFileError(f"{name} has no JSON object in line {number}, but {type(row).__name__}.")
         yield row
+
+
+def parse_json(text: str | bytes) -> Any:
+    """Return what a text in JSON says, or raise a ValueError that says in a few words why that is nothing.
+
+    Examples
+    --------
+    >>> parse_json('{"words": {"fox": 2}}')
+    {'words': {'fox': 2}}
+    >>> parse_json('{"fox": 2, "fox": 3}')
+    Traceback (most recent call last):
+    ...
+    ValueError: the key 'fox' occurs twice in one object
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_without_repeats)
+    except json.JSONDecodeError as error:
+        raise ValueError(error.msg if error.lineno == 1 else f"{error.msg} in line {error.lineno}") from None
+    except UnicodeDecodeError:
+        raise ValueError("it is not text in UTF-8") from None
+    except RecursionError:
+        raise ValueError("its lists and objects are nested too deeply") from None
+    except ValueError as error:
+        if "int_max_str_digits" in str(error):
+            raise ValueError("it has a number of thousands of digits") from None
+        raise
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; of a repeated key the last value would count, and the others be lost."""
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        raise ValueError(f"the key {short(counts.most_common(1)[0][0])} occurs twice in one object")
+    return content

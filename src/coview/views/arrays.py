@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from coview.exceptions import RAW_TABLE, ViewsError
+from coview.utils.limits import text_array
 from coview.utils.messages import cut, short
 from coview.views.sparse_format import canonical_csr
 
@@ -110,17 +111,14 @@ def frame_ids(frame: Any) -> np.ndarray | None:
     native = frame.to_native()
     if not hasattr(native, "index") or type(native.index).__name__ == "RangeIndex":
         return None
-    index = np.asarray(native.index)
-    if index.dtype == object and all(isinstance(value, str) for value in index):
-        index = index.astype(str)
-    return index
+    return np.asarray(native.index)
 
 
 def _from_frame(name: str, source: Any) -> tuple[Any, np.ndarray, np.ndarray | None]:
     import narwhals as nw
 
     frame = open_frame(source)
-    columns = np.asarray([str(column) for column in frame.columns], dtype=str)
+    columns = text_array([str(column) for column in frame.columns], f"feature names of view {name!r}")
     index = frame_ids(frame)
     kinds = list(getattr(frame.to_native(), "dtypes", []))
     if kinds and all(type(kind).__name__ == "SparseDtype" for kind in kinds):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from coview.exceptions import ViewsError
+from coview.utils.limits import text_array
 from coview.utils.messages import did_you_mean, listed, short
 from coview.views.arrays import is_dask_collection, is_frame, take_rows
 
@@ -50,12 +52,13 @@ def named_matrices(views: Any, named: Mapping[str, Any]) -> dict[str, Any]:
     else:
         pairs = [(PLAIN, views)]
     pairs += named.items()
-    names = [name for name, _ in pairs]
-    for name in names:
+    for name, _ in pairs:
         check_name(name)
-        if names.count(name) > 1:
-            raise ViewsError(f"View names must be unique, got {name!r} more than once.")
-    return dict(pairs)
+    matrices = dict(pairs)
+    if len(matrices) < len(pairs):
+        name = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise ViewsError(f"View names must be unique, got {name!r} more than once.")
+    return matrices
 
 
 def is_list_of_views(X: list[Any] | tuple[Any, ...]) -> bool:
@@ -199,7 +202,7 @@ def check_absent_rows_empty(name: str, array: Any, present: np.ndarray) -> None:
 
 def as_feature_names(name: str, columns: Any, n_features: int) -> np.ndarray:
     """Names of the columns as an array of text, one per feature."""
-    array = np.asarray(list(columns), dtype=str)
+    array = text_array(columns if isinstance(columns, np.ndarray) else list(columns), f"feature names of view {name!r}")
     if array.shape != (n_features,):
         raise ViewsError(f"View {name!r} has {n_features} features, but {array.size} feature names were given.")
     return array

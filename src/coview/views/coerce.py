@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from coview.exceptions import ViewsError
+from coview.utils.limits import text_array
 from coview.views.arrays import is_dask_collection, is_frame
 from coview.views.base import NamedViews
 from coview.views.checks import PLAIN, has_two_levels, is_list_of_views, is_mudata, named_matrices
@@ -89,8 +90,8 @@ def _from_mudata(data: Any) -> Views:
     parts = {str(name): part for name, part in data.mod.items() if part.n_vars}
     if not parts:
         raise ViewsError("The MuData has no modality with features.")
-    joined = Views.align({name: (np.asarray(part.obs_names, dtype=str), part.X) for name, part in parts.items()})
+    joined = Views.align({name: (list(map(str, part.obs_names)), part.X) for name, part in parts.items()})
     order = {key: i for i, key in enumerate(joined.ids.tolist())}  # type: ignore[union-attr]
-    rows = np.array([order[key] for key in np.asarray(data.obs_names, dtype=str) if key in order], dtype=np.intp)
-    names = {name: np.asarray(part.var_names, dtype=str) for name, part in parts.items()}
+    rows = np.array([order[key] for key in map(str, data.obs_names) if key in order], dtype=np.intp)
+    names = {name: text_array(part.var_names, f"feature names of view {name!r}") for name, part in parts.items()}
     return Views(joined[rows], feature_names=names)
