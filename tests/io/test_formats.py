@@ -286,6 +286,24 @@ def test_bad_jsonl_is_refused(tmp_path, text, sentence):
         read(tmp_path / "v.jsonl")
 
 
+def test_a_matrix_market_file_with_a_zero_byte_is_refused(tmp_path):
+    head = b"%%MatrixMarket matrix coordinate real general\n3 3 2\n"
+    (tmp_path / "v.mtx").write_bytes(head + b"1 1 1\n2 2 1\0\n")
+    with pytest.raises(DataFileError, match=r"v.mtx is no text: it has a zero byte"):
+        read(tmp_path / "v.mtx")
+
+
+@pytest.mark.parametrize("end", [b"1.5", b"1.5E", b"1.5e-", b"x", b""])
+def test_a_matrix_market_file_may_end_anywhere(tmp_path, end):
+    head = b"%%MatrixMarket matrix coordinate real general\n3 3 2\n"
+    (tmp_path / "v.mtx").write_bytes(head + b"1 1 1\n2 2 " + end)
+    if end.startswith(b"1.5"):
+        assert read(tmp_path / "v.mtx")["v"].sum() == 2.5
+    else:
+        with pytest.raises(DataFileError, match=r"v.mtx cannot be read"):
+            read(tmp_path / "v.mtx")
+
+
 # -- small files that state much
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from coview.assignment.ontology_files import read_ontology, write_ontology
 from coview.metrics.classification import check_acyclic
-from coview.utils.messages import printable
+from coview.utils.messages import one_sentence, printable
 from coview.utils.missing import is_gap
 from coview.validation import check_option
 
@@ -189,11 +189,14 @@ class Ontology:
         not used.
         """
         content = read_ontology(path)
-        if content.tree is not None:
-            return cls.from_tree(content.tree, exclusive=exclusive)
-        if content.mutex is not None:
-            return cls(content.labels, content.subset, content.mutex)
-        return cls.from_edges(content.subset, labels=content.labels, exclusive=exclusive)
+        with one_sentence(f"{Path(path).name!r} holds no ontology", "Mend it."):
+            if content.tree is not None:
+                ontology = cls.from_tree(content.tree, exclusive=exclusive)
+            elif content.mutex is not None:
+                ontology = cls(content.labels, content.subset, content.mutex)
+            else:
+                ontology = cls.from_edges(content.subset, labels=content.labels, exclusive=exclusive)
+        return ontology
 
     def write(self, path: str | Path) -> None:
         """Write a JSON file that `read` reads back; the file is written atomically."""

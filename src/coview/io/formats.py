@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import mmap
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
@@ -188,13 +190,17 @@ def _check_shape(path: Path, shape: tuple[int, ...], size: int) -> None:
 
 
 def _read_mtx(path: Path) -> FileView:
+    with open(path, "rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        if content.find(b"\0") >= 0:  # SciPy's reader, which is C++, dies of one
+            raise DataFileError(f"{path} is no text: it has a zero byte. Write it again.")
+        unended = content[-1:] != b"\n"  # of which it may die as well
     rows, columns, entries, form, _, _ = io.mminfo(path)
     size = path.stat().st_size
     fewest = 4 * entries if form == "coordinate" else rows * columns  # bytes; of a symmetric array, half is there
     if fewest > size:
         raise DataFileError(f"{path} states {entries} values, but has {shown_bytes(size)}. It is truncated.")
     _check_shape(path, (rows, columns), size)
-    matrix = io.mmread(path)
+    matrix = io.mmread(BytesIO(path.read_bytes() + b"\n") if unended else path)
     return FileView(sparse.csr_array(matrix) if sparse.issparse(matrix) else matrix)
 
 
