@@ -319,6 +319,5 @@ def _write_zarr(path: Path, matrix: Any) -> None:
         return
     about = {"shape": matrix.shape, "class": type(matrix).__name__}
     import_zarr().open_group(str(path), mode="w", attributes=about)
-    for name in _PARTS:
-        part = np.ascontiguousarray(getattr(matrix, name))
-        write_array(path / name, part, (max(1, min(len(part), _CHUNK)),))
+    for name, part in zip(_PARTS, (matrix.data, matrix.indices, matrix.indptr)):
+        write_array(path / name, np.ascontiguousarray(part), (max(1, min(len(part), _CHUNK)),))
