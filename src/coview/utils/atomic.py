@@ -175,9 +175,11 @@ def _exchange(a: Path, b: Path) -> bool:
     """Swap two folders in one step where the system can (Linux), so that no moment is without the old or the new."""
     if sys.platform != "linux":
         return False
-    rename = getattr(ctypes.CDLL(None), "renameat2", None)
     here, swap = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
-    return rename is not None and rename(here, os.fsencode(a), here, os.fsencode(b), swap) == 0
+    try:
+        return ctypes.CDLL(None).renameat2(here, os.fsencode(a), here, os.fsencode(b), swap) == 0
+    except AttributeError:  # an old library of C
+        return False
 
 
 def _replace_folder(beside: Path, target: Path) -> None:
