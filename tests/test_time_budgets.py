@@ -171,6 +171,33 @@ def test_samples_grow_while_there_is_time(clock):
     assert sizes == [100, 400, 1600, 6400, 10_000]
 
 
+def test_work_that_grows_faster_than_its_rows_is_not_begun_too_late(clock):
+    """600 rows take 36 s; 24 s would be in time after 400 rows in 16 s, if twice as many rows took twice as long."""
+    sizes = []
+
+    def make(rows):
+        sizes.append(len(rows))
+        clock.now += (len(rows) / 100) ** 2
+
+    began = clock.now
+    largest_in_time(make, 600, 100, 0, Deadline.after(45))
+    assert sizes == [100, 400] and clock.now - began <= 45
+
+
+def test_where_a_first_sample_takes_long_the_cheapest_candidate_remains(clock):
+    for model in (SpectralClusteringViews, SphericalKMeans, CCAClustering):
+        clock.charge(model, "fit", lambda *args: 6.0)  # however few rows there are
+    began = clock.now
+    model = AutoClustering(3, time_budget=10, random_state=0).fit(DATA.views)
+    assert clock.now - began <= 12
+    assert list(model.labels_by_candidate_) == ["sphere"] and model.labels_.min() >= 0
+    dropped = dict(zip(model.candidates_["name"], model.candidates_["dropped"]))
+    assert dropped["graphs"] == "not fitted within the time budget of 10 seconds"
+    began = clock.now
+    AutoClustering(3, time_budget=1e-3, random_state=0).fit(DATA.views)
+    assert clock.now - began <= 7  # one sample
+
+
 def test_a_share_is_a_part_of_what_is_left(clock):
     deadline = Deadline.after(10)
     clock.now += 4

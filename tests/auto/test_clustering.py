@@ -118,7 +118,7 @@ def test_many_objects_are_not_all_fitted_again(n, sizes):
 
 def test_the_table_has_a_line_for_every_candidate(fitted):
     table = fitted.candidates_
-    assert set(table) == {"name", "weight", "reliability", "stability", "agreement", "dropped"}
+    assert set(table) == {"name", "method", "weight", "reliability", "stability", "agreement", "dropped"}
     assert len({len(column) for column in table.values()}) == 1
     assert max(table["weight"]) == 1
     for weight, why in zip(table["weight"], table["dropped"]):

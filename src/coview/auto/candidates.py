@@ -14,13 +14,14 @@ graphs together are rarely far from the best of them.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler, normalize
 
 from coview.clustering.affinity import looks_counted, metric_by_default
@@ -34,7 +35,15 @@ from coview.preprocessing.each_view import EachView
 from coview.preprocessing.weighting import TfidfViews, UnitRows
 from coview.views.views import Views
 
-__all__ = ["Candidate", "counted_views", "default_candidates", "given_candidates", "preparation", "prepared"]
+__all__ = [
+    "Candidate",
+    "TimedFit",
+    "counted_views",
+    "default_candidates",
+    "given_candidates",
+    "preparation",
+    "prepared",
+]
 
 GRAPH_PRIOR = 1.05  # graphs fail less often than others, so they count for more if the evidence is the same
 
@@ -42,12 +51,32 @@ LEAST_OBJECTS, OBJECTS_PER_CLUSTER = 300, 10  # of the first sample, where time 
 
 
 @dataclass(frozen=True)
+class TimedFit:
+    """Clusters of all objects, how many of them the fit saw, and how long it took for the first sample and in all."""
+
+    labels: np.ndarray
+    n_seen: int
+    first_seconds: float
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Candidate:
-    """A clusterer or topic model of all views, and the factor of its score before any evidence."""
+    """A clusterer or topic model of all views, and the factor of its score before any evidence.
+
+    Where time is short, candidates of the least `cost` are fitted first; one of a higher rank takes longer.
+    """
 
     name: str
     estimator: Any
     prior: float = 1.0
+    cost: int = 0
+
+    @property
+    def method(self) -> str:
+        """Name of the estimator's class; of a pipeline, that of its last step."""
+        last = self.estimator.steps[-1][1] if isinstance(self.estimator, Pipeline) else self.estimator
+        return type(last).__name__
 
     def fit(self, views: Views) -> np.ndarray:
         """Fit the estimator; the cluster of each object, -1 for noise and for objects without any view."""
@@ -56,26 +85,32 @@ class Candidate:
         labels[known] = _fit_labels(self.estimator, views if known.all() else views[np.flatnonzero(known)])
         return np.maximum(labels, -1)
 
-    def fit_in_time(self, views: Views, seed: int, deadline: Deadline) -> tuple[np.ndarray, int]:
-        """Fit the estimator to as many objects as there is time for; the cluster of each object, and how many it saw.
+    def fit_in_time(self, views: Views, seed: int, deadline: Deadline) -> TimedFit:
+        """Fit the estimator to as many objects as there is time for.
 
         An estimator that has a time budget is fitted to all, within it. Of others, where there is no time for all
         objects, those that were not seen go to the cluster whose center is nearest.
         """
+        began, took = time.monotonic(), []
+
+        def fit(some: Views) -> np.ndarray:
+            start = time.monotonic()
+            labels = self.fit(some)
+            took.append(time.monotonic() - start)
+            return labels
+
         params, seconds = self.estimator.get_params(), deadline.seconds()
-        if seconds is None:
-            return self.fit(views), len(views)
-        if limits := [name for name in params if name.split("__")[-1] == "time_budget"]:
-            self.estimator.set_params(**{name: min(seconds, params[name] or seconds) for name in limits})
-            return self.fit(views), len(views)
-        n_clusters = params.get("n_clusters", 1)
-        first = max(LEAST_OBJECTS, OBJECTS_PER_CLUSTER * n_clusters)
-        labels, rows = largest_in_time(lambda some: self.fit(views[some]), len(views), first, seed, deadline)
-        if len(rows) == len(views):
-            return labels, len(views)
-        placed = _nearest_clusters(views, rows, labels)
-        placed[rows] = labels
-        return placed, len(rows)
+        limits = [name for name in params if name.split("__")[-1] == "time_budget"]
+        if seconds is None or limits:
+            if seconds is not None:
+                self.estimator.set_params(**{name: min(seconds, params[name] or seconds) for name in limits})
+            return TimedFit(fit(views), len(views), took[0], took[0])
+        first = max(LEAST_OBJECTS, OBJECTS_PER_CLUSTER * params.get("n_clusters", 1))
+        labels, rows = largest_in_time(lambda some: fit(views[some]), len(views), first, seed, deadline)
+        if len(rows) < len(views):
+            seen, labels = labels, _nearest_clusters(views, rows, labels)
+            labels[rows] = seen
+        return TimedFit(labels, len(rows), took[0], time.monotonic() - began)
 
     def fit_sample(self, views: Views, seed: int) -> np.ndarray:
         """Clusters of these objects by a new copy of the estimator, with another seed."""
@@ -139,11 +174,11 @@ def default_candidates(views: Views, n_clusters: int, seed: int) -> tuple[list[C
     skipped = {}
     graphs = SpectralClusteringViews(n_clusters, method="stacked", random_state=seed)
     candidates = [
-        Candidate("graphs", graphs, GRAPH_PRIOR),
+        Candidate("graphs", graphs, GRAPH_PRIOR, cost=3),
         Candidate("sphere", SphericalKMeans(n_clusters, random_state=seed)),
     ]
     if len(views.names) > 1:
-        candidates.append(Candidate("correlation", CCAClustering(n_clusters, random_state=seed)))
+        candidates.append(Candidate("correlation", CCAClustering(n_clusters, random_state=seed), cost=1))
     else:
         skipped["correlation"] = "there is only one view"
     counted = counted_views(views)
@@ -153,7 +188,7 @@ def default_candidates(views: Views, n_clusters: int, seed: int) -> tuple[list[C
         skipped["topics"] = f"view {others[0]!r} {reason}"
     else:  # rows of unit length: neither a long text nor a long view dominates
         topics = LinkPLSA(n_clusters, init="likeliest", max_iter=60, engine="cpu", random_state=seed)
-        candidates.append(Candidate("topics", make_pipeline(UnitRows(), topics)))
+        candidates.append(Candidate("topics", make_pipeline(UnitRows(), topics), cost=2))
     return candidates, skipped
 
 

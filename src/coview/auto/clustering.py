@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from coview.auto.candidates import Candidate, default_candidates, given_candidates, preparation, prepared
+from coview.auto.candidates import Candidate, TimedFit, default_candidates, given_candidates, preparation, prepared
 from coview.auto.evidence import agreements, candidate_weights, reliabilities
 from coview.clustering.consensus import BaseConsensus
-from coview.engines.deadline import Deadline
+from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.threads import few_threads
 from coview.inspection import Features, Inspection, inspect
 from coview.inspection.features import cluster_means
@@ -38,7 +38,7 @@ MANY = 2000  # objects above which there is one repeated fit, and most that it s
 
 @shared_parameters
 class AutoClustering(BaseConsensus):
-    """Consensus of several clustering methods, weighted by evidence: a default if no method is known to fit best.
+    """Clusters by the method, or the methods, with the best evidence: a default if no method is known to fit best.
 
     Parameters
     ----------
@@ -62,9 +62,10 @@ class AutoClustering(BaseConsensus):
     memberships_ : ndarray (n_objects, n_clusters)
         Memberships of the training objects; rows sum to one.
     candidates_ : dict of lists
-        A table with one row per candidate: "name", "weight" (0 where it was dropped), "reliability" (how well its
-        clusters are predicted from the views), "stability" (whether they come back on samples of the objects),
-        "agreement" with the other candidates (which does not count), and "dropped" (why, or None).
+        A table with one row per candidate: "name", "method" (its class), "weight" (0 where it was dropped),
+        "reliability" (how well its clusters are predicted from the views), "stability" (whether they come back on
+        samples of the objects), "agreement" with the other candidates (which does not count), and "dropped" (why, or
+        None).
     labels_by_candidate_ : dict of ndarray (n_objects,)
         Clusters of the training objects by each candidate that was fitted.
     estimators_ : dict
@@ -132,6 +133,8 @@ class AutoClustering(BaseConsensus):
             data = ready if self.preparation_ else views
             fitted, stability, failed = self._fit_candidates(candidates, data, seed, deadline)
             self._weigh(fitted, np.array(stability), ready, {**failed, **dropped}, seed, deadline.share(JUDGED))
+        methods = {candidate.name: candidate.method for candidate in candidates}
+        self.candidates_["method"] = [methods.get(name) for name in self.candidates_["name"]]
         kept = {name: self.labels_by_candidate_[name] for name in self.estimators_}
         # the kept clusterings are few and good: each is a start, and random ones would only cost time
         self._agree(kept, views, seed=seed, n_init=len(kept), deadline=deadline)
@@ -145,40 +148,47 @@ class AutoClustering(BaseConsensus):
             means = self.cluster_means_[view]
             return Features(means, bool(means.min(initial=0) >= 0), "mean of the cluster's objects")
 
-        return replace(super()._inspect(), candidates=self.candidates_, _features=features)
+        # the objective is that of a consensus of labels, which tells nobody how good the clusters are
+        return replace(super()._inspect(), candidates=self.candidates_, history={}, _features=features)
 
     # -- pieces
 
     def _fit_candidates(
         self, candidates: list[Candidate], views: Views, seed: int, deadline: Deadline
     ) -> tuple[list[Candidate], list[float], dict[str, str]]:
-        """Those that could be fitted, the stability of each, and why others failed; fills `labels_by_candidate_`."""
-        self.labels_by_candidate_: dict[str, np.ndarray] = {}
-        fitted: list[Candidate] = []
-        stability: list[float] = []
+        """Those that could be fitted, the stability of each, and why others failed; fills `labels_by_candidate_`.
+
+        Where time is short the cheapest comes first, and is what remains where there is none for the others.
+        """
+        labels: dict[str, np.ndarray] = {}
+        stability: dict[str, float] = {}
         failed: dict[str, str] = {}
         last: Exception | None = None
-        for number, candidate in enumerate(candidates):
-            tell(f"candidate {number + 1}/{len(candidates)}, {candidate.name}", number, len(candidates))
-            clock = time.monotonic()
-            mine = deadline.share(1 / (len(candidates) - number + 1))  # the last part is for the evidence
-            if fitted and mine.is_over():
+        turns = candidates if deadline == NO_DEADLINE else sorted(candidates, key=lambda candidate: candidate.cost)
+        least = 0.0  # seconds that a candidate takes at least: what one of lower cost took for its first sample
+        for number, candidate in enumerate(turns):
+            tell(f"candidate {number + 1}/{len(turns)}, {candidate.name}", number, len(turns))
+            mine = deadline.share(1 / (len(turns) - number + 1))  # the last part is for the evidence
+            if labels and deadline.share(JUDGED).left() <= least:
                 failed[candidate.name] = f"not fitted within the time budget of {self.time_budget:g} seconds"
                 continue
+            began, how = time.monotonic(), "fitted"
             try:
-                labels, seen = candidate.fit_in_time(views, seed, mine.share(FITTED))
-                pace = (time.monotonic() - clock) / seen
-                stability.append(_stability(candidate, views, labels, seed, mine, pace))
+                fit = candidate.fit_in_time(views, seed, mine.share(FITTED))
+                least = max(least, fit.first_seconds)
+                stability[candidate.name] = _stability(candidate, views, fit, seed, mine)
             except (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, RuntimeError) as error:
                 failed[candidate.name], last = f"could not be fitted: {error}", error
+                how = failed[candidate.name]
             else:
-                fitted.append(candidate)
-                self.labels_by_candidate_[candidate.name] = labels
-            how = "fitted" if candidate.name in failed or seen == len(views) else f"fitted to {seen} objects"
-            self._log(f"{candidate.name}: {failed.get(candidate.name, how)} ({time.monotonic() - clock:.1f} s)")
-        if not fitted:
+                labels[candidate.name] = fit.labels
+                how += "" if fit.n_seen == len(views) else f" to {fit.n_seen} objects"
+            self._log(f"{candidate.name}: {how} ({time.monotonic() - began:.1f} s)")
+        if not labels:
             raise ValueError(f"No candidate could be fitted. The last error was: {last}") from last
-        return fitted, stability, failed
+        fitted = [candidate for candidate in candidates if candidate.name in labels]
+        self.labels_by_candidate_ = {candidate.name: labels[candidate.name] for candidate in fitted}
+        return fitted, [stability[candidate.name] for candidate in fitted], failed
 
     def _weigh(
         self,
@@ -191,7 +201,11 @@ class AutoClustering(BaseConsensus):
     ) -> None:
         """Fill `candidates_` and `estimators_` by evidence from all views."""
         labels = list(self.labels_by_candidate_.values())
-        reliability = reliabilities(views, labels, self.n_clusters, seed, deadline)
+        if len(labels) == 1 and deadline.is_over():  # nothing to choose from
+            reliability = np.full(1, np.nan)
+        else:
+            tell("evidence")
+            reliability = reliabilities(views, labels, self.n_clusters, seed, deadline)
         # no time to see whether one is stable: then that says nothing for or against it
         usual = np.mean(stability[~np.isnan(stability)]) if not np.isnan(stability).all() else 1.0
         weights = candidate_weights(
@@ -230,22 +244,20 @@ class AutoClustering(BaseConsensus):
         return {name: np.where(known, inspect(model).predict(ready), -1) for name, model in self.estimators_.items()}
 
 
-def _stability(
-    candidate: Candidate, views: Views, labels: np.ndarray, seed: int, deadline: Deadline, pace: float
-) -> float:
+def _stability(candidate: Candidate, views: Views, fit: TimedFit, seed: int, deadline: Deadline) -> float:
     """Mean mutual information of clusters with those of fits on most of the objects, with other seeds.
 
-    NaN where there is no time for one; `pace` are the seconds that an object took in the fit before.
+    NaN where there is no time for one; a fit of a sample is repeated on no more objects than it saw.
     """
-    known = np.flatnonzero(labels >= 0)
-    size = min(int(SHARE * len(known)), MANY)
-    n_clusters = candidate.estimator.get_params().get("n_clusters", int(labels.max()) + 1)
+    known = np.flatnonzero(fit.labels >= 0)
+    size = min(int(SHARE * len(known)), MANY, fit.n_seen)
+    n_clusters = candidate.estimator.get_params().get("n_clusters", int(fit.labels.max()) + 1)
     if size < max(2, n_clusters):  # too few objects to leave some out
         return 1.0
     shared = []
     for turn in range(1, (REPEATS if len(known) <= MANY else 1) + 1):
-        if deadline.left() < pace * size:
+        if deadline.left() < fit.seconds * size / fit.n_seen:
             break
         sample = np.sort(np.random.default_rng([seed, turn]).choice(known, size, replace=False))
-        shared.append(normalized_mutual_info(labels[sample], candidate.fit_sample(views[sample], seed + turn)))
+        shared.append(normalized_mutual_info(fit.labels[sample], candidate.fit_sample(views[sample], seed + turn)))
     return float(np.mean(shared)) if shared else float("nan")

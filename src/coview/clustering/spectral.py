@@ -219,7 +219,7 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         if self.method_ == "concatenated":
             placed = self._by_all(rows, known) @ self.embedding_
         else:
-            placed = self._by_each(rows, known, weights)
+            placed = _added_up(self._edges(rows, known), weights, self.embedding_)
         return nearest_center(unit_length(placed), self.cluster_centers_)
 
     def _inspect(self) -> Inspection:
@@ -359,18 +359,14 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
             return np.ones(rows.shape[0], dtype=bool)
         return np.asarray(abs(rows).sum(axis=1)).ravel() > 0  # a view of weight 0 leaves zeros
 
-    def _by_each(
-        self, rows: dict[str, Any], known: dict[str, np.ndarray], weights: dict[str, float], vectors: Any = None
-    ) -> np.ndarray:
-        """Where new objects stand among `vectors` of the fitted ones, by each given view and added up."""
-        vectors = self.embedding_ if vectors is None else vectors
-        placed: Any = 0.0
+    def _edges(self, rows: dict[str, Any], known: dict[str, np.ndarray]) -> dict[str, tuple[Any, np.ndarray]]:
+        """Edges of new objects to fitted ones by each given view, and which fitted ones these are."""
+        edges = {}
         for name, part in rows.items():
             near = self.neighbor_rows_[name]
             among = for_sklearn(take_rows(self.neighbors_[name], near))
-            edges = edges_to(part, known[name], among, **self._near(name))
-            placed = placed + weights[name] * (edges @ vectors[near])
-        return placed
+            edges[name] = edges_to(part, known[name], among, **self._near(name)), near
+        return edges
 
     def _stacked_place(
         self, rows: dict[str, Any], known: dict[str, np.ndarray], weights: dict[str, float]
@@ -378,17 +374,26 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         """Where new objects stand in every part; nowhere in those of views that are not given."""
         parts = np.split(self.embedding_, len(self.part_weights_), axis=1)
         placed = [np.zeros((next(iter(rows.values())).shape[0], part.shape[1])) for part in parts]
+        edges = self._edges(rows, known)
         for v, name in enumerate(self.view_names_):
-            if name in rows:
-                placed[v] = self._by_each({name: rows[name]}, known, {name: 1.0}, parts[v])
+            if name in edges:
+                placed[v] = _added_up({name: edges[name]}, {name: 1.0}, parts[v])
         if len(parts) > len(self.view_names_):
             placed[-2] = self._by_all(rows, known) @ parts[-2]
-            placed[-1] = self._by_each(rows, known, weights, parts[-1])
+            placed[-1] = _added_up(edges, weights, parts[-1])
         return self._beside_each_other(placed)
 
     def _beside_each_other(self, parts: list[np.ndarray]) -> np.ndarray:
         """Parts with rows as long as the root of their weight: all of an object's together have length 1."""
         return np.hstack([np.sqrt(share) * unit_length(part) for share, part in zip(self.part_weights_, parts)])
+
+
+def _added_up(edges: dict[str, tuple[Any, np.ndarray]], weights: dict[str, float], vectors: np.ndarray) -> np.ndarray:
+    """Where new objects stand among `vectors` of the fitted ones, by the edges of each view and added up."""
+    placed: Any = 0.0
+    for name, (part, near) in edges.items():
+        placed = placed + weights[name] * (part @ vectors[near])
+    return placed
 
 
 # -- the rounds of co-regularization

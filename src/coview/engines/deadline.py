@@ -72,16 +72,19 @@ def largest_in_time(
     """Return what `make` gives of all rows, or of the largest sample that there is time for, and which rows these are.
 
     Samples of `first` rows and more are gone through, each four times as large as the one before, as long as the last
-    says that the next will be ready. What is given of all rows does not depend on them: a deadline that is far off
-    changes nothing.
+    ones say that the next will be ready: the time grows with a power of the rows, from 1 to 2, that the last two tell.
+    What is given of all rows does not depend on them: a deadline that is far off changes nothing.
     """
     order = np.random.default_rng(seed).permutation(n_rows)
     size = n_rows if deadline == NO_DEADLINE else min(first, n_rows)
+    power, before = 1.0, (0, 0.0)  # rows and seconds of the last sample
     while True:
         rows = np.sort(order[:size])
         began = time.monotonic()
         result = make(rows)
-        larger = min(GROWTH * size, n_rows)
-        if size == n_rows or deadline.left() < (time.monotonic() - began) * larger / size:
+        took, larger = time.monotonic() - began, min(GROWTH * size, n_rows)
+        if before[1] > 0 and took > 0:
+            power = float(np.clip(np.log(took / before[1]) / np.log(size / before[0]), 1.0, 2.0))
+        if size == n_rows or deadline.left() < took * (larger / size) ** power:
             return result, rows
-        size = larger
+        before, size = (size, took), larger

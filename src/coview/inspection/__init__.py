@@ -9,6 +9,7 @@
     by_view     the same objects read from all views, from each alone, and without each
     objects     a map of objects, the typical and the disputed ones, what is in them
     measures    readings against labels; curves of a fit
+    choice      what a model was chosen or combined from, in a sentence
     labels      labels of an ontology as a tree, with counts
 
 Displays, reports and the explorer are made of these.

@@ -53,7 +53,7 @@ def inspect(model: Any) -> Inspection:
     *before, estimator = _steps_of(model)
     inspection = estimator._inspect() if answers(estimator) else describe(estimator, _views_taken(estimator, before))
     front = before.pop(0) if before and makes_views(before[0]) else None
-    sweeps = getattr(estimator, "n_iter_", None)
+    sweeps = getattr(estimator, "n_iter_", None) if inspection.history or not inspection.candidates else None
     return replace(
         inspection,
         model=model,

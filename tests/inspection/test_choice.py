@@ -1,0 +1,36 @@
+"""What a model was chosen from, in a sentence."""
+
+from __future__ import annotations
+
+import math
+
+from coview.inspection.choice import describe_choice
+
+TABLE = {
+    "name": ["graphs", "sphere", "topics"],
+    "method": ["SpectralClusteringViews", "SphericalKMeans", None],
+    "weight": [0.0, 1.0, 0.0],
+    "reliability": [0.4, 0.7, math.nan],
+    "stability": [0.9, 0.8, math.nan],
+}
+
+
+def test_one_that_was_chosen_is_told_with_its_evidence_and_the_next():
+    text = describe_choice(TABLE)
+    assert text.startswith(
+        "Of 3 methods, sphere (SphericalKMeans) was chosen: its reliability and stability are 0.70 and 0.80. "
+        "The next, graphs (SpectralClusteringViews), has 0.40 and 0.90."
+    )
+    assert "combined" not in text and "onsensus" not in text and "nan" not in text
+
+
+def test_several_are_told_with_their_weights_the_heaviest_first():
+    text = describe_choice({**TABLE, "weight": [0.5, 1.0, 0.0]})
+    combined = "combined: sphere (SphericalKMeans), weight 1.00; graphs (SpectralClusteringViews), weight 0.50."
+    assert combined in text and "The next" not in text
+
+
+def test_no_evidence_and_no_choice_are_not_made_up():
+    bare = {"name": ["a", "b"], "weight": [1.0, 0.0], "reliability": [None, None]}
+    assert describe_choice(bare) == "Of 2 methods, a was chosen."
+    assert describe_choice({}) == ""
