@@ -139,3 +139,16 @@ def test_clusters_of_graphs_are_named_by_the_means_of_their_objects(model):
     for code in (0, 1):
         about = {"photo", "camera"} if half[model.labels_ == code].mean() < 0.5 else {"mail", "inbox"}
         assert set(names[code].split(", ")) <= about
+
+
+def test_what_most_groups_share_names_none_of_them():
+    """Every package needs libc6; two of ten groups need it most, and it is what they have most of."""
+    weights = np.hstack([np.full((10, 1), 2.0), np.zeros((10, 40))])
+    weights[:2, 0] = 30.0
+    weights[np.repeat(np.arange(10), 3), 1 + np.arange(30)] = 1.0
+    names = {"depends": ["libc6", *(f"{chr(97 + j // 6)}{chr(97 + j % 6)}lib" for j in range(40))]}
+    found = name_groups({"depends": weights}, names, [f"cluster {k}" for k in range(10)])
+    assert not any("libc6" in name for name in found)
+    assert [set(name.split(", ")) for name in found] == [
+        set(names["depends"][1 + 3 * k : 4 + 3 * k]) for k in range(10)
+    ]

@@ -6,7 +6,9 @@ p(feature) is the mean of these by the sizes of the groups. A feature is worth i
     p(feature | group) ** 0.4  *  lift ** 0.6,    lift = p(feature | group) / p(feature)
 
 so that neither the words that are everywhere nor those that are hardly anywhere name a group. Features count whose lift
-is at least the fourth root of the largest that there can be, 1 / share of the group. Where weights have
+is at least the fourth root of the largest that there can be, 1 / share of the group. A feature that more than three
+tenths of the groups have, with at least half of its rate in the corpus, such as libc6 among the dependencies of
+packages, comes after all others. Where weights have
 signs, a feature is worth the part by which it is above the mean of all groups. A word of several views counts once,
 with the sum of its worth; a form of a word that is in the name already does not count again.
 
@@ -21,12 +23,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-__all__ = ["name_groups"]
+__all__ = ["keyed_names", "name_groups"]
 
 WORDS = 3  # of a name
 _CANDIDATES = 40  # features of a group and view that are looked at
 _FREQUENCY = 0.4  # how much the frequency counts beside the lift
 _LEAST_LIFT = 0.25  # as a power of the largest lift that there can be
+_AT_HOME = 0.5  # lift from which on a group has a feature
+_MOST_HOMES, _FEWEST_HOMES = 0.3, 2  # share of the groups, and how many at least, that may have a feature of a name
+_SHARED = 1e-6  # of the worth of others that a feature of more groups has
 _LONGEST_ENDING = 3  # letters by which two forms of a word may differ
 _SHORTEST_STEM = 3
 
@@ -73,6 +78,17 @@ def name_groups(
     return _distinct([", ".join(each) or other for each, other in zip(chosen, fallback)], fallback)
 
 
+def keyed_names(keys: Sequence[str], names: Sequence[str], kind: str) -> list[str]:
+    """Return groups as tables and figures call them: by the key and, where a group has one, its name.
+
+    Examples
+    --------
+    >>> keyed_names(["0", "1"], ["photo, image, raw", "cluster 1"], "cluster")
+    ['0: photo, image, raw', '1']
+    """
+    return [key if name in (key, f"{kind} {key}") else f"{key}: {name}" for key, name in zip(keys, names)]
+
+
 def _worth(weights: np.ndarray, sizes: np.ndarray | None) -> np.ndarray:
     """What each feature says of each group (groups x features)."""
     if len(weights) == 1:
@@ -86,7 +102,9 @@ def _worth(weights: np.ndarray, sizes: np.ndarray | None) -> np.ndarray:
     rates = weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
     lift = rates / np.maximum(shares @ rates, 1e-300)
     least = np.maximum(shares, 1e-6) ** -_LEAST_LIFT
-    return np.where(lift > least[:, None], rates**_FREQUENCY * lift ** (1 - _FREQUENCY), 0.0)
+    worth = np.where(lift > least[:, None], rates**_FREQUENCY * lift ** (1 - _FREQUENCY), 0.0)
+    at_home = (lift >= _AT_HOME).sum(axis=0)  # groups that have a feature
+    return np.where(at_home > max(_MOST_HOMES * len(weights), _FEWEST_HOMES), _SHARED * worth, worth)
 
 
 def _first_words(ranked: Sequence[str], n_words: int) -> list[str]:
