@@ -8,11 +8,22 @@ import sys
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.pipeline import make_pipeline
 
-from coview import LazyViews, MinDocumentFrequency, MultiViewNaiveBayes, TextViews, Views, save
+from coview import (
+    LazyViews,
+    MinDocumentFrequency,
+    MultiViewNaiveBayes,
+    MultiViewPLSA,
+    TextViews,
+    Views,
+    save,
+    write_views,
+)
 from coview.cli import main as cli
+from coview.cli.predict import run_predict
 from coview.inspection import inspect
 
 TEXTS = {"body": ["red fox", "blue sea", "red den", "blue salt"], "title": ["fox", "sea", "den", "salt"]}
@@ -59,3 +70,23 @@ def test_predict_tells_and_marks(model, tmp_path, monkeypatch, capsys):
         rows = list(csv.DictReader(stream))
     assert list(rows[0]) == ["id", "label", "p_land", "p_water", "known"]
     assert [row["known"] for row in rows] == ["True", "False", "True", "False"]
+
+
+def test_probabilities_of_clusters_are_headed_by_number_and_name(tmp_path):
+    counts = np.repeat([[5, 4, 0, 0], [0, 0, 4, 5]], 10, axis=0)
+    X = Views(words=counts, feature_names={"words": ["photo", "image", "mail", "inbox"]})
+    model = MultiViewPLSA(2, 2, random_state=0).fit(X)
+    save(model, tmp_path / "m.coview")
+    write_views(X, tmp_path / "views")
+    columns = run_predict(tmp_path / "m.coview", data=tmp_path / "views", proba=True)
+    names = inspect(model).group_names
+    assert {frozenset(name.split(", ")) for name in names} == {
+        frozenset(["photo", "image"]),
+        frozenset(["mail", "inbox"]),
+    }
+    assert list(columns) == ["id", "label", "name", f"p_0: {names[0]}", f"p_1: {names[1]}", "known"]
+    assert_allclose(columns[f"p_1: {names[1]}"], model.transform(X)[:, 1])
+    bare = MultiViewPLSA(2, 2, random_state=0).fit(Views(words=counts))
+    save(bare, tmp_path / "bare.coview")
+    columns = run_predict(tmp_path / "bare.coview", data=tmp_path / "views", proba=True)
+    assert list(columns)[3:5] == ["p_0", "p_1"]

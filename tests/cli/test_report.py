@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from coview import MultiViewPLSA, load, save, write_views
 from coview.cli.report import report
 from coview.datasets import make_topic_views
+from coview.report.summary import STAGES
 
 app = typer.Typer()
 app.command()(report)
@@ -71,3 +72,12 @@ def test_versions_that_the_model_was_saved_with_are_told(folder, monkeypatch):
     save(load(folder / "m.coview"), folder / "later.coview")
     report(folder / "later.coview", out=folder / "later.html")
     assert "the model was saved with 9.9.9" in (folder / "later.html").read_text(encoding="utf-8")
+
+
+def test_it_says_which_stage_is_at_work(folder, monkeypatch):
+    told = []
+    monkeypatch.setattr("coview.report.summary.tell", lambda text, done, total: told.append((text, done / total)))
+    ran = coview(folder / "m.coview", "--data", folder / "views", "--labels", folder / "y.csv", "-o", folder / "s.html")
+    assert ran.exit_code == 0, ran.output
+    assert [text for text, _ in told] == list(STAGES)
+    assert [share for _, share in told] == sorted(share for _, share in told)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from scipy import sparse
 from sklearn.cluster import KMeans
 
-from coview import BestView, MultiViewNaiveBayes, Views, inspect
+from coview import BestView, CoPLSA, MultiViewNaiveBayes, MultiViewPLSA, SphericalKMeans, Views, inspect
 from coview.inspection.by_view import agreement_matrix, read_by_view
+from coview.inspection.objects import disputed_objects, typical_objects
+from coview.report.scores import score_views
 
 
 @pytest.fixture
@@ -27,8 +30,9 @@ def test_readings_are_what_the_model_says_of_these_views(three):
     model = MultiViewNaiveBayes().fit(X, y)
     readings = read_by_view(inspect(model), X)
     assert_array_equal(readings.whole.codes, model.predict(X))
-    for view in X.names:
-        assert_array_equal(readings.alone[view].codes, model.predict(X.select(view)))
+    for v, view in enumerate(X.names):
+        have = X.present[:, v]
+        assert_array_equal(readings.alone[view].codes, np.where(have, model.predict(X.select(view)), -1))
         assert_array_equal(readings.without[view].memberships, model.predict_proba(X.drop(view)))
 
 
@@ -47,3 +51,64 @@ def test_what_a_model_refuses_is_kept(three):
     readings = read_by_view(inspect(model), X)
     assert list(readings.alone) == [model.best_view_]
     assert all("view" in sentence for sentence in readings.refused.values())
+
+
+@pytest.fixture
+def bare():
+    """Objects of which every fifth has no feature in the second view, though it is said to have the view."""
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % 3
+    words, links = (np.repeat(np.eye(3), 3, axis=1)[y] * 6 + rng.poisson(0.3, size=(90, 9)) for _ in range(2))
+    links[2::5] = 0
+    counts = Views(words=sparse.csr_array(words), links=sparse.csr_array(links))
+    return counts, y, np.arange(90) % 5 == 2
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: MultiViewPLSA(3, 4, max_iter=20, random_state=0),
+        lambda: SphericalKMeans(3, random_state=0),
+        lambda: CoPLSA(3, max_iter=20, random_state=0),
+    ],
+)
+def test_a_view_without_a_feature_of_an_object_has_no_opinion_of_it(bare, make):
+    X, _, empty = bare
+    model = inspect(make().fit(X))
+    readings = read_by_view(model, X)
+    assert (readings.alone["links"].codes[empty] == -1).all() and (readings.alone["links"].codes[~empty] >= 0).all()
+    assert not readings.alone["links"].memberships[empty].any()
+    assert (readings.without["words"].codes[empty] == -1).all()  # nothing is left of them
+    assert (readings.whole.codes >= 0).all() and (readings.alone["words"].codes >= 0).all()
+    by_view = model.memberships_by_view(X)
+    assert not by_view["links"][empty].any() and by_view["links"][~empty].any(axis=1).all()
+    disputed = disputed_objects(readings, n=90)
+    assert not empty[[one["row"] for one in disputed]].any()
+
+
+def test_views_are_judged_by_the_objects_that_have_a_feature_in_them(bare):
+    X, y, empty = bare
+    model = MultiViewNaiveBayes().fit(X, y)
+    readings = read_by_view(inspect(model), X)
+    rows = {row["name"]: row for row in score_views(inspect(model), readings, y, np.arange(3))["rows"]}
+    right = model.predict(X.select("links")) == y
+    assert rows["links"]["alone"] == pytest.approx(right[~empty].mean())
+    assert rows["words"]["without"] == pytest.approx((right & ~empty).mean())  # nothing is left of the others
+    table = agreement_matrix(readings)
+    same = (model.predict(X.select("links")) == model.predict(X.select("words")))[~empty]
+    assert table["values"][0][1] == pytest.approx(same.mean())
+
+
+def test_an_object_without_any_feature_is_typical_of_nothing(bare):
+    X, _, _ = bare
+    nothing = np.arange(90) < 85  # few are left
+    cleared = Views({name: sparse.csr_array(np.where(nothing[:, None], 0, part.toarray())) for name, part in X.items()})
+    reading = inspect(SphericalKMeans(3, random_state=0).fit(X)).read(cleared)
+    assert {row for rows in typical_objects(reading, 3, 9, cleared) for row in rows} == set(range(85, 90))
+
+
+def test_measurements_of_zero_are_values():
+    rng = np.random.default_rng(0)
+    X = Views(words=rng.poisson(3, size=(20, 4)), size=np.where(np.arange(20) < 5, 0.0, 1.0)[:, None])
+    readings = read_by_view(inspect(MultiViewNaiveBayes().fit(X, np.arange(20) % 2)), X)
+    assert readings.described["size"].all()

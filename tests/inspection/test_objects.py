@@ -11,6 +11,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.spatial import cKDTree
 from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
 
 from coview import ConcatenatedViews, Views
 from coview.inspection import Reading, inspect
@@ -133,3 +134,42 @@ def test_samples_are_the_same_each_time_and_without_repeats():
     rows = sample_positions(1000, 50)
     assert_array_equal(rows, sample_positions(1000, 50))
     assert len(set(rows.tolist())) == 50 and (np.diff(rows) > 0).all()
+
+
+def sharp(n: int = 600, groups: int = 6) -> np.ndarray:
+    """Memberships without any doubt: as many rows as groups that differ."""
+    return np.where(np.eye(groups)[np.arange(n) % groups] > 0, 1 - (groups - 1) * 1e-6, 1e-6)
+
+
+@pytest.mark.parametrize("method", ["pca", "tsne"])
+@pytest.mark.parametrize("with_views", [False, True])
+def test_objects_of_certain_groups_do_not_stand_on_each_other(method, with_views):
+    part = sharp()
+    rng = np.random.default_rng(0)
+    X = Views(words=rng.poisson(np.where(np.eye(6)[np.arange(600) % 6].repeat(5, axis=1), 3.0, 0.2)).astype(float))
+    positions, words = place([part, part], X if with_views else None, method)
+    low, extent = positions.min(axis=0), np.ptp(positions, axis=0)
+    cells = np.unique(np.round(100 * (positions - low) / extent), axis=0)
+    assert len(cells) > 200  # of 600 objects; six where each group is one point
+    codes = np.arange(600) % 6
+    near = cKDTree(positions / extent).query(positions / extent, 6)[1][:, 1:]
+    if method == "tsne":
+        assert np.mean(codes[near] == codes[:, None]) > 0.95
+    assert_array_equal(positions, place([part, part], X if with_views else None, method)[0])
+    assert ("features" in words) == (with_views and method == "tsne")
+
+
+def test_places_that_differ_stay():
+    part = shares(50)[0]
+    logs = np.log(part + 1e-3)
+    expected = PCA(2, random_state=0).fit_transform(logs - logs.mean(axis=1, keepdims=True))
+    assert_array_equal(place([part])[0], expected)
+
+
+def test_a_view_that_says_nothing_leaves_an_object_where_all_views_put_it():
+    part = shares(60)[0]
+    silent = part.copy()
+    silent[::2] = 0
+    positions, words = place([part, silent])
+    assert words == "PCA of memberships"
+    assert_array_equal(positions, place([part, part])[0])

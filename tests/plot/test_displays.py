@@ -17,6 +17,7 @@ from coview import (
     Ontology,
     SeededKMeansClassifier,
     evaluate_stream,
+    inspect,
 )
 from coview import plot as figures
 from coview.plot import (
@@ -163,3 +164,18 @@ def test_displays_are_public_in_their_own_module_only():
     import coview
 
     assert not set(figures.__all__) & set(coview.__all__)
+
+
+def test_groups_are_called_by_number_and_name(make, data):
+    X, y = data
+    model = make("MultiViewPLSA")
+    known = inspect(model)
+    assert all(": word" in name for name in known.keyed_names)
+    assert ObjectMapDisplay.from_estimator(model, X).names == known.keyed_names
+    assert ClusterTopicsDisplay.from_estimator(model).names == known.keyed_names
+    display = TopicsDisplay.from_estimator(model, X)
+    assert display.names == known.keyed_names
+    title = display.axes_[0, 0].get_title(loc="left").replace("\n", " ")
+    assert title == f"cluster {known.keyed_names[0]}, words"
+    columns = ViewConfusionDisplay.from_estimator(model, X, y).confusions["all views"]["columns"]
+    assert len(set(columns)) == len(columns) and {name.split(":")[0] for name in columns} == set(known.groups)

@@ -22,7 +22,8 @@ from coview import (
     make_report,
 )
 from coview.inspection.by_view import read_by_view
-from coview.report.scores import score_views
+from coview.report import scores
+from coview.report.scores import hold_out, score_views
 
 
 @pytest.fixture
@@ -151,3 +152,34 @@ def test_fewer_clusters_than_labels_bound_the_accuracy(three):
     scores = make_report(SphericalKMeans(3, random_state=0).fit(X), X, labels).summary["scores"]
     assert scores["ceiling"] == {"n_groups": 3, "n_labels": 4, "accuracy": pytest.approx(55 / 60)}
     assert "ceiling" not in make_report(SphericalKMeans(4, random_state=0).fit(X), X, labels).summary["scores"]
+
+
+def test_a_copy_that_nobody_asked_for_has_little_time(three, monkeypatch):
+    """The budget counts its start, which the seconds of the sweeps do not."""
+    X, y = three
+    model = MultiViewPLSAClassifier(2, max_iter=5, tol=0, random_state=0).fit(X, y)
+    arguments = (inspect(model), X, y, y, np.arange(3))
+    assert hold_out(*arguments).inspection.estimator.time_budget == scores.COPY_SECONDS
+    assert hold_out(*arguments, wanted=True).inspection.estimator.time_budget is None
+    monkeypatch.setattr(scores, "COPY_SECONDS", 1e-9)
+    held = make_report(model, X, y)
+    assert held.summary["scores"]["held_out"]["seconds"] == held.summary["views"]["held_out"]["seconds"] == 1e-9
+    assert "so it may do worse than the model" in held.html
+    short = MultiViewPLSAClassifier(2, max_iter=5, tol=0, time_budget=1e-9, random_state=0).fit(X, y)
+    assert "seconds" not in make_report(short, X, y).summary["scores"]["held_out"]  # the model had no more
+
+
+def test_the_page_says_where_a_held_out_figure_is_missing(three):
+    X, y = three
+    model = MultiViewPLSAClassifier(2, max_iter=3, tol=0, random_state=0).fit(X, y)
+    model.history_["seconds"][-1] = 85.0
+    page = make_report(model, X, y).html
+    top, rest = page.split('<section id="glance">')
+    reason = "not measured, since that needs another fit, and this one took 85 s; ask for it with held_out=True"
+    assert "held-out accuracy, not measured" in top
+    assert reason in rest.split("</section>")[0]  # at a glance
+    assert reason in rest.split('<section id="scores">')[1].split("</section>")[0]
+    assert reason in rest.split('<section id="views">')[1].split("</section>")[0]
+    clusterer = LinkPLSA(3, max_iter=3, tol=0, random_state=0).fit(X)
+    clusterer.history_["seconds"][-1] = 85.0
+    assert reason in make_report(clusterer, X).html.split('<section id="glance">')[1].split("</section>")[0]

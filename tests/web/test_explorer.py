@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from coview import (
     CoPLSA,
@@ -196,6 +197,20 @@ def test_disagreement_names_who_says_what(animals):
     assert animals.disagreement(pair=("words", "image", *mixed["keys"][::-1]))["total"] == 0
     with pytest.raises(ViewsError, match="views that are compared"):
         animals.disagreement(pair=("words", "sound", 0, 1))
+
+
+def test_a_view_without_a_feature_of_an_object_does_not_disagree(small):
+    X, y = small
+    empty = np.arange(len(X)) % 4 == 0
+    words = sparse.csr_array(np.where(empty[:, None], 0, sparse.csr_array(X["words"]).toarray()))
+    bare = Views({"words": words, "image": X["image"]}, ids=X.ids)
+    explorer = Explorer(Service(MultiViewNaiveBayes().fit(X, y), bare))
+    found = explorer.disagreement()
+    silent = set(X.ids[empty].tolist())
+    assert not silent & {one["id"] for one in found["objects"]}
+    assert explorer.object(X.ids[0])["opinions"][0]["by_view"]["words"] == []
+    alone = [explorer.service.model.predict(bare.select(view)) for view in ("words", "image")]
+    assert found["agreement"] == [["words", "image", round(float(np.mean((alone[0] == alone[1])[~empty])), 4)]]
 
 
 def test_what_is_mixed_up_is_never_an_agreement():

@@ -217,6 +217,8 @@ def test_an_object_without_a_known_word_is_marked():
     found = service.predict(asked, by_view=True)
     assert found["known"] == [True, False, False]
     assert found["by_view"]["title"]["known"] == [False, False, None]
+    assert found["by_view"]["title"]["labels"] == [None] * 3
+    assert found["by_view"]["body"]["labels"] == ["land", None, None]
 
 
 def test_components_say_what_they_are_about(small):

@@ -34,7 +34,7 @@ def predict(
     data: Data = None,
     table: Table = None,
     sep: Sep = None,
-    proba: Annotated[bool, typer.Option("--proba", help="Add the probability of each class.")] = False,
+    proba: Annotated[bool, typer.Option("--proba", help="Add the probability of each class or cluster.")] = False,
     out: Out = None,
     escape_formulas: EscapeFormulas = True,
     config: Config = None,
@@ -42,8 +42,9 @@ def predict(
 ) -> None:
     """Give each object its class or cluster; any non-empty subset of the model's views will do.
 
-    The column "label" is the class, or the number of the cluster; "name" says what the cluster is about. The column
-    "known" is False for objects without anything that the model knows, such as a text of new words only.
+    The column "label" is the class, or the number of the cluster; "name" says what the cluster is about. With --proba,
+    columns begin with "p_" and the class, or the number of the cluster: "p_3: photo, image, raw". The column "known" is
+    False for objects without anything that the model knows, such as a text of new words only.
 
     Objects of the fit are predicted like new ones: a few may get another cluster than in the fit.
     """
@@ -106,7 +107,7 @@ def run_predict(
         shares = fitted.memberships(prepared, prepared=True) if fitted.probabilities else None
         if shares is None:
             raise ValueError(f"{fitted.name} has no probabilities. Leave out --proba.")
-        columns.update({f"p_{name}": shares[:, j] for j, name in enumerate(fitted.groups)})
+        columns.update({f"p_{name}": shares[:, j] for j, name in enumerate(fitted.keyed_names)})
     columns["known"] = known
     warning = describe_unknown(known, columns["id"], labels)
     if warning is not None:

@@ -51,6 +51,7 @@ def report(
     from coview.report.report import make_report
 
     with progress(verbose=0 if as_json else None):
+        tell("loading the model")
         fitted = inspect(load(model))
         view = view or []
         has_objects = bool(view) or data is not None or table is not None
@@ -64,7 +65,7 @@ def report(
         source: Any = None if data is None else str(data)
         if view:
             source = {name: str(path) for name, path in named_paths(view).items()}
-        tell("describing the model")
+        tell("")
         page = make_report(
             fitted.model,
             X,

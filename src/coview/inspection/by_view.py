@@ -1,12 +1,14 @@
 """The same objects read from all views, from each view alone, and from all views but one; how far the readings agree.
 
-Nothing is fitted again: the fitted model reads the objects from fewer views.
+Nothing is fitted again: the fitted model reads the objects from fewer views. A model gives every object a group, also
+one without any feature in these views; that is no opinion of the views, and such an object has no group here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -14,6 +16,7 @@ import numpy as np
 
 from coview.exceptions import CoviewError
 from coview.inspection.contract import Inspection, Reading
+from coview.inspection.known import objects_by_view
 from coview.views.views import Views
 
 __all__ = ["ViewReadings", "agreement", "agreement_matrix", "read_by_view", "read_objects", "try_views"]
@@ -29,10 +32,10 @@ class ViewReadings:
     without: dict[str, Reading]
     refused: dict[str, str] = field(default_factory=dict)  # view -> the model's own sentence
 
-    @property
-    def present(self) -> dict[str, np.ndarray]:
-        """Which objects have each view."""
-        return {name: self.views.present[:, v] for v, name in enumerate(self.views.names)}
+    @cached_property
+    def described(self) -> dict[str, np.ndarray]:
+        """Which objects have a feature in each view: of the others the view says nothing."""
+        return objects_by_view(self.views)
 
 
 def read_objects(inspection: Inspection, views: Views) -> Reading:
@@ -83,22 +86,29 @@ def try_views(names: tuple[str, ...], ask: Any) -> tuple[dict[str, Any], dict[st
 def read_by_view(inspection: Inspection, views: Views, whole: Reading | None = None) -> ViewReadings:
     """Read objects from all views, from each view alone, and from all but each.
 
-    `whole` is the reading from all views, where it is there already.
+    `whole` is the reading from all views, where it is there already. An object without any feature in the views that
+    are read has no group: its code is -1, and its memberships are 0.
     """
-    parts = try_views(views.names, lambda names: read_objects(inspection, views.select(*names)))
+    described = objects_by_view(views)
+
+    def read(names: list[str]) -> Reading:
+        reading = read_objects(inspection, views.select(*names))
+        return reading.only(np.any([described[name] for name in names], axis=0))
+
+    parts = try_views(views.names, read)
     return ViewReadings(views, read_objects(inspection, views) if whole is None else whole, *parts)
 
 
 def agreement_matrix(readings: ViewReadings) -> dict[str, Any] | None:
     """Return how far two readings agree, for each pair of views and for all views; None for a single view.
 
-    Objects count where they have both views.
+    Objects count where they have a feature in both views.
     """
     parts = {**readings.alone, "all views": readings.whole}
     if len(parts) < 3:
         return None
     names = list(parts)
-    have: Mapping[str, np.ndarray] = {**readings.present, "all views": np.ones(len(readings.views), dtype=bool)}
+    have: Mapping[str, np.ndarray] = {**readings.described, "all views": np.ones(len(readings.views), dtype=bool)}
     matrix: list[list[float | None]] = [[1.0 if a == b else None for b in names] for a in names]
     for (i, a), (j, b) in combinations(enumerate(names), 2):
         both = have[a] & have[b]

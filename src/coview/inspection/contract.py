@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from coview.inspection.known import known_rows, unwarned
+from coview.inspection.known import known_rows, objects_by_view, unwarned
 from coview.inspection.memberships import dense, label_codes, one_hot
-from coview.inspection.names import name_groups
+from coview.inspection.names import keyed_names, name_groups
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
 from coview.utils.docs import shared_parameters
@@ -117,6 +117,19 @@ class Reading:
         """
         memberships, codes = (None if part is None else part[rows] for part in (self.memberships, self.codes))
         return Reading(memberships, codes)
+
+    def only(self, some: np.ndarray) -> Reading:
+        """Return the reading of these objects; of the others nothing is said: memberships 0, no group.
+
+        Parameters
+        ----------
+        some : ndarray of bool
+            A mask of the objects.
+        """
+        if some.all() or self.codes is None:  # positions in a space are no opinions
+            return self
+        memberships = None if self.memberships is None else np.where(some[:, None], self.memberships, 0)
+        return Reading(memberships, np.where(some, self.codes, -1))
 
     @property
     def graded(self) -> bool:
@@ -407,7 +420,7 @@ class Inspection:
         return one_hot(codes, len(self.groups))
 
     def memberships_by_view(self, X: Any, *, prepared: bool = False) -> dict[str, np.ndarray]:
-        """Return objects x groups from each view alone; rows of objects that lack the view are zero.
+        """Return objects x groups from each view alone; rows of objects that have no feature in a view are zero.
 
         Parameters
         ----------
@@ -417,11 +430,13 @@ class Inspection:
         if not isinstance(views, Views):
             whole = self.memberships(views, prepared=True)
             return {} if whole is None else {PLAIN: whole}
+        described = objects_by_view(views)
         if self._memberships_by_view is not None:
-            return {view: dense(part) for view, part in self._memberships_by_view(views).items()}
+            parts = {view: dense(part) for view, part in self._memberships_by_view(views).items()}
+            return {view: np.where(described[view][:, None], part, 0) for view, part in parts.items()}
         answers_by_view = {}
-        for v, view in enumerate(views.names):
-            here = np.flatnonzero(views.present[:, v])
+        for view in views.names:
+            here = np.flatnonzero(described[view])
             part = self.memberships(views[here].select(view), prepared=True) if len(here) else None
             if part is not None:
                 answers_by_view[view] = np.zeros((len(views), part.shape[1]))
@@ -458,9 +473,10 @@ class Inspection:
         if self._profiles is None:
             return {}
         views = self.prepare(X)
-        own = {} if self._memberships_by_view is None else self.memberships_by_view(views, prepared=True)
+        own = {} if self._memberships_by_view is None else self._memberships_by_view(views)
         shared = None if own else self.memberships(views, prepared=True)
-        return {view: (own[view] if shared is None else shared, part.T) for view, part in self._profiles().items()}
+        mixtures = {view: dense(part) for view, part in own.items()}
+        return {view: (mixtures[view] if shared is None else shared, part.T) for view, part in self._profiles().items()}
 
     def log_likelihood(self, X: Any) -> float | None:
         """Return the mean log-likelihood of objects under a density model, or None for other models.
@@ -578,6 +594,11 @@ class Inspection:
         """
         weights = {view: self.features(view) for view in self.views} if self.kind in NAMED_BY_FEATURES else {}
         return self.name_groups({view: part for view, part in weights.items() if part is not None})
+
+    @property
+    def keyed_names(self) -> list[str]:
+        """Groups by key and name, "3: photo, image, raw"; by the key alone where they have no other name."""
+        return keyed_names(self.groups, self.group_names, self.kind)
 
     def name_groups(self, weights: dict[str, np.ndarray]) -> list[str]:
         """Return names of the groups by features that others worked out, such as means of the objects of each group.

@@ -20,7 +20,7 @@ from coview.utils.messages import short
 from coview.views.coerce import as_views
 from coview.views.views import Views
 
-__all__ = ["describe_unknown", "known_rows", "rows_with_values", "unwarned", "warns_of_unknown"]
+__all__ = ["describe_unknown", "known_rows", "objects_by_view", "rows_with_values", "unwarned", "warns_of_unknown"]
 
 _unwarned: ContextVar[bool] = ContextVar("coview_unwarned", default=False)
 
@@ -35,6 +35,25 @@ def rows_with_values(X: Any) -> np.ndarray | None:
     if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biu":
         return (X != 0).any(axis=1)
     return None
+
+
+def objects_by_view(views: Views) -> dict[str, np.ndarray]:
+    """Tell, by view, which objects have a feature in it: of the others, the view alone says nothing.
+
+    An object has none where it lacks the view, or where all its values are 0; only sparse matrices and whole numbers
+    are judged by their values.
+
+    Examples
+    --------
+    >>> X = Views(words=np.array([[2, 1], [0, 0]]), size=np.array([[0.5], [0.0]]))
+    >>> {view: mask.tolist() for view, mask in objects_by_view(X).items()}
+    {'words': [True, False], 'size': [True, True]}
+    """
+    described = {}
+    for v, (view, matrix) in enumerate(views.items()):
+        filled = rows_with_values(matrix)
+        described[view] = views.present[:, v] if filled is None else views.present[:, v] & filled
+    return described
 
 
 def known_rows(stages: Sequence[Any]) -> np.ndarray:

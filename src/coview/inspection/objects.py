@@ -2,7 +2,8 @@
 
 The map is a principal component analysis, or t-SNE, of what all views, and each of them alone, say of an object.
 Memberships are put on the scale of their logarithms first, where near-certain ones still differ; positions stay as they
-are.
+are. Where most memberships are certain, and so the same for many objects, the features of the objects count as well in
+maps of neighbors (t-SNE, UMAP); what still has the same place stands around it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from sklearn.preprocessing import normalize
 
 from coview.inspection.by_view import ViewReadings
 from coview.inspection.contract import Inspection, Reading
+from coview.inspection.known import objects_by_view
 from coview.utils.sampling import sample_positions
 from coview.validation import check_option
 from coview.views.views import Views
@@ -31,6 +33,9 @@ FEWEST_OF_UMAP = 5  # objects; it cannot start from its spectrum with fewer
 LEAST_TYPICAL = 0.5  # of what the most typical object counts
 FEWEST_OF_TSNE, LANDMARKS = 30, 600  # objects; of more than the latter, a sample is placed and the rest beside it
 BESIDE = 5  # objects of the sample between which another one stands
+MOST_TIES = 0.5  # share of objects at the place of another, above which features tell them apart
+FEATURE_SHARE = 0.25  # of the variance, of features beside memberships
+DISC_AREA = 0.25  # of the map, for the discs of objects at one place
 METHODS = ("pca", "tsne", "umap", "auto")
 
 
@@ -58,7 +63,8 @@ def place(
     parts : list of ndarray
         Memberships or positions of the same objects: from all views, and from each alone where there are several.
     views : Views, optional
-        The objects; their features are used where the parts have too few columns to make a plane.
+        The objects; their features are used where the parts have too few columns to make a plane, and by t-SNE and UMAP
+        beside parts that are the same for most objects.
     method : {"pca", "tsne", "umap", "auto"}, default="pca"
         Principal components, t-SNE, or UMAP (the package umap-learn); "auto" is UMAP where it is installed. t-SNE
         places 600 objects, and each other one between the 5 of them that are nearest. Fewer than 30 objects (5 with
@@ -69,20 +75,25 @@ def place(
     check_option("method", method, METHODS)
     if method == "umap" and not _has_umap():
         raise ValueError("method='umap' needs the package umap-learn. Run: pip install umap-learn, or use 'pca'.")
-    matrices = [part for part in parts if part is not None]
+    matrices = _filled([part for part in parts if part is not None])
     what = "memberships" if matrices and all(map(_are_shares, matrices)) else "scores"
     matrix = np.hstack([_scaled(part) for part in matrices]) if matrices else np.zeros((0, 0))
+    enough = views is not None and len(views) >= 3 and views.shape[1] >= 3
     if matrix.shape[1] < 3 or len(matrix) < 3 or np.linalg.matrix_rank(matrix[:200] - matrix[:200].mean(axis=0)) < 2:
-        if views is None or len(views) < 3 or views.shape[1] < 3:
+        if views is None or not enough:
             return None
-        glued = sparse.csr_array(normalize(sparse.hstack([normalize(sparse.csr_array(m)) for m in views.values()])))
-        kept = min(20, min(glued.shape) - 1)
-        matrix, what = TruncatedSVD(kept, random_state=seed).fit_transform(glued), "features"
-    if method == "tsne" and len(matrix) >= FEWEST_OF_TSNE:
-        return _by_tsne(matrix, seed), f"t-SNE of {what}"
-    if method in ("umap", "auto") and _has_umap() and len(matrix) >= FEWEST_OF_UMAP:
-        return _by_umap(matrix, seed), f"UMAP of {what}"
-    return PCA(2, random_state=seed).fit_transform(matrix), f"PCA of {what}"
+        matrix, what = _features(views, seed), "features"
+    by_tsne = method == "tsne" and len(matrix) >= FEWEST_OF_TSNE
+    by_umap = method in ("umap", "auto") and _has_umap() and len(matrix) >= FEWEST_OF_UMAP
+    if not by_tsne and not by_umap:
+        return _ties_spread(PCA(2, random_state=seed).fit_transform(matrix)), f"PCA of {what}"
+    if what != "features" and views is not None and enough and _share_of_ties(matrix) > MOST_TIES:
+        features = _features(views, seed)
+        scale = np.sqrt(FEATURE_SHARE * matrix.var(axis=0).sum() / max(features.var(axis=0).sum(), 1e-300))
+        matrix, what = np.hstack([matrix, scale * features]), f"{what} and features"
+    if by_umap:
+        return _ties_spread(_by_umap(matrix, seed)), f"UMAP of {what}"
+    return _ties_spread(_by_tsne(matrix, seed)), f"t-SNE of {what}"
 
 
 def typical_objects(reading: Reading, n_groups: int, n: int = 3, views: Views | None = None) -> list[list[int]]:
@@ -92,14 +103,17 @@ def typical_objects(reading: Reading, n_groups: int, n: int = 3, views: Views | 
     objects count by membership times cosine to the mean of the group, and are chosen one after the other by maximal
     marginal relevance (Carbonell and Goldstein, 1998): what counts is less by the cosine to the nearest object that is
     chosen already, so that no two of them are near-duplicates. Objects that count less than half as much as the first
-    come last. Cosines are means over the views.
+    come last. Cosines are means over the views; an object without any feature is not typical of anything.
     """
     if reading.codes is None or reading.memberships is None or (views is None and not reading.graded):
         return [[] for _ in range(n_groups)]
     unit = [] if views is None else [sparse.csr_array(normalize(sparse.csr_array(matrix))) for matrix in views.values()]
+    known = np.ones(len(reading.codes), dtype=bool)
+    if views is not None:
+        known = np.any(list(objects_by_view(views).values()), axis=0)
     rows = []
     for group in range(n_groups):
-        members = np.flatnonzero(reading.codes == group)
+        members = np.flatnonzero((reading.codes == group) & known)
         share = reading.memberships[members, group]
         if views is None or len(members) < 2:
             rows.append(members[np.argsort(-share, kind="stable")[:n]].tolist())
@@ -129,7 +143,8 @@ def _different(parts: Sequence[sparse.csr_array], share: np.ndarray, n: int) -> 
 def disputed_objects(readings: ViewReadings, n: int = 10) -> list[dict[str, Any]]:
     """Return the objects that views put into different groups, each view sure of its own; the surest dispute first.
 
-    A dispute is as sure as the second surest view with another opinion than the surest.
+    A dispute is as sure as the second surest view with another opinion than the surest. A view in which an object has
+    no feature has no opinion.
 
     Returns
     -------
@@ -141,7 +156,7 @@ def disputed_objects(readings: ViewReadings, n: int = 10) -> list[dict[str, Any]
         return []
     names = list(alone)
     codes = np.column_stack([np.asarray(alone[name].codes) for name in names])
-    have = np.column_stack([readings.present[name] for name in names])
+    have = np.column_stack([readings.described[name] for name in names])
     margins = [alone[name].margins() for name in names]
     sure = np.column_stack([np.zeros(len(codes)) if m is None else m / max(m.max(initial=0), 1e-300) for m in margins])
     sure = np.where(have, sure, -1.0)
@@ -189,6 +204,38 @@ def distinctive_features(
             best = [j for j in np.argsort(-strength, kind="stable")[:n] if values[j] != 0]
             described[position][name] = [str(feature_names[name][j]) for j in best]
     return described
+
+
+def _features(views: Views, seed: int) -> np.ndarray:
+    """Objects by the leading directions of all their features, each view counting alike."""
+    beside = sparse.csr_array(normalize(sparse.hstack([normalize(sparse.csr_array(m)) for m in views.values()])))
+    return TruncatedSVD(min(20, min(beside.shape) - 1), random_state=seed).fit_transform(beside)
+
+
+def _filled(parts: list[np.ndarray]) -> list[np.ndarray]:
+    """Memberships by view; where a view says nothing of an object, its row is that of all views, the first part."""
+    if not parts or not all(part.shape == parts[0].shape and _are_shares(part[part.any(axis=1)]) for part in parts):
+        return parts
+    return [np.where(part.any(axis=1, keepdims=True), part, parts[0]) for part in parts]
+
+
+def _share_of_ties(matrix: np.ndarray) -> float:
+    """Share of rows that equal one before them, but for little."""
+    return 1 - len(np.unique(np.round(matrix, 1), axis=0)) / max(len(matrix), 1)
+
+
+def _ties_spread(positions: np.ndarray) -> np.ndarray:
+    """Positions in which objects of one place stand around it, as seeds of a sunflower do, in the order of the rows."""
+    low, extent = positions.min(axis=0), np.ptp(positions, axis=0)
+    extent = np.where(extent > 0, extent, 1.0)
+    cells = np.unique(np.round((positions - low) / extent, 3), axis=0, return_inverse=True)[1].reshape(-1)
+    order = np.argsort(cells, kind="stable")
+    first = np.searchsorted(cells[order], cells[order])  # where the cell of each begins
+    turn = np.empty(len(cells))
+    turn[order] = np.arange(len(cells)) - first
+    radius = np.sqrt(DISC_AREA * turn / (np.pi * len(cells)))
+    angle = np.pi * (3 - np.sqrt(5)) * turn
+    return positions + extent * radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
 
 
 def _are_shares(part: np.ndarray) -> bool:

@@ -108,7 +108,7 @@ class ObjectMapDisplay:
             codes, classes = encode_labels(y, n, semi_supervised=minus_one_is_unlabeled(inspection.estimator))
             return cls(placed[0], codes[rows], [str(c) for c in classes.tolist()], method=placed[1]).plot(ax)
         codes = np.zeros(len(rows), dtype=int) if whole.codes is None else whole.codes
-        names = ["objects"] if whole.codes is None else inspection.group_names
+        names = ["objects"] if whole.codes is None else inspection.keyed_names
         return cls(placed[0], codes, names, method=placed[1]).plot(ax)
 
     def plot(self, ax: Any = None) -> ObjectMapDisplay:

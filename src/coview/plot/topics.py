@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from coview.inspection import inspect
-from coview.inspection.features import feature_names, features_by_view, top_features
+from coview.inspection.features import feature_names, features_by_view, group_names, top_features
+from coview.inspection.names import keyed_names
 from coview.plot.style import PALETTE, bare, heat, panels
 
 __all__ = ["ClusterTopicsDisplay", "TopicsDisplay"]
 
 MOST_DRAWN = 12
+TITLE_LETTERS = 46  # of a line above a panel
 
 
 class TopicsDisplay:
@@ -95,7 +98,8 @@ class TopicsDisplay:
         for view in views or known:
             ranked = top_features(known[view], feature_names(inspection, view, objects), n_features, by=rank)
             features[view] = [ranked[g] for g in chosen]
-        return cls(features, [inspection.groups[g] for g in chosen], noun=inspection.kind).plot(ax)
+        names = keyed_names(inspection.groups, group_names(inspection, objects, codes), inspection.kind)
+        return cls(features, [names[g] for g in chosen], noun=inspection.kind).plot(ax)
 
     def plot(self, ax: Any = None) -> TopicsDisplay:
         """Draw the bars.
@@ -120,7 +124,8 @@ class TopicsDisplay:
                 panel.tick_params(axis="x", labelsize=7)
                 panel.tick_params(axis="y", length=0)
                 several = f", {view}" if len(self.features) > 1 else ""
-                panel.set_title(f"{self.noun} {self.names[row]}{several}", fontsize=9, loc="left")
+                title = textwrap.fill(f"{self.noun} {self.names[row]}{several}", TITLE_LETTERS)
+                panel.set_title(title, fontsize=9, loc="left")
                 bare(panel)
         return self
 
@@ -177,7 +182,7 @@ class ClusterTopicsDisplay:
             # topics of one cluster side by side, the largest first
             order = np.lexsort((-array.max(axis=0), array.argmax(axis=0)))
             ordered[view] = array[:, order]
-        return cls(ordered, inspection.groups, noun=inspection.kind).plot(ax)
+        return cls(ordered, inspection.keyed_names, noun=inspection.kind).plot(ax)
 
     def plot(self, ax: Any = None) -> ClusterTopicsDisplay:
         """Draw the heat maps.

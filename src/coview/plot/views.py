@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,8 @@ from coview.plot.style import heat, one_panel, panels
 from coview.validation import encode_labels, minus_one_is_unlabeled
 
 __all__ = ["ViewAgreementDisplay", "ViewConfusionDisplay"]
+
+NAME_LETTERS = 30  # of a column
 
 
 class ViewAgreementDisplay:
@@ -139,9 +142,12 @@ class ViewConfusionDisplay:
         drawn = {}
         for name, reading in readings.alone.items():
             if reading.codes is not None:
-                known = np.where(readings.present[name], codes, -1)
+                known = np.where(readings.described[name], codes, -1)
                 drawn[name] = confusion(inspection, reading.codes, known, classes, most, like=whole)
         drawn["all views"] = whole
+        called = dict(zip(inspection.groups, inspection.keyed_names))
+        for part in drawn.values():
+            part["columns"] = [textwrap.shorten(called.get(key, key), NAME_LETTERS) for key in part["columns"]]
         return cls(drawn, noun=inspection.kind).plot(ax)
 
     def plot(self, ax: Any = None) -> ViewConfusionDisplay:

@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from coview._version import __version__
 from coview.catalog import ESTIMATORS, TRANSFORMERS
 from coview.inspection import Inspection
+from coview.inspection.choice import describe_choice
 from coview.preprocessing.columns import ColumnViews, column_groups
 from coview.preprocessing.raw_columns import columns_by_view
 from coview.preprocessing.tables import TableViews
@@ -42,7 +43,7 @@ def describe_model(inspection: Inspection, saved_with: Mapping[str, str] | None 
         "name": inspection.name,
         "kind": entry.kind if entry else "estimator",
         "summary": entry.summary if entry else "",
-        "sentence": document[0] if document else "",
+        "sentence": describe_choice(inspection.candidates) or (document[0] if document else ""),
         "parameters": _parameters(inspection.estimator),
         "steps": [] if alone else [written(stage) for stage in stages],
         "seed": int(seed) if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) else None,

@@ -15,7 +15,8 @@ from typing import Any
 from markupsafe import Markup
 
 from coview.report.markup import EMPTY
-from coview.report.sections import key_figures, render_sections
+from coview.report.sections.glance import key_figures
+from coview.report.sections.order import render_sections
 
 __all__ = ["render_page"]
 

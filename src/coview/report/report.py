@@ -15,6 +15,7 @@ from coview.report.page import render_page
 from coview.report.summary import summarize
 from coview.utils.atomic import atomic_path
 from coview.utils.jsonable import plain
+from coview.utils.progress import progress
 
 __all__ = ["Report", "make_report"]
 
@@ -114,8 +115,8 @@ def make_report(
         Labels that a classifier was fitted with, where they are fewer than `y`: it is then scored on the others.
     held_out : bool or "auto", default="auto"
         Without `y_fit`: fit a copy of the model with a quarter of the labels hidden (of the objects, where it takes no
-        labels), and judge its views, and a classifier itself, on those. "auto" does so where the fit took less than 20
-        seconds.
+        labels), and judge its views, and a classifier itself, on those. "auto" does so where the sweeps of the fit took
+        less than 20 seconds, and gives the copy of a model that has a `time_budget` 10 seconds.
     max_objects : int, optional
         Most objects that are read; of more a random sample. By default 20,000, or as many as have a million values that
         are not zero, so that a report takes seconds.
@@ -152,14 +153,15 @@ def make_report(
     True
     """
     inspection = inspect(model)
-    summary = {
-        "format": FORMAT,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "title": title or f"{inspection.name} report",
-        "model": describe_model(inspection, saved_with),
-        "reproduce": describe_reproduction(
-            inspection, model_path=model_path, data=data, labels=labels, table=table, labeled=y is not None
-        ),
-        **summarize(inspection, X, y, y_fit, held_out, max_objects, map_method),
-    }
+    with progress("report"):
+        summary = {
+            "format": FORMAT,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "title": title or f"{inspection.name} report",
+            "model": describe_model(inspection, saved_with),
+            "reproduce": describe_reproduction(
+                inspection, model_path=model_path, data=data, labels=labels, table=table, labeled=y is not None
+            ),
+            **summarize(inspection, X, y, y_fit, held_out, max_objects, map_method),
+        }
     return Report(plain({key: section for key, section in summary.items() if section is not None or key == "noun"}))

@@ -4,7 +4,8 @@
 
 Views are judged by what is predicted from one of them alone, and from all but one. A model flatters itself on what it
 has learned from, and flatters each view likewise. So a copy is fitted with a quarter of the labels hidden (of the
-objects, where a model takes no labels) where that is quick, and predicts those.
+objects, where a model takes no labels) where that is quick, for at most 10 seconds where the model has a time budget,
+and predicts those.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from sklearn.metrics import mean_absolute_error, r2_score
 from coview.exceptions import CoviewError, ParameterError
 from coview.inspection import Inspection, Reading, inspect
 from coview.inspection.by_view import ViewReadings, agreement, agreement_matrix, try_views
+from coview.inspection.contract import answers
+from coview.inspection.known import objects_by_view
 from coview.inspection.measures import confusion, label_measures, main_measure, measure
 from coview.utils.sampling import sample_positions
 from coview.validation import LabeledScoreMixin, encode_labels, minus_one_is_unlabeled
@@ -30,12 +33,13 @@ from coview.views.views import Views
 __all__ = ["Holdout", "check_values", "describe_holdout", "hold_out", "score_labels", "score_values", "score_views"]
 
 HIDDEN_SHARE = 0.25
-QUICK_SECONDS = 20.0  # a fit that took longer is not repeated unasked
+QUICK_SECONDS = 20.0  # sweeps that took longer are not repeated unasked
+COPY_SECONDS = 10.0  # that a copy may take unasked, its start included, where the model has a time budget
 QUICK_OBJECTS = 5_000  # the same for models that do not say how long their fit took
 QUICK_VALUES = 2_000  # the same for regressors
 MOST_PAIRS = 1_000  # predictions that are drawn
 
-_ON_REQUEST = "not measured because it needs another fit; request it with held_out=True (--held-out)."
+_ON_REQUEST = "not measured, since that needs another fit{}; ask for it with held_out=True (--held-out)."
 
 
 # -- what a model has not learned from
@@ -49,10 +53,12 @@ class Holdout:
     rows: np.ndarray
     n_shown: int  # objects, or labels, that it was fitted with
     refitted: bool  # whether it is a copy of the model
+    seconds: float | None = None  # after which the fit of the copy was ended, where the model's own was not
 
     def describe(self) -> dict[str, Any]:
-        """Return how many were hidden, how many shown, and from whom."""
-        return {"n_hidden": len(self.rows), "n_shown": self.n_shown, "refitted": self.refitted}
+        """Return how many were hidden, how many shown, from whom, and whether the fit was cut short."""
+        cut = {} if self.seconds is None else {"seconds": self.seconds}
+        return {"n_hidden": len(self.rows), "n_shown": self.n_shown, "refitted": self.refitted, **cut}
 
 
 def hold_out(
@@ -108,10 +114,10 @@ def _hide_labels(
     target = np.array(labels, dtype=object)
     target[hidden] = None
     if isinstance(inspection.estimator, LabeledScoreMixin):
-        copy = _refit(inspection, views, target)
+        copy = _refit(inspection, views, target, wanted)
     else:  # it knows no objects without a label
-        copy = _refit(inspection, views[shown], np.array(target[shown].tolist()))
-    return Holdout(copy, hidden, len(shown), refitted=True)
+        copy = _refit(inspection, views[shown], np.array(target[shown].tolist()), wanted)
+    return Holdout(copy, hidden, len(shown), True, _ended_after(inspection, copy))
 
 
 def _hide_objects(inspection: Inspection, views: Views, wanted: bool | str) -> Holdout | str:
@@ -121,14 +127,14 @@ def _hide_objects(inspection: Inspection, views: Views, wanted: bool | str) -> H
     hidden, shown = np.split(np.random.default_rng(0).permutation(len(views)), [int(HIDDEN_SHARE * len(views))])
     if len(hidden) < 2 or len(shown) <= len(inspection.groups):
         return "there are too few objects to hide some of them."
-    if wanted == "auto" and not _is_quick(inspection, len(views)):
-        return _ON_REQUEST
+    if wanted == "auto" and (reason := _why_slow(inspection, len(views))):
+        return reason
     shown = np.sort(shown)
     try:
-        copy = _refit(inspection, views[shown])
+        copy = _refit(inspection, views[shown], wanted=wanted)
     except (CoviewError, ValueError) as error:  # such as a group that is empty without them
         return f"a copy of the model could not be fitted with fewer objects ({error})"
-    return Holdout(copy, np.sort(hidden), len(shown), refitted=True)
+    return Holdout(copy, np.sort(hidden), len(shown), True, _ended_after(inspection, copy))
 
 
 def _why_not_refit(inspection: Inspection, codes: np.ndarray, n_objects: int) -> str | None:
@@ -141,25 +147,41 @@ def _why_not_refit(inspection: Inspection, codes: np.ndarray, n_objects: int) ->
         fewer = inspection.n_labels is not None and inspection.n_labels < known.sum()
     if fewer:
         return "the model was fitted with fewer labels than these; pass those as y_fit (--fitted-labels)."
-    return None if _is_quick(inspection, n_objects) else _ON_REQUEST
+    return _why_slow(inspection, n_objects)
 
 
-def _is_quick(inspection: Inspection, n_objects: int) -> bool:
-    """Whether another fit takes seconds; a choice among candidates fits each of them, and some more than once."""
+def _why_slow(inspection: Inspection, n_objects: int) -> str | None:
+    """Why another fit may take long, or None; a choice among candidates fits each of them, and some more than once."""
     seconds = inspection.history.get("seconds") or [None]
     if seconds[-1] is not None:
-        return bool(seconds[-1] < QUICK_SECONDS)
-    return n_objects <= QUICK_OBJECTS and not inspection.candidates
+        return None if seconds[-1] < QUICK_SECONDS else _ON_REQUEST.format(f", and this one took {seconds[-1]:.0f} s")
+    if inspection.candidates:
+        return _ON_REQUEST.format(" of every method that was tried")
+    return None if n_objects <= QUICK_OBJECTS else _ON_REQUEST.format(f" of {n_objects:,} objects")
 
 
-def _refit(inspection: Inspection, views: Views, target: np.ndarray | None = None) -> Inspection:
-    """Fit a copy of the estimator on some objects; nobody watches this fit or resumes it."""
+def _refit(
+    inspection: Inspection, views: Views, target: np.ndarray | None = None, wanted: bool | str = True
+) -> Inspection:
+    """Fit a copy of the estimator on some objects; no callback watches it, and nobody resumes it.
+
+    Where it was not asked for (`wanted` is "auto"), it ends in time.
+    """
     copy: Any = clone(inspection.estimator)
-    quiet = {"verbose": 0, "callbacks": None, "checkpoint": None}
-    copy.set_params(**{name: value for name, value in quiet.items() if name in copy.get_params(deep=False)})
+    parameters = copy.get_params(deep=False)
+    settings: dict[str, Any] = {"verbose": None if answers(copy) else 0, "callbacks": None, "checkpoint": None}
+    if wanted == "auto":
+        settings["time_budget"] = min(parameters.get("time_budget") or COPY_SECONDS, COPY_SECONDS)
+    copy.set_params(**{name: value for name, value in settings.items() if name in parameters})
     with warnings.catch_warnings():  # the fit of the model itself has given those that matter
         warnings.simplefilter("ignore")
         return inspect(copy.fit(for_sklearn(views[PLAIN]) if inspection.takes_matrix else views, target))
+
+
+def _ended_after(inspection: Inspection, copy: Inspection) -> float | None:
+    """Seconds after which a copy was stopped, where it had less time than the model itself."""
+    own, budget = (each.estimator.get_params(deep=False).get("time_budget") for each in (inspection, copy))
+    return budget if budget != own and vars(copy.estimator).get("stopped_by_") == "time" else None
 
 
 # -- labels
@@ -291,11 +313,12 @@ def _hide_values(inspection: Inspection, views: Views, truth: np.ndarray, wanted
     if len(truth) < 8:
         return "there are too few objects to hide some of them."
     if wanted == "auto" and len(truth) > QUICK_VALUES:
-        return _ON_REQUEST
+        return _ON_REQUEST.format(f" of {len(truth):,} objects")
     order = np.random.default_rng(0).permutation(len(truth))
     hidden, shown = np.split(order, [int(HIDDEN_SHARE * len(order))])
     shown = np.sort(shown)
-    return Holdout(_refit(inspection, views[shown], truth[shown]), hidden, len(shown), refitted=True)
+    copy = _refit(inspection, views[shown], truth[shown], wanted)
+    return Holdout(copy, hidden, len(shown), True, _ended_after(inspection, copy))
 
 
 # -- by view
@@ -311,7 +334,8 @@ def score_views(
 ) -> dict[str, Any]:
     """Return the section on views: how well each does alone and how the model does without it, and their agreement.
 
-    Without labels (`y` as positions in `classes`, -1 for none) a view is compared with the reading from all views.
+    Without labels (`y` as positions in `classes`, -1 for none) a view is compared with the reading from all views. Of a
+    view alone, objects count that have a feature in it; else those that have one in any view.
     """
     labels = y if y is not None and (y >= 0).any() else None
 
@@ -320,10 +344,14 @@ def score_views(
             return agreement(reading.take(rows), readings.whole.take(rows))
         return main_measure(inspection, reading.take(rows), labels[rows], classes)
 
-    everything = np.ones(len(readings.views), dtype=bool)
-    alone = {name: score(reading, readings.present[name]) for name, reading in readings.alone.items()}
-    without = {name: score(reading, everything) for name, reading in readings.without.items()}
-    kept = {name: agreement(reading, readings.whole) for name, reading in readings.without.items()}
+    described = readings.described
+    everyone = np.any(list(described.values()), axis=0)
+    alone = {name: score(reading, described[name]) for name, reading in readings.alone.items()}
+    without = {name: score(reading, everyone) for name, reading in readings.without.items()}
+    kept = {
+        name: agreement(reading.take(everyone), readings.whole.take(everyone))
+        for name, reading in readings.without.items()
+    }
     rows = _view_rows(inspection, readings.views, alone, without, readings.refused, kept)
     if labels is None:
         name = "agreement with all views"
@@ -331,16 +359,18 @@ def score_views(
         name = "same label among neighbors"
     else:
         name = "accuracy" if inspection.kind == "class" else "NMI"
-    whole = None if labels is None else score(readings.whole, everything)
+    whole = None if labels is None else score(readings.whole, everyone)
     return {"measure": name, "whole": whole, "rows": rows, "agreement": agreement_matrix(readings)}
 
 
 def _score_views_by_values(
     inspection: Inspection, views: Views, truth: np.ndarray, predicted: np.ndarray
 ) -> dict[str, Any]:
+    described = objects_by_view(views)
+
     def score(names: list[str]) -> float | None:
         part = views.select(*names)
-        have = part.present.any(axis=1)
+        have = np.any([described[name] for name in names], axis=0)
         return r2_score(truth[have], _predict(inspection, part[have])) if have.sum() > 1 else None
 
     rows = _view_rows(inspection, views, *try_views(views.names, score))

@@ -30,6 +30,7 @@ from coview.report.scores import (
     score_views,
 )
 from coview.utils.missing import is_gap
+from coview.utils.progress import tell
 from coview.utils.sampling import sample_positions
 from coview.validation import check_count, encode_labels, minus_one_is_unlabeled
 from coview.views.lazy import LazyViews
@@ -48,6 +49,16 @@ MOST_COMPONENTS = 12
 TYPICAL, TYPICAL_WORDS = 3, 4  # objects of a group, and features of each in a view
 TEXT_LETTERS = 110  # of an object's text
 QUERIES, SHOWN_QUERIES, HITS = 200, 5, 10  # of searches
+STAGES = (
+    "reading the objects",
+    "fitting a copy for held-out scores",
+    "describing the groups",
+    "predicting from each view",
+    "choosing typical and disputed objects",
+    "comparing the views",
+    "placing the objects on the map",
+    "scoring",
+)
 
 
 @dataclass(frozen=True)
@@ -79,14 +90,17 @@ def summarize(
     if X is None and y is not None and (kept is None or len(kept) != len(y)):
         raise ValueError("y needs the objects that the labels belong to: pass X (--data, --view or --table) too.")
     truth = check_values(inspection, y)
+    _tell("reading the objects")
     objects = _read(inspection, X, None if inspection.kind == "value" else y, max_objects)
     if truth is not None and objects.n_objects is not None and len(truth) != objects.n_objects:
         problem = f"must hold one number per object: {len(truth)} numbers for {objects.n_objects} objects."
         raise ParameterError(problem, parameter="y")
     used = None if y_fit is None or objects.codes is None else _as_objects(y_fit)[objects.rows]
+    _tell("fitting a copy for held-out scores")
     held = hold_out(
         inspection, objects.views, objects.labels, objects.codes, objects.classes, wanted=held_out, y_fit=used
     )
+    _tell("describing the groups")
     sorts = inspection.kind in ("class", "cluster", "topic") and inspection.retriever is None
     summary: dict[str, Any] = {
         "noun": inspection.kind if sorts or inspection.kind == "value" else None,
@@ -100,6 +114,7 @@ def summarize(
         "search": _describe_search(inspection, objects),
         **_describe_by_view(inspection, objects, held, map_method),
     }
+    _tell("scoring")
     if objects.codes is not None and objects.classes is not None:
         summary["scores"] = score_labels(
             inspection, objects.reading, objects.codes, objects.classes, objects.views, held
@@ -107,6 +122,11 @@ def summarize(
     if truth is not None and objects.views is not None:
         summary.update(score_values(inspection, objects.views, truth[objects.rows], objects.ids, held_out))
     return summary
+
+
+def _tell(stage: str) -> None:
+    """Say which of the stages is at work."""
+    tell(stage, STAGES.index(stage), len(STAGES))
 
 
 # -- objects
@@ -303,10 +323,14 @@ def _describe_by_view(
         return {"map": None if placed is None else _describe_map(inspection, objects, rows, reading, *placed)}
     most = min(VIEW_OBJECTS, MAP_OBJECTS, _affordable(objects.views, VIEW_NONZEROS))
     rows = sample_positions(len(objects.views), most)
+    _tell("predicting from each view")
     readings = read_by_view(inspection, objects.views[rows], objects.reading.take(rows))
+    _tell("choosing typical and disputed objects")
     sections: dict[str, Any] = {"examples": _describe_examples(inspection, objects, readings, rows)}
+    _tell("comparing the views")
     if any(reading.codes is not None or reading.memberships is not None for reading in readings.alone.values()):
         sections["views"] = _describe_contributions(inspection, objects, readings, rows, held, most)
+    _tell("placing the objects on the map")
     placed = map_objects(inspection, readings, map_method)
     sections["map"] = None if placed is None else _describe_map(inspection, objects, rows, readings.whole, *placed)
     return sections

@@ -313,9 +313,10 @@ class Explorer:
             return {"objects": [], "groups": [], "total": n}
         rows = sample_positions(n, ON_THE_MAP)
         parts = [positions[rows]]
-        if model is not None and data is not None and n <= MOST_COMPARED:
-            parts += [part[rows] for part in self.by_view[1].values()]
-        placed = place(parts, None if data is None else data[rows])
+        shown = None if data is None else data[rows]
+        if model is not None and shown is not None:
+            parts += model.memberships_by_view(known_views(model, shown)).values()
+        placed = place(parts, shown, "tsne")
         if placed is None:
             return {"objects": [], "groups": [], "total": n}
         low, high = placed[0].min(axis=0), placed[0].max(axis=0)

@@ -20,6 +20,8 @@ from sklearn.exceptions import NotFittedError
 from coview._version import __version__
 from coview.exceptions import ViewsError
 from coview.inspection import NAMED_BY_FEATURES, Inspection, inspect
+from coview.inspection.choice import describe_choice
+from coview.inspection.known import objects_by_view
 from coview.inspection.memberships import dense
 from coview.io.models import load
 from coview.io.tables import TABLES, read_table
@@ -184,6 +186,7 @@ class Service:
             "can": self.abilities,
             "parameters": plain(model.estimator.get_params(deep=False)),
             "n_iter": plain(model.n_iter),
+            "choice": describe_choice(model.candidates),
             "history": plain(list(model.history.get("objective", []))[:2000]),
         }
 
@@ -200,18 +203,26 @@ class Service:
 
         With `top`, "top" has the groups that come first for each object, as [name, position, share]: shares are
         probabilities where the model has any, and else a way to rank groups. "known" is false for an object without
-        anything that the model knows: it gets what the model says of nothing.
+        anything that the model knows: it gets what the model says of nothing. A view alone says nothing of an object
+        without anything in it: the label there is None.
         """
         answer = self._labels(views, top)
         if by_view and len(views.names) > 1:
-            by_name = {}
-            for v, view in enumerate(views.names):
-                here = np.flatnonzero(views.present[:, v])
-                # gaps where no object has the view: answers to other rows, with which this one is joined, have some
-                alone = self._labels(views[here].select(view), top) if len(here) else {key: [] for key in answer}
-                by_name[view] = {key: _spread(part, here, len(views)) for key, part in alone.items()}
-            answer["by_view"] = by_name
+            described = objects_by_view(views)
+            answer["by_view"] = {
+                view: self._alone(views.select(view), described[view], top, list(answer)) for view in views.names
+            }
         return answer
+
+    def _alone(self, view: Views, described: np.ndarray, top: int, keys: Sequence[str]) -> dict[str, Any]:
+        """What one view says of objects that have a feature in it; of others None, and that nothing is known.
+
+        Gaps where no object has one: answers to other rows, with which this one is joined, have some.
+        """
+        here, unknown = np.flatnonzero(described), view.present[:, 0] & ~described
+        alone = self._labels(view[here], top) if len(here) else {key: [] for key in keys if key != "by_view"}
+        answer = {key: _spread(part, here, len(view)) for key, part in alone.items()}
+        return {**answer, "known": [False if bare else told for bare, told in zip(unknown, answer["known"])]}
 
     def _labels(self, views: Views, top: int = 0) -> dict[str, Any]:
         model = self.predictor

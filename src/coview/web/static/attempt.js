@@ -45,13 +45,13 @@ function read(name, text) {
 function prediction(answer, model) {
   const kind = model.kinds.includes(answer.kind) ? answer.kind : null;
   const one = (name, part, view) => h("div.card", { class: view ? viewClass(view) : "" }, h("h3", null, name),
-    part.labels[0] === null ? h("p.soft", null, "No prediction.")
+    part.labels[0] === null ? h("p.soft", null, "No prediction: the input contains nothing that this view knows.")
       : h("p.large", null, String(part.names ? part.names[0] : part.labels[0]), part.names && h("span.key", null, `${answer.kind} ${part.labels[0]}`)),
-    part.known && part.known[0] === false && h("p.soft", null, "The input contains nothing that the model knows; this is its default prediction."),
+    part.known && part.known[0] === false && part.labels[0] !== null && h("p.soft", null, "The input contains nothing that the model knows; this is its default prediction."),
     part.label_sets && part.label_sets[0] && h("p", null, part.label_sets[0].join(" › ")),
     part.top && part.top[0] && shares(part.top[0], kind, view));
   return h("section", null, h("h2", null, `${answer.model} predicts`), h("div.cards.three", null, one("Together", answer),
-    Object.entries(answer.by_view || {}).filter(([, part]) => part.labels).map(([view, part]) => one(h("span", null, viewName(view), " alone"), part, view))));
+    Object.entries(answer.by_view || {}).filter(([, part]) => part.labels && part.known[0] !== null).map(([view, part]) => one(h("span", null, viewName(view), " alone"), part, view))));
 }
 
 function coordinates(answer) {

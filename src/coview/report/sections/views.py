@@ -1,0 +1,84 @@
+"""The section on views: what is predicted from each alone and without it, and how far the predictions agree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from markupsafe import Markup
+
+from coview.report.charts import dots, heat_map
+from coview.report.markup import EMPTY, TableColumn, notes, numbers, table, texts
+from coview.report.sections.parts import Summary, card, grid, paragraph
+from coview.report.sections.scores import cut_short_sentence
+from coview.report.words import count, number, percent, signed
+
+__all__ = ["render_views"]
+
+
+def render_views(summary: Summary) -> Markup:
+    """Return what each view contributes: predicted from it alone, without it, and how far the predictions agree."""
+    views, rows = summary["views"], summary["views"]["rows"]
+    whole, measure = views["whole"], views["measure"]
+    columns = [
+        texts("view", rows, "name"),
+        numbers("predicted from it alone", rows, "alone"),
+        numbers("predicted without it", rows, "without"),
+    ]
+    if whole is not None:
+        changes = [None if row["without"] is None else row["without"] - whole for row in rows]
+        columns.append(TableColumn("change without it", "num", [(change, signed(change)) for change in changes]))
+    if any(row["kept"] is not None for row in rows):
+        columns.append(numbers("same result without it", rows, "kept", percent))
+    if any(row["weight"] is not None for row in rows):
+        columns.append(numbers("weight in the model", rows, "weight"))
+    remarks = [f"{row['name']}: {row['refused']}" for row in rows if row["refused"]]
+    marks = Markup(
+        '<div class="marks"><span><i class="dot alone"></i>predicted from this view alone</span>'
+        '<span><i class="dot without"></i>predicted without this view</span>{}</div>'
+    ).format(Markup("<span><u></u>predicted from all views</span>") if whole is not None else EMPTY)
+    title = f"{measure[0].upper()}{measure[1:]}, by view"
+    cards = [card(title, paragraph(_judged(summary)), dots(rows, whole, measure), marks)]
+    if views.get("agreement"):
+        cards.append(_agreement(views["agreement"], summary["noun"]))
+    return EMPTY.join([grid(*cards), card("", table("Contribution of each view", columns), notes(remarks))])
+
+
+def _judged(summary: Summary) -> str:
+    """A sentence on the objects that the views are judged by, and what the result is worth."""
+    views = summary["views"]
+    held_out = views.get("held_out") or {}
+    cut = cut_short_sentence(held_out)
+    what = "labels" if summary["noun"] == "class" else "true values" if summary["noun"] == "value" else "objects"
+    sampled = f" A random sample of {count(views['sampled'])} of them." if views.get("sampled") else ""
+    if held_out.get("refitted"):
+        return (
+            f"Predicted for {count(held_out['n_hidden'])} held-out objects by a copy of the model that was fitted with "
+            f"the other {count(held_out['n_shown'])} {what}.{cut}{sampled}"
+        )
+    if held_out:
+        reason = held_out.get("note")
+        if reason is None:
+            return (
+                f"Predicted for the {count(held_out['n_hidden'])} objects whose label was not used in the fit.{sampled}"
+            )
+        return (
+            "Predicted for these objects. If the model was fitted with them, every view looks better than it is. "
+            f"Held-out objects: {reason}{sampled}"
+        )
+    return (
+        f"Predicted for these objects. If the model was fitted with them, every view looks better than it is.{sampled}"
+    )
+
+
+def _agreement(matrix: dict[str, Any], noun: str | None) -> Markup:
+    names = matrix["names"]
+    cells = [
+        [(value, f"{a} and {b}: {number(value, 2)}", number(value, 2)) for b, value in zip(names, row)]
+        for a, row in zip(names, matrix["values"])
+    ]
+    about = f"Share of the same objects for which the same {noun} is predicted from one view as from another."
+    if matrix["cosine"]:
+        about = "Mean cosine between the positions of the same object."
+    return card(
+        "Agreement of predictions from single views", paragraph(about), heat_map(names, names, cells, "Agreement")
+    )
