@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import wraps
 from inspect import isfunction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -29,6 +29,7 @@ from coview.engines.watch import CallbackSupportMixin, check_watchers, sklearn_w
 from coview.exceptions import RAW_TABLE, ParameterError, ViewsError
 from coview.inspection import Inspection, describe
 from coview.inspection.known import warns_of_unknown
+from coview.utils import fitted_state as rules
 from coview.utils.fitting import WholeFitMixin
 from coview.utils.front import public
 from coview.utils.messages import cut, did_you_mean, listed
@@ -55,6 +56,7 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
     feature_names_by_view_: dict[str, np.ndarray]
     n_features_in_: int
     feature_names_in_: np.ndarray
+    _fitted_state: ClassVar[Mapping[str, rules.Rule | None]] = rules.FITTED_VIEWS
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -257,6 +259,11 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
     history_: dict[str, list[float]]
     n_iter_: int
     stopped_by_: str
+    _fitted_state = {
+        "history_": rules.history(),
+        "n_iter_": rules.count(),
+        "stopped_by_": rules.optional(rules.text()),
+    }
     _mixture = ""  # the fitted attribute that holds what was found of the training objects
 
     def _engine(self, X: Any = None) -> Engine:

@@ -29,6 +29,7 @@ from coview.engines.checkpoint import Checkpoint
 from coview.exceptions import ModelFileError
 from coview.io.models import load, save
 from coview.utils.archive import write_archive
+from coview.utils.fitted_state import count
 
 TEXTS = ["red green blue", "green tea", "blue sea and red sky", "tea at sea"]
 MATRIX = np.random.default_rng(0).random((12, 4))
@@ -38,7 +39,7 @@ LABELS = np.array(["a", "b", "c"] * 4)
 class Topics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A small estimator with the kinds of parameters and attributes that coview's have."""
 
-    _persist_extra = ("_seen",)
+    _fitted_state = {"_seen": count()}
 
     def __init__(
         self, n_components=2, *, weights=None, init="random", engine="auto", random_state=None, callbacks=None

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from coview.retrieval.graph_file import is_sound
 from coview.retrieval.index import CONNECTIVITY, ExactIndex, GraphIndex, restore_index
+from coview.utils.fitted_state import StateMismatch
 
 pytestmark = pytest.mark.skipif(
     find_spec("usearch") is None, reason="usearch is not installed: graph files are not checked"
@@ -36,7 +37,7 @@ def fresh_of(index):
 
 
 def sound(index, blob):
-    return is_sound(blob, fresh_of(index), index.keys)
+    return is_sound(blob, fresh_of(index), index.keys, index.vectors)
 
 
 def altered(index, at, value):
@@ -73,6 +74,11 @@ def test_a_graph_that_items_were_removed_from_is_sound(graph):
         (8 + N * WIDTH * 4 + 64 + 32, struct.pack("<Q", 2**33)),  # where to enter
         (8 + N * WIDTH * 4 + 64 + 40, struct.pack("<h", 9)),  # a level
         (8 + N * WIDTH * 4 + 64 + 40, struct.pack("<h", -1)),
+        (
+            8 + 4 * WIDTH,
+            struct.pack("<f", float("nan")),
+        ),  # a vector: by NaN, nothing is near or far, and no search ends
+        (8 + 4 * WIDTH, struct.pack("<f", 0.25)),
         (NODES, struct.pack("<Q", 77)),  # a key
         (NODES + 8, struct.pack("<h", 3)),  # the level that a slot itself tells
         (NODES + 10, struct.pack("<I", 2**20)),  # a number of links
@@ -94,6 +100,34 @@ def test_a_link_to_a_slot_of_a_lower_level_is_refused(graph):
     widths = 10 + 4 * (1 + base) + levels * 4 * (1 + links)
     at = NODES + int(widths[:high].sum()) + 10 + 4 * (1 + base)
     assert not sound(graph, altered(graph, at, struct.pack("<II", 1, low)))
+
+
+def test_a_vector_of_a_removed_item_must_be_finite(graph):
+    twin = restore_index("hnsw", graph.__getstate__())
+    twin.remove(twin.keys[:1])
+    blob = twin.__getstate__()["graph"].copy()
+    assert sound(twin, blob)
+    blob[8:12] = np.frombuffer(struct.pack("<f", float("nan")), dtype=np.uint8)
+    assert not sound(twin, blob)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("vectors", np.full((N, WIDTH), np.nan, np.float32)),
+        ("vectors", np.zeros((N, WIDTH))),
+        ("vectors", np.zeros((N - 1, WIDTH), np.float32)),
+        ("keys", np.zeros(N, np.int64)),
+        ("keys", np.arange(N, dtype=np.int32)),
+        ("effort", 0),
+        ("effort", 2**60),
+        ("recall", "high"),
+        ("graph", np.zeros(9)),
+    ],
+)
+def test_a_state_that_does_not_fit_is_refused(graph, name, value):
+    with pytest.raises(StateMismatch, match=f"^{name} "):
+        restore_index("hnsw", {**graph.__getstate__(), name: value})
 
 
 @pytest.mark.parametrize("blob", [np.zeros(0, np.uint8), np.zeros(7, np.uint8), np.zeros(500, np.uint8), np.zeros(9)])

@@ -37,6 +37,7 @@ from coview.engines.protocol import Block, Engine
 from coview.engines.state import Fit, State, Sweep, Tree
 from coview.engines.watch import with_callbacks
 from coview.inspection import SHARPNESS, Features, Inspection, LabelVerdict, Training, describe, one_hot, shares_of
+from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.validation import LabeledScoreMixin, base_seed, check_option, per_view, warn_of_lone_labels
 from coview.views.views import Views
@@ -60,6 +61,13 @@ class SweepMonitor:
         elif self.most is not None and sweep.number >= self.most:
             self.reason = "held_out"
         return bool(self.reason)
+
+
+def _check_ontology(checker: rules.Checker, value: Any, where: str) -> None:
+    """Compiled code finds the labels of an ontology among the classes by their number."""
+    if not isinstance(value, Ontology):
+        checker.refuse(where, f"is of type {type(value).__name__}, but must be an Ontology")
+    checker.size("classes", len(value.labels), where)
 
 
 @shared_parameters
@@ -161,6 +169,18 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
 
     _models_counts = False
     n_init, acceleration, checkpoint = 1, None, None  # one start; short fits
+
+    _fitted_state = {
+        "classes_": rules.labels("classes"),
+        "new_classes_": rules.values(),
+        "cluster_centers_": rules.by_view(rules.floats("classes", "features of {view}")),
+        "label_sets_": rules.booleans("objects", "views", "classes"),
+        "transduction_": rules.values("objects"),
+        "view_weights_": rules.by_view(rules.weight()),
+        "n_ties_": rules.count(),
+        "violations_": rules.plain(),
+        "ontology": rules.or_none(rules.custom(_check_ontology)),
+    }
 
     def __init__(
         self,

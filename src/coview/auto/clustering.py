@@ -22,6 +22,7 @@ from coview.engines.threads import few_threads
 from coview.inspection import Features, Inspection, inspect
 from coview.inspection.features import cluster_means
 from coview.metrics import normalized_mutual_info
+from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.progress import print_line, tell
 from coview.validation import base_seed, check_count
@@ -99,6 +100,21 @@ class AutoClustering(BaseConsensus):
     >>> max(model.candidates_["weight"])
     1.0
     """
+
+    _fitted_state = {
+        "candidates_": rules.record(
+            name=rules.sequence(rules.text(), "candidates"),
+            weight=rules.sequence(rules.weight(), "candidates"),
+            reliability=rules.sequence(rules.number(nan=True), "candidates"),
+            stability=rules.sequence(rules.number(nan=True), "candidates"),
+            agreement=rules.sequence(rules.number(nan=True), "candidates"),
+            dropped=rules.sequence(rules.or_none(rules.text()), "candidates"),
+        ),
+        "estimators_": rules.mapping(rules.estimator(), "clusterings"),
+        "labels_by_candidate_": rules.mapping(rules.integers("objects", low=-1)),
+        "preparation_": rules.sequence(rules.estimator(methods=["transform"])),
+        "cluster_means_": rules.by_view(rules.floats("clusters", "features of {view}")),
+    }
 
     def __init__(
         self,

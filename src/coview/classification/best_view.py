@@ -11,10 +11,12 @@ from sklearn.model_selection import check_cv, cross_val_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_has, training_labels
+from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_has, like_inner, training_labels
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, describe
+from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
+from coview.utils.inner import asking
 from coview.utils.routing import metadata_of_rows
 from coview.validation import base_seed, check_count
 from coview.views.arrays import for_sklearn, take_rows
@@ -24,6 +26,12 @@ from coview.views.views import Views
 __all__ = ["BestView"]
 
 SILHOUETTE_ROWS = 2000  # of so many objects all distances are taken
+
+
+def _check_best(checker: rules.Checker, value: Any, where: str) -> None:
+    judged, views = (checker.state.get(name, ()) for name in ("estimators_", "view_names_"))
+    if value not in judged or not set(judged) <= set(views):
+        checker.refuse(where, f"is {value!r}, which is no view with an estimator")
 
 
 @shared_parameters
@@ -88,6 +96,12 @@ class BestView(SingleViewWrapper):
     >>> model.best_view_, model.view_scores_["words"]
     ('words', 1.0)
     """
+
+    _fitted_state = {
+        "estimators_": rules.mapping(like_inner("features of {view}"), "judged views"),
+        "view_scores_": rules.mapping(rules.number(nan=True), "judged views"),
+        "best_view_": rules.custom(_check_best),
+    }
 
     def __init__(
         self,
@@ -252,7 +266,9 @@ class BestView(SingleViewWrapper):
         check_is_fitted(self, "estimators_")
         views = self._new_views(X)
         if not (is_classifier(self) or is_regressor(self)):
-            return in_type_of(views, getattr(self.best_estimator_, method)(self._chosen_rows(views)))
+            rows = self._chosen_rows(views)
+            with asking(self.best_estimator_, f"view {self.best_view_!r}"):
+                return in_type_of(views, getattr(self.best_estimator_, method)(rows))
         ranked = sorted(self.estimators_, key=lambda name: (name != self.best_view_, -self.view_scores_[name]))
         usable = [name for name in ranked if name in views]
         if not usable:
@@ -273,7 +289,8 @@ class BestView(SingleViewWrapper):
     def _aligned(self, name: str, method: str, matrix: Any) -> np.ndarray:
         """Output of one view's estimator, with one column for each class of the whole model."""
         model = self.estimators_[name]
-        part = np.asarray(getattr(model, method)(matrix))
+        with asking(model, f"view {name!r}"):
+            part = np.asarray(getattr(model, method)(matrix))
         if method == "predict":
             return self._named(part).astype(self.classes_.dtype) if is_classifier(self) else part
         if len(model.classes_) == len(self.classes_):

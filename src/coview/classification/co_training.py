@@ -23,6 +23,7 @@ from coview.classification.naive_bayes import class_probabilities, mean_posterio
 from coview.classification.wrapper import in_type_of
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, conventional_weights
+from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.validation import (
     LabeledScoreMixin,
@@ -101,6 +102,18 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
     """
 
     _models_counts = False  # the classifier inside refuses what it cannot take
+
+    _fitted_state = {
+        "classes_": rules.labels("classes"),
+        "class_prior_": rules.shares("classes"),
+        "estimators_": rules.by_view(
+            rules.estimator(features="features of {view}", codes="classes", methods=["predict_proba"]), some=True
+        ),
+        "labeled_iter_": rules.integers("objects", low=-1),
+        "n_iter_": rules.count(),
+        "transduction_": rules.values("objects"),
+        "view_weights_": rules.by_view(rules.weight()),
+    }
 
     def __init__(
         self,

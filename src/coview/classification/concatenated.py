@@ -11,9 +11,11 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_has
+from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_has, like_inner
 from coview.inspection import Features, Inspection, describe
+from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
+from coview.utils.inner import asking
 from coview.utils.routing import metadata_of_rows
 from coview.validation import check_option, labeled, per_view
 from coview.views.arrays import for_sklearn, take_rows, unit_rows
@@ -72,6 +74,11 @@ class ConcatenatedViews(SingleViewWrapper):
     >>> model.predict(X).tolist()
     ['a', 'b', 'a']
     """
+
+    _fitted_state = {
+        "estimator_": like_inner("features in all"),
+        "view_weights_": rules.by_view(rules.weight(), ordered=True),
+    }
 
     def __init__(
         self,
@@ -154,7 +161,9 @@ class ConcatenatedViews(SingleViewWrapper):
     def _apply(self, method: str, X: Any) -> Any:
         check_is_fitted(self, "estimator_")
         views = self._new_views(X)
-        answer = getattr(self.estimator_, method)(self._concatenated(views))
+        rows = self._concatenated(views)
+        with asking(self.estimator_, "the views side by side"):
+            answer = getattr(self.estimator_, method)(rows)
         return in_type_of(views, self._named(answer) if method == "predict" else answer)
 
     def _concatenated(self, views: Views) -> Matrix:

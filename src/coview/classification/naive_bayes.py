@@ -25,7 +25,9 @@ from coview.base import MultiViewEstimator
 from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.passes import over_rows
 from coview.inspection import Features, Inspection
+from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
+from coview.utils.inner import asking
 from coview.validation import LabeledScoreMixin, check_sample_weight, encode_labels, per_view
 from coview.views.arrays import take_rows
 from coview.views.views import Views
@@ -79,7 +81,8 @@ def class_probabilities(classifier: Any, rows: Any, n_classes: int) -> np.ndarra
     """Posterior of each object by any classifier of class codes (objects x n_classes); 0 for those it has not met."""
     probabilities = np.zeros((rows.shape[0], n_classes))
     if rows.shape[0]:
-        probabilities[:, classifier.classes_] = classifier.predict_proba(rows)
+        with asking(classifier, "these rows"):
+            probabilities[:, classifier.classes_] = classifier.predict_proba(rows)
     return probabilities
 
 
@@ -147,6 +150,15 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
     """
 
     _semi_supervised = False
+
+    _fitted_state = {
+        "classes_": rules.labels("classes"),
+        "class_count_": rules.floats("classes", low=0),
+        "class_log_prior_": rules.floats("classes", logarithms=True),
+        "feature_count_": rules.by_view(rules.floats("classes", "features of {view}", low=0)),
+        "feature_log_prob_": rules.by_view(rules.floats("classes", "features of {view}", high=1e-3)),
+        "view_weights_": rules.by_view(rules.weight()),
+    }
 
     def __init__(self, alpha: Any = 1.0, *, fit_prior: bool = True, view_weights: Any = None) -> None:
         self.alpha = alpha

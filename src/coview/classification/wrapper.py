@@ -20,6 +20,7 @@ from coview.base import MultiViewEstimator
 from coview.exceptions import ParameterError
 from coview.inspection import Inspection, near_centers
 from coview.inspection.known import unwarned
+from coview.utils import fitted_state as rules
 from coview.utils.routing import metadata_of_rows, metadata_router, routed_metadata
 from coview.validation import (
     UNLABELED,
@@ -30,7 +31,15 @@ from coview.validation import (
     warn_of_lone_labels,
 )
 
-__all__ = ["SingleViewWrapper", "in_type_of", "inner_has", "last_step", "named_or_minus_one", "unlabeled_as_minus_one"]
+__all__ = [
+    "SingleViewWrapper",
+    "in_type_of",
+    "inner_has",
+    "last_step",
+    "like_inner",
+    "named_or_minus_one",
+    "unlabeled_as_minus_one",
+]
 
 
 def inner_has(*methods: str) -> Callable[[Any], bool]:
@@ -52,6 +61,12 @@ class SingleViewWrapper(LabeledScoreMixin, MultiViewEstimator):
     labels_: np.ndarray
     transduction_: np.ndarray
     code_book_: np.ndarray | None = None  # classes by code, where the estimator inside learned codes of them
+    _fitted_state = {
+        "classes_": rules.optional(rules.labels("classes")),
+        "code_book_": rules.or_none(rules.labels("codes")),
+        "labels_": rules.optional(rules.values("objects")),
+        "transduction_": rules.optional(rules.values("objects")),
+    }
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -185,7 +200,7 @@ class SingleViewWrapper(LabeledScoreMixin, MultiViewEstimator):
 
 def training_labels(model: Any, X: Any) -> Any:
     """Clusters of the training objects: kept by the model, or predicted."""
-    labels = getattr(model, "labels_", None)
+    labels = rules.ask(model, "labels_")
     return model.predict(X) if labels is None else labels
 
 
@@ -238,6 +253,29 @@ def _wants_codes(estimator: Any, classes: np.ndarray) -> bool:
     return classes.dtype.kind == "b" or (
         classes.dtype.kind not in "iuf" and not isinstance(last, SelfTrainingClassifier)
     )
+
+
+def like_inner(features: str) -> rules.Rule:
+    """Say what the fitted estimator inside is: of the class of the parameter `estimator`, with classes if that has any.
+
+    `features` is the size that its number of features must agree with.
+    """
+    any_estimator = rules.estimator(features=features)
+
+    def visit(checker: rules.Checker, value: Any, where: str) -> None:
+        checker.check(any_estimator, value, where)
+        asked = checker.state.get("estimator")
+        wanted = MultinomialNB if asked is None else type(asked)
+        if type(value) is not wanted:
+            checker.refuse(where, f"is a {type(value).__name__}, but the parameter estimator is a {wanted.__name__}")
+        if is_classifier(value):
+            if "classes_" not in checker.state:
+                checker.refuse("classes_", "is not there")
+            own = checker.state.get("code_book_") is not None
+            known = rules.integers(None, low=-1, below="codes") if own else rules.values(None)
+            checker.check(known, rules.ask(value, "classes_"), f"{where}.classes_")
+
+    return rules.custom(visit)
 
 
 def last_step(estimator: Any) -> Any:

@@ -18,10 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
 from coview.clustering.spectral import nearest_center
-from coview.decomposition.cca import CommonSpace, MultiViewCCA, common_space
+from coview.decomposition.cca import COMMON_SPACE, CommonSpace, MultiViewCCA, common_space
 from coview.engines.threads import few_threads
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, near_centers
+from coview.utils import fitted_state as rules
 from coview.utils.docs import parameters_of
 from coview.validation import base_seed, check_count, check_enough_objects, check_option, per_view
 from coview.views.arrays import unit_rows
@@ -94,6 +95,11 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     offsets_: dict[str, np.ndarray]
     correlations_: np.ndarray
     cluster_centers_: np.ndarray
+    _fitted_state = {
+        **COMMON_SPACE,
+        "cluster_centers_": rules.floats("clusters", "components"),
+        "labels_": rules.integers("objects", below="clusters"),
+    }
 
     def __init__(
         self,

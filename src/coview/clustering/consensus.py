@@ -28,7 +28,9 @@ from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.threads import few_threads
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, Training, conventional_weights, numbered, one_hot
+from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
+from coview.utils.inner import asking
 from coview.utils.progress import counted
 from coview.validation import base_seed, check_count, check_enough_objects, check_number, per_view
 from coview.views.arrays import for_sklearn, take_rows, unit_rows
@@ -271,6 +273,14 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     n_clusters: int
     _models_counts = False
+    _fitted_state = {
+        "cluster_mapping_": rules.mapping(rules.shares("clusters", "clusters of {view}"), "clusterings"),
+        "softness_": rules.number(1e-12, 1.0),
+        "memberships_": rules.shares("objects", "clusters"),
+        "labels_": rules.integers("objects", below="clusters"),
+        "history_": rules.history(),
+        "n_iter_": rules.count(),
+    }
 
     @available_if(lambda self: self._can_predict())
     def predict(self, X: Any) -> np.ndarray:
@@ -408,6 +418,14 @@ class ConsensusClustering(BaseConsensus):
     True
     """
 
+    _fitted_state = {
+        "cluster_mapping_": rules.by_view(rules.shares("clusters", "clusters of {view}")),
+        "estimators_": rules.by_view(rules.estimator(features="features of {view}")),
+        "labels_by_view_": rules.by_view(rules.integers("objects", low=-1, below="clusters of {view}")),
+        "unit_rows_": rules.flag(),
+        "view_weights_": rules.by_view(rules.weight()),
+    }
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -481,10 +499,11 @@ class ConsensusClustering(BaseConsensus):
         return self.view_weights_
 
     def _new_labels(self, views: Views) -> dict[str, np.ndarray]:
-        return {
-            name: np.where(views.present[:, v], self.estimators_[name].predict(self._prepared(matrix)), -1)
-            for v, (name, matrix) in enumerate(views.items())
-        }
+        labels = {}
+        for v, (name, matrix) in enumerate(views.items()):
+            with asking(self.estimators_[name], f"view {name!r}"):
+                labels[name] = np.where(views.present[:, v], self.estimators_[name].predict(self._prepared(matrix)), -1)
+        return labels
 
     def _prepared(self, matrix: Any) -> Any:
         return unit_rows(matrix) if self.unit_rows_ else for_sklearn(matrix)

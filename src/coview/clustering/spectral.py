@@ -47,6 +47,7 @@ from coview.clustering.affinity import (
 from coview.engines.threads import few_threads
 from coview.inspection import Features, Inspection, numbered
 from coview.inspection.features import cluster_means
+from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.validation import base_seed, check_count, check_enough_objects, check_number, check_option, per_view
 from coview.views.arrays import for_sklearn, take_rows, unit_rows
@@ -60,6 +61,14 @@ ENOUGH = 5  # objects with all parts, times the number of clusters, from which c
 ROUNDS = 30  # most rounds of k-means over parts that some lack
 
 LEAST = 1e-3  # of an eigenvalue: with as many clusters as objects some are negative, and rows would be the same
+
+
+def _check_scaling(checker: rules.Checker, value: Any, where: str) -> None:
+    """Means and deviations are there where columns are standardized, else nothing is."""
+    kept = isinstance(value, dict) and value.get("metric") == "standard"
+    size = "features of {view}" if kept else 0
+    parts = {"mean": rules.floats(size), "deviation": rules.floats(size, low=1e-300)}
+    checker.check(rules.record(metric=rules.one_of("cosine", "standard", "euclidean"), **parts), value, where)
 
 
 @shared_parameters
@@ -161,6 +170,24 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
     """
 
     _models_counts = False
+    _fitted_state = {
+        "method_": rules.one_of(*METHODS),
+        "view_weights_": rules.by_view(rules.weight()),
+        "part_weights_": rules.shares("parts"),
+        "cluster_centers_": rules.floats("clusters", "dimensions"),
+        "cluster_means_": rules.by_view(rules.floats("clusters", "features of {view}")),
+        "embedding_": rules.floats("objects", "dimensions"),
+        "eigenvalues_": rules.mapping(rules.floats(None)),
+        "labels_": rules.integers("objects", below="clusters"),
+        "neighbors_": rules.by_view(rules.floats("objects", "features of {view}", sparse=True)),
+        "neighbor_rows_": rules.by_view(rules.integers(None, below="objects", rising=True)),
+        "n_neighbors_": rules.by_view(rules.count(1)),
+        "joint_neighbors_": rules.count(1),
+        "joint_scales_": rules.by_view(rules.number(0.0)),
+        "scalings_": rules.by_view(rules.custom(_check_scaling)),
+        "history_": rules.history(),
+        "n_iter_": rules.count(),
+    }
 
     def __init__(
         self,

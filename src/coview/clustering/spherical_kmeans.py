@@ -27,6 +27,7 @@ from coview.engines.threads import Team, balanced_chunks, thread_count
 from coview.exceptions import ViewsError
 from coview.inspection import SHARPNESS, Features, Inspection, softmax
 from coview.kernels import spherical
+from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.validation import base_seed, check_count, check_enough_objects, check_number, check_option
 from coview.views.arrays import frozen, unit_rows
@@ -98,6 +99,14 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     _models_counts = False
     cluster_centers_: dict[str, np.ndarray]
     cluster_sums_: dict[str, np.ndarray]
+
+    _fitted_state = {
+        "cluster_centers_": rules.by_view(rules.floats("clusters", "features of {view}")),
+        "cluster_sums_": rules.by_view(rules.floats("clusters", "features of {view}")),
+        "labels_": rules.integers("objects", below="clusters"),
+        "history_": rules.optional(rules.history()),
+        "n_iter_": rules.count(),
+    }
 
     def __init__(
         self,

@@ -24,14 +24,30 @@ from sklearn.utils.validation import check_is_fitted
 from coview.base import MultiViewEstimator
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, numbered
+from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.validation import base_seed, check_count, check_number, per_view
 from coview.views.views import Matrix, Views
 
-__all__ = ["CommonSpace", "MultiViewCCA", "centered", "column_signs", "common_space", "total_variance", "truncated_svd"]
+__all__ = [
+    "COMMON_SPACE",
+    "CommonSpace",
+    "MultiViewCCA",
+    "centered",
+    "column_signs",
+    "common_space",
+    "total_variance",
+    "truncated_svd",
+]
 
 RANK_PER_COMPONENT, LEAST_RANK = 3, 100  # directions of each view that are kept: for each component, and at least
 OVERSAMPLE = 10  # columns of the random sketch beyond the rank
+
+COMMON_SPACE: dict[str, rules.Rule | None] = {  # what fitted models keep of a space
+    "projections_": rules.by_view(rules.floats("features of {view}", "components")),
+    "offsets_": rules.by_view(rules.floats("components")),
+    "correlations_": rules.floats("components", low=0, high=1.001),
+}
 
 
 @shared_parameters
@@ -83,6 +99,8 @@ class MultiViewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewE
     projections_: dict[str, np.ndarray]
     offsets_: dict[str, np.ndarray]
     correlations_: np.ndarray
+
+    _fitted_state = COMMON_SPACE
 
     def __init__(
         self,

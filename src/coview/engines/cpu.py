@@ -12,6 +12,7 @@ from scipy import sparse
 
 from coview.engines.memory import bytes_of
 from coview.engines.threads import Team, balanced_chunks, thread_count, thread_pools
+from coview.exceptions import EngineError
 from coview.kernels import announce, shares
 from coview.kernels import ratio as kernels
 from coview.views.arrays import frozen, slice_csr
@@ -82,6 +83,19 @@ def _fixed(array: np.ndarray) -> np.ndarray:
     return frozen(np.ascontiguousarray(array))
 
 
+def _check_factors(X: CpuMatrix, A: np.ndarray, B: np.ndarray) -> None:
+    """Refuse factors that do not fit a matrix: kernels do not look where they read."""
+    _check_length(A, X.shape[0], "rows")
+    _check_length(B, X.shape[1], "features")
+    if A.shape[1] != B.shape[1]:
+        raise EngineError(f"The factors have {A.shape[1]} and {B.shape[1]} columns; they must have the same number.")
+
+
+def _check_length(factor: np.ndarray, length: int, what: str) -> None:
+    if len(factor) != length:
+        raise EngineError(f"A factor has {len(factor)} {what}, but the matrix has {length}.")
+
+
 class CpuEngine:
     """Run fits on the CPU with Numba; results do not depend on the number of threads.
 
@@ -126,6 +140,7 @@ class CpuEngine:
         return array
 
     def ratio_rows(self, X: CpuMatrix, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, float]:
+        _check_factors(X, A, B)
         (_, indices, counts), chunks = X.row_parts
         A, B, out = _fixed(A), _fixed(B), np.empty_like(A)
         tiles = X.tiles(A.shape[1] * A.itemsize)
@@ -142,6 +157,7 @@ class CpuEngine:
         return out, total
 
     def ratio_features(self, X: CpuMatrix, A: np.ndarray, B: np.ndarray, into: np.ndarray | None = None) -> np.ndarray:
+        _check_factors(X, A, B)
         (indptr, indices, counts), chunks = X.feature_parts
         bounds = _bounds(indptr)
         # numpy.empty, unlike numpy.zeros, asks for large pages: gathering from the new factor is faster
@@ -188,6 +204,7 @@ class CpuEngine:
         return partial.sum(axis=0)
 
     def log_likelihood(self, X: CpuMatrix, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        _check_factors(X, A, B)
         parts, chunks = X.row_parts
         A, B, out = _fixed(A), _fixed(B), np.empty(A.shape[0])
         announce(kernels.log_likelihood)
@@ -195,6 +212,7 @@ class CpuEngine:
         return out
 
     def project(self, X: CpuMatrix, W: np.ndarray) -> np.ndarray:
+        _check_length(W, X.shape[1], "features")
         parts, chunks = X.row_parts
         out = np.empty((X.shape[0], W.shape[1]), dtype=W.dtype)
         W = _fixed(W)
@@ -202,6 +220,7 @@ class CpuEngine:
         return out
 
     def accumulate(self, X: CpuMatrix, W: np.ndarray, into: np.ndarray | None = None) -> np.ndarray:
+        _check_length(W, X.shape[0], "rows")
         parts, chunks = X.feature_parts
         out = np.zeros((X.shape[1], W.shape[1]), dtype=W.dtype) if into is None else into
         W = _fixed(W)

@@ -2,7 +2,8 @@
 
 A model file is an archive (`coview.utils.archive`) of names and numbers: the catalog name of the class, its constructor
 parameters and its fitted attributes. Loading looks the class up by that name in the catalog, calls its constructor and
-sets the attributes, so the file decides nothing about which code runs beyond choosing among known estimators.
+sets the attributes, so the file decides nothing about which code runs beyond choosing among known estimators. Before
+anything is used, the attributes are held against what the class says of them (`coview.utils.fitted_state`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import scipy
 import sklearn
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.pipeline import Pipeline
 from sklearn.utils import Bunch
 
 from coview import catalog
@@ -26,15 +28,20 @@ from coview._version import __version__
 from coview.assignment.ontology import Ontology
 from coview.engines.checkpoint import Checkpoint
 from coview.exceptions import ModelFileError
+from coview.io.sklearn_state import check_sklearn
 from coview.retrieval.lexical import SharedWords
 from coview.retrieval.object_index import ObjectIndex
+from coview.utils import fitted_state as rules
 from coview.utils.archive import Packed, read_archive, write_archive
 from coview.views.arrays import is_dask_collection
 
 __all__ = ["load", "outline", "save"]
 
 _FORMAT = 1
-_ALSO = ("_n_features_out", "_sklearn_output_config")  # private, but scikit-learn's mixins need them after a fit
+_ALSO: dict[str, rules.Rule] = {  # private, but scikit-learn's mixins need them after a fit
+    "_n_features_out": rules.optional(rules.count(1)),
+    "_sklearn_output_config": rules.optional(rules.mapping(rules.one_of("default", "pandas", "polars"))),
+}
 _CALLBACKS = "_skl_callbacks"  # where scikit-learn's set_callbacks keeps them
 _BIT_GENERATORS = {
     cls.__name__: cls
@@ -142,7 +149,8 @@ def load(path: str | Path, *, mmap: bool = False) -> Any:
     Raises
     ------
     ModelFileError
-        The file is absent, truncated, altered, not a model file, or needs a newer coview. Nothing in it is executed.
+        The file is absent, truncated, altered, not a model file, or needs a newer coview; or its parts contradict each
+        other. Nothing in it is executed.
 
     See Also
     --------
@@ -297,7 +305,13 @@ def _brought_home(value: Any) -> Any:
 def _is_kept(cls: type, name: str) -> bool:
     """Tell whether an attribute of a coview estimator belongs into its file."""
     public = name.endswith("_") and not name.startswith("_")
-    return public or name in _ALSO or name in getattr(cls, "_persist_extra", ())
+    return public or name in _ALSO or name in rules.fitted_state(cls)
+
+
+def _is_known(cls: type, name: str) -> bool:
+    """Tell whether an estimator may have an attribute: of ours, those that it describes."""
+    ours = cls.__module__.startswith("coview.")
+    return name in _ALSO or name in rules.fitted_state(cls) if ours else _is_kept(cls, name)
 
 
 def _is_open(name: str, value: Any) -> bool:
@@ -368,14 +382,27 @@ class _Unpacker:
                 f"{self._path} holds a {name}, which coview {__version__} does not have; it needs coview >= {version}."
             ) from None
         model = self._built(cls, tree["params"], f"coview {__version__}", f"coview {version}")
-        unknown = [key for key in tree["attributes"] if not _is_kept(cls, key)]
+        unknown = [key for key in tree["attributes"] if not _is_known(cls, key)]
         if unknown:
             raise ModelFileError(
                 f"{self._path} holds attributes of {name} that coview {__version__} does not have: "
                 f"{', '.join(map(repr, unknown))}. It was written by coview {version}."
             )
         vars(model).update(tree["attributes"])
+        self._check(model, tree["attributes"], check_ours)
         return model
+
+    def _check(self, model: Any, attributes: dict[str, Any], check: Callable[[Any], None]) -> None:
+        """Refuse a fitted estimator whose parts contradict each other, before anything of it is used."""
+        if not attributes.keys() - _ALSO.keys() and not isinstance(model, Pipeline):
+            return  # not fitted; a pipeline has no attributes of its own
+        try:
+            check(model)
+        except rules.StateMismatch as error:
+            raise ModelFileError(
+                f"{self._path} contradicts itself: of its {type(model).__name__}, {error}. Use another copy of it, or "
+                "write it again."
+            ) from None
 
     def _sklearn(self, tree: dict[str, Any]) -> Any:
         name, version = tree["class"], tree["version"]
@@ -394,6 +421,7 @@ class _Unpacker:
             )
         model = self._built(cls, tree["params"], here, f"scikit-learn {version}")
         vars(model).update(tree["attributes"])
+        self._check(model, tree["attributes"], check_sklearn)
         return model
 
     def _built(self, cls: type, params: dict[str, Any], here: str, there: str) -> Any:
@@ -405,6 +433,12 @@ class _Unpacker:
                 f"{', '.join(map(repr, unknown))}. It was written with {there}."
             )
         return cls(**params)
+
+
+def check_ours(model: Any) -> None:
+    """Refuse a fitted estimator of coview that is not what its class says."""
+    rules.check_parameters(model)
+    rules.check_state({**_ALSO, **rules.fitted_state(type(model))}, vars(model))
 
 
 def _unpack_generator(tree: dict[str, Any]) -> np.random.Generator:

@@ -31,6 +31,7 @@ from coview.online.weights import (
     CompressedRows,
     Memory,
     Outcome,
+    check_memory,
     dense_memory,
     grow_classes,
     learn_rows,
@@ -41,6 +42,7 @@ from coview.online.weights import (
     sparse_memory,
     tables,
 )
+from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import short
 from coview.validation import LabeledScoreMixin, base_seed, check_count, check_number, check_option
@@ -139,9 +141,15 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
 
     _models_counts = False
     _semi_supervised = False
-    _persist_extra = ("_memory",)
     _memory: Memory
     history_: dict[str, list[float]]
+
+    _fitted_state = {
+        "classes_": rules.labels("classes"),
+        "history_": rules.history(),
+        "n_iter_": rules.count(),
+        "_memory": rules.custom(check_memory),
+    }
 
     def __init__(
         self,

@@ -96,7 +96,7 @@ def class_costs(class_weight: Any, C: float, classes: np.ndarray, codes: np.ndar
         labels = classes[codes[codes >= 0]]
         return C * compute_class_weight("balanced", classes=classes, y=labels)
     if not isinstance(class_weight, Mapping):
-        raise ValueError(f"class_weight must be a dict, 'balanced' or None, got {class_weight!r}.")
+        raise ParameterError(f"must be a dict, 'balanced' or None, got {class_weight!r}.", parameter="class_weight")
     known = classes.tolist()
     factors = np.ones(len(known))
     for label, factor in class_weight.items():

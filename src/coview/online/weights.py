@@ -18,12 +18,14 @@ from coview.kernels import passive_aggressive as kernels
 from coview.kernels.memory import addresses
 from coview.kernels.mixing import mix_rows
 from coview.kernels.rounds import ROWS
+from coview.utils import fitted_state as rules
 from coview.views.views import Views
 
 __all__ = [
     "CompressedRows",
     "Memory",
     "Outcome",
+    "check_memory",
     "dense_memory",
     "grow_classes",
     "learn_rows",
@@ -57,6 +59,35 @@ class Outcome(NamedTuple):
     losses: np.ndarray
     gaps: np.ndarray
     moved: int
+
+
+def check_memory(checker: rules.Checker, value: Any, where: str) -> None:
+    """Say what a memory from a file must look like; kernels know its arrays by their addresses only."""
+    n_classes = value.get("classes") if isinstance(value, dict) else None
+    dtype = value.get("dtype") if isinstance(value, dict) else None
+    if dtype not in (np.float32, np.float64):
+        checker.refuse(where, f"has weights of dtype {dtype}, but must have float32 or float64")
+    few = isinstance(n_classes, int) and n_classes <= 2
+    shape = ("features of {view}",) if few else ("features of {view}", "classes")
+    dense = rules.floats(*shape, dtype=dtype)
+    # as `sparse_memory` makes them
+    short = rules.floats("features of {view}", 1 if few else "classes", sparse=True, dtype=dtype)
+
+    def weights(inner: rules.Checker, array: Any, there: str) -> None:
+        inner.check(short if sparse.issparse(array) else dense, array, there)
+
+    fields = {
+        "weights": rules.by_view(rules.custom(weights), ordered=True),
+        "lags": rules.or_none(rules.by_view(rules.custom(weights), ordered=True)),
+        "bias": rules.floats(*((2,) if few else (2, "classes")), dtype=np.float64),
+        "shares": rules.floats("views", low=0, high=1.001, dtype=np.float64),
+        "n_rounds": rules.count(),
+        "classes": rules.count(1, size="classes"),
+        "dtype": rules.plain(),
+        "fixed": rules.flag(),
+        "calibration": rules.record(slope=rules.number(0.0), precision=rules.number(0.0)),
+    }
+    checker.check(rules.record(**fields), value, where)
 
 
 def new_weights(n_features: Mapping[str, int], n_classes: int, dtype: Any, *, averages: bool) -> Memory:

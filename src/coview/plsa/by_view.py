@@ -21,6 +21,7 @@ from coview.exceptions import ViewsError
 from coview.inspection import Inspection
 from coview.plsa.factors import as_distributions, given_keys, initial_arrays, random_matrix, row_shares
 from coview.plsa.mixture import FitContext, MixtureModel, MixtureSteps, random_profiles
+from coview.utils import fitted_state as rules
 from coview.utils.messages import did_you_mean, listed
 from coview.validation import check_number
 from coview.views.coerce import as_views
@@ -107,6 +108,7 @@ class ByViewModel(MixtureModel):
     _mixture = "memberships_by_view_"
     coupling: Any
     memberships_by_view_: dict[str, np.ndarray]
+    _fitted_state = {"memberships_": None, "memberships_by_view_": rules.by_view(rules.shares("objects", "topics"))}
 
     def transform_by_view(self, X: Any) -> dict[str, np.ndarray]:
         """Mixtures by view, for each of the views given, the topics fixed."""
@@ -194,7 +196,7 @@ class ByViewModel(MixtureModel):
 
     def _likelihood(self, views: Views, first: int) -> tuple[float, float]:
         views, table = self._new_views(views), self._tables(views)
-        engine, steps = self._engine(), self._steps()
+        engine, steps = self._engine(), self._fitted_steps()
         shared = self._fitted(views, engine)
         total = mass = 0.0
         for block in self._each_block(views, engine, steps.width):

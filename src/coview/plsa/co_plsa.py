@@ -524,7 +524,7 @@ class CoPLSA(ByViewModel):
     @blockwise
     def _tables(self, X: Any, engine: Engine | None = None) -> np.ndarray:
         engine = engine or self._engine(X)
-        steps, data = self._steps(), self._scaled(self._new_views(X))
+        steps, data = self._fitted_steps(), self._scaled(self._new_views(X))
         shared = self._fitted(data, engine)
         blocks = self._each_block(data, engine, steps.width, _CARRIED)
         return np.concatenate([self._fold_in(block, steps, shared, engine) for block in blocks])

@@ -107,6 +107,7 @@ class LinkPLSA(WeightedModel, PLSA):
         check_is_fitted(self, "topic_feature_")
         return self._expected(X, dict.fromkeys(self.view_names_, 1.0))
 
+    _fitted_state = {"topic_view_": None}
     _start_names = ("memberships", "topic_feature")
     _start_options = ("random", "nndsvd", "likeliest")
     _profiles = MixtureModel._profiles

@@ -13,7 +13,7 @@ profile_v) and the statistics are H_v = R_v^T mixture. The models differ in what
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -41,6 +41,7 @@ from coview.plsa.factors import (
     update_columns,
     with_masses,
 )
+from coview.utils import fitted_state as rules
 from coview.validation import base_seed, check_option, per_view
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
@@ -202,6 +203,14 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
     learning_offset: float
     topic_feature_: dict[str, np.ndarray]
     batch_counts_: Tree
+    _fitted_state = {
+        "topic_feature_": rules.by_view(rules.shares("topics", "features of {view}")),
+        "memberships_": rules.shares("objects", "topics"),
+        "batch_counts_": rules.optional(
+            rules.record(profiles=rules.by_view(rules.floats("features of {view}", "topics", low=0)))
+        ),
+        "n_batches_": rules.optional(rules.count()),
+    }
 
     # -- what a model says of itself
 
@@ -353,6 +362,10 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
 
     # -- folding in
 
+    def _fitted_steps(self) -> Any:
+        """Steps as wide as what was fitted: parameters may have been set anew since."""
+        return replace(self._steps(), width=self._n_features_out)
+
     def _fitted(self, views: Views, engine: Engine) -> Tree:
         dtype = floating_type(views)
         profiles = self._profiles(views.names)
@@ -366,7 +379,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         """Mixtures of objects by fold-in, from some or all of the fitted views."""
         check_is_fitted(self, "topic_feature_")
         views = self._new_views(X)
-        engine, steps = self._engine(X), self._steps()
+        engine, steps = self._engine(X), self._fitted_steps()
         shared = self._fitted(views, engine)
         blocks = self._each_block(views, engine, steps.width)
         with engine.limits():
@@ -385,7 +398,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
     def _likelihood(self, views: Views, first: int) -> tuple[float, float]:
         """Log-likelihood and mass of some rows."""
         views = self._new_views(views)
-        engine, steps = self._engine(), self._steps()
+        engine, steps = self._engine(), self._fitted_steps()
         shared = self._fitted(views, engine)
         total = mass = 0.0
         for block in self._each_block(views, engine, steps.width):
@@ -427,6 +440,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
             raise ViewsError(f"partial_fit needs every view of the first batch, but X lacks {missing}.")
         first = not self._has_learned()
         steps, engine = self._checked_steps(), self._engine()
+        steps = steps if first else self._fitted_steps()
         dtype = floating_type(views)
 
         def on_engine(tree: Tree) -> Tree:
@@ -477,6 +491,7 @@ class WeightedModel(MixtureModel):
 
     view_weights: Any
     view_weights_: dict[str, float]
+    _fitted_state = {"view_weights_": rules.by_view(rules.weight())}
 
     def _fit_views(self, X: Any) -> Any:
         views = super()._fit_views(X)

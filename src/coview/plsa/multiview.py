@@ -47,6 +47,7 @@ from coview.plsa.factors import (
 from coview.plsa.likeliest_start import consensus_start, likeliest_start
 from coview.plsa.mixture import RESTART, FitContext, MixtureSteps, WeightedModel
 from coview.plsa.plsa import split_by_view
+from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import did_you_mean, listed
 from coview.validation import (
@@ -127,6 +128,17 @@ class ClusterModel(WeightedModel):
     memberships_: np.ndarray
     cluster_topic_: dict[str, np.ndarray]
     topic_view_: np.ndarray
+    _fitted_state = {
+        "topic_feature_": rules.by_view(rules.shares("topics of {view}", "features of {view}")),
+        "cluster_topic_": rules.by_view(rules.shares("clusters", "topics of {view}")),
+        "memberships_": rules.shares("objects", "clusters"),
+        "batch_counts_": rules.optional(
+            rules.record(
+                feature_topic=rules.by_view(rules.floats("features of {view}", "topics of {view}", low=0)),
+                cluster_topic=rules.by_view(rules.floats("clusters", "topics of {view}", low=0)),
+            )
+        ),
+    }
 
     def _n_columns(self) -> int:
         """Number of clusters or classes."""
@@ -220,7 +232,7 @@ class ClusterModel(WeightedModel):
         profiles = {n: part @ self.cluster_topic_[n].T for n, part in self._feature_topic(names).items()}
         if self._joint:  # a subset of views: each cluster's distribution over what is there
             total = sum(part.sum(axis=0) for part in profiles.values())
-            profiles = {name: part / total for name, part in profiles.items()}
+            profiles = {name: part / np.maximum(total, FEATURE_FLOOR) for name, part in profiles.items()}
         return {name: np.maximum(part, FEATURE_FLOOR) for name, part in profiles.items()}
 
     def _restored(self) -> Tree:
@@ -336,6 +348,7 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
     """
 
     _own_starts = True
+    _fitted_state = {"labels_": rules.integers("objects", below="clusters")}
 
     def __init__(
         self,
@@ -462,6 +475,8 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
     >>> bool(np.mean(model.transduction_[6:] == data.target[6:]) > 0.95)
     True
     """
+
+    _fitted_state = {"classes_": rules.labels("clusters"), "transduction_": rules.values("objects")}
 
     def __init__(
         self,

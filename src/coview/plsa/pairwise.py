@@ -45,6 +45,7 @@ from coview.plsa.likeliest_start import likeliest_arrays
 from coview.plsa.link import LinkPLSA
 from coview.plsa.mixture import RESTART, FitContext, MixtureSteps, WeightedModel, fold_rows
 from coview.plsa.pairs import Masses, PairField, Partners, median_distance
+from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.validation import base_seed, check_count, check_enough_objects, check_option
 
@@ -281,6 +282,13 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
 
     sigma_: float
 
+    _fitted_state = {
+        "labels_": rules.integers("objects", below="topics"),
+        "labels_by_view_": rules.by_view(rules.integers("objects", low=-1, below="topics")),
+        "cluster_mapping_": rules.optional(rules.by_view(rules.shares("topics", "topics"))),
+        "sigma_": rules.number(0.0),
+    }
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -366,7 +374,7 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
     def predict(self, X: Any) -> np.ndarray:
         """Predict the cluster of each object from some or all of the fitted views."""
         check_is_fitted(self, "topic_feature_")
-        if self.consensus != "mvc":
+        if "cluster_mapping_" not in vars(self):  # topics of all views are clusters
             return self._mixtures(X).argmax(axis=1)
         parts = self.transform_by_view(X)
         mappings = [self.cluster_mapping_[name] for name in parts]
@@ -387,7 +395,7 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
     def _inspect(self) -> Inspection:
         """Answer `inspect`: topics of the views are clusters, numbered alike in all views."""
         answer = super()._inspect()
-        mapped = self.consensus == "mvc"  # then a cluster is a pattern of topics, and not one of them
+        mapped = "cluster_mapping_" in vars(self)  # then a cluster is a pattern of topics, and not one of them
         labels = self.__dict__.get("labels_")  # a copy that travels to a cluster has none
         return replace(
             answer,
@@ -502,7 +510,7 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
     @blockwise
     def _tables(self, X: Any, engine: Engine | None = None) -> np.ndarray:
         engine = engine or self._engine(X)
-        views, steps = self._new_views(X), MixtureSteps(self.n_clusters)
+        views, steps = self._new_views(X), MixtureSteps(self._n_features_out)
         parts = []
         with engine.limits():
             for name in views.names:  # each by itself

@@ -35,6 +35,7 @@ from coview.plsa.factors import (
     with_masses,
 )
 from coview.plsa.mixture import FitContext, MixtureModel, MixtureSteps
+from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.validation import check_count, check_option
 from coview.views.lazy import LazyViews
@@ -99,6 +100,7 @@ class PLSA(MixtureModel):
 
     topic_view_: np.ndarray
     memberships_: np.ndarray
+    _fitted_state = {"topic_view_": rules.shares("topics", "views")}
 
     def __init__(
         self,
@@ -207,7 +209,7 @@ class PLSA(MixtureModel):
 
     def _profiles(self, names: tuple[str, ...]) -> dict[str, np.ndarray]:
         weights = self.topic_view_[:, [self.view_names_.index(name) for name in names]]
-        weights = weights / weights.sum(axis=1, keepdims=True)
+        weights = weights / np.maximum(weights.sum(axis=1, keepdims=True), FEATURE_FLOOR)
         return {
             name: np.maximum(self.topic_feature_[name].T * weights[:, v], FEATURE_FLOOR) for v, name in enumerate(names)
         }

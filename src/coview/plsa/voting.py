@@ -26,6 +26,7 @@ from coview.plsa.by_view import has_data
 from coview.plsa.factors import FEATURE_FLOOR, softened
 from coview.plsa.mixture import FitContext, MixtureSteps, WeightedModel
 from coview.plsa.plsa import PLSA
+from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.validation import check_count, check_enough_objects
 
@@ -90,6 +91,12 @@ class VotingPLSA(ClusterMixin, WeightedModel):
     _takes_lazy = False  # objects vote together
     _start_share = 0.8  # the fits of the views alone are most of the work
     memberships_: np.ndarray
+
+    _fitted_state = {
+        "labels_": rules.integers("objects", below="topics"),
+        "labels_by_view_": rules.by_view(rules.integers("objects", low=-1, below="topics")),
+        "seeds_": rules.booleans("objects"),
+    }
 
     def __init__(
         self,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from coview.exceptions import ViewsError
+from coview.utils import fitted_state as rules
 from coview.utils.fitting import WholeFitMixin
 from coview.utils.messages import did_you_mean, listed
 from coview.utils.routing import metadata_of_rows
@@ -50,6 +52,10 @@ class PerViewTransformer(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
     feature_names_by_view_: dict[str, np.ndarray]
     n_features_in_: int
     feature_names_in_: np.ndarray
+    _fitted_state: ClassVar[Mapping[str, rules.Rule | None]] = {
+        **rules.FITTED_VIEWS,
+        "changed_views_": rules.view_names(some=True, also="changed views"),
+    }
     _learned: tuple[str, ...] = ()
     _takes_counts = False  # and nothing negative
 

@@ -18,6 +18,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from coview.exceptions import ViewsError
 from coview.preprocessing.base import PerViewTransformer
+from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import listed
 from coview.validation import base_seed, check_count, check_number
@@ -78,6 +79,11 @@ class Codebook(PerViewTransformer):
     _learned = ("centers_", "scale_")
     centers_: dict[str, np.ndarray]
     scale_: dict[str, float]
+
+    _fitted_state = {
+        "centers_": rules.mapping(rules.floats("words of {view}", "features of {view}"), "changed views"),
+        "scale_": rules.mapping(rules.number(0.0), "changed views"),
+    }
 
     def __init__(
         self,

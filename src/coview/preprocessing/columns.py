@@ -14,7 +14,8 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ViewsError
-from coview.preprocessing.raw_columns import Column, RawTransformer, Table, as_table, read_dates
+from coview.preprocessing.raw_columns import Column, RawTransformer, Table, as_table, check_column_name, read_dates
+from coview.utils import fitted_state as rules
 from coview.utils.messages import short
 from coview.validation import check_option
 from coview.views.arrays import scatter_rows
@@ -22,6 +23,21 @@ from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
 __all__ = ["ColumnViews", "column_groups"]
+
+
+def _of_columns(rule: rules.Rule) -> rules.Rule:
+    """What is kept of the columns of a view, by column; of each there is an encoder or a fill value."""
+
+    def visit(checker: rules.Checker, value: Any, where: str) -> None:
+        columns, encoders, fills = (
+            checker.state.get(name, {}).get(checker.view, ()) for name in ("columns_", "encoders_", "fill_values_")
+        )
+        if not isinstance(value, dict) or sorted(map(str, columns)) != sorted(map(str, [*encoders, *fills])):
+            checker.refuse(where, "does not have the columns of the view")
+        for column, part in value.items():
+            checker.check(rule, part, f"{where}[{column!r}]")
+
+    return rules.custom(visit)
 
 
 class ColumnViews(RawTransformer):
@@ -66,6 +82,13 @@ class ColumnViews(RawTransformer):
     """
 
     _input_tags = ("string", "categorical", "allow_nan")
+
+    _fitted_state = {
+        "view_names_": rules.view_names(),
+        "columns_": rules.by_view(rules.sequence(rules.custom(check_column_name), low=1)),
+        "encoders_": rules.by_view(_of_columns(rules.estimator(methods=["get_feature_names_out"]))),
+        "fill_values_": rules.by_view(_of_columns(rules.or_none(rules.number()))),
+    }
 
     def __init__(self, groups: Any = None, categorical: Any = "auto", *, impute: Any = "median") -> None:
         self.groups = groups

@@ -9,7 +9,9 @@ import numpy as np
 from sklearn.base import clone
 
 from coview.preprocessing.base import PerViewTransformer
+from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
+from coview.utils.inner import asking
 from coview.utils.routing import metadata_router, routed_metadata
 from coview.views.arrays import scatter_rows, take_rows
 from coview.views.views import Views
@@ -48,6 +50,12 @@ class EachView(PerViewTransformer):
 
     _learned = ("transformers_",)
     transformers_: dict[str, Any]
+
+    _fitted_state = {
+        "transformers_": rules.mapping(
+            rules.estimator(features="features of {view}", methods=["transform"]), "changed views"
+        )
+    }
 
     def __init__(self, transformers: Any = None, views: Any = None) -> None:
         self.transformers = transformers
@@ -103,12 +111,13 @@ class EachView(PerViewTransformer):
 
     def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
         # copies: some of scikit-learn's functions want values that they could write to, and views cannot be
-        transform = self.transformers_[name].transform
-        if not present.any():
-            return np.zeros((len(present), transform(array[:1].copy()).shape[1]))
-        if present.all():
-            return transform(array.copy())
-        rows = transform(take_rows(array, np.flatnonzero(present)).copy())
+        transformer = self.transformers_[name]
+        with asking(transformer, f"view {name!r}"):
+            if not present.any():
+                return np.zeros((len(present), transformer.transform(array[:1].copy()).shape[1]))
+            if present.all():
+                return transformer.transform(array.copy())
+            rows = transformer.transform(take_rows(array, np.flatnonzero(present)).copy())
         return scatter_rows(rows, np.where(present, np.cumsum(present) - 1, -1))
 
     def _feature_names(self, name: str, columns: np.ndarray | None) -> np.ndarray | None:

@@ -9,9 +9,9 @@ image is the path of a file, or an array (rows x columns, or rows x columns x 3 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import DataFileError, EngineError, ViewsError
 from coview.preprocessing.raw_columns import RawTransformer
+from coview.utils import fitted_state as rules
 from coview.validation import check_count, check_number
 
 __all__ = ["ColorHistogram", "LocalBinaryPatterns", "SiftWords", "read_image"]
@@ -31,6 +32,7 @@ class _ImageCounts(RawTransformer):
 
     max_side: int | None
 
+    _fitted_state: ClassVar[Mapping[str, rules.Rule | None]] = {"n_features_out_": rules.count(1, size="features")}
     _input_tags = ("string",)
 
     def __sklearn_tags__(self) -> Any:
@@ -200,6 +202,8 @@ class SiftWords(_ImageCounts):
     >>> if find_spec("skimage"):
     ...     assert SiftWords(n_words=5, random_state=0).fit_transform(noise).shape == (4, 5)
     """
+
+    _fitted_state = {"centers_": rules.floats("features", 128), "n_words": rules.count(1, size="features")}
 
     def __init__(
         self,

@@ -34,6 +34,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ViewsError
 from coview.preprocessing.base import ViewsTransformerMixin
+from coview.utils import fitted_state as rules
 from coview.utils.fitting import WholeFitMixin
 from coview.utils.messages import did_you_mean, listed
 from coview.validation import check_count, check_number, check_option, encode_labels
@@ -45,6 +46,11 @@ __all__ = ["LinkGraph", "NeighborViews", "as_links", "find_rows", "pick_columns"
 
 _WALKED = 4_000_000  # places that the walks held at a time may have come to
 _ROUNDING = 1e-9  # what is left of a share that was taken away whole
+
+
+def _check_links(checker: rules.Checker, value: Any, where: str) -> None:
+    if value not in checker.state.get("view_names_", ()):
+        checker.refuse(where, f"is {value!r}, which is no view")
 
 
 class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
@@ -153,6 +159,26 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
            [0. , 0. ],
            [0.5, 0. ]]), array([False, False,  True]))
     """
+
+    _fitted_state = {
+        **rules.FITTED_VIEWS,
+        "n_features_in_": None,
+        "links": rules.custom(_check_links),
+        "smoothed_views_": rules.view_names(some=True, also="smoothed views"),
+        "n_objects_": rules.count(1, size="objects"),
+        "fitted_ids_": rules.or_none(rules.values("objects")),
+        "link_names_": rules.or_none(rules.strings()),
+        "scale_": rules.floats("objects", low=0),
+        "layers_": rules.mapping(
+            rules.sequence(rules.floats("objects", "features of {view}", sparse=True), "hops"), "smoothed views"
+        ),
+        "present_layers_": rules.mapping(rules.sequence(rules.booleans("objects"), "hops"), "smoothed views"),
+        "classes_": rules.or_none(rules.labels("classes")),
+        "label_layers_": rules.or_none(rules.sequence(rules.floats("objects", "classes"), "hops")),
+        "labels_near_": rules.or_none(rules.floats("objects", "classes", sparse=True)),
+        "fitted_links_": rules.or_none(rules.floats("objects", "objects", sparse=True)),
+        "hops": rules.count(1, size="hops"),
+    }
 
     def __init__(
         self,

@@ -13,11 +13,12 @@ from sklearn.base import BaseEstimator
 
 from coview.exceptions import ViewsError
 from coview.preprocessing.base import ViewsTransformerMixin
+from coview.utils import fitted_state as rules
 from coview.utils.fitting import WholeFitMixin
 from coview.utils.messages import did_you_mean, listed, short
 from coview.views.arrays import frame_ids, is_frame, open_frame
 
-__all__ = ["Column", "RawTransformer", "Table", "as_table", "columns_by_view", "read_dates"]
+__all__ = ["Column", "RawTransformer", "Table", "as_table", "check_column_name", "columns_by_view", "read_dates"]
 
 _DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2})?).*)?")  # a time zone does not count
 
@@ -103,6 +104,12 @@ def columns_by_view(parameter: str, columns: Any) -> dict[str, Any]:
             f"must be {{view: column}}, a column or a list of columns, got {short(columns)}.", parameter=parameter
         )
     return {str(name): name for name in columns}
+
+
+def check_column_name(checker: rules.Checker, value: Any, where: str) -> None:
+    """Refuse what cannot name a column, in a model from a file."""
+    if not isinstance(value, (str, int)):
+        checker.refuse(where, f"is {value!r}, but must be the name of a column")
 
 
 def as_table(X: Any, who: str, bare: str | None = None) -> Table:

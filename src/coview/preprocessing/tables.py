@@ -11,6 +11,7 @@ from coview.exceptions import ViewsError
 from coview.preprocessing.columns import ColumnViews, column_groups
 from coview.preprocessing.raw_columns import RawTransformer, Table, as_table, columns_by_view
 from coview.preprocessing.text import TextViews
+from coview.utils import fitted_state as rules
 from coview.utils.messages import short
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
@@ -69,6 +70,13 @@ class TableViews(RawTransformer):
     """
 
     _input_tags = ("string", "categorical", "allow_nan")
+
+    _fitted_state = {
+        "view_names_": rules.view_names(),
+        "text_": rules.or_none(rules.estimator(methods=["raw_texts", "view_inputs"])),
+        "columns_": rules.or_none(rules.estimator(methods=["transform", "view_inputs"])),
+        "vectorizers_": rules.mapping(rules.estimator(methods=["transform"])),
+    }
 
     def __init__(
         self,

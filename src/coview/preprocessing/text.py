@@ -13,9 +13,10 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ParameterError, ViewsError
-from coview.preprocessing.raw_columns import Column, RawTransformer, Table, as_table, columns_by_view
+from coview.preprocessing.raw_columns import Column, RawTransformer, Table, as_table, check_column_name, columns_by_view
 from coview.preprocessing.stop_words import LANGUAGES, STOP_WORDS, detect_language
 from coview.preprocessing.vectorizer import TextVectorizer, find_separators
+from coview.utils import fitted_state as rules
 from coview.utils.messages import cut, did_you_mean, listed, short
 from coview.views.arrays import scatter_rows
 from coview.views.inputs import ViewInput
@@ -81,6 +82,13 @@ class TextViews(RawTransformer):
     """
 
     _input_tags = ("string", "one_d_array")
+
+    _fitted_state = {
+        "view_names_": rules.view_names(),
+        "columns_": rules.by_view(rules.custom(check_column_name)),
+        "vectorizers_": rules.by_view(rules.estimator(methods=["transform"])),
+        "stop_words_": rules.optional(rules.by_view(rules.plain())),
+    }
 
     def __init__(
         self,

@@ -10,6 +10,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from coview.exceptions import ParameterError
 from coview.preprocessing.stop_words import LANGUAGES, STOP_WORDS
+from coview.utils import fitted_state as rules
 from coview.utils.messages import listed, short
 
 __all__ = ["TextVectorizer", "find_separators"]
@@ -68,6 +69,7 @@ class TextVectorizer(CountVectorizer):
     _parameter_constraints = {**CountVectorizer._parameter_constraints, "stop_words": [str, list, None]}
     vocabulary_: dict[str, int]
     fixed_vocabulary_: bool
+    _fitted_state = {"vocabulary_": rules.vocabulary(), "fixed_vocabulary_": rules.flag()}
 
     def __init__(
         self,

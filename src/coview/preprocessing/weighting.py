@@ -11,6 +11,7 @@ from sklearn.preprocessing import normalize
 
 from coview.exceptions import ViewsError
 from coview.preprocessing.base import PerViewTransformer
+from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.validation import check_option
 
@@ -55,6 +56,8 @@ class TfidfViews(PerViewTransformer):
     _learned = ("idf_",)
     _takes_counts = True
     idf_: dict[str, np.ndarray]
+
+    _fitted_state = {"idf_": rules.mapping(rules.floats("features of {view}"), "changed views")}
 
     def __init__(
         self,
@@ -186,6 +189,10 @@ class MinDocumentFrequency(PerViewTransformer):
 
     _learned = ("kept_features_",)
     kept_features_: dict[str, np.ndarray]
+
+    _fitted_state = {
+        "kept_features_": rules.mapping(rules.integers(None, below="features of {view}", rising=True), "changed views")
+    }
 
     def __init__(self, min_df: float = 2, max_df: float = 1.0, views: Any = None) -> None:
         self.min_df = min_df

@@ -10,13 +10,15 @@ depends on chance or on the blocks.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from coview.exceptions import EngineError
 from coview.retrieval.graph_file import is_sound
+from coview.utils import fitted_state as rules
 
 __all__ = ["ExactIndex", "GraphIndex", "best_of_blocks", "make_index", "restore_index"]
 
@@ -44,6 +46,10 @@ class ExactIndex:
     """
 
     kind = "exact"
+    _fitted_state: ClassVar[Mapping[str, rules.Rule | None]] = {
+        "keys": rules.integers("items", rising=True, dtype=np.int64),
+        "vectors": rules.floats("items", None, dtype=np.float32),
+    }
 
     def __init__(self, width: int) -> None:
         self.keys = np.empty(0, dtype=np.int64)
@@ -116,6 +122,13 @@ class GraphIndex(ExactIndex):
     """
 
     kind = "hnsw"
+    _fitted_state = {
+        "recall": rules.number(0.0, 1.0),
+        "recall_": rules.number(nan=True),
+        "effort": rules.count(1, high=1 << 20),
+        "_measured_at": rules.count(),
+        "graph": rules.or_none(rules.integers(None, dtype=np.uint8)),
+    }
 
     def __init__(self, width: int, recall: float = 0.95) -> None:
         super().__init__(width)
@@ -214,7 +227,7 @@ class GraphIndex(ExactIndex):
         # compiled code follows the links of a graph wherever they lead: what is not sound is built anew
         fresh = self._empty()
         fresh.add(self.keys[:1], self.vectors[:1])
-        if is_sound(graph, _as_bytes(fresh), self.keys):
+        if is_sound(graph, _as_bytes(fresh), self.keys, self.vectors):
             self._graph = _usearch().Index.restore(graph.tobytes())
         else:
             _grow(self._opened(), self.keys, self.vectors)
@@ -241,9 +254,11 @@ def make_index(kind: str, width: int, n_items: int, recall: float = 0.95) -> Exa
 
 
 def restore_index(kind: str, state: dict[str, Any]) -> ExactIndex:
-    """Return an index from its kind and its state of plain values."""
-    index = object.__new__(GraphIndex if kind == "hnsw" else ExactIndex)
-    index.__setstate__(state)
+    """Return an index from its kind and its state of plain values, which is checked: it may be from a file."""
+    cls = GraphIndex if kind == "hnsw" else ExactIndex
+    rules.check_state(rules.fitted_state(cls), state)
+    index = object.__new__(cls)
+    index.__setstate__({name: state[name] for name in rules.fitted_state(cls)})
     return index
 
 

@@ -9,13 +9,14 @@ the words of all of them count.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from coview.exceptions import ViewsError
 from coview.retrieval.index import BLOCK_QUERIES, ExactIndex, best_of_blocks, make_index, restore_index
+from coview.utils import fitted_state as rules
 from coview.utils.messages import did_you_mean, short
 from coview.views.checks import as_ids, texts_as_str
 
@@ -49,6 +50,17 @@ class ObjectIndex:
     >>> index.ids.tolist(), len(index.indexes["words"])
     (['b'], 1)
     """
+
+    _fitted_state: ClassVar[Mapping[str, rules.Rule | None]] = {
+        "kind": rules.one_of("auto", "exact", "hnsw"),
+        "recall": rules.number(0.0, 1.0),
+        "ids": rules.values("objects"),
+        "keys": rules.integers("objects", rising=True, dtype=np.int64),
+        "groups": rules.integers("objects", low=-1),
+        "next_key": rules.count(),
+        "indexes": rules.mapping(rules.plain(), "views"),  # each is checked where it is made again
+        "words": rules.mapping(rules.floats("items of {view}", None, sparse=True), "views", some=True),
+    }
 
     def __init__(self, widths: Mapping[str, int], kind: str = "exact", recall: float = 0.95) -> None:
         self.kind, self.recall = kind, recall
@@ -334,6 +346,15 @@ class ObjectIndex:
         >>> len(ObjectIndex.from_state(ObjectIndex({"words": 2}).__getstate__()))
         0
         """
+        rules.check_state(rules.fitted_state(cls), state)
         index = object.__new__(cls)
-        index.__setstate__(state)
+        index.__setstate__({**state, "_key_of": None, "_postings": {}})
+        if len(index.keys) and index.keys[-1] >= index.next_key:
+            raise rules.StateMismatch(f"next_key is {index.next_key}, but the last key is {index.keys[-1]}")
+        for name, part in index.indexes.items():
+            if not np.isin(part.keys, index.keys, assume_unique=True).all():
+                raise rules.StateMismatch(f"the index of {name!r} has objects that are not in the index")
+            words = index.words.get(name)
+            if words is not None and (not sparse.issparse(words) or words.shape[0] != len(part)):
+                raise rules.StateMismatch(f"the index of {name!r} has words of other objects")
         return index

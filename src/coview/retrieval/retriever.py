@@ -50,6 +50,7 @@ from coview.retrieval.lexical import (
 from coview.retrieval.object_index import ObjectIndex
 from coview.retrieval.queries import QueryReader, ReadQuery, is_raw, is_text, unknown_query
 from coview.retrieval.semantic import fit_classifier
+from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import cut, did_you_mean, listed
 from coview.validation import base_seed, check_count, check_option, encode_labels, per_view
@@ -62,6 +63,46 @@ _LEAST_PAIRS, _MOST_PAIRS, _MOST_TRAINING = 50, 1000, 5000  # objects by which t
 _UNCHOSEN = 0.5  # that share, where it cannot be chosen
 _SORTED = ("topic", "cluster", "class")  # kinds of groups that an object is in
 _CACHED = ("_inspections", "_sorter", "_reader")  # of what was fitted; in no file
+
+
+def _check_means(checker: rules.Checker, value: Any, where: str) -> None:
+    """The mean position by each model or, in semantic space, that of the class probabilities."""
+    semantic = checker.state.get("space") == "semantic"
+    checker.check(rules.sequence(rules.floats(None), 1 if semantic else "models"), value, where)
+    for i, mean in enumerate(value):
+        checker.size("classes" if semantic else f"dimensions of model {i}", len(mean), f"{where}[{i}]")
+    checker.size("dimensions", sum(map(len, value)), where)
+
+
+def _check_words(checker: rules.Checker, value: Any, where: str) -> None:
+    """What `SharedWords` learns."""
+    if not isinstance(value, SharedWords):
+        checker.refuse(where, f"is of type {type(value).__name__}, but must be SharedWords")
+    checker.check(
+        rules.record(
+            shares=rules.by_view(rules.by_view(rules.number(0.0, 1.0))),
+            lengths=rules.by_view(rules.number(0.0), some=True),
+            languages=rules.mapping(rules.or_none(rules.text())),
+            buckets=rules.integers("words", below=BUCKETS, rising=True),
+            frequency=rules.integers("words"),
+            n_rows=rules.count(),
+        ),
+        vars(value),
+        where,
+    )
+
+
+def _check_index(checker: rules.Checker, value: Any, where: str) -> None:
+    """Vectors of the index are those that queries become; words are weighed in the views that have any."""
+    if not isinstance(value, ObjectIndex):
+        checker.refuse(where, f"is of type {type(value).__name__}, but must be an index of objects")
+    checker.check(rules.by_view(rules.plain()), value.indexes, f"{where}.indexes")
+    for view, index in value.indexes.items():
+        checker.size("dimensions", index.vectors.shape[1], f"the vectors of {view!r} in {where}")
+    words = checker.state.get("words_")
+    counted = set(words.lengths) if isinstance(words, SharedWords) else set()
+    if value.words.keys() - counted or any(part.shape[1] != BUCKETS for part in value.words.values()):
+        checker.refuse(where, "has words of views that words_ does not know")
 
 
 @shared_parameters
@@ -141,6 +182,23 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
     """
 
     _models_counts = False
+
+    _fitted_state = {
+        # of a table, the front tells them
+        "n_features_by_view_": rules.optional(rules.by_view(rules.count(1, size="features of {view}"))),
+        "front_": rules.or_none(rules.estimator(methods=["transform", "view_inputs"])),
+        "models_": rules.sequence(rules.estimator(), "models", low=1),
+        "shares_": rules.shares("models"),
+        "means_": rules.by_view(rules.custom(_check_means)),
+        "classes_": rules.optional(rules.labels("classes")),
+        "classifiers_": rules.optional(
+            rules.by_view(
+                rules.sequence(rules.or_none(rules.estimator(codes="classes", methods=["predict_proba"])), "models")
+            )
+        ),
+        "words_": rules.custom(_check_words),
+        "index_": rules.custom(_check_index),
+    }
 
     def __init__(
         self,
@@ -734,7 +792,9 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         groups = names = None
         if self._sorter is not None:
             groups = self.index_.groups[rows]
-            names = np.array([*self._sorter.group_names, None], dtype=object)[groups]  # -1 is the last
+            known = np.array([*self._sorter.group_names, None], dtype=object)  # -1 is the last
+            groups = np.where(groups < len(known) - 1, groups, -1)  # a file may tell of groups that the model lacks
+            names = known[groups]
         return Hits(self.index_.ids[rows], scores, groups, names, ignored or [])
 
     def _dimension_names(self, view: str) -> list[str]:

@@ -20,6 +20,7 @@ from coview.classification.naive_bayes import class_probabilities, mean_posterio
 from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, conventional_weights, describe
+from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import short
 from coview.validation import LabeledScoreMixin, check_number, encode_labels, per_view
@@ -78,6 +79,13 @@ class SemanticCorrelationMatching(LabeledScoreMixin, ClassifierMixin, MultiViewC
     >>> model.score(data.views[150:].select("view1"), data.target[150:]) > 0.9
     True
     """
+
+    _fitted_state = {
+        "classes_": rules.labels("classes"),
+        "classifiers_": rules.by_view(
+            rules.estimator(features="components", codes="classes", methods=["predict_proba"])
+        ),
+    }
 
     def __init__(
         self,

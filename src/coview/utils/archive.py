@@ -3,7 +3,8 @@
 The tree is written as JSON, in which every array is a reference to a tensor of the file. The header (safetensors
 metadata, key ``coview``) names the format, the kind of file, its version and the coview that wrote it, with a SHA-256
 over the header and the JSON; the JSON holds the SHA-256, dtype and shape of every array. Reading checks all of them and
-builds values of a fixed set of types, so a file can hold wrong numbers at worst, never something that runs.
+builds values of a fixed set of types, never something that runs. Whether the values fit together is for their owner to
+check: estimators do by `coview.utils.fitted_state`, so that a file can hold wrong numbers at worst.
 """
 
 from __future__ import annotations
@@ -371,6 +372,8 @@ class Decoder:
         matrix = cls(shape, dtype=data.dtype)
         matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
         matrix.check_format(full_check=True)  # compiled code trusts the indices: a wrong one would read foreign memory
+        if (np.diff(matrix.indptr) < 0).any():  # which SciPy overlooks where no value is stored
+            raise Altered("a sparse matrix has bounds that fall")
         return matrix
 
     def _as_array(self, content: dict[str, Any]) -> np.ndarray:

@@ -1,0 +1,264 @@
+"""What fitted estimators of scikit-learn look like, by its conventions, for those that model files mostly hold.
+
+Of the classes named here, arrays are held against ``n_features_in_``, ``classes_`` and each other. Of all others, and
+of all attributes that are not named, numbers must be finite.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin
+
+from coview.utils import fitted_state as rules
+
+__all__ = ["check_sklearn"]
+
+_LARGEST = {2: 7e4, 4: 1e16, 8: 1e150}  # as in `coview.utils.fitted_state`
+# what may be NaN or infinite in a model that is whole: scores of constant features, failed folds, gaps to be filled
+_MAY_BE_NAN = (
+    "cv_results_",
+    "scores_",
+    "pvalues_",
+    "statistics_",
+    "categories_",
+    "classes_",
+    "bin_edges_",
+    "_fill_value",
+)
+
+
+def check_sklearn(model: Any) -> None:
+    """Refuse a fitted estimator of scikit-learn whose parameters or attributes do not fit.
+
+    Raises
+    ------
+    rules.StateMismatch
+        One sentence without a full stop says what is wrong.
+
+    Examples
+    --------
+    >>> from sklearn.cluster import KMeans
+    >>> model = KMeans(2, n_init=1, random_state=0).fit(np.eye(4))
+    >>> model.n_features_in_ = 5
+    >>> check_sklearn(model)
+    Traceback (most recent call last):
+    coview.utils.fitted_state.StateMismatch: cluster_centers_ has 4 features, but n_features_in_ has 5
+    """
+    state, params = vars(model), model.get_params(deep=False)
+    try:
+        if "_parameter_constraints" in dir(model):  # those without parameters have none
+            model._validate_params()
+    except ValueError as error:
+        raise rules.StateMismatch(str(error).rstrip(".")) from None
+    described = {**_GENERAL, **_BY_CLASS.get(type(model).__name__, {})}
+    rules.check_state(described, state)
+    for name, value in state.items():
+        if name not in params and name not in described and name not in _MAY_BE_NAN:
+            _check_finite(value, name)
+
+
+def _check_finite(value: Any, where: str) -> None:
+    """Refuse numbers that are not finite, wherever they are in plain values."""
+    if isinstance(value, BaseEstimator):
+        return  # checked by itself
+    if isinstance(value, (list, tuple)):
+        for i, part in enumerate(value):
+            _check_finite(part, f"{where}[{i}]")
+    elif isinstance(value, Mapping):
+        for key, part in value.items():
+            _check_finite(part, f"{where}[{key!r}]")
+    elif isinstance(value, (float, np.floating)) and not math.isfinite(value):
+        raise rules.StateMismatch(f"{where} is {value}, but must be finite")
+    else:
+        array = value.data if sparse.issparse(value) else value
+        if isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.size:
+            low, high = float(array.min()), float(array.max())
+            limit = _LARGEST[min(array.dtype.itemsize, 8)]
+            if not (-limit <= low and high <= limit):
+                raise rules.StateMismatch(f"{where} holds {low:g} to {high:g}, but must hold finite numbers")
+
+
+# -- by class
+
+
+def _outputs(checker: rules.Checker, value: Any, where: str) -> None:
+    """Rows of a linear model: one for two classes, else one for each."""
+    classes = checker.state.get("classes_")
+    if isinstance(classes, np.ndarray) and isinstance(value, np.ndarray) and value.ndim:
+        wanted = 1 if len(classes) == 2 else len(classes)
+        if len(value) != wanted:
+            checker.refuse(where, f"has {len(value)} rows for {len(classes)} classes")
+
+
+def _rows(checker: rules.Checker, value: Any, where: str) -> None:
+    rule = rules.either(rules.floats("outputs", "features", sparse=True), rules.floats("features"))
+    checker.check(rule, value, where)
+    if value.ndim == 2:
+        _outputs(checker, value, where)
+
+
+def _intercepts(checker: rules.Checker, value: Any, where: str) -> None:
+    checker.check(rules.either(rules.floats("outputs"), rules.number()), value, where)
+    _outputs(checker, value, where)
+
+
+def _category_counts(checker: rules.Checker, value: Any, where: str) -> None:
+    categories = checker.state.get("categories_", ())
+    dropped = checker.state.get("drop_idx_")
+    if dropped is None and list(value) != [len(part) for part in categories]:
+        checker.refuse(where, "does not count the categories")
+
+
+def _idf(checker: rules.Checker, value: Any, where: str) -> None:
+    checker.check(rules.estimator(features="words", methods=["transform"]), value, where)
+
+
+def _steps(checker: rules.Checker, value: Any, where: str) -> None:
+    """Steps of a pipeline: what one gives is what the next takes, as far as both say."""
+    if not isinstance(value, list) or not value:
+        checker.refuse(where, "is no list of steps")
+    before: tuple[str, int] | None = None
+    for step in value:
+        pair = isinstance(step, tuple) and len(step) == 2 and isinstance(step[0], str)
+        if not pair or not (step[1] is None or step[1] == "passthrough" or isinstance(step[1], BaseEstimator)):
+            checker.refuse(where, "has a step that is no pair of a name and an estimator")
+        if not isinstance(step[1], BaseEstimator):
+            continue
+        takes = vars(step[1]).get("n_features_in_")
+        if before is not None and takes is not None and takes != before[1]:
+            checker.refuse(where, f"has {step[0]!r}, which takes {takes} features, after {before[0]!r} of {before[1]}")
+        gives = _width_of(step[1])
+        before = None if gives is None else (step[0], gives)
+
+
+def _width_of(model: Any) -> int | None:
+    """Number of features that a transformer gives, where that can be told; a view's transformer gives views."""
+    own = vars(model)
+    if not type(model).__module__.startswith("sklearn."):
+        return None
+    if isinstance(own.get("vocabulary_"), dict):
+        return len(own["vocabulary_"])
+    if isinstance(model, OneToOneFeatureMixin):
+        return own.get("n_features_in_")
+    parts = own.get("components_")
+    return len(parts) if isinstance(parts, np.ndarray) else None
+
+
+def _is_estimator(checker: rules.Checker, value: Any, where: str) -> None:
+    checker.check(rules.estimator(), value, where)
+
+
+_GENERAL: dict[str, rules.Rule] = {
+    "n_features_in_": rules.optional(rules.count(1, size="features")),
+    "feature_names_in_": rules.optional(rules.strings("features")),
+    "classes_": rules.optional(rules.either(rules.labels("classes"), rules.sequence(rules.values()), rules.values())),
+    "coef_": rules.optional(rules.either(rules.floats(None, "features", sparse=True), rules.floats("features"))),
+    "_n_features_out": rules.optional(rules.count(1)),
+}
+_VECTOR = rules.floats("features")
+_POSITIVE = rules.floats("features", low=1e-300)
+_TABLE = rules.floats("classes", "features")
+_CLUSTERS = {
+    "cluster_centers_": rules.floats("clusters", "features"),
+    "labels_": rules.optional(rules.integers("objects", below="clusters")),
+    "n_features_in_": rules.count(1, size="features"),
+    "_n_features_out": rules.count(1, size="clusters"),
+    "_n_threads": rules.count(1, high=4096),
+}
+_COUNTED = {
+    "classes_": rules.labels("classes"),
+    "n_features_in_": rules.count(1, size="features"),
+    "class_log_prior_": rules.floats("classes", logarithms=True),
+    "class_count_": rules.floats("classes", low=0),
+    "feature_count_": rules.floats("classes", "features", low=0),
+    "feature_log_prob_": _TABLE,
+}
+_LINEAR = {
+    "classes_": rules.labels("classes"),
+    "n_features_in_": rules.count(1, size="features"),
+    "coef_": rules.custom(_rows),
+    "intercept_": rules.custom(_intercepts),
+}
+_PARTS = {
+    "n_features_in_": rules.count(1, size="features"),
+    "components_": rules.floats("components", "features"),
+    "n_components_": rules.optional(rules.count(1, size="components")),
+    "explained_variance_": rules.optional(rules.floats("components", low=0)),
+    "explained_variance_ratio_": rules.optional(rules.floats("components")),
+    "singular_values_": rules.optional(rules.floats("components", low=0)),
+    "mean_": rules.optional(_VECTOR),
+    "noise_variance_": rules.optional(rules.number(0.0)),
+}
+_WORDS = {"vocabulary_": rules.optional(rules.vocabulary()), "fixed_vocabulary_": rules.optional(rules.flag())}
+_NEAREST: dict[str, rules.Rule] = {
+    "n_features_in_": rules.count(1, size="features"),
+    "n_samples_fit_": rules.count(1, size="objects"),
+    "_fit_X": rules.floats("objects", "features", sparse=True),
+    "_fit_method": rules.one_of("brute"),
+    "_tree": rules.or_none(rules.custom(lambda checker, value, where: checker.refuse(where, "is no tree"))),
+    "effective_metric_": rules.text(),
+}
+
+_BY_CLASS: dict[str, dict[str, rules.Rule]] = {
+    **dict.fromkeys(("KMeans", "MiniBatchKMeans"), _CLUSTERS),
+    **dict.fromkeys(("MultinomialNB", "ComplementNB", "BernoulliNB"), _COUNTED),
+    "ComplementNB": {**_COUNTED, "feature_all_": rules.floats("features", low=0)},
+    **dict.fromkeys(
+        ("LogisticRegression", "SGDClassifier", "RidgeClassifier", "LinearSVC", "Perceptron", "LogisticRegressionCV"),
+        _LINEAR,
+    ),
+    "GaussianNB": {
+        "classes_": rules.labels("classes"),
+        "n_features_in_": rules.count(1, size="features"),
+        "theta_": _TABLE,
+        "var_": rules.floats("classes", "features", low=1e-300),
+        "class_prior_": rules.shares("classes"),
+    },
+    "DummyClassifier": {
+        "classes_": rules.labels("classes"),
+        "class_prior_": rules.shares("classes"),
+        "n_classes_": rules.count(1, size="classes"),
+        "n_outputs_": rules.one_of(1),
+        "sparse_output_": rules.flag(),
+    },
+    **dict.fromkeys(("PCA", "TruncatedSVD", "NMF", "FastICA"), _PARTS),
+    "StandardScaler": {
+        "n_features_in_": rules.count(1, size="features"),
+        "mean_": rules.or_none(_VECTOR),
+        "var_": rules.or_none(_VECTOR),
+        "scale_": rules.or_none(_POSITIVE),
+    },
+    "MinMaxScaler": {"n_features_in_": rules.count(1, size="features"), "min_": _VECTOR, "scale_": _VECTOR},
+    "MaxAbsScaler": {"n_features_in_": rules.count(1, size="features"), "scale_": _POSITIVE},
+    "RobustScaler": {
+        "n_features_in_": rules.count(1, size="features"),
+        "center_": rules.or_none(_VECTOR),
+        "scale_": rules.or_none(_POSITIVE),
+    },
+    "CountVectorizer": _WORDS,
+    "TfidfVectorizer": {**_WORDS, "_tfidf": rules.custom(_idf)},
+    "TfidfTransformer": {"idf_": rules.optional(_VECTOR)},
+    "OneHotEncoder": {
+        "n_features_in_": rules.count(1, size="features"),
+        "categories_": rules.sequence(rules.values(), "features"),
+        "drop_idx_": rules.or_none(rules.values("features")),
+        "_drop_idx_after_grouping": rules.or_none(rules.values("features")),
+        "_n_features_outs": rules.custom(_category_counts),
+        "_infrequent_enabled": rules.flag(),
+    },
+    "KNeighborsClassifier": {
+        **_NEAREST,
+        "classes_": rules.labels("classes"),
+        "_y": rules.integers("objects", below="classes"),
+    },
+    "KNeighborsRegressor": {**_NEAREST, "_y": rules.either(rules.floats("objects"), rules.floats("objects", None))},
+    "NearestNeighbors": _NEAREST,
+    "Pipeline": {"steps": rules.custom(_steps)},
+    "GridSearchCV": {"best_estimator_": rules.optional(rules.custom(_is_estimator))},
+    "RandomizedSearchCV": {"best_estimator_": rules.optional(rules.custom(_is_estimator))},
+}

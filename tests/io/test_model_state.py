@@ -1,0 +1,217 @@
+"""A model file whose parts contradict each other is refused when it is loaded, whatever its checksums say."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.decomposition import PCA
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+import coview
+from coview import Views, load, save
+from coview.catalog import ESTIMATORS, TRANSFORMERS, resolve
+from coview.exceptions import ModelFileError
+from coview.retrieval.object_index import ObjectIndex
+from coview.utils.fitted_state import fitted_state
+
+SMALL = {"n_components": 3, "n_clusters": 3, "max_iter": 3, "n_init": 1, "random_state": 0}
+SETTINGS = {
+    "AutoClustering": {"candidates": [("sphere", coview.SphericalKMeans(3)), ("space", coview.CCAClustering(3))]},
+    "SpectralClusteringViews": {"n_neighbors": 8},
+    "PairwiseCoPLSA": {"pair_fraction": 0.2},
+    "MultiViewPassiveAggressiveClassifier": {"average": True, "probability": True},
+}
+
+
+def corpus():
+    rng = np.random.default_rng(3)
+    y = np.arange(36) % 3
+    words, links = rng.gamma(0.3, size=(3, 12)), rng.gamma(0.3, size=(3, 8))
+    arrays = {"words": rng.poisson(8 * words[y]), "links": rng.poisson(6 * links[y])}
+    return Views({name: sparse.csr_array(part.astype(float)) for name, part in arrays.items()}), y
+
+
+@pytest.fixture(scope="module")
+def models():
+    """One fitted model of every class of the catalog, by name."""
+    X, y = corpus()
+    fitted = {}
+    for name in ESTIMATORS:
+        cls = resolve(name)
+        allowed = cls().get_params(deep=False)
+        given = {**SMALL, **SETTINGS.get(name, {})}
+        fitted[name] = cls(**{key: value for key, value in given.items() if key in allowed}).fit(X, y)
+    return fitted
+
+
+def arrays_of(value, where):
+    """All arrays of a fitted model, with where they are."""
+    if isinstance(value, np.ndarray):
+        yield where, value
+    elif sparse.issparse(value):
+        yield where, value.data
+    elif isinstance(value, (BaseEstimator, ObjectIndex)) or hasattr(value, "vectors"):
+        yield from arrays_of(dict(vars(value)), where)
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            yield from arrays_of(part, f"{where}[{key!r}]")
+    elif isinstance(value, (list, tuple)):
+        for i, part in enumerate(value):
+            yield from arrays_of(part, f"{where}[{i}]")
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_fitted_attribute_is_described(models, name):
+    model = models[name]
+    params = model.get_params(deep=False)
+    kept = {key for key in vars(model) if key not in params and key.endswith("_") and not key.startswith("_")}
+    assert kept <= fitted_state(type(model)).keys()
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_numbers_that_are_not_finite_are_refused(models, name, tmp_path):
+    model, path = models[name], tmp_path / "model.coview"
+    attributes = {key: value for key, value in vars(model).items() if key not in model.get_params(deep=False)}
+    tried = 0
+    for _, array in arrays_of(attributes, ""):
+        if array.dtype.kind != "f" or not array.size:
+            continue
+        flat = array.reshape(-1) if array.flags.c_contiguous else array.T.reshape(-1)
+        assert np.shares_memory(flat, array)
+        before, writeable = flat[-1], array.flags.writeable
+        if not writeable:
+            continue
+        for bad in (np.nan, np.inf):
+            flat[-1] = bad
+            save(model, path)
+            with pytest.raises(ModelFileError, match=r"contradicts itself|truncated or altered"):
+                load(path)
+            tried += 1
+        flat[-1] = before
+    assert tried
+    save(model, path)
+    load(path)
+
+
+@pytest.mark.parametrize("name", sorted(set(ESTIMATORS) - {"CrossModalRetriever"}))
+def test_more_features_than_the_arrays_have_are_refused(models, name, tmp_path):
+    model = models[name]
+    before = model.n_features_by_view_, model.n_features_in_
+    try:
+        for by in (1, 10**6):
+            model.n_features_by_view_ = {**before[0], "links": before[0]["links"] + by}
+            model.n_features_in_ = before[1] + by
+            save(model, tmp_path / "model.coview")
+            with pytest.raises(ModelFileError, match=r"contradicts itself: of its .* features"):
+                load(tmp_path / "model.coview")
+    finally:
+        model.n_features_by_view_, model.n_features_in_ = before
+
+
+def test_a_parameter_of_another_type_is_refused(models, tmp_path):
+    model = models["PLSA"]
+    model.set_params(n_jobs="a")
+    try:
+        save(model, tmp_path / "model.coview")
+    finally:
+        model.set_params(n_jobs=None)
+    with pytest.raises(ModelFileError, match=r"of its PLSA, the parameter n_jobs is .a., but must be int \| None"):
+        load(tmp_path / "model.coview")
+
+
+def test_an_attribute_that_a_class_does_not_have_is_refused(models, tmp_path):
+    model = models["PLSA"]
+    model.strange_ = 1
+    try:
+        save(model, tmp_path / "model.coview")
+    finally:
+        del model.strange_
+    with pytest.raises(ModelFileError, match=r"attributes of PLSA that coview .* does not have: 'strange_'"):
+        load(tmp_path / "model.coview")
+
+
+def test_parameters_that_were_set_after_the_fit_do_not_lead_out_of_bounds(models):
+    X, _ = corpus()
+    for name in ("PLSA", "LinkPLSA", "CoPLSA", "MultiViewPLSA", "PairwiseCoPLSA", "VotingPLSA", "DualPLSA"):
+        model = models[name]
+        expected = model.transform(X)
+        size = "n_components" if name in ("PLSA", "LinkPLSA", "CoPLSA") else "n_clusters"
+        model.set_params(**{size: 40})
+        try:
+            np.testing.assert_array_equal(model.transform(X), expected)
+        finally:
+            model.set_params(**{size: 3})
+
+
+# -- scikit-learn's, by its conventions
+
+MATRIX = np.random.default_rng(0).random((12, 4))
+LABELS = np.array(["a", "b", "c"] * 4)
+TEXTS = ["red green blue", "green tea", "blue sea and red sky", "tea at sea"] * 3
+
+
+@pytest.mark.parametrize(
+    ("model", "change"),
+    [
+        (LogisticRegression().fit(MATRIX, LABELS), {"n_features_in_": 5}),
+        (LogisticRegression().fit(MATRIX, LABELS), {"intercept_": np.zeros(2)}),
+        (LogisticRegression().fit(MATRIX, LABELS), {"classes_": np.array(["a", "b"])}),
+        (LogisticRegression().fit(MATRIX, LABELS), {"C": -1.0}),
+        (MultinomialNB().fit(MATRIX, LABELS), {"feature_log_prob_": np.zeros((3, 5))}),
+        (StandardScaler().fit(MATRIX), {"scale_": np.zeros(4)}),
+        (StandardScaler().fit(MATRIX), {"mean_": np.full(4, np.nan)}),
+        (PCA(2).fit(MATRIX), {"components_": np.zeros((2, 5))}),
+        (TfidfVectorizer().fit(TEXTS), {"vocabulary_": {"red": 0, "tea": 77}}),
+        (OneHotEncoder().fit([["a"], ["b"]]), {"categories_": [np.array(["a"])]}),
+        (KNeighborsClassifier(2, algorithm="brute").fit(MATRIX, LABELS), {"_y": np.full(12, 9)}),
+        (KNeighborsClassifier(2, algorithm="brute").fit(MATRIX, LABELS), {"n_features_in_": 1}),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseEstimator) else next(iter(value)),
+)
+def test_estimators_of_scikit_learn_are_checked_by_its_conventions(model, change, tmp_path):
+    path = tmp_path / "model.coview"
+    save(model, path)
+    load(path)
+    before = dict(vars(model))
+    vars(model).update(change)
+    save(model, path)
+    vars(model).update(before)
+    with pytest.raises(ModelFileError, match=f"contradicts itself: of its {type(model).__name__}, "):
+        load(path)
+
+
+def test_steps_of_a_pipeline_take_what_the_one_before_gives(tmp_path):
+    model = make_pipeline(StandardScaler(), PCA(2), LogisticRegression()).fit(MATRIX, LABELS)
+    save(model, tmp_path / "model.coview")
+    load(tmp_path / "model.coview")
+    model.steps[2] = ("logisticregression", LogisticRegression().fit(MATRIX, LABELS))
+    save(model, tmp_path / "model.coview")
+    with pytest.raises(ModelFileError, match="'logisticregression', which takes 4 features, after 'pca' of 2"):
+        load(tmp_path / "model.coview")
+
+
+def test_every_transformer_is_described():
+    assert all(fitted_state(resolve(name)) for name in TRANSFORMERS)
+
+
+# -- a fixed part of the fuzzer, in a process of its own
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the fuzzer forks, and reads its memory from /proc")
+def test_mutated_files_are_refused_or_answer_finite_numbers():
+    home = Path(__file__).parents[2]
+    words = [sys.executable, "-m", "fuzz.model_files", "--seed", "7", "--count", "100", "--model", "MultiView"]
+    ran = subprocess.run(words, cwd=home, capture_output=True, text=True, check=False, timeout=300)
+    assert ran.returncode == 0, ran.stdout[-4000:] + ran.stderr[-4000:]
+    assert ran.stdout.startswith("100 files: ")
