@@ -150,7 +150,8 @@ class AutoClustering(BaseConsensus):
             fitted, stability, failed = self._fit_candidates(candidates, data, seed, deadline)
             self._weigh(fitted, np.array(stability), ready, {**failed, **dropped}, seed, deadline.share(JUDGED))
         methods = {candidate.name: candidate.method for candidate in candidates}
-        self.candidates_["method"] = [methods.get(name) for name in self.candidates_["name"]]
+        names = self.candidates_.pop("name")
+        self.candidates_ = {"name": names, "method": [methods.get(name) for name in names], **self.candidates_}
         kept = {name: self.labels_by_candidate_[name] for name in self.estimators_}
         # the kept clusterings are few and good: each is a start, and random ones would only cost time
         self._agree(kept, views, seed=seed, n_init=len(kept), deadline=deadline)

@@ -47,6 +47,7 @@ MOST_GROUPS = 60
 MOST_TOPICS = 12  # of a view, the largest
 MOST_COMPONENTS = 12
 TYPICAL, TYPICAL_WORDS = 3, 4  # objects of a group, and features of each in a view
+DISPUTED = 8  # objects
 TEXT_LETTERS = 110  # of an object's text
 QUERIES, SHOWN_QUERIES, HITS = 200, 5, 10  # of searches
 STAGES = (
@@ -404,7 +405,7 @@ def _describe_examples(
     if views is None or reading.codes is None:
         return None
     typical = typical_objects(reading, n_groups, TYPICAL, views)
-    disputed = disputed_objects(readings)
+    disputed = disputed_objects(readings, DISPUTED)
     chosen = [row for group in typical for row in group] + [int(rows[item["row"]]) for item in disputed]
     if not chosen:
         return None

@@ -8,7 +8,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from coview.inspection.choice import describe_choice
 from coview.report.markup import EMPTY, TableColumn, each, notes, numbers, table, texts
 from coview.report.model import LINE
 from coview.report.sections.parts import Summary, card, grid, paragraph
@@ -64,7 +63,7 @@ def _candidates(candidates: dict[str, list[Any]]) -> Markup:
         numeric = any(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
         cells = [(value, number(value)) if numeric else "–" if value is None else str(value) for value in values]
         columns.append(TableColumn(name.replace("_", " "), "num" if numeric else "text", cells))
-    about = paragraph(f"{describe_choice(candidates)} A weight of 0 means that a method was not used.")
+    about = paragraph("The methods and the evidence for each. A weight of 0 means that a method was not used.")
     return card("Methods that were tried", about, table("Candidates", columns))
 
 
