@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from coview.web import guard
+from coview.web import connections, guard
 from coview.web.api import make_app
 from coview.web.connections import TimedProtocol
 from coview.web.guard import Limits
@@ -149,3 +149,31 @@ def test_requests_in_flight_are_answered_at_the_end(retriever):
     asking.join(20)
     assert [answer.status_code for answer in answers] == [200]
     assert len(answers[0].json()["coordinates"]) == 1
+
+
+def test_a_request_that_comes_with_the_end_is_answered(retriever, monkeypatch):
+    monkeypatch.setattr(connections, "_LAST_CALL", 2.0)
+    ending = threading.Event()
+    shutdown = TimedProtocol.shutdown
+
+    def watched(self):
+        shutdown(self)
+        ending.set()
+
+    monkeypatch.setattr(TimedProtocol, "shutdown", watched)
+    answers = []
+
+    def ask(connection):
+        ending.wait(10)
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        answers.append(rest(connection))
+
+    with running(make_app(Service(retriever))) as url:
+        connection = connected(url)
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert connection.recv(10_000).startswith(b"HTTP/1.1 200 ")
+        asking = threading.Thread(target=ask, args=(connection,))
+        asking.start()
+    asking.join(20)
+    connection.close()
+    assert answers and answers[0].startswith(b"HTTP/1.1 200 ")

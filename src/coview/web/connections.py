@@ -16,6 +16,7 @@ from coview.web.guard import Limits
 
 __all__ = ["TimedProtocol"]
 
+_LAST_CALL = 0.2  # seconds in which requests are still read once the service is to stop
 _TOO_SLOW = b"The header of the request did not arrive in time."
 
 
@@ -54,6 +55,17 @@ class TimedProtocol(H11Protocol):
         if self._watch is not None:
             self._watch.cancel()
         super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        """End the connection; of one that seems idle, a request may have come that was not read yet."""
+        if self._at_work():
+            super().shutdown()
+        else:
+            self.loop.call_later(_LAST_CALL, self._end)
+
+    def _end(self) -> None:
+        if not self.transport.is_closing():
+            super().shutdown()
 
     def _at_work(self) -> bool:
         """Whether a request is being answered."""
