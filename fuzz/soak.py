@@ -167,7 +167,7 @@ async def _goes_away(port: int, rng: random.Random) -> None:
     _, writer = await asyncio.open_connection("127.0.0.1", port)
     body = json.dumps(LARGE).encode()
     writer.write(_header("/predict", len(body)) + body)
-    await asyncio.sleep(rng.uniform(0, 1))
+    await asyncio.sleep(rng.uniform(0, 2))
     writer.transport.abort()
 
 

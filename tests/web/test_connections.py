@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
+import struct
 import threading
 import time
+from contextlib import AsyncExitStack
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
-from coview.web import connections, guard
+from coview.web import connections, guard, run
 from coview.web.api import make_app
 from coview.web.connections import TimedProtocol
 from coview.web.guard import Limits
@@ -85,17 +88,85 @@ def test_a_body_that_does_not_arrive_is_refused(hasty):
     assert answer.startswith(b"HTTP/1.1 408 ") and b"body of the request did not arrive" in answer
 
 
-def test_a_large_body_that_pauses_gives_up_its_turn(retriever, monkeypatch):
+def test_a_large_body_that_pauses_makes_room(retriever, monkeypatch):
     monkeypatch.setattr(guard, "_GRACE", 0.3)
     monkeypatch.setattr(guard, "_LARGE_BODY", 1000)
-    monkeypatch.setattr(guard, "_TURNS", 1)
+    monkeypatch.setattr(guard, "_RECEIVED", 3000)
     with running(make_app(Service(retriever))) as url, connected(url) as slow, connected(url) as other:
         slow.sendall(HEADER % 5000 + b" " * 2000)
         time.sleep(0.1)
         body = b'{"rows": {"words": "wordaa"}}'.ljust(5000)
         other.sendall(HEADER.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n") % 5000 + body)
-        assert rest(other).startswith(b"HTTP/1.1 200 ")  # after the other one lost its turn
+        assert rest(other).startswith(b"HTTP/1.1 200 ")  # once the other one is dropped
         assert rest(slow).startswith(b"HTTP/1.1 408 ")
+
+
+def test_whoever_goes_away_leaves_the_queue():
+    async def disconnect():
+        await asyncio.sleep(0.05)
+        return {"type": "http.disconnect"}
+
+    async def stay():
+        await asyncio.sleep(60)
+
+    async def main():
+        places = asyncio.Semaphore(1)
+        async with AsyncExitStack() as first, AsyncExitStack() as second, AsyncExitStack() as third:
+            await guard.Turn(places, first, stay).take()
+            waiting = asyncio.create_task(guard.Turn(places, third, stay).take())
+            with pytest.raises(guard.HTTPException, match="went away"):
+                await guard.Turn(places, second, disconnect).take()
+            await second.aclose()
+            assert places.locked() and not waiting.done()
+            await first.aclose()
+            await asyncio.wait_for(waiting, 5)
+            late = asyncio.create_task(guard.Turn(places, second, stay).take())
+            await asyncio.sleep(0.01)
+            late.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await late
+        assert not places.locked()
+
+    asyncio.run(main())
+
+
+def test_bytes_wait_until_there_is_room():
+    async def main():
+        budget = guard.Budget(100)
+        await budget.take(500)  # alone
+        waiting = [asyncio.create_task(budget.take(60)) for _ in range(2)]
+        await asyncio.sleep(0.01)
+        assert not any(task.done() for task in waiting)
+        await budget.give_back(500)
+        await asyncio.sleep(0.01)
+        assert sorted(task.done() for task in waiting) == [False, True]
+        await budget.give_back(60)
+        await asyncio.gather(*waiting)
+
+    asyncio.run(main())
+
+
+def test_a_client_that_is_gone_is_noticed_while_its_body_waits(retriever, monkeypatch):
+    monkeypatch.setattr(guard, "_LARGE_BODY", 1000)
+    monkeypatch.setattr(guard, "_RECEIVED", 2000)
+    monkeypatch.setattr(guard, "_GRACE", 25.0)
+    lost = threading.Event()
+
+    class Watched(TimedProtocol):
+        def connection_lost(self, exc):
+            super().connection_lost(exc)
+            lost.set()
+
+    monkeypatch.setattr(run, "TimedProtocol", Watched)
+    with running(make_app(Service(retriever), limits=Limits(header_seconds=1.0))) as url, connected(url) as slow:
+        slow.sendall(HEADER % 5000 + b" " * 2000)
+        time.sleep(0.2)
+        gone = connected(url)
+        gone.sendall(HEADER % 2**20 + b" " * 500_000)  # more than is read before there is room
+        time.sleep(0.2)
+        gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        gone.close()
+        assert lost.wait(15)  # before the slow one is dropped
 
 
 def test_an_answer_that_nobody_reads_is_dropped(retriever):

@@ -7,6 +7,7 @@ reads its answer, would be kept for good.
 from __future__ import annotations
 
 import asyncio
+import socket
 from typing import Any
 
 import h11
@@ -78,6 +79,9 @@ class TimedProtocol(H11Protocol):
     def _look(self) -> None:
         now = self.loop.time()
         unread = self.transport.get_write_buffer_size()
+        if self.flow.read_paused and self._is_broken():
+            self.transport.abort()
+            return
         if unread == 0 or unread != self._unread:
             self._stuck_since = None
         elif self._stuck_since is None:
@@ -90,6 +94,10 @@ class TimedProtocol(H11Protocol):
             self._waiting_since = None
             self._refuse()
         self._look_later()
+
+    def _is_broken(self) -> bool:
+        """Whether the client has gone; nobody else notices while nothing is read from the connection."""
+        return bool(self.transport.get_extra_info("socket").getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
 
     def _refuse(self) -> None:
         """Close a connection; a client that has begun a header is told why."""

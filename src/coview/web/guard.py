@@ -29,7 +29,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from coview.utils.messages import printable
 from coview.web.rendering import json_bytes
 
-__all__ = ["POLICY", "Answers", "Guard", "Limits", "Turn", "is_loopback", "refuse"]
+__all__ = ["POLICY", "Answers", "Budget", "Guard", "Limits", "Turn", "is_loopback", "refuse"]
 
 log = logging.getLogger("coview.web")
 
@@ -51,10 +51,11 @@ _SLOW_BODY = "The body of the request did not arrive in time. Send it again, in 
 _CLOSE = {"Connection": "close"}  # the rest of the body is not read
 
 
-_LARGE_BODY = 2**18  # bytes, from which a request waits for its turn before more of it is read
+_LARGE_BODY = 2**18  # bytes, from which a request takes turns with others
 _TURNS = 4  # large requests that are read and answered at a time, and large answers
-_GRACE = 5.0  # seconds that a large body may pause
-_SLOWEST = 2**14  # bytes of it a second
+_RECEIVED = 2**26  # bytes of large requests that are received at a time
+_GRACE = 3.0  # seconds that a large body may pause
+_SLOWEST = 2**17  # bytes of it a second
 _SLICE = 2**16  # bytes of an answer that are handed over at a time
 
 
@@ -124,6 +125,7 @@ class Guard:
         self._token = None if token is None else token.encode()
         self._local = local
         self._open = open_paths
+        self._budget = Budget(_RECEIVED)
         self._bodies, self._answers = asyncio.Semaphore(_TURNS), asyncio.Semaphore(_TURNS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -148,8 +150,8 @@ class Guard:
 
         refusal = await self._refusal(Request(scope))
         async with AsyncExitStack() as turn:
-            body = _Body(receive, self.limits, self._bodies, turn)
-            scope["coview.turn"] = Turn(self._answers, turn)
+            body = _Body(receive, self.limits, self._budget, Turn(self._bodies, turn, receive), turn)
+            scope["coview.turn"] = Turn(self._answers, turn, receive)
             try:
                 async with asyncio.timeout(self.limits.seconds) as deadline:
                     await (refusal or self.app)(scope, body.receive, send_guarded)
@@ -184,56 +186,111 @@ class Guard:
 
 
 class Turn:
-    """The place of one request among those with large answers; it is left when the answer is sent.
+    """The place of one request among large ones; it is left when the request is answered.
 
     Parameters
     ----------
     places : asyncio.Semaphore
-        How many may be answered at a time.
+        How many are worked on at a time.
     until : AsyncExitStack
         Ends with the request.
+    receive : callable
+        Says when the client goes away; all else of the request has been received.
     """
 
-    def __init__(self, places: asyncio.Semaphore, until: AsyncExitStack) -> None:
-        self._places, self._until, self._taken = places, until, False
+    def __init__(self, places: asyncio.Semaphore, until: AsyncExitStack, receive: Receive) -> None:
+        self._places, self._until, self._receive = places, until, receive
+        self._taken = False
 
     async def take(self) -> None:
-        """Wait for a place, once."""
-        if not self._taken:
-            self._taken = True
-            await self._until.enter_async_context(self._places)
+        """Wait for a place, once; a client that goes away leaves the queue."""
+        if self._taken:
+            return
+        self._taken = True
+        entered = asyncio.ensure_future(self._places.acquire())
+        gone = asyncio.ensure_future(self._leaves())
+        try:
+            await asyncio.wait({entered, gone}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            gone.cancel()
+            if entered.done() or not entered.cancel():
+                self._until.callback(self._places.release)
+        if not entered.done():
+            raise HTTPException(408, "The client went away.", _CLOSE)
+
+    async def _leaves(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+
+class Budget:
+    """Bytes of large requests that are being received; whoever would exceed it waits, and so does its client.
+
+    Parameters
+    ----------
+    most : int
+        How many there may be.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most, self._total = most, 0
+        self._changed = asyncio.Condition()
+
+    async def take(self, size: int) -> None:
+        """Wait until there is room for some bytes; one request alone may always go on."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._total == 0 or self._total + size <= self._most)
+            self._total += size
+
+    async def give_back(self, size: int) -> None:
+        """Make room for others."""
+        async with self._changed:
+            self._total -= size
+            self._changed.notify_all()
 
 
 class _Body:
     """The body of a request as it arrives: not too large, not too slow, and large ones few at a time."""
 
-    def __init__(self, receive: Receive, limits: Limits, places: asyncio.Semaphore, until: AsyncExitStack) -> None:
-        self._receive, self._limits, self._turn = receive, limits, Turn(places, until)
-        self._size = 0
-        self._started: float | None = None  # since when it has its turn
+    def __init__(self, receive: Receive, limits: Limits, budget: Budget, turn: Turn, until: AsyncExitStack) -> None:
+        self._receive, self._limits, self._budget, self._turn = receive, limits, budget, turn
+        self._size = self._held = 0
+        self._waited = 0.0  # seconds, for what is beyond the size of a small one
         self.begun = self.complete = False
+        until.push_async_callback(self._give_back)
 
     async def receive(self) -> Message:
         """Receive the next part."""
         self.begun = True
-        clock = asyncio.get_running_loop().time
-        if self._size > _LARGE_BODY and not self.complete:
-            if self._started is None:
-                await self._turn.take()
-                self._started = clock()
-            allowed = _GRACE + (self._size - _LARGE_BODY) / _SLOWEST - (clock() - self._started)
-            try:
-                async with asyncio.timeout(max(allowed, 0.0)):
-                    message = await self._receive()
-            except TimeoutError:
-                raise HTTPException(408, _SLOW_BODY, _CLOSE) from None
-        else:
-            message = await self._receive()
-        self._size += len(message.get("body", b""))
+        if self.complete:
+            return await self._receive()
+        message = await (self._receive_in_time() if self._size > _LARGE_BODY else self._receive())
+        size = len(message.get("body", b""))
+        self._size += size
         self.complete = not message.get("more_body", False)
         if self._size > self._limits.most_bytes:
             raise HTTPException(413, too_large(self._limits), _CLOSE)
+        if self._size > _LARGE_BODY:
+            await self._budget.take(size)
+            self._held += size
+            if self.complete:
+                await self._turn.take()
         return message
+
+    async def _receive_in_time(self) -> Message:
+        clock = asyncio.get_running_loop().time
+        allowed, since = _GRACE + (self._size - _LARGE_BODY) / _SLOWEST - self._waited, clock()
+        try:
+            async with asyncio.timeout(max(allowed, 0.0)):
+                message = await self._receive()
+        except TimeoutError:
+            raise HTTPException(408, _SLOW_BODY, _CLOSE) from None
+        self._waited += clock() - since
+        return message
+
+    async def _give_back(self) -> None:
+        if self._held:
+            await self._budget.give_back(self._held)
 
 
 def too_large(limits: Limits) -> str:
