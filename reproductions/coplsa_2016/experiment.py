@@ -38,7 +38,7 @@ from coview.plsa.factors import ROW_FLOOR
 
 SWEEPS, TRIAL_SWEEPS, STARTS = 100, 40, 4
 CHOICE_SEED = 0  # of the held-out quarter and the starts that choose a weight
-DIVERGENCES = {"sKL coPLSA": "skl", "L2 coPLSA": "l2", "L1 coPLSA": "l1", "L1 coPLSA, joint": "l1"}
+DIVERGENCES = {"sKL coPLSA": "skl", "L2 coPLSA": "l2", "L1 coPLSA": "l1", "coview CoPLSA, L1": "l1"}
 SPACES = ("topic", "semantic")
 
 Values = dict[str, dict[str, float]]
@@ -171,7 +171,7 @@ METHODS = {
     "LR": _regressions,
     "SCM": _scm,
     "Link PLSA": _link,
-    **{name: _co(name) for name in DIVERGENCES},  # "L1 coPLSA" in turn, as published; ", joint" as coview does
+    **{name: _co(name) for name in DIVERGENCES},  # "L1 coPLSA" in turn, as published; coview's jointly
     "Retriever": _retriever,
 }
 
