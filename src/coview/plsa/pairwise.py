@@ -17,7 +17,7 @@ to climb.
 
 A view that an object lacks takes no part in the objective: its mixture there is even, and stays so. The regularizer
 does not bring together views that have settled on different clusters, and the likelihood has many local maxima that are
-no clusters. So the default start is a consensus clustering, moved by some sweeps of link-PLSA.
+no clusters. So the default start is the likeliest of several clusterings, moved by some sweeps of link-PLSA.
 """
 
 from __future__ import annotations
@@ -225,11 +225,11 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
         Number of starts; the one with the highest objective is kept. Unless ``init="random"``, these are starts of the
         models that `init` names.
     init : {"likeliest", "link", "plsa", "random"} or dict, default="likeliest"
-        Where to start: some sweeps of `LinkPLSA` on all views that begin at a consensus clustering (k-means of each
-        view and of all side by side), the same from a random start, some of PLSA on each view, or one random mixture
-        per object in all views and random topics. A dict holds any of ``memberships_by_view`` (``{view: array}``, or
-        one array for all views) and ``topic_feature`` (``{view: array}``) in the shapes of the fitted attributes; the
-        rest is random.
+        Where to start: some sweeps of `LinkPLSA` on all views that begin at the likeliest of several clusterings (a
+        consensus of k-means, k-means side by side, neighbor graphs), the same from a random start, some of PLSA on each
+        view, or one random mixture per object in all views and random topics. A dict holds any of
+        ``memberships_by_view`` (``{view: array}``, or one array for all views) and ``topic_feature`` (``{view:
+        array}``) in the shapes of the fitted attributes; the rest is random.
     <shared: schedule, acceleration, engine, n_jobs>
     time_budget : float or None, default=None
         Seconds after which the fit stops at the end of a sweep. The start counts too (its k-means is not cut short);
