@@ -18,7 +18,6 @@ import numpy as np
 from scipy import sparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from coview.engines.deadline import Deadline
 from coview.engines.loop import Options, run
@@ -26,22 +25,21 @@ from coview.engines.protocol import Block, Engine, Extra, Holder, Steps, floatin
 from coview.engines.select import hold, select_engine
 from coview.engines.state import Fit, State, Sweep, tree_leaves
 from coview.engines.watch import CallbackSupportMixin, check_watchers, sklearn_watcher, tell_sweep
-from coview.exceptions import RAW_TABLE, ParameterError, ViewsError
+from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import Inspection, describe
 from coview.inspection.known import warns_of_unknown
 from coview.utils import fitted_state as rules
 from coview.utils.fitting import WholeFitMixin
 from coview.utils.front import public
-from coview.utils.messages import cut, did_you_mean, listed
-from coview.validation import check_count, check_number, check_option
-from coview.views.arrays import from_tensor, is_tensor
+from coview.utils.messages import did_you_mean, listed
+from coview.validation import remember_columns
+from coview.views.arrays import as_matrix, check_magnitude, fits_single
 from coview.views.coerce import PLAIN, as_views, is_plain
 from coview.views.inputs import ViewInput, match_columns
 from coview.views.lazy import LazyViews
-from coview.views.sparse_format import check_sparse
 from coview.views.views import Matrix, Views
 
-__all__ = ["BatchEstimator", "CountsGate", "MultiViewEstimator"]
+__all__ = ["BatchEstimator", "MultiViewEstimator", "NumbersGate"]
 
 
 class MultiViewEstimator(WholeFitMixin, BaseEstimator):
@@ -169,24 +167,19 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
     def _plain_views(self, X: Any, *, reset: bool) -> Views:
         if X is None:
             raise ViewsError("X is None. Pass Views, a dict of matrices, or one matrix.")
-        if is_tensor(X):
-            X = from_tensor(X)
-        if sparse.issparse(X):
-            check_sparse(PLAIN, X)  # before compiled code of scikit-learn and SciPy converts it
-        try:
-            checked = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=(np.float64, np.float32))
-        except ValueError as error:
-            if "could not convert string to float" not in str(error):
-                raise
-            raise ViewsError(f"X holds text ({cut(str(error))}).", **RAW_TABLE) from None
+        matrix, _, _ = as_matrix(PLAIN, X)
+        remember_columns(self, X, reset=reset)
         names = vars(self).get("feature_names_in_")  # of a frame
-        return Views(checked, feature_names=None if names is None else {PLAIN: names})
+        return Views(matrix, feature_names=None if names is None else {PLAIN: names})
 
     def _numbers(self, views: Any, plain: bool) -> Any:
-        """Refuse negative values where counts are needed; one floating type for all views. Lazy ones pass later."""
+        """Refuse values that the model cannot take; one floating type for all views. Lazy ones pass later."""
         if isinstance(views, LazyViews):
             return views
-        return CountsGate(type(self).__name__, self._models_counts, floating_type(views), plain)(views)
+        dtype = floating_type(views)
+        if dtype == np.float32 and not all(fits_single(matrix) for matrix in views.values()):
+            dtype = np.dtype(np.float64)
+        return NumbersGate(type(self).__name__, self._models_counts, dtype, plain)(views)
 
 
 def _with_ids(transform: Callable[..., Any]) -> Callable[..., Any]:
@@ -209,8 +202,12 @@ def _with_ids(transform: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @dataclass(frozen=True)
-class CountsGate:
-    """Lets views in to a model: refuses negative values where it models counts, casts to one floating type."""
+class NumbersGate:
+    """Lets views in to a model: refuses numbers that it cannot compute with, casts the others to one floating type.
+
+    Those are negative ones where it models counts, and those so large or small that squares and products would leave
+    the range of the type.
+    """
 
     model: str
     counts: bool
@@ -218,14 +215,20 @@ class CountsGate:
     plain: bool = False
 
     def __call__(self, views: Views) -> Views:
-        if self.counts:
-            for name, matrix in views.items():
-                self._check(name, matrix)
+        for name, matrix in views.items():
+            check_magnitude(name, matrix)
+            if self.dtype == np.float32 and not fits_single(matrix):  # read in parts, so that the type is settled
+                raise ViewsError(
+                    f"View {name!r} has values too large or too small for single precision (float32). Store it in "
+                    "double precision (float64), or multiply it by a constant."
+                )
+            if self.counts:
+                self._check_counts(name, matrix)
         if all(matrix.dtype == self.dtype for matrix in views.values()):
             return views
         return views.map(lambda matrix: matrix if matrix.dtype == self.dtype else matrix.astype(self.dtype))
 
-    def _check(self, name: str, matrix: Matrix) -> None:
+    def _check_counts(self, name: str, matrix: Matrix) -> None:
         values: Any = matrix.data if sparse.issparse(matrix) else matrix
         lowest = values.min() if values.size else 0
         if lowest < 0:
@@ -283,15 +286,9 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
         """Whether every start would be the same, so that one is enough."""
         return False
 
-    def _check_loop(self) -> None:
-        check_count("max_iter", self.max_iter)
-        check_count("n_init", self.n_init)
-        check_option("acceleration", self.acceleration, (None, "squarem"))
-        check_number("tol", self.tol)
-
     def _hold(self, views: Any, engine: Engine, width: int, extra: Extra) -> Holder:
         """Hand the rows to who will hold them during a fit: this process, its disk or a cluster."""
-        gate = CountsGate(type(self).__name__, self._models_counts, floating_type(views))
+        gate = NumbersGate(type(self).__name__, self._models_counts, floating_type(views))
         return hold(views, engine, width, extra, gate)
 
     def _each_block(self, views: Views, engine: Engine, width: int, extra: Extra | None = None) -> Iterator[Block]:

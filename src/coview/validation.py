@@ -17,10 +17,12 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
 
-from coview.exceptions import ParameterError
+from coview.exceptions import ParameterError, ViewsError
 from coview.utils.messages import did_you_mean, listed, short
 from coview.utils.missing import is_gap, label_array
+from coview.utils.parameters import LARGEST, integer, number, one_of
 
 __all__ = [
     "UNLABELED",
@@ -36,6 +38,7 @@ __all__ = [
     "labeled",
     "minus_one_is_unlabeled",
     "per_view",
+    "remember_columns",
     "unlabeled_rows",
     "values_by_view",
     "warn_of_lone_labels",
@@ -53,13 +56,11 @@ def base_seed(random_state: Any) -> int:
 
 def check_count(name: str, value: Any, least: int = 1) -> int:
     """Return an integer of at least `least`, or say what was found."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise ParameterError(f"must be an integer of at least {least}, got {short(value)}.", parameter=name)
-    return int(value)
+    return int(integer(least).check(name, value))
 
 
 def check_number(
-    name: str, value: Any, *, least: float = 0.0, below: float = np.inf, most: float = np.inf, positive: bool = False
+    name: str, value: Any, *, least: float = 0.0, below: float = np.inf, most: float = LARGEST, positive: bool = False
 ) -> float:
     """Return a finite number of at least `least` (or above 0) and below `below` or up to `most`, or say what was found.
 
@@ -68,15 +69,8 @@ def check_number(
     >>> check_number("tol", 0.5)
     0.5
     """
-    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not real or not least <= value < below or value > most or (positive and not value > 0):
-        span = "positive number" if positive else f"number of at least {least:g}"
-        span = f"finite {span}" if real and value == below == np.inf else span
-        span = f"number from {least:g} to {most:g}" if most < np.inf else span
-        raise ValueError(
-            f"{name} must be a {span}{f' and below {below:g}' if below < np.inf else ''}, got {short(value)}."
-        )
-    return float(value)
+    lower = {"above": 0.0} if positive else {"least": least}
+    return float(number(**lower, below=below, most=most).check(name, value))
 
 
 def check_enough_objects(n_objects: int, n_clusters: int) -> None:
@@ -90,24 +84,25 @@ def check_enough_objects(n_objects: int, n_clusters: int) -> None:
 
 def check_option(name: str, value: Any, options: tuple[Any, ...]) -> Any:
     """Return one of some options, or say what they are."""
-    if value not in options:
-        allowed = ", ".join(map(repr, options))
-        raise ParameterError(f"must be one of {allowed}, got {short(value)}.", parameter=name)
-    return value
+    return one_of(*options).check(name, value)
 
 
 def per_view(parameter: str, value: Any, names: Sequence[str], *, default: float = 1.0) -> np.ndarray:
     """Return one non-negative number per view from a scalar, a ``{view: number}`` dict, or None."""
     by_view = value if isinstance(value, Mapping) else dict.fromkeys(names, default if value is None else value)
-    for name, number in by_view.items():
+    for name, one in by_view.items():
         if name not in names:
-            raise ValueError(
-                f"{parameter} names view {name!r}, but the views are {listed(names)}.{did_you_mean(name, names)}"
+            raise ParameterError(
+                f"names view {name!r}, but the views are {listed(names)}.{did_you_mean(name, names)}",
+                parameter=parameter,
             )
-        check_number(f"{parameter} of view {name!r}", number)
+        check_number(f"{parameter} of view {name!r}", one)
     numbers_by_view = np.array([float(by_view.get(name, default)) for name in names])
-    if not numbers_by_view.any() and parameter.endswith("weights"):
-        raise ValueError(f"{parameter} must give at least one view a positive weight, got {value!r}.")
+    most = numbers_by_view.max()
+    if parameter.endswith("weights") and most > 0 and not 1e-60 <= most <= 1e60:
+        raise ParameterError(f"must lie between 1e-60 and 1e60, got {short(value)}.", parameter=parameter)
+    if not most and parameter.endswith("weights"):
+        raise ParameterError(f"must give at least one view a positive weight, got {short(value)}.", parameter=parameter)
     return numbers_by_view
 
 
@@ -151,6 +146,17 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> np.ndarray | None:
     if not weights.any():
         raise ValueError("sample_weight is zero for every object, so nothing can be learned.")
     return weights
+
+
+def remember_columns(estimator: Any, X: Any, *, reset: bool) -> None:
+    """Keep the number of columns of one matrix, and the names of a frame's; or compare them with those that are kept.
+
+    As in scikit-learn, whose sentences these are.
+    """
+    try:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+    except (ValueError, TypeError) as error:
+        raise ViewsError(" ".join(str(error).split())) from None
 
 
 def encode_labels(
@@ -390,7 +396,10 @@ def _classes_of(labels: np.ndarray, values: np.ndarray, semi_supervised: bool) -
     classes = _sorted(values)
     with warnings.catch_warnings():  # few labels are the rule here: one of each class is no regression problem
         warnings.filterwarnings("ignore", message="The number of unique classes", category=UserWarning)
-        check_classification_targets(values)
+        try:
+            check_classification_targets(values)
+        except (ValueError, TypeError) as error:
+            raise ParameterError(f"holds no classes: {' '.join(str(error).split())}", parameter="y") from None
     if semi_supervised and classes.tolist() == [1] and labels.dtype.kind in "iuf" and (labels == UNLABELED).any():
         raise ParameterError(
             "holds only -1 and 1, but -1 marks an unlabeled object for semi-supervised estimators, so only one class "

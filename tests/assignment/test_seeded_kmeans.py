@@ -397,7 +397,7 @@ def test_wrong_parameters_are_refused_with_a_sentence(options, sentence):
 
 def test_a_dict_is_no_ontology():
     X, y, _ = corpus()
-    with pytest.raises(TypeError, match="from_tree"):
+    with pytest.raises(ValueError, match="ontology must be an Ontology"):
         SeededKMeansClassifier(ontology={"a": "b"}).fit(X, y)
 
 

@@ -211,10 +211,10 @@ def test_own_candidates_may_wrap_any_clusterer(counts):
 @pytest.mark.parametrize(
     ("given", "error", "sentence"),
     [
-        ("all", TypeError, "candidates must be None or a list"),
+        ("all", ValueError, "candidates must be a list of \\(name, clusterer\\) or None, got 'all'"),
         ([], ValueError, "at least one entry"),
         ([("a", SphericalKMeans(3)), ("a", SphericalKMeans(3))], ValueError, "unique names"),
-        (KMeans(3), TypeError, "a list of \\(name, clusterer\\), got KMeans"),
+        (KMeans(3), ValueError, "a list of \\(name, clusterer\\) or None, got KMeans"),
         ([SphericalKMeans(3)], TypeError, "list of \\(name, clusterer\\)"),
         ([("a", 3)], TypeError, "Candidate 'a' must be a clusterer"),
     ],

@@ -109,10 +109,10 @@ def test_it_runs_inside_cross_validation():
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"alpha": -1}, "alpha of view 'words' must be a number of at least 0, got -1"),
+        ({"alpha": -1}, "alpha must be a number of at least 0 or a dict of such values by view, got -1"),
         ({"alpha": {"images": 1}}, "alpha names view 'images'"),
         ({"view_weights": {"words": 0, "links": 0}}, "at least one view"),
-        ({"view_weights": {"words": "much"}}, "got 'much'"),
+        ({"view_weights": {"words": "much"}}, "got {'words': 'much'}"),
     ],
 )
 def test_bad_parameters_are_refused(settings, sentence):

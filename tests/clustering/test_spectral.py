@@ -101,8 +101,8 @@ def test_sparse_and_dense_counts_agree():
         ({"n_clusters": 999}, r"n_clusters=999 is more than the number of objects \(n_samples=300\)"),
         ({"method": "triple"}, "method must be one of"),
         ({"coupling": -1}, "coupling must be a number of at least 0, got -1"),
-        ({"n_neighbors": 0}, "n_neighbors must be an integer of at least 1, got 0"),
-        ({"metric": "hamming"}, "metric must be one of"),
+        ({"n_neighbors": 0}, "n_neighbors must be an integer of at least 1 or None, got 0"),
+        ({"metric": "hamming"}, "metric must be 'auto', 'cosine', 'standard', 'euclidean' or a dict"),
         ({"view_weights": {"images": 1}}, "'images'"),
     ],
 )

@@ -149,7 +149,7 @@ def test_views_count_alike_and_one_is_enough_to_place():
         ({"n_clusters": 0}, "n_clusters must be an integer of at least 1, got 0"),
         ({"n_clusters": 999}, r"n_clusters=999 is more than the number of objects \(n_samples=240\)"),
         ({"tol": -1}, "tol must be a number of at least 0, got -1"),
-        ({"init": "best"}, "init must be one of 'k-means\\+\\+', 'random', got 'best'"),
+        ({"init": "best"}, "init must be 'k-means\\+\\+', 'random', an array or a dict, got 'best'"),
         ({"init": np.eye(3)}, "init of view 'x' must have shape"),
         ({"init": {"links": np.eye(3)}}, "init has no centers of view 'x'"),
     ],

@@ -254,7 +254,7 @@ def test_top_features_of_clusters_and_topics():
         ({"n_components": {"view0": 3}}, "no value for view 'view1'"),
         ({"n_components": {"view0": 3, "view1": 3, "links": 2}}, "names view 'links'"),
         ({"view_weights": {"links": 2.0}}, "names view 'links'"),
-        ({"init": "naive"}, "init must be one of"),
+        ({"init": "naive"}, "init must be 'likeliest', 'consensus', 'random' or a dict, got 'naive'"),
         ({"n_clusters": 0}, "n_clusters must be"),
     ],
 )

@@ -61,9 +61,9 @@ def test_it_is_saved_with_its_transformers(tmp_path):
 
 
 def test_what_is_no_transformer_or_no_view_is_refused():
-    with pytest.raises(TypeError, match="must have fit and transform"):
+    with pytest.raises(ValueError, match="transformers must be a transformer, a dict of such values by view or None"):
         EachView({"size": 3}).fit(views())
     with pytest.raises(ValueError, match="'sound'; the views are 'size', 'words'"):
         EachView({"sound": StandardScaler()}).fit(views())
-    with pytest.raises(ValueError, match="a mapping names its own views"):
+    with pytest.raises(ValueError, match="views must be None where transformers is a dict"):
         EachView({"size": StandardScaler()}, views="size").fit(views())

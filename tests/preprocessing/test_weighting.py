@@ -202,8 +202,11 @@ def test_dropping_every_feature_is_refused():
     [
         (TfidfViews(norm="l3"), "norm must be one of 'l1', 'l2', None, got 'l3'."),
         (UnitRows(norm=None), "norm must be one of 'l1', 'l2', 'max', got None."),
-        (MinDocumentFrequency(min_df=1.5), "min_df must be an integer of objects or a share"),
-        (MinDocumentFrequency(max_df=-1), "max_df must be an integer of objects or a share"),
+        (
+            MinDocumentFrequency(min_df=1.5),
+            "min_df must be a number of objects or a share of them from 0.0 to 1.0",
+        ),
+        (MinDocumentFrequency(max_df=-1), "max_df must be a number of objects or a share"),
         (MinDocumentFrequency(min_df="2"), "got '2'"),
     ],
 )

@@ -638,9 +638,9 @@ def test_a_model_without_topics_has_no_tags(data):
         ({"space": "latent"}, "space must be one of"),
         ({"center": "median"}, "center must be one of"),
         ({"index": "tree"}, "index must be one of"),
-        ({"lexical": 1.5}, "lexical must be a number between 0 and 1"),
+        ({"lexical": 1.5}, "lexical must be 'auto' or a number from 0 to 1, got 1.5"),
         ({"recall": 0}, "recall must be a number"),
-        ({"lexical": "some"}, "lexical must be a number between 0 and 1 or 'auto', got 'some'"),
+        ({"lexical": "some"}, "lexical must be 'auto' or a number from 0 to 1, got 'some'"),
     ],
 )
 def test_parameters_out_of_range_are_refused(data, settings, sentence):

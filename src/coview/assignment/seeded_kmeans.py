@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -36,10 +35,12 @@ from coview.engines.memory import MemoryHolder
 from coview.engines.protocol import Block, Engine
 from coview.engines.state import Fit, State, Sweep, Tree
 from coview.engines.watch import with_callbacks
+from coview.exceptions import ParameterError
 from coview.inspection import SHARPNESS, Features, Inspection, LabelVerdict, Training, describe, one_hot, shares_of
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.validation import LabeledScoreMixin, base_seed, check_option, per_view, warn_of_lone_labels
+from coview.utils.parameters import NONE, TRUTH, by_view, instance, integer, number, one_of
+from coview.validation import LabeledScoreMixin, base_seed, per_view, warn_of_lone_labels
 from coview.views.views import Views
 
 __all__ = ["SeededKMeansClassifier"]
@@ -181,6 +182,18 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         "violations_": rules.plain(),
         "ontology": rules.or_none(rules.custom(_check_ontology)),
     }
+    _parameters = {
+        "combine": one_of(*COMBINATIONS),
+        "ontology": instance("an Ontology", Ontology) | NONE,
+        "disagreement_cost": number(),
+        "subset_cost": number(),
+        "mutex_cost": number(),
+        "fallback": one_of(None, "sum"),
+        "view_weights": by_view(number()) | one_of("held_out") | NONE,
+        "early_stopping": TRUTH,
+        "validation_fraction": number(above=0, most=0.5),
+        "n_new_clusters": integer(0) | one_of("auto"),
+    }
 
     def __init__(
         self,
@@ -235,7 +248,10 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
             indicators (n_objects, n_labels).
         """
         deadline = Deadline.after(self.time_budget)
-        self._check_parameters()
+        if self.n_new_clusters and self.ontology is not None:
+            raise ParameterError(
+                "must be 0 with an ontology, because new labels cannot be added to it.", parameter="n_new_clusters"
+            )
         views = self._fit_views(X)
         targets = read_labels(y, len(views), self.ontology)
         if self.ontology is None:  # else a class has the labels of those below it too
@@ -358,24 +374,6 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         return found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300)
 
     # -- pieces
-
-    def _check_parameters(self) -> None:
-        check_option("combine", self.combine, COMBINATIONS)
-        check_option("fallback", self.fallback, (None, "sum"))
-        self._costs()
-        self._check_loop()
-        if self.ontology is not None and not isinstance(self.ontology, Ontology):
-            raise TypeError(
-                f"ontology must be an Ontology or None, got {self.ontology!r}. Try Ontology.from_tree(...)."
-            )
-        new = self.n_new_clusters
-        if new != "auto" and (isinstance(new, (str, bool)) or not isinstance(new, (int, np.integer)) or new < 0):
-            raise ValueError(f"n_new_clusters must be an integer of at least 0 or 'auto', got {new!r}.")
-        if new and self.ontology is not None:
-            raise ValueError("n_new_clusters must be 0 with an ontology, because new labels cannot be added to it.")
-        share = self.validation_fraction
-        if isinstance(share, bool) or not isinstance(share, Real) or not 0 < share <= 0.5:
-            raise ValueError(f"validation_fraction must be a number above 0 and at most 0.5, got {share!r}.")
 
     def _fixed_start(self) -> bool:
         return True

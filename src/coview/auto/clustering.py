@@ -24,8 +24,9 @@ from coview.inspection.features import cluster_means
 from coview.metrics import normalized_mutual_info
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
+from coview.utils.parameters import NONE, instance
 from coview.utils.progress import print_line, tell
-from coview.validation import base_seed, check_count
+from coview.validation import base_seed
 from coview.views.views import Views
 
 __all__ = ["AutoClustering"]
@@ -115,6 +116,9 @@ class AutoClustering(BaseConsensus):
         "preparation_": rules.sequence(rules.estimator(methods=["transform"])),
         "cluster_means_": rules.by_view(rules.floats("clusters", "features of {view}")),
     }
+    _parameters = {
+        "candidates": instance("a list of (name, clusterer)", list, tuple) | NONE,
+    }
 
     def __init__(
         self,
@@ -133,7 +137,6 @@ class AutoClustering(BaseConsensus):
 
     def fit(self, X: Any, y: Any = None) -> AutoClustering:
         """Fit the candidates, weight them by evidence and compute their consensus; y is ignored."""
-        check_count("n_clusters", self.n_clusters)
         deadline = Deadline.after(self.time_budget)
         views = self._checked_views(X)
         seed = base_seed(self.random_state)

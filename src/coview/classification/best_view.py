@@ -17,8 +17,9 @@ from coview.inspection import Features, Inspection, describe
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.inner import asking
+from coview.utils.parameters import ARRAY, FUNCTION, NONE, TEXT, integer, object_with, one_of
 from coview.utils.routing import metadata_of_rows
-from coview.validation import base_seed, check_count
+from coview.validation import base_seed
 from coview.views.arrays import for_sklearn, take_rows
 from coview.views.coerce import PLAIN
 from coview.views.views import Views
@@ -102,6 +103,11 @@ class BestView(SingleViewWrapper):
         "view_scores_": rules.mapping(rules.number(nan=True), "judged views"),
         "best_view_": rules.custom(_check_best),
     }
+    _parameters = {
+        "cv": integer() | object_with("a splitter", "get_n_splits") | ARRAY | NONE,
+        "scoring": TEXT | FUNCTION | NONE,
+        "index": one_of("silhouette", "score") | FUNCTION,
+    }
 
     def __init__(
         self,
@@ -133,10 +139,6 @@ class BestView(SingleViewWrapper):
             Passed on to the estimator, also in cross-validation: `sample_weight`, and whatever it requests with
             scikit-learn's metadata routing.
         """
-        if not (callable(self.index) or self.index in ("silhouette", "score")):
-            raise ValueError(f"index must be 'silhouette', 'score' or a function, got {self.index!r}.")
-        if isinstance(self.cv, int):
-            check_count("cv", self.cv)
         views = self._fit_views(X)
         rows, target = self._target(y, len(views))
         usable = np.arange(len(views)) if rows is None else rows
@@ -260,7 +262,7 @@ class BestView(SingleViewWrapper):
         best = self.best_view_
         if best not in views or not views.present[:, views.names.index(best)].all():
             raise ViewsError(f"BestView chose view {best!r}: every object to be transformed or clustered must have it.")
-        return for_sklearn(views[best])
+        return for_sklearn(views[best], self.best_estimator_)
 
     def _apply(self, method: str, X: Any) -> Any:
         check_is_fitted(self, "estimators_")

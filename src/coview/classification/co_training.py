@@ -6,7 +6,6 @@ class, the objects of a small random pool that it is surest of; they join the la
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import replace
@@ -25,11 +24,11 @@ from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, conventional_weights
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
+from coview.utils.parameters import MAPPING, NONE, integer, object_with, one_of
 from coview.validation import (
     LabeledScoreMixin,
     base_seed,
     check_count,
-    check_option,
     encode_labels,
     per_view,
     warn_of_lone_labels,
@@ -114,6 +113,12 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
         "transduction_": rules.values("objects"),
         "view_weights_": rules.by_view(rules.weight()),
     }
+    _parameters = {
+        "estimator": object_with("a classifier with predict_proba", "fit", "predict_proba") | NONE,
+        "pool_size": integer() | NONE,
+        "n_per_class": integer() | one_of("proportional") | MAPPING,
+        "combine": one_of("mean", "product"),
+    }
 
     def __init__(
         self,
@@ -145,7 +150,6 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
 
     def fit(self, X: Any, y: Any) -> CoTrainingClassifier:
         """Learn from labeled objects, and from unlabeled ones (-1, None or NaN in y) as they get labels."""
-        self._check_parameters()
         views = self._fit_views(X)
         labels, self.classes_ = encode_labels(y, len(views))
         warn_of_lone_labels(labels, self.classes_)
@@ -226,30 +230,21 @@ class CoTrainingClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimato
     def _inner(self) -> Any:
         return MultinomialNB() if self.estimator is None else self.estimator
 
-    def _check_parameters(self) -> None:
-        if not hasattr(self._inner(), "predict_proba"):
-            raise TypeError(f"estimator must be a classifier with predict_proba, got {self._inner()!r}.")
-        check_count("max_iter", self.max_iter)
-        check_option("combine", self.combine, ("mean", "product"))
-        if self.pool_size is not None:
-            check_count("pool_size", self.pool_size)
-
     def _quotas(self, codes: np.ndarray) -> np.ndarray:
         """Most objects of each class that a view labels in a round."""
         n_classes = len(self.classes_)
         asked = self.n_per_class
         if isinstance(asked, str):
-            check_option("n_per_class", asked, ("proportional",))
             counts = np.bincount(codes[codes >= 0], minlength=n_classes)
             return np.rint(counts / counts.min()).astype(int)
         if isinstance(asked, Mapping):
             missing = [label for label in self.classes_.tolist() if label not in asked]
             if missing:
                 raise ValueError(f"n_per_class has no number for class {missing[0]!r}.")
-            return np.array([check_count("n_per_class", asked[label], 0) for label in self.classes_.tolist()])
-        if not isinstance(asked, numbers.Integral):
-            raise ValueError(f"n_per_class must be an integer, a dict or 'proportional', got {asked!r}.")
-        return np.full(n_classes, check_count("n_per_class", asked))
+            return np.array(
+                [check_count(f"n_per_class of class {label!r}", asked[label], 0) for label in self.classes_.tolist()]
+            )
+        return np.full(n_classes, asked)
 
     def _train(self, views: Views, codes: np.ndarray, seed: int) -> dict[str, Any]:
         """One classifier per view on the labeled objects that have it; views that know one class of many are left."""

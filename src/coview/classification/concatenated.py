@@ -16,8 +16,9 @@ from coview.inspection import Features, Inspection, describe
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.inner import asking
+from coview.utils.parameters import one_of
 from coview.utils.routing import metadata_of_rows
-from coview.validation import check_option, labeled, per_view
+from coview.validation import labeled, per_view
 from coview.views.arrays import for_sklearn, take_rows, unit_rows
 from coview.views.coerce import PLAIN
 from coview.views.views import Matrix, Views
@@ -79,6 +80,9 @@ class ConcatenatedViews(SingleViewWrapper):
         "estimator_": like_inner("features in all"),
         "view_weights_": rules.by_view(rules.weight(), ordered=True),
     }
+    _parameters = {
+        "normalize": one_of(None, "l2"),
+    }
 
     def __init__(
         self,
@@ -105,7 +109,6 @@ class ConcatenatedViews(SingleViewWrapper):
         **metadata
             Passed on to the estimator: `sample_weight`, and whatever it requests with scikit-learn's metadata routing.
         """
-        check_option("normalize", self.normalize, (None, "l2"))
         views = self._fit_views(X)
         weights = per_view("view_weights", self.view_weights, self.view_names_)
         self.view_weights_ = dict(zip(self.view_names_, map(float, weights)))
@@ -161,7 +164,7 @@ class ConcatenatedViews(SingleViewWrapper):
     def _apply(self, method: str, X: Any) -> Any:
         check_is_fitted(self, "estimator_")
         views = self._new_views(X)
-        rows = self._concatenated(views)
+        rows = for_sklearn(self._concatenated(views), self.estimator_)
         with asking(self.estimator_, "the views side by side"):
             answer = getattr(self.estimator_, method)(rows)
         return in_type_of(views, self._named(answer) if method == "predict" else answer)

@@ -28,6 +28,7 @@ from coview.inspection import Features, Inspection
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.inner import asking
+from coview.utils.parameters import TRUTH, by_view, number
 from coview.validation import LabeledScoreMixin, check_sample_weight, encode_labels, per_view
 from coview.views.arrays import take_rows
 from coview.views.views import Views
@@ -158,6 +159,10 @@ class MultiViewNaiveBayes(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator
         "feature_count_": rules.by_view(rules.floats("classes", "features of {view}", low=0)),
         "feature_log_prob_": rules.by_view(rules.floats("classes", "features of {view}", high=1e-3)),
         "view_weights_": rules.by_view(rules.weight()),
+    }
+    _parameters = {
+        "alpha": by_view(number()),
+        "fit_prior": TRUTH,
     }
 
     def __init__(self, alpha: Any = 1.0, *, fit_prior: bool = True, view_weights: Any = None) -> None:

@@ -21,11 +21,11 @@ from coview.exceptions import ParameterError
 from coview.inspection import Inspection, near_centers
 from coview.inspection.known import unwarned
 from coview.utils import fitted_state as rules
+from coview.utils.parameters import ESTIMATOR, NONE, one_of
 from coview.utils.routing import metadata_of_rows, metadata_router, routed_metadata
 from coview.validation import (
     UNLABELED,
     LabeledScoreMixin,
-    check_option,
     encode_labels,
     minus_one_is_unlabeled,
     warn_of_lone_labels,
@@ -55,6 +55,7 @@ class SingleViewWrapper(LabeledScoreMixin, MultiViewEstimator):
     """Wraps an estimator of one matrix; a subclass gives `_apply`, which calls one of its methods on views."""
 
     _models_counts = False  # the estimator inside refuses what it cannot take
+    _parameters = {"estimator": ESTIMATOR | NONE, "unlabeled": one_of("auto", "drop", "pass")}
     estimator: Any
     unlabeled: str
     classes_: np.ndarray
@@ -142,7 +143,6 @@ class SingleViewWrapper(LabeledScoreMixin, MultiViewEstimator):
 
     def _target(self, y: Any, n_rows: int) -> tuple[np.ndarray | None, Any]:
         """Rows to learn from (None for all), and their targets as the estimator inside wants them."""
-        check_option("unlabeled", self.unlabeled, ("auto", "drop", "pass"))
         inner = self._inner()
         self.code_book_ = None
         if not is_classifier(inner):

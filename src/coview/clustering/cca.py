@@ -24,7 +24,8 @@ from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, near_centers
 from coview.utils import fitted_state as rules
 from coview.utils.docs import parameters_of
-from coview.validation import base_seed, check_count, check_enough_objects, check_option, per_view
+from coview.utils.parameters import NONE, by_view, integer, number, one_of
+from coview.validation import base_seed, check_enough_objects, per_view
 from coview.views.arrays import unit_rows
 from coview.views.views import Views
 
@@ -101,6 +102,14 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         "labels_": rules.integers("objects", below="clusters"),
     }
 
+    _parameters = {
+        "n_components": integer() | NONE,
+        "regularization": by_view(number()),
+        "power": number(),
+        "normalize": one_of(None, "rows", "both"),
+        "rank": integer() | NONE,
+    }
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -124,9 +133,7 @@ class CCAClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     def fit(self, X: Any, y: Any = None) -> CCAClustering:
         """Cluster the objects; y is ignored."""
-        n_clusters = check_count("n_clusters", self.n_clusters)
-        n_init = check_count("n_init", self.n_init)
-        check_option("normalize", self.normalize, (None, "rows", "both"))
+        n_clusters, n_init = self.n_clusters, self.n_init
         views = self._fit_views(X)
         check_enough_objects(len(views), n_clusters)
         for v, name in enumerate(views.names):

@@ -22,7 +22,7 @@ An object may lack a part of its row, which is zero then. It neither moves a cen
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -49,7 +49,8 @@ from coview.inspection import Features, Inspection, numbered
 from coview.inspection.features import cluster_means
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.validation import base_seed, check_count, check_enough_objects, check_number, check_option, per_view
+from coview.utils.parameters import NONE, by_view, integer, number, one_of
+from coview.validation import base_seed, check_enough_objects, per_view
 from coview.views.arrays import for_sklearn, take_rows, unit_rows
 from coview.views.views import Views
 
@@ -189,6 +190,14 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         "n_iter_": rules.count(),
     }
 
+    _parameters = {
+        "method": one_of(*METHODS),
+        "coupling": number(),
+        "n_neighbors": integer() | NONE,
+        "metric": by_view(one_of(*METRICS)),
+        "lift": number(),
+    }
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -218,7 +227,6 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
 
     def fit(self, X: Any, y: Any = None) -> SpectralClusteringViews:
         """Cluster the objects; y is ignored."""
-        self._check_parameters()
         views = self._fit_views(X)
         check_enough_objects(len(views), self.n_clusters)
         weights = per_view("view_weights", self.view_weights, self.view_names_)
@@ -289,17 +297,6 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         self.history_ = {"objective": objective}
         self.n_iter_ = len(objective) - 1
 
-    def _check_parameters(self) -> None:
-        check_count("n_clusters", self.n_clusters)
-        check_count("max_iter", self.max_iter)
-        check_count("n_init", self.n_init)
-        if self.n_neighbors is not None:
-            check_count("n_neighbors", self.n_neighbors)
-        check_option("method", self.method, METHODS)
-        check_number("coupling", self.coupling)
-        check_number("lift", self.lift)
-        check_number("tol", self.tol)
-
     def _scale(self, views: Views, weights: np.ndarray) -> None:
         """Rows of each view made comparable; remembers how, and what new objects are compared with."""
         self.scalings_: dict[str, dict[str, Any]] = {}
@@ -309,8 +306,8 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         for v, (name, matrix) in enumerate(views.items()):
             have = np.flatnonzero(views.present[:, v])
             some = matrix if len(have) == len(views) else take_rows(matrix, have)
-            metric = self.metric.get(name, "auto") if isinstance(self.metric, dict) else self.metric
-            scaling = Scaling.learned(some, check_option("metric", metric, METRICS))
+            metric = self.metric.get(name, "auto") if isinstance(self.metric, Mapping) else self.metric
+            scaling = Scaling.learned(some, metric)
             self.scalings_[name] = vars(scaling)
             self.neighbors_[name] = scaling.rows(matrix, views.present[:, v])
             self.neighbor_rows_[name] = have

@@ -29,7 +29,8 @@ from coview.inspection import SHARPNESS, Features, Inspection, softmax
 from coview.kernels import spherical
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.validation import base_seed, check_count, check_enough_objects, check_number, check_option
+from coview.utils.parameters import ARRAY, MAPPING, one_of
+from coview.validation import base_seed, check_enough_objects
 from coview.views.arrays import frozen, unit_rows
 from coview.views.views import Views
 
@@ -107,6 +108,9 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
         "history_": rules.optional(rules.history()),
         "n_iter_": rules.count(),
     }
+    _parameters = {
+        "init": one_of("k-means++", "random") | ARRAY | MAPPING,
+    }
 
     def __init__(
         self,
@@ -129,7 +133,6 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     def fit(self, X: Any, y: Any = None) -> SphericalKMeans:
         """Cluster the objects; y is ignored."""
-        self._check_parameters()
         views = self._fit_views(X)
         rows = as_rows(unit_side_by_side(views), Team(thread_count(self.n_jobs)))
         seed = base_seed(self.random_state)
@@ -148,7 +151,6 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
 
     def partial_fit(self, X: Any, y: Any = None) -> SphericalKMeans:
         """Update the centers with one batch; the first batch must have at least `n_clusters` objects."""
-        self._check_parameters()
         fresh = "cluster_sums_" not in vars(self)
         views = self._fit_views(X) if fresh else self._new_views(X)
         if not fresh and len(views.names) < len(self.view_names_):
@@ -198,14 +200,6 @@ class SphericalKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluster
     @property
     def _n_features_out(self) -> int:
         return len(next(iter(self.cluster_centers_.values())))
-
-    def _check_parameters(self) -> None:
-        check_count("n_clusters", self.n_clusters)
-        check_count("n_init", self.n_init)
-        check_count("max_iter", self.max_iter)
-        check_number("tol", self.tol)
-        if isinstance(self.init, str):
-            check_option("init", self.init, ("k-means++", "random"))
 
     def _start(self, rows: Any, views: Views, rng: np.random.Generator) -> np.ndarray:
         """First centers as columns of length 1."""

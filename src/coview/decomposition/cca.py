@@ -26,6 +26,7 @@ from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, numbered
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
+from coview.utils.parameters import NONE, by_view, integer, number
 from coview.validation import base_seed, check_count, check_number, per_view
 from coview.views.views import Matrix, Views
 
@@ -101,6 +102,12 @@ class MultiViewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MultiViewE
     correlations_: np.ndarray
 
     _fitted_state = COMMON_SPACE
+    _parameters = {
+        "regularization": by_view(number()),
+        "power": number(),
+        "rank": integer() | NONE,
+        "power_iter": integer(0),
+    }
 
     def __init__(
         self,

@@ -45,6 +45,7 @@ from coview.online.weights import (
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import short
+from coview.utils.parameters import MAPPING, NONE, TRUTH, integer, number, one_of
 from coview.validation import LabeledScoreMixin, base_seed, check_count, check_number, check_option
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
@@ -149,6 +150,24 @@ class MultiViewPassiveAggressiveClassifier(LabeledScoreMixin, ClassifierMixin, M
         "history_": rules.history(),
         "n_iter_": rules.count(),
         "_memory": rules.custom(check_memory),
+    }
+    _parameters = {
+        "C": number(above=0),
+        "coupling": number(),
+        "update": one_of(*UPDATES),
+        "loss": one_of(*LOSSES),
+        "gate": TRUTH,
+        "average": TRUTH,
+        "class_weight": one_of("balanced") | MAPPING | NONE,
+        "view_weighting": one_of(None, "adaptive"),
+        "weighting_rate": number(above=0),
+        "weighting_share": number(below=1),
+        "fit_intercept": TRUTH,
+        "shuffle": TRUTH,
+        "early_stopping": TRUTH,
+        "validation_fraction": number(above=0, below=1),
+        "n_iter_no_change": integer(),
+        "probability": TRUTH,
     }
 
     def __init__(

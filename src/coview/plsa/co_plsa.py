@@ -53,7 +53,7 @@ from coview.plsa.factors import ROW_FLOOR, random_matrix, softened
 from coview.plsa.link import LinkPLSA
 from coview.plsa.mixture import FitContext, MixtureSteps, fold_rows
 from coview.utils.docs import shared_parameters
-from coview.validation import check_count, check_option
+from coview.utils.parameters import MAPPING, TRUTH, number, one_of
 from coview.views.views import Views
 
 __all__ = ["DIVERGENCES", "CoPLSA", "CoSteps", "total_divergence"]
@@ -387,6 +387,13 @@ class CoPLSA(ByViewModel):
     (2, 500)
     """
 
+    _parameters = {
+        "divergence": one_of(*DIVERGENCES),
+        "coupling": number() | MAPPING,
+        "scale_rows": TRUTH,
+        "init": one_of("random", "link") | MAPPING,
+    }
+
     def __init__(
         self,
         n_components: int = 10,
@@ -476,13 +483,12 @@ class CoPLSA(ByViewModel):
     # -- pieces
 
     def _n_topics(self) -> int:
-        return check_count("n_components", self.n_components)
+        return self.n_components
 
     def _scaled(self, views: Any) -> Any:
         return views.map(partial(normalize, norm="l1")) if self.scale_rows else views
 
     def _steps(self) -> CoSteps:
-        check_option("divergence", self.divergence, tuple(DIVERGENCES))
         pairs = pair_couplings(self.coupling, self.view_names_)
         if self.divergence == "l1" and len(set(pairs.values())) > 1 and len(self.view_names_) > MOST_UNEVEN:
             raise ParameterError(
@@ -493,7 +499,7 @@ class CoPLSA(ByViewModel):
         return CoSteps(self._n_topics(), pairs=pairs, divergence=self.divergence)
 
     def _warm_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
-        if check_option("init", self.init, ("random", "link")) == "random":
+        if self.init == "random":
             return {}
         link = LinkPLSA(
             self.n_components,

@@ -17,7 +17,7 @@ from coview.plsa.likeliest_start import likeliest_arrays
 from coview.plsa.mixture import FitContext, MixtureModel, MixtureSteps, WeightedModel, random_profiles
 from coview.plsa.plsa import PLSA
 from coview.utils.docs import shared_parameters
-from coview.validation import check_count
+from coview.utils.parameters import MAPPING, one_of
 
 __all__ = ["LinkPLSA"]
 
@@ -57,6 +57,10 @@ class LinkPLSA(WeightedModel, PLSA):
     >>> model.transform(data.views.select("view1")).shape
     (100, 3)
     """
+
+    _parameters = {
+        "init": one_of("random", "nndsvd", "likeliest") | MAPPING,
+    }
 
     def __init__(
         self,
@@ -109,13 +113,11 @@ class LinkPLSA(WeightedModel, PLSA):
 
     _fitted_state = {"topic_view_": None}
     _start_names = ("memberships", "topic_feature")
-    _start_options = ("random", "nndsvd", "likeliest")
     _profiles = MixtureModel._profiles
     _shared_attributes = MixtureModel._shared_attributes
 
     def _steps(self) -> MixtureSteps:
-        n_topics = check_count("n_components", self.n_components)
-        return MixtureSteps(n_topics, self.schedule == "alternating", self.view_weights_)
+        return MixtureSteps(self.n_components, self.schedule == "alternating", self.view_weights_)
 
     def _initial_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
         if not isinstance(self.init, str) or self.init != "likeliest":

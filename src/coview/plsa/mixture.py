@@ -42,7 +42,7 @@ from coview.plsa.factors import (
     with_masses,
 )
 from coview.utils import fitted_state as rules
-from coview.validation import base_seed, check_option, per_view
+from coview.validation import base_seed, per_view
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
@@ -356,8 +356,6 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
             setattr(self, name, value)
 
     def _checked_steps(self) -> MixtureSteps:
-        self._check_loop()
-        check_option("schedule", self.schedule, ("alternating", "joint"))
         return self._steps()
 
     # -- folding in

@@ -50,9 +50,9 @@ from coview.plsa.plsa import split_by_view
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import did_you_mean, listed
+from coview.utils.parameters import MAPPING, by_view, integer, one_of
 from coview.validation import (
     LabeledScoreMixin,
-    check_count,
     check_enough_objects,
     check_option,
     encode_labels,
@@ -154,7 +154,7 @@ class ClusterModel(WeightedModel):
     def _topic_counts(self) -> dict[str, int]:
         counts = self.n_components
         if not isinstance(counts, Mapping):
-            return dict.fromkeys(self.view_names_, check_count("n_components", counts))
+            return dict.fromkeys(self.view_names_, counts)
         if self._joint:
             raise ValueError(
                 f"{type(self).__name__} has one set of topics for all views: n_components must be a number."
@@ -168,7 +168,7 @@ class ClusterModel(WeightedModel):
         for view in self.view_names_:
             if view not in counts:
                 raise ValueError(f"n_components has no value for view {view!r}.")
-        return {view: check_count("n_components", counts[view]) for view in self.view_names_}
+        return {view: counts[view] for view in self.view_names_}
 
     def _begin(self, views: Any, context: FitContext) -> tuple[Callable[[int], Tree], dict[str, Any]]:
         n_columns, n_topics = self._n_columns(), self._topic_counts()
@@ -350,6 +350,11 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
     _own_starts = True
     _fitted_state = {"labels_": rules.integers("objects", below="clusters")}
 
+    _parameters = {
+        "n_components": by_view(integer()),
+        "init": one_of("likeliest", "consensus", "random") | MAPPING,
+    }
+
     def __init__(
         self,
         n_clusters: int = 8,
@@ -409,7 +414,7 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
         return self._mixtures(X).argmax(axis=1)
 
     def _n_columns(self) -> int:
-        return check_count("n_clusters", self.n_clusters)
+        return self.n_clusters
 
     def _fit_views(self, X: Any) -> Any:
         views = super()._fit_views(X)
@@ -417,8 +422,7 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
         return views
 
     def _first_memberships(self, views: Any, context: FitContext) -> Any:
-        options = ("likeliest", "consensus", "random")
-        if isinstance(self.init, str) and check_option("init", self.init, options) == "consensus":
+        if self.init == "consensus":
             return consensus_start(views, self.n_clusters, context.seed, self.view_weights_, deadline=context.deadline)
         return likeliest_start(
             views, self.n_clusters, context.seed, self.view_weights_, self.n_jobs, deadline=context.deadline
@@ -477,6 +481,10 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
     """
 
     _fitted_state = {"classes_": rules.labels("clusters"), "transduction_": rules.values("objects")}
+    _parameters = {
+        "n_components": by_view(integer()),
+        "init": one_of("co_em", "naive_bayes", "random") | MAPPING,
+    }
 
     def __init__(
         self,
@@ -565,7 +573,6 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
 
     def _first_memberships(self, views: Any, context: FitContext) -> Any:
         assert context.labels is not None
-        options = ("co_em", "naive_bayes", "random")
-        if isinstance(self.init, str) and check_option("init", self.init, options) == "naive_bayes":
+        if self.init == "naive_bayes":
             return NaiveBayesStart.learned(views, context.labels, len(self.classes_))
         return label_start(views, context.labels, len(self.classes_), deadline=context.deadline)

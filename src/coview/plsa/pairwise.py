@@ -22,7 +22,6 @@ no clusters. So the default start is the likeliest of several clusterings, moved
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -47,7 +46,8 @@ from coview.plsa.mixture import RESTART, FitContext, MixtureSteps, WeightedModel
 from coview.plsa.pairs import Masses, PairField, Partners, median_distance
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.validation import base_seed, check_count, check_enough_objects, check_option
+from coview.utils.parameters import MAPPING, NONE, integer, number, one_of
+from coview.validation import base_seed, check_enough_objects
 
 __all__ = ["PairSteps", "PairwiseCoPLSA"]
 
@@ -288,6 +288,15 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
         "cluster_mapping_": rules.optional(rules.by_view(rules.shares("topics", "topics"))),
         "sigma_": rules.number(0.0),
     }
+    _parameters = {
+        "coupling": one_of("auto") | number() | MAPPING,
+        "sigma": one_of("median") | number(above=0),
+        "pair_fraction": number(above=0, most=1),
+        "n_pairs": integer() | NONE,
+        "step": one_of("safeguarded", "paper"),
+        "consensus": one_of("alignment", "mvc"),
+        "init": one_of("likeliest", "link", "plsa", "random") | MAPPING,
+    }
 
     def __init__(
         self,
@@ -338,7 +347,6 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
 
     def fit(self, X: Any, y: Any = None) -> PairwiseCoPLSA:
         """Cluster the objects of X, which has at least two views; y is ignored."""
-        check_option("consensus", self.consensus, ("alignment", "mvc"))
         deadline = Deadline.after(self.time_budget)
         early = deadline.share(AGREED) if self.consensus == "mvc" else deadline
         self._fit(X, self._fit_views(X), early, {"have": has_data})
@@ -385,7 +393,7 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
     # -- pieces
 
     def _n_topics(self) -> int:
-        return check_count("n_clusters", self.n_clusters)
+        return self.n_clusters
 
     def _fit_views(self, X: Any) -> Any:
         views = super()._fit_views(X)
@@ -412,11 +420,11 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
             self.schedule == "alternating",
             self.view_weights_,
             pairs=pair_couplings(AUTO if self._relative() else self.coupling, self.view_names_),
-            step=check_option("step", self.step, ("safeguarded", "paper")),
+            step=self.step,
         )
 
     def _relative(self) -> bool:
-        return isinstance(self.coupling, str) and check_option("coupling", self.coupling, ("auto",)) == "auto"
+        return isinstance(self.coupling, str)  # "auto"
 
     def _begin(self, views: Any, context: FitContext) -> tuple[Callable[[int], Tree], dict[str, Any]]:
         partners = self._partners(len(views), context.seed)
@@ -428,19 +436,12 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
         return lambda here: {**make(here), "sigma": sigma}, carried
 
     def _partners(self, n_rows: int, seed: int) -> Partners:
-        fraction = self.pair_fraction
-        if isinstance(fraction, bool) or not isinstance(fraction, numbers.Real) or not 0 < fraction <= 1:
-            raise ValueError(f"pair_fraction must be above 0 and at most 1, got {fraction!r}.")
-        wanted = None if self.n_pairs is None else check_count("n_pairs", self.n_pairs)
-        return Partners(seed, float(fraction), wanted, n_rows)
+        return Partners(seed, float(self.pair_fraction), self.n_pairs, n_rows)
 
     def _start_sigma(self, start: np.ndarray | None, n_rows: int, seed: int) -> float:
         """Sigma as given, or the median squared distance of two rows at the start (None: a random mixture)."""
         sigma, width = self.sigma, self.n_clusters
         if sigma != "median":
-            real = isinstance(sigma, numbers.Real) and not isinstance(sigma, bool)
-            if not real or not 0 < sigma < np.inf:
-                raise ValueError(f"sigma must be a number above 0 or 'median', got {sigma!r}.")
             return float(sigma)
         if start is None:
             return median_distance(random_matrix(seed, 0, min(n_rows, _SAMPLE), width, np.float64)[:, None])
@@ -452,7 +453,7 @@ class PairwiseCoPLSA(ClusterMixin, WeightedModel, ByViewModel):
 
         Of one view (``init="plsa"``) that is PLSA.
         """
-        if check_option("init", self.init, ("likeliest", "link", "plsa", "random")) == "random":
+        if self.init == "random":
             return {}
         groups = [(name,) for name in views.names] if self.init == "plsa" else [views.names]
         mixtures: dict[str, np.ndarray] = {}

@@ -9,7 +9,7 @@ faster; the joint schedule uses one R for both, as in the literature. Several vi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +37,7 @@ from coview.plsa.factors import (
 from coview.plsa.mixture import FitContext, MixtureModel, MixtureSteps
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.validation import check_count, check_option
+from coview.utils.parameters import MAPPING, one_of
 from coview.views.lazy import LazyViews
 from coview.views.views import Matrix, Views
 
@@ -102,6 +102,10 @@ class PLSA(MixtureModel):
     memberships_: np.ndarray
     _fitted_state = {"topic_view_": rules.shares("topics", "views")}
 
+    _parameters = {
+        "init": one_of("random", "nndsvd") | MAPPING,
+    }
+
     def __init__(
         self,
         n_components: int = 10,
@@ -160,7 +164,6 @@ class PLSA(MixtureModel):
     # -- pieces
 
     _start_names: tuple[str, ...] = ("memberships", "topic_feature", "topic_view")
-    _start_options: tuple[str, ...] = ("random", "nndsvd")
 
     def _expected(self, X: Any, shares: dict[str, Any]) -> Any:
         """Features expected of mixtures, each view times its share in the topics."""
@@ -171,15 +174,13 @@ class PLSA(MixtureModel):
         return next(iter(parts.values())) if len(parts) == 1 else Views(parts)
 
     def _steps(self) -> MixtureSteps:
-        return JointSteps(check_count("n_components", self.n_components), self.schedule == "alternating")
+        return JointSteps(self.n_components, self.schedule == "alternating")
 
     def _initial_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
         """Arrays to start from, by the keys of `init`."""
         return initial_arrays(self.init, self._start_names, list(views.names))
 
     def _begin(self, views: Any, context: FitContext) -> tuple[Callable[[int], Tree], dict[str, Any]]:
-        if not isinstance(self.init, Mapping):
-            check_option("init", self.init, self._start_options)
         arrays = self._initial_arrays(views, context)
         carried: dict[str, np.ndarray] = {}
         if "memberships" in arrays:

@@ -10,7 +10,6 @@ Kim, Amini, Goutte and Gallinari (2010), in the form for any number of views.
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -28,7 +27,8 @@ from coview.plsa.mixture import FitContext, MixtureSteps, WeightedModel
 from coview.plsa.plsa import PLSA
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.validation import check_count, check_enough_objects
+from coview.utils.parameters import number
+from coview.validation import check_enough_objects
 
 __all__ = ["VotingPLSA"]
 
@@ -97,6 +97,9 @@ class VotingPLSA(ClusterMixin, WeightedModel):
         "labels_by_view_": rules.by_view(rules.integers("objects", low=-1, below="topics")),
         "seeds_": rules.booleans("objects"),
     }
+    _parameters = {
+        "min_agreement": number(above=0.5, most=1),
+    }
 
     def __init__(
         self,
@@ -133,9 +136,6 @@ class VotingPLSA(ClusterMixin, WeightedModel):
 
     def fit(self, X: Any, y: Any = None) -> VotingPLSA:
         """Cluster the objects of X from the votes of the views; y is ignored."""
-        share = self.min_agreement
-        if isinstance(share, bool) or not isinstance(share, numbers.Real) or not 0.5 < share <= 1:
-            raise ValueError(f"min_agreement must be above 0.5 and at most 1, got {share!r}.")
         deadline = Deadline.after(self.time_budget)
         self._fit(X, self._fit_views(X), deadline)
         self.labels_ = self.memberships_.argmax(axis=1)
@@ -155,7 +155,7 @@ class VotingPLSA(ClusterMixin, WeightedModel):
 
     def _fit_views(self, X: Any) -> Any:
         views = super()._fit_views(X)
-        check_enough_objects(len(views), check_count("n_clusters", self.n_clusters))
+        check_enough_objects(len(views), self.n_clusters)
         return views
 
     def _steps(self) -> MixtureSteps:

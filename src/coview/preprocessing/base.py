@@ -7,14 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ViewsError
 from coview.utils import fitted_state as rules
 from coview.utils.fitting import WholeFitMixin
 from coview.utils.messages import did_you_mean, listed
 from coview.utils.routing import metadata_of_rows
-from coview.views.arrays import check_not_negative, take_rows
+from coview.validation import remember_columns
+from coview.views.arrays import check_magnitude, check_not_negative, take_rows
 from coview.views.coerce import as_views, is_plain
 from coview.views.inputs import match_columns
 from coview.views.lazy import LazyViews
@@ -66,7 +67,6 @@ class PerViewTransformer(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
     def _learn(self, X: Any, metadata: dict[str, Any]) -> Any:
         """Learn from the chosen views of X, and from metadata of the objects, such as their weights."""
         views = self._views(X, reset=True)
-        self._check_parameters()
         chosen = self._chosen(views)
         passed = self._metadata_by_view(chosen, metadata)
         learned = {}
@@ -114,7 +114,7 @@ class PerViewTransformer(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
             )
         views = as_views(X)
         if is_plain(X):
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            remember_columns(self, X, reset=reset)
         elif reset:
             self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = views.shape[1]
@@ -136,15 +136,13 @@ class PerViewTransformer(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         return chosen
 
     def _checked(self, name: str, array: Any) -> Any:
+        check_magnitude(name, array)
         if self._takes_counts:
             check_not_negative(name, array, type(self).__name__)
         return array
 
     def _default_views(self, views: Views) -> tuple[str, ...]:
         return views.names
-
-    def _check_parameters(self) -> None:
-        """Refuse parameters out of range."""
 
     def _metadata_by_view(self, chosen: tuple[str, ...], metadata: dict[str, Any]) -> dict[str, dict[str, Any]]:
         """Return what `_fit_view_with` takes of the metadata, by view."""

@@ -21,7 +21,8 @@ from coview.preprocessing.base import PerViewTransformer
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import listed
-from coview.validation import base_seed, check_count, check_number
+from coview.utils.parameters import by_view, integer, number
+from coview.validation import base_seed
 from coview.views.arrays import take_rows
 from coview.views.views import Views
 
@@ -84,6 +85,12 @@ class Codebook(PerViewTransformer):
         "centers_": rules.mapping(rules.floats("words of {view}", "features of {view}"), "changed views"),
         "scale_": rules.mapping(rules.number(0.0), "changed views"),
     }
+    _parameters = {
+        "n_words": by_view(integer()),
+        "softness": number(),
+        "n_nearest": integer(),
+        "total": number(above=0),
+    }
 
     def __init__(
         self,
@@ -111,14 +118,6 @@ class Codebook(PerViewTransformer):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.views is not None  # only sparse views that are named
         return tags
-
-    def _check_parameters(self) -> None:
-        counts = self.n_words.values() if isinstance(self.n_words, Mapping) else [self.n_words]
-        for count in counts:
-            check_count("n_words", count)
-        check_count("n_nearest", self.n_nearest)
-        check_number("softness", self.softness)
-        check_number("total", self.total, positive=True)
 
     def _default_views(self, views: Views) -> tuple[str, ...]:
         dense = tuple(name for name, array in views.items() if not sparse.issparse(array))

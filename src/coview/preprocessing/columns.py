@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,7 +16,7 @@ from coview.exceptions import ViewsError
 from coview.preprocessing.raw_columns import Column, RawTransformer, Table, as_table, check_column_name, read_dates
 from coview.utils import fitted_state as rules
 from coview.utils.messages import short
-from coview.validation import check_option
+from coview.utils.parameters import COLUMNS, LARGEST, NONE, instance, number, one_of
 from coview.views.arrays import scatter_rows
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
@@ -89,6 +88,11 @@ class ColumnViews(RawTransformer):
         "encoders_": rules.by_view(_of_columns(rules.estimator(methods=["get_feature_names_out"]))),
         "fill_values_": rules.by_view(_of_columns(rules.or_none(rules.number()))),
     }
+    _parameters = {
+        "groups": COLUMNS,
+        "categorical": one_of("auto") | instance("a list of columns", list, tuple),
+        "impute": one_of("median", "mean") | number(least=-LARGEST) | NONE,
+    }
 
     def __init__(self, groups: Any = None, categorical: Any = "auto", *, impute: Any = "median") -> None:
         self.groups = groups
@@ -97,7 +101,6 @@ class ColumnViews(RawTransformer):
 
     def fit(self, X: Any, y: Any = None) -> ColumnViews:
         """Learn the categories of each column."""
-        self._check_impute()
         table = as_table(X, "ColumnViews")
         as_category = self._as_category(table)
         columns = _chosen_groups(self.groups, table, as_category)
@@ -161,19 +164,8 @@ class ColumnViews(RawTransformer):
             return float(center(values)) if len(values) else 0.0
         return None if self.impute is None else float(self.impute)
 
-    def _check_impute(self) -> None:
-        impute = self.impute
-        if isinstance(impute, str):
-            check_option("impute", impute, ("median", "mean"))
-        elif impute is not None and (
-            isinstance(impute, bool) or not isinstance(impute, numbers.Real) or not np.isfinite(float(impute))
-        ):
-            raise ViewsError(f"impute must be 'median', 'mean', a number or None, got {impute!r}.")
-
     def _as_category(self, table: Table) -> list[Any]:
-        if isinstance(self.categorical, str):
-            if self.categorical != "auto":
-                raise ViewsError(f"categorical must be 'auto' or a list of columns, got {self.categorical!r}.")
+        if isinstance(self.categorical, str):  # "auto"
             return []
         table.check_has(list(self.categorical))
         return list(self.categorical)

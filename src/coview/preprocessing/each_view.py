@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from coview.exceptions import ParameterError
 from coview.preprocessing.base import PerViewTransformer
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.inner import asking
+from coview.utils.parameters import NONE, TRANSFORMER, by_view
 from coview.utils.routing import metadata_router, routed_metadata
 from coview.views.arrays import scatter_rows, take_rows
 from coview.views.views import Views
@@ -56,6 +58,9 @@ class EachView(PerViewTransformer):
             rules.estimator(features="features of {view}", methods=["transform"]), "changed views"
         )
     }
+    _parameters = {
+        "transformers": by_view(TRANSFORMER) | NONE,
+    }
 
     def __init__(self, transformers: Any = None, views: Any = None) -> None:
         self.transformers = transformers
@@ -91,17 +96,14 @@ class EachView(PerViewTransformer):
         routed = routed_metadata(self, "fit", metadata, self._by_name())
         return {name: routed.get(name, routed.get(_ALL, {})) for name in chosen}
 
-    def _check_parameters(self) -> None:
-        for transformer in self._by_name().values():
-            if transformer is not None and not (hasattr(transformer, "fit") and hasattr(transformer, "transform")):
-                raise TypeError(f"transformers must have fit and transform, got {transformer!r}.")
-        if isinstance(self.transformers, Mapping) and self.views is not None:
-            raise ValueError("Pass views= only with a single transformer; a mapping names its own views.")
-
     def _chosen(self, views: Views) -> tuple[str, ...]:
         if self.transformers is None:
             return ()
         if isinstance(self.transformers, Mapping):
+            if self.views is not None:
+                raise ParameterError(
+                    "must be None where transformers is a dict, which names its own views.", parameter="views"
+                )
             return self._check_names(tuple(self.transformers), views)
         return super()._chosen(views)
 

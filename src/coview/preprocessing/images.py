@@ -22,7 +22,8 @@ from sklearn.utils.validation import check_is_fitted
 from coview.exceptions import DataFileError, EngineError, ViewsError
 from coview.preprocessing.raw_columns import RawTransformer
 from coview.utils import fitted_state as rules
-from coview.validation import check_count, check_number
+from coview.utils.parameters import NONE, integer, number
+from coview.validation import check_count
 
 __all__ = ["ColorHistogram", "LocalBinaryPatterns", "SiftWords", "read_image"]
 
@@ -33,6 +34,7 @@ class _ImageCounts(RawTransformer):
     max_side: int | None
 
     _fitted_state: ClassVar[Mapping[str, rules.Rule | None]] = {"n_features_out_": rules.count(1, size="features")}
+    _parameters = {"max_side": integer(8) | NONE}
     _input_tags = ("string",)
 
     def __sklearn_tags__(self) -> Any:
@@ -40,7 +42,6 @@ class _ImageCounts(RawTransformer):
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Check the parameters; there is nothing to learn."""
-        self._check_parameters()
         self.n_features_out_ = len(self._names())
         return self
 
@@ -64,10 +65,6 @@ class _ImageCounts(RawTransformer):
         if not rows:
             raise ViewsError("X has 0 images. Pass at least one image.")
         return sparse.csr_array(np.vstack(rows).astype(np.float64))
-
-    def _check_parameters(self) -> None:
-        if self.max_side is not None:
-            check_count("max_side", self.max_side, 8)
 
     def _names(self) -> list[str]:
         raise TypeError(f"{type(self).__name__} does not say what its features are called.")
@@ -101,13 +98,13 @@ class ColorHistogram(_ImageCounts):
     array([[ 0,  0,  0,  0, 20,  0,  0,  0]])
     """
 
+    _parameters = {
+        "bins": integer(2),
+    }
+
     def __init__(self, bins: int = 6, max_side: int | None = 256) -> None:
         self.bins = bins
         self.max_side = max_side
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_count("bins", self.bins, 2)
 
     def _names(self) -> list[str]:
         each = range(self.bins)
@@ -149,17 +146,17 @@ class LocalBinaryPatterns(_ImageCounts):
     ...     assert LocalBinaryPatterns().fit_transform([flat]).sum() == 256
     """
 
+    _parameters = {
+        "points": integer(2),
+        "radius": number(above=0),
+        "grid": integer(),
+    }
+
     def __init__(self, points: int = 8, radius: float = 1.0, grid: int = 1, max_side: int | None = 256) -> None:
         self.points = points
         self.radius = radius
         self.grid = grid
         self.max_side = max_side
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_count("points", self.points, 2)
-        check_count("grid", self.grid, 1)
-        check_number("radius", self.radius, positive=True)
 
     def _names(self) -> list[str]:
         cells = [f"cell{r}{c}_" for r in range(self.grid) for c in range(self.grid)] if self.grid > 1 else [""]
@@ -204,6 +201,10 @@ class SiftWords(_ImageCounts):
     """
 
     _fitted_state = {"centers_": rules.floats("features", 128), "n_words": rules.count(1, size="features")}
+    _parameters = {
+        "n_words": integer(2),
+        "max_descriptors": integer(2),
+    }
 
     def __init__(
         self,
@@ -227,7 +228,7 @@ class SiftWords(_ImageCounts):
         return self._stacked([self._assigned(part) for part in self._learn(X)])
 
     def _learn(self, X: Any) -> list[np.ndarray]:
-        self._check_parameters()
+        check_count("max_descriptors", self.max_descriptors, self.n_words)
         random = check_random_state(self.random_state)
         described = [self._described(image) for image in self._images(X)]
         total = sum(map(len, described))
@@ -242,11 +243,6 @@ class SiftWords(_ImageCounts):
         self.centers_ = search.cluster_centers_
         self.n_features_out_ = self.n_words
         return described
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_count("n_words", self.n_words, 2)
-        check_count("max_descriptors", self.max_descriptors, self.n_words)
 
     def _names(self) -> list[str]:
         return [f"visual{k}" for k in range(self.n_words)]

@@ -37,7 +37,8 @@ from coview.preprocessing.base import ViewsTransformerMixin
 from coview.utils import fitted_state as rules
 from coview.utils.fitting import WholeFitMixin
 from coview.utils.messages import did_you_mean, listed
-from coview.validation import check_count, check_number, check_option, encode_labels
+from coview.utils.parameters import TEXT, TRUTH, integer, number, one_of
+from coview.validation import encode_labels
 from coview.views.coerce import as_views
 from coview.views.inputs import match_columns
 from coview.views.views import Views
@@ -179,6 +180,17 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         "fitted_links_": rules.or_none(rules.floats("objects", "objects", sparse=True)),
         "hops": rules.count(1, size="hops"),
     }
+    _parameters = {
+        "links": TEXT,
+        "hops": integer(),
+        "restart": number(below=1),
+        "tol": number(below=1),
+        "normalize": one_of("symmetric", "rows"),
+        "keep": TRUTH,
+        "suffix": TEXT,
+        "labels": TRUTH,
+        "label_prior": number(),
+    }
 
     def __init__(
         self,
@@ -240,7 +252,7 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
     # -- pieces
 
     def _fit_layers(self, views: Views, y: Any) -> LinkGraph:
-        self._check_parameters(views)
+        self._check_links(views)
         if self.labels and y is None:
             raise ViewsError("labels=True requires y, with -1, None, NaN or an empty text for unlabeled objects.")
         self.smoothed_views_ = self._chosen(views)
@@ -404,18 +416,6 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         if not chosen and not self.labels:
             raise ViewsError(f"X has no view besides the links {self.links!r}, so there is nothing to smooth.")
         return chosen
-
-    def _check_parameters(self, views: Views) -> None:
-        check_count("hops", self.hops)
-        for name, share in (("restart", self.restart), ("tol", self.tol)):
-            check_number(name, share, below=1)
-        check_option("normalize", self.normalize, ("symmetric", "rows"))
-        if not isinstance(self.suffix, str) or not self.suffix:
-            raise ValueError(f"suffix must be a non-empty string, got {self.suffix!r}.")
-        if not isinstance(self.labels, (bool, np.bool_)):
-            raise ValueError(f"labels must be True or False, got {self.labels!r}. Pass the labels themselves as y.")
-        check_number("label_prior", self.label_prior)
-        self._check_links(views)
 
     def _check_links(self, views: Views) -> None:
         if self.links not in views:

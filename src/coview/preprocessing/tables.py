@@ -11,8 +11,20 @@ from coview.exceptions import ViewsError
 from coview.preprocessing.columns import ColumnViews, column_groups
 from coview.preprocessing.raw_columns import RawTransformer, Table, as_table, columns_by_view
 from coview.preprocessing.text import TextViews
+from coview.preprocessing.vectorizer import STOPPED
 from coview.utils import fitted_state as rules
 from coview.utils.messages import short
+from coview.utils.parameters import (
+    COLUMNS,
+    LARGEST,
+    MAPPING,
+    NONE,
+    TRANSFORMER,
+    frequency,
+    instance,
+    number,
+    one_of,
+)
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
 
@@ -76,6 +88,17 @@ class TableViews(RawTransformer):
         "text_": rules.or_none(rules.estimator(methods=["raw_texts", "view_inputs"])),
         "columns_": rules.or_none(rules.estimator(methods=["transform", "view_inputs"])),
         "vectorizers_": rules.mapping(rules.estimator(methods=["transform"])),
+    }
+    _parameters = {
+        "text": COLUMNS,
+        "columns": COLUMNS,
+        "tokens": COLUMNS,
+        "vectorizer": TRANSFORMER | MAPPING | NONE,
+        "stop_words": one_of("auto") | STOPPED | NONE,
+        "min_df": frequency("texts") | one_of("auto"),
+        "max_df": frequency("texts") | one_of("auto"),
+        "impute": one_of("median", "mean") | number(least=-LARGEST) | NONE,
+        "id": instance("the name of a column", str, int) | NONE,
     }
 
     def __init__(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -14,10 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ParameterError, ViewsError
 from coview.preprocessing.raw_columns import Column, RawTransformer, Table, as_table, check_column_name, columns_by_view
-from coview.preprocessing.stop_words import LANGUAGES, STOP_WORDS, detect_language
-from coview.preprocessing.vectorizer import TextVectorizer, find_separators
+from coview.preprocessing.stop_words import detect_language
+from coview.preprocessing.vectorizer import STOPPED, TextVectorizer, find_separators
 from coview.utils import fitted_state as rules
 from coview.utils.messages import cut, did_you_mean, listed, short
+from coview.utils.parameters import COLUMNS, MAPPING, NONE, TRANSFORMER, frequency, one_of
 from coview.views.arrays import scatter_rows
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
@@ -88,6 +88,14 @@ class TextViews(RawTransformer):
         "columns_": rules.by_view(rules.custom(check_column_name)),
         "vectorizers_": rules.by_view(rules.estimator(methods=["transform"])),
         "stop_words_": rules.optional(rules.by_view(rules.plain())),
+    }
+    _parameters = {
+        "columns": COLUMNS,
+        "vectorizer": TRANSFORMER | MAPPING | NONE,
+        "tokens": COLUMNS,
+        "stop_words": one_of("auto") | STOPPED | NONE,
+        "min_df": frequency("texts") | one_of("auto"),
+        "max_df": frequency("texts") | one_of("auto"),
     }
 
     def __init__(
@@ -223,7 +231,6 @@ class TextViews(RawTransformer):
         return chosen
 
     def _chosen_vectorizers(self, texts: dict[str, list[str]], separators: dict[str, Separator]) -> dict[str, Any]:
-        self._check_words()
         wanted = self.vectorizer if isinstance(self.vectorizer, Mapping) else dict.fromkeys(texts, self.vectorizer)
         for view in wanted:
             if view not in texts:
@@ -242,24 +249,6 @@ class TextViews(RawTransformer):
                 max_df=(0.5 if n >= _MANY else 1.0) if self.max_df == "auto" else self.max_df,
             )
         return {view: vectorizers[view] for view in texts}
-
-    def _check_words(self) -> None:
-        """Refuse what is no setting."""
-        words = self.stop_words
-        words_listed = isinstance(words, list) and all(isinstance(word, str) for word in words)
-        if not (words is None or words_listed or (isinstance(words, str) and words in ("auto", *LANGUAGES))):
-            raise ParameterError(
-                f"must be 'auto', a language ({listed(STOP_WORDS)}), a list of words or None, got {self.stop_words!r}.",
-                parameter="stop_words",
-            )
-        for name, value in (("min_df", self.min_df), ("max_df", self.max_df)):
-            whole, number = isinstance(value, numbers.Integral), isinstance(value, numbers.Real)
-            fits = value >= 1 if whole else 0 <= value <= 1 if number else value == "auto"
-            if isinstance(value, bool) or not fits:
-                raise ParameterError(
-                    f"must be a number of texts, a share of them between 0.0 and 1.0, or 'auto', got {value!r}.",
-                    parameter=name,
-                )
 
     def _own_choices(self) -> dict[str, Any]:
         """What a vectorizer that is left without any word does without: settings that nobody asked for."""

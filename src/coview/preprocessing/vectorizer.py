@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
-from coview.exceptions import ParameterError
+from coview.exceptions import ParameterError, ViewsError
 from coview.preprocessing.stop_words import LANGUAGES, STOP_WORDS
 from coview.utils import fitted_state as rules
 from coview.utils.messages import listed, short
+from coview.utils.parameters import NONE, TEXT, TEXTS, Kind, check_parameters, frequency, integer
 
-__all__ = ["TextVectorizer", "find_separators"]
+__all__ = ["STOPPED", "TextVectorizer", "find_separators"]
 
 _WORD = re.compile(r"\w+(?:[-.]\w+)*(?:\+{1,2}|#)?")
 _PARTS = re.compile(r"[-._]+")
@@ -23,6 +25,22 @@ _LETTERS = frozenset("cr")  # names of programming languages; other single lette
 _SEPARATORS = (";", "|", ",", "\t", "\n")
 _ALTERNATIVES = "|"  # inside an item of a list: "python3 | python3-dev"
 _VERSION = re.compile(r"\s*\([<>=!~]{1,3}\s*[^()]*\)")  # that an item requires: "libc6 (>= 2.14)"
+
+
+def _are_stop_words(value: Any) -> bool:
+    return value in LANGUAGES if isinstance(value, str) else isinstance(value, list) and TEXTS.accepts(value)
+
+
+STOPPED = Kind((f"a language ({listed(STOP_WORDS)})", "a list of words"), _are_stop_words)
+
+
+def _is_separator(value: Any) -> bool:
+    return TEXT.accepts(value) or (isinstance(value, tuple) and bool(value) and all(map(TEXT.accepts, value)))
+
+
+def _is_range(value: Any) -> bool:
+    pair = isinstance(value, (list, tuple)) and len(value) == 2 and all(map(integer().accepts, value))
+    return pair and value[0] <= value[1]
 
 
 class TextVectorizer(CountVectorizer):
@@ -71,6 +89,15 @@ class TextVectorizer(CountVectorizer):
     fixed_vocabulary_: bool
     _fitted_state = {"vocabulary_": rules.vocabulary(), "fixed_vocabulary_": rules.flag()}
 
+    _parameters = {
+        "stop_words": STOPPED | NONE,
+        "separator": Kind(("a text such as ','", "a tuple of such texts"), _is_separator) | NONE,
+        "ngram_range": Kind(("a pair of integers, the first at most the second",), _is_range),
+        "min_df": frequency("texts"),
+        "max_df": frequency("texts"),
+        "max_features": integer() | NONE,
+    }
+
     def __init__(
         self,
         stop_words: Any = None,
@@ -85,17 +112,28 @@ class TextVectorizer(CountVectorizer):
         self.stop_words = stop_words
         self.separator = separator
 
+    def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
+        """Learn the words of texts and return their counts (texts x words)."""
+        check_parameters(self)
+        texts = _as_texts(raw_documents)
+        try:
+            return super().fit_transform(texts, y)
+        except ParameterError:
+            raise
+        except ValueError as error:  # no words, or none between min_df and max_df
+            raise ViewsError(" ".join(str(error).split())) from None
+
+    def transform(self, raw_documents: Any) -> Any:
+        """Return the counts of the learned words in texts (texts x words)."""
+        return super().transform(_as_texts(raw_documents))
+
     def get_stop_words(self) -> frozenset[str]:
         """Return the words that are left out."""
         if self.stop_words is None or self.separator is not None:
             return frozenset()
         if not isinstance(self.stop_words, str):
             return frozenset(word.lower() for word in self.stop_words)
-        if self.stop_words not in LANGUAGES:
-            raise ValueError(
-                f"stop_words must be a language ({listed(tuple(STOP_WORDS))}), a list of words or None, "
-                f"got {self.stop_words!r}."
-            )
+        (STOPPED | NONE).check("stop_words", self.stop_words)
         return STOP_WORDS[LANGUAGES[self.stop_words]]
 
     def build_tokenizer(self) -> Callable[[str], list[str]]:
@@ -121,6 +159,16 @@ class TextVectorizer(CountVectorizer):
 
     def _check_stop_words_consistency(self, *_: Any) -> None:
         """Pass: stop words are compared with words after splitting, so there is nothing to warn of."""
+
+
+def _as_texts(documents: Any) -> list[Any]:
+    if isinstance(documents, (str, bytes)) or sparse.issparse(documents) or not isinstance(documents, Iterable):
+        raise ViewsError(f"TextVectorizer needs a list of texts, got {short(documents)}.")
+    texts = list(documents)
+    for number, text in enumerate(texts):
+        if not isinstance(text, (str, bytes)):
+            raise ViewsError(f"TextVectorizer needs texts, but entry {number} is {short(text)}.")
+    return texts
 
 
 def find_separators(texts: list[str]) -> str | tuple[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from coview.exceptions import ViewsError
 from coview.preprocessing.base import PerViewTransformer
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.validation import check_option
+from coview.utils.parameters import TRUTH, frequency, one_of
 
 __all__ = ["LogCounts", "MinDocumentFrequency", "TfidfViews", "UnitRows", "document_frequency"]
 
@@ -58,6 +58,12 @@ class TfidfViews(PerViewTransformer):
     idf_: dict[str, np.ndarray]
 
     _fitted_state = {"idf_": rules.mapping(rules.floats("features of {view}"), "changed views")}
+    _parameters = {
+        "norm": one_of("l1", "l2", None),
+        "use_idf": TRUTH,
+        "smooth_idf": TRUTH,
+        "sublinear_tf": TRUTH,
+    }
 
     def __init__(
         self,
@@ -72,9 +78,6 @@ class TfidfViews(PerViewTransformer):
         self.smooth_idf = smooth_idf
         self.sublinear_tf = sublinear_tf
         self.views = views
-
-    def _check_parameters(self) -> None:
-        check_option("norm", self.norm, ("l1", "l2", None))
 
     def _fit_view(self, name: str, array: Any) -> tuple[np.ndarray]:
         if not self.use_idf:
@@ -116,12 +119,13 @@ class UnitRows(PerViewTransformer):
            [0. , 0. ]])
     """
 
+    _parameters = {
+        "norm": one_of("l1", "l2", "max"),
+    }
+
     def __init__(self, norm: str = "l2", views: Any = None) -> None:
         self.norm = norm
         self.views = views
-
-    def _check_parameters(self) -> None:
-        check_option("norm", self.norm, ("l1", "l2", "max"))
 
     def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
         return normalize(array.astype(_float_of(array)), norm=self.norm, copy=False)
@@ -193,18 +197,15 @@ class MinDocumentFrequency(PerViewTransformer):
     _fitted_state = {
         "kept_features_": rules.mapping(rules.integers(None, below="features of {view}", rising=True), "changed views")
     }
+    _parameters = {
+        "min_df": frequency("objects", 0),
+        "max_df": frequency("objects", 0),
+    }
 
     def __init__(self, min_df: float = 2, max_df: float = 1.0, views: Any = None) -> None:
         self.min_df = min_df
         self.max_df = max_df
         self.views = views
-
-    def _check_parameters(self) -> None:
-        for name, value in (("min_df", self.min_df), ("max_df", self.max_df)):
-            whole = isinstance(value, Integral) and not isinstance(value, bool) and value >= 0
-            share = isinstance(value, Real) and not isinstance(value, Integral) and 0 <= value <= 1
-            if not (whole or share):
-                raise ValueError(f"{name} must be an integer of objects or a share from 0.0 to 1.0, got {value!r}.")
 
     def _fit_view(self, name: str, array: Any) -> tuple[np.ndarray]:
         frequency = document_frequency(array)

@@ -10,7 +10,6 @@ object have in common, divided by that of the best object.
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from collections.abc import Mapping
 from functools import cached_property
@@ -53,6 +52,7 @@ from coview.retrieval.semantic import fit_classifier
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import cut, did_you_mean, listed
+from coview.utils.parameters import ESTIMATOR, NONE, by_view, instance, integer, list_of, number, one_of
 from coview.validation import base_seed, check_count, check_option, encode_labels, per_view
 from coview.views.arrays import take_rows
 from coview.views.views import Views
@@ -199,6 +199,17 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         "words_": rules.custom(_check_words),
         "index_": rules.custom(_check_index),
     }
+    _parameters = {
+        "model": ESTIMATOR | list_of("estimators", ESTIMATOR | NONE) | NONE,
+        "space": one_of("topic", "semantic"),
+        "center": one_of("mean", "row"),
+        "lexical": one_of("auto") | number(most=1),
+        "n_models": integer(),
+        "model_weights": list_of("positive numbers", number()) | instance("an array", np.ndarray) | NONE,
+        "C": by_view(number(above=0)),
+        "index": one_of("auto", "exact", "hnsw"),
+        "recall": number(above=0, most=1),
+    }
 
     def __init__(
         self,
@@ -227,7 +238,6 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
 
     def fit(self, X: Any, y: Any = None) -> CrossModalRetriever:
         """Fit the models on X and index its objects."""
-        self._check_parameters()
         models = self.model if isinstance(self.model, (list, tuple)) else [self.model]
         parts = [_split_front(clone(model)) if model is not None else (None, None) for model in models]
         if not parts:
@@ -288,7 +298,6 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
 
     def _repeated(self, model: Any) -> list[Any]:
         """As many models as asked for, with other seeds, of one that starts at random."""
-        check_count("n_models", self.n_models)
         if self.n_models == 1 or "n_init" not in last_step(model).get_params():
             return [model]
         seeds = {name: value for name, value in model.get_params().items() if name.split("__")[-1] == "random_state"}
@@ -560,17 +569,6 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name not in _CACHED}
-
-    def _check_parameters(self) -> None:
-        check_option("space", self.space, ("topic", "semantic"))
-        check_option("center", self.center, ("mean", "row"))
-        check_option("index", self.index, ("auto", "exact", "hnsw"))
-        for name, value, low in (("lexical", self.lexical, -1e-300), ("recall", self.recall, 0.0)):
-            if name == "lexical" and value == "auto":
-                continue
-            if isinstance(value, bool) or not isinstance(value, numbers.Real) or not low < float(value) <= 1:
-                also = " or 'auto'" if name == "lexical" else ""
-                raise ValueError(f"{name} must be a number between 0 and 1{also}, got {value!r}.")
 
     # -- from objects to vectors
 

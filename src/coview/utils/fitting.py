@@ -1,15 +1,16 @@
-"""Fits that succeed whole or change nothing, and show where they stand.
+"""Fits that check their parameters, succeed whole or change nothing, and show where they stand.
 
 An estimator whose fit fails is what it was before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import isfunction
 from typing import Any
 
+from coview.utils.parameters import SHARED, Kind, check_parameters
 from coview.utils.progress import progress
 
 __all__ = ["WholeFitMixin"]
@@ -18,9 +19,10 @@ _FITS = ("fit", "partial_fit", "fit_transform")
 
 
 class WholeFitMixin:
-    """Makes the methods that fit give back every fitted attribute where they fail.
+    """Makes the methods that fit check the parameters first, and give back every fitted attribute where they fail.
 
-    A first fit that fails leaves an estimator that is not fitted, and a later one leaves the model of the fit before.
+    What a parameter may be is in `_parameters` of its class, or of one that it inherits from. A first fit that fails
+    leaves an estimator that is not fitted, and a later one leaves the model of the fit before.
     While they run their progress is shown, as `coview.utils.progress` has it and the parameter `verbose` asks for.
 
     Examples
@@ -38,6 +40,8 @@ class WholeFitMixin:
     (2, 2.0)
     """
 
+    _parameters: Mapping[str, Kind] = SHARED
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         for name in _FITS:
@@ -50,6 +54,8 @@ def _whole(fit: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(fit)
     def fit_or_restore(self: Any, *args: Any, **options: Any) -> Any:
         before = dict(vars(self))
+        if fit.__name__ != "partial_fit" or not any(name.endswith("_") for name in before):  # a stream checks them once
+            check_parameters(self)
         try:
             if fit.__name__ == "partial_fit":  # a moment's work
                 return fit(self, *args, **options)

@@ -33,6 +33,10 @@ def label_array(labels: Any) -> np.ndarray:
     >>> label_array(["a", None])
     array(['a', None], dtype=object)
     """
+    if isinstance(labels, np.ma.MaskedArray) and np.ma.is_masked(labels):  # a masked label is none
+        whole = labels.data.astype(object)
+        whole[np.ma.getmaskarray(labels)] = None
+        return whole
     if isinstance(labels, (list, tuple)):
         kinds = {"text" if isinstance(label, str) else "gap" if label is None else "other" for label in labels}
         if len(kinds) > 1:

@@ -14,8 +14,10 @@ from coview.views.sparse_format import canonical_csr
 
 __all__ = [
     "as_matrix",
+    "check_magnitude",
     "check_not_negative",
     "density",
+    "fits_single",
     "for_sklearn",
     "frame_ids",
     "from_tensor",
@@ -32,6 +34,10 @@ __all__ = [
     "take_rows",
     "unit_rows",
 ]
+
+
+LARGEST, SMALLEST = 1e60, 1e-60  # of a view that can be computed with: fourth powers of values are within range
+SINGLE_LARGEST, SINGLE_SMALLEST = 1e9, 1e-9  # likewise in single precision
 
 
 class _WrongType(ViewsError, TypeError):
@@ -138,11 +144,21 @@ def _from_frame(name: str, source: Any) -> tuple[Any, np.ndarray, np.ndarray | N
 
 
 def _from_array(name: str, source: Any) -> np.ndarray:
+    if isinstance(source, np.ma.MaskedArray) and np.ma.is_masked(source):
+        raise ViewsError(
+            f"View {name!r} is a masked array with {np.ma.count_masked(source)} masked values. Fill them with "
+            f"filled(value); mark rows that lack the whole view by present={{{name!r}: mask}}."
+        )
     try:
         matrix = np.asarray(source)
     except (ValueError, TypeError) as error:
         raise ViewsError(f"View {name!r} is not a numeric matrix ({cut(str(error))}).") from None
     if matrix.dtype == object:
+        if matrix.ndim == 0:  # a set, a generator, None
+            raise _WrongType(
+                f"View {name!r} is of type {type(source).__name__}, not a matrix. Pass an array, a sparse matrix, a "
+                "data frame or a list of rows."
+            )
         if matrix.ndim == 1 and matrix.size and isinstance(matrix[0], str):
             raise _texts(name, matrix[0])
         try:
@@ -225,6 +241,38 @@ def check_not_negative(name: str, matrix: Any, who: str) -> None:
         python="Turn the view into counts with Codebook(...), or leave it out with views=[...].",
         cli="Turn the view into counts with --step Codebook, or leave it out.",
     )
+
+
+def largest(matrix: Any) -> float:
+    """Largest absolute value of a matrix."""
+    values = matrix.data if sparse.issparse(matrix) else matrix
+    return max(float(values.max(initial=0)), -float(values.min(initial=0)))
+
+
+def check_magnitude(name: str, matrix: Any) -> None:
+    """Refuse a view whose values are so large that products of them would overflow, or so small that they would vanish.
+
+    Examples
+    --------
+    >>> check_magnitude("words", np.array([[1e308]]))
+    Traceback (most recent call last):
+    coview.exceptions.ViewsError: View 'words' has values as large as 1e+308, beyond 1e+60. Divide it by a constant.
+    """
+    most = largest(matrix)
+    if most > LARGEST:
+        raise ViewsError(
+            f"View {name!r} has values as large as {most:.3g}, beyond {LARGEST:g}. Divide it by a constant."
+        )
+    if 0 < most < SMALLEST:
+        raise ViewsError(
+            f"View {name!r} has no values above {most:.3g}, below {SMALLEST:g}. Multiply it by a constant."
+        )
+
+
+def fits_single(matrix: Any) -> bool:
+    """Tell whether products of values stay within the range of single precision."""
+    most = largest(matrix)
+    return most == 0 or SINGLE_SMALLEST <= most <= SINGLE_LARGEST
 
 
 def read_only(matrix: Any) -> Any:
@@ -311,11 +359,15 @@ def unit_rows(matrix: Any) -> Any:
     return for_sklearn(normalize(matrix))
 
 
-def for_sklearn(matrix: Any) -> Any:
+def for_sklearn(matrix: Any, fitted: Any = None) -> Any:
     """Sparse matrix as scikit-learn's compiled code wants it: 32-bit indices where they suffice, not read-only.
 
-    A dense matrix is handed over as it is.
+    A dense matrix is handed over as it is; but the k-means of a fitted estimator takes only the type that it was fitted
+    on.
     """
+    centers = None if fitted is None else vars(fitted).get("cluster_centers_")
+    if isinstance(centers, np.ndarray) and centers.dtype.kind == "f":
+        matrix = matrix.astype(centers.dtype, copy=False)
     if not sparse.issparse(matrix):
         return matrix
     short = max(matrix.nnz, *matrix.shape) <= np.iinfo(np.int32).max
