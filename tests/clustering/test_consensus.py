@@ -138,7 +138,7 @@ def test_negative_values_are_welcome():
         ({"n_clusters": 0}, "n_clusters must be an integer of at least 1, got 0"),
         ({"n_clusters": 999}, "n_samples=150"),
         ({"n_init": 0}, "n_init"),
-        ({"softness": 0}, "softness must be between 0 and 1, got 0"),
+        ({"softness": 0}, "softness must be a number above 0 and below 1, got 0"),
         ({"tol": -1}, "tol"),
         ({"view_weights": {"images": 1}}, "'images'"),
     ],
@@ -151,7 +151,7 @@ def test_bad_parameters_are_refused(parameters, sentence):
 
 def test_what_is_no_clusterer_is_refused():
     X, _ = corpus()
-    with pytest.raises(TypeError, match="must be a clusterer"):
+    with pytest.raises(ValueError, match="must be a clusterer with fit_predict or None, got LinearRegression"):
         ConsensusClustering(2, estimator=LinearRegression()).fit(X)
 
 
@@ -292,3 +292,19 @@ def test_several_consensuses_differ_by_their_seeds():
     first, second, again = several_memberships(X, 4, [0, 1, 0])
     assert_array_equal(first, again)
     assert (first != second).any()
+
+
+def test_rough_starts_are_not_quadratic_in_the_number_of_views(monkeypatch):
+    starts = []
+
+    def watched(labels, n_clusters, **settings):
+        starts.append(settings["n_init"])
+        return consensus(labels, n_clusters, **settings)
+
+    monkeypatch.setattr("coview.clustering.consensus.consensus", watched)
+    rng = np.random.default_rng(0)
+    many, few = (Views({f"v{i}": rng.random((12, 2)) for i in range(n)}) for n in (30, 3))
+    for X in (many, few):
+        memberships = next(several_memberships(X, 2, [0]))
+        assert_allclose(memberships.sum(axis=1), 1)
+    assert starts == [10, 3]

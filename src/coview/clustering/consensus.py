@@ -31,8 +31,9 @@ from coview.inspection import Features, Inspection, Training, conventional_weigh
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.inner import asking
+from coview.utils.parameters import NONE, number, object_with
 from coview.utils.progress import counted
-from coview.validation import base_seed, check_count, check_enough_objects, check_number, per_view
+from coview.validation import base_seed, check_enough_objects, per_view
 from coview.views.arrays import for_sklearn, take_rows, unit_rows
 from coview.views.views import Views
 
@@ -49,6 +50,7 @@ __all__ = [
 SOFTNESS = 0.01  # share of every one-hot row that is spread over all clusters
 FLOOR = 1e-12
 SMALL = 50_000  # entries of the patterns of all starts up to which every start is followed to its end
+MOST_STARTS = 10  # of the views' own clusterings that are starts of a rough consensus
 HEAT = 5  # updates of each start, above that, before the best one goes on alone
 
 
@@ -79,7 +81,8 @@ def several_memberships(
         for v, part in rows.items():
             clusterer = default_clusterer(min(n_clusters, part.shape[0]), seed, n_init=1)
             labels[v][views.present[:, v]] = clusterer.fit(part).labels_
-        yield consensus(labels, n_clusters, seed=seed, n_init=len(labels), tol=1e-5, deadline=deadline).memberships
+        n_init = min(len(labels), MOST_STARTS)
+        yield consensus(labels, n_clusters, seed=seed, n_init=n_init, tol=1e-5, deadline=deadline).memberships
 
 
 def side_by_side_memberships(views: Views, n_clusters: int, seeds: Iterable[int]) -> Iterator[np.ndarray]:
@@ -130,7 +133,7 @@ def consensus(
     parts = [soft_indicators(column, width, softness) for column, width in zip(groups.T, widths)]
     heft = np.ones(len(parts)) if weights is None else np.asarray(weights, dtype=np.float64)
     own = [part for part, width in zip(parts, widths) if width == n_clusters]
-    search = _PatternUpdates(parts, sizes.astype(np.float64), heft, tol)
+    search = _PatternUpdates(_SideBySide.of(parts, heft), sizes.astype(np.float64), tol)
     heat = max_iter if len(groups) * n_clusters * n_init <= SMALL else min(HEAT, max_iter)
     best: _Pattern | None = None
     for restart in counted(range(n_init), "consensus", n_init):
@@ -146,10 +149,11 @@ def consensus(
     assert best is not None
     if not best.at_rest:
         best = search.go_on(best, max_iter - heat, deadline)
+    mappings = np.split(best.mapping, np.cumsum(widths)[:-1], axis=1)
     if deadline.is_over():
-        return Consensus(best.rows[member.ravel()], best.mappings, best.objective)
-    memberships = fold_in_consensus(labels, best.mappings, weights=weights, softness=softness, deadline=deadline)
-    return Consensus(memberships, best.mappings, best.objective)
+        return Consensus(best.rows[member.ravel()], mappings, best.objective)
+    memberships = fold_in_consensus(labels, mappings, weights=weights, softness=softness, deadline=deadline)
+    return Consensus(memberships, mappings, best.objective)
 
 
 def fold_in_consensus(
@@ -172,26 +176,50 @@ def fold_in_consensus(
     heft = np.ones(len(parts)) if weights is None else np.asarray(weights, dtype=np.float64)
     pattern = np.full((len(groups), len(mappings[0])), 1.0 / len(mappings[0]))
     moving = np.arange(len(groups))
-    here, there = pattern, parts
+    mapping = np.hstack(mappings)
+    here, there = pattern, _SideBySide.of(parts, heft).weighed
     for _ in range(max_iter):
-        moved = _move_pattern(there, here, mappings, [here @ mapping for mapping in mappings], heft)
+        moved = _move_pattern(there, here, mapping, here @ mapping)
         change = np.abs(moved - here).max(axis=1)
         pattern[moving] = here = moved
         still = change > tol
         if not still.all():  # the others are there
-            moving, here, there = moving[still], here[still], [part[still] for part in there]
+            moving, here, there = moving[still], here[still], there[still]
         if not moving.size or deadline.is_over():
             break
     return pattern[member.ravel()]
 
 
+@dataclass(frozen=True)
+class _SideBySide:
+    """Softened clusters of all views as one matrix: a product for all of them costs little more than for one."""
+
+    clusters: np.ndarray  # groups of objects x clusters of all views
+    weighed: np.ndarray  # the same times the weight of the view
+    widths: np.ndarray  # clusters of each view
+
+    @classmethod
+    def of(cls, parts: Sequence[np.ndarray], heft: np.ndarray) -> _SideBySide:
+        widths = np.array([part.shape[1] for part in parts])
+        clusters = np.hstack(parts)
+        return cls(clusters, clusters * np.repeat(heft, widths), widths)
+
+    def shares(self, mapping: np.ndarray) -> np.ndarray:
+        """Rows divided by their sums in each view; one that sums to zero there becomes uniform."""
+        total = np.add.reduceat(mapping, np.cumsum(self.widths) - self.widths, axis=1)
+        if total.min() > 0:
+            return mapping / np.repeat(total, self.widths, axis=1)
+        total, even = np.repeat(total, self.widths, axis=1), np.repeat(1.0 / self.widths, self.widths)
+        return np.where(total > 0, mapping / np.where(total > 0, total, 1), even)
+
+
 @dataclass
 class _Pattern:
-    """Where one start stands; `models` are the products of pattern and mappings."""
+    """Where one start stands; mappings of all views are side by side, `model` is the product of pattern and mapping."""
 
     rows: np.ndarray
-    mappings: list[np.ndarray]
-    models: list[np.ndarray]
+    mapping: np.ndarray
+    model: np.ndarray
     objective: list[float]
     at_rest: bool = False
 
@@ -199,58 +227,41 @@ class _Pattern:
 class _PatternUpdates:
     """The updates of one problem: softened clusters of groups of objects by view, sizes of the groups."""
 
-    def __init__(self, parts: list[np.ndarray], sizes: np.ndarray, heft: np.ndarray, tol: float) -> None:
-        self.parts, self.heft, self.tol = parts, heft, tol
-        self.counts = [part * sizes[:, None] for part in parts]
-        self.least = sum(
-            weight * float(xlogy(count, part).sum()) for weight, count, part in zip(heft, self.counts, parts)
-        )
+    def __init__(self, parts: _SideBySide, sizes: np.ndarray, tol: float) -> None:
+        self.parts, self.tol = parts, tol
+        self.counts = parts.clusters * sizes[:, None]
+        self.weighed = parts.weighed * sizes[:, None]
+        self.least = float(xlogy(self.weighed, parts.clusters).sum())
 
     def start(self, rows: np.ndarray) -> _Pattern:
-        mappings = [_shares(rows.T @ count) for count in self.counts]
-        models = [rows @ mapping for mapping in mappings]
-        return _Pattern(rows, mappings, models, [self._objective(models)])
+        mapping = self.parts.shares(rows.T @ self.counts)
+        model = rows @ mapping
+        return _Pattern(rows, mapping, model, [self._objective(model)])
 
     def go_on(self, at: _Pattern, updates: int, deadline: Deadline) -> _Pattern:
         for _ in range(updates):
             if deadline.is_over():
                 break
-            rows = _move_pattern(self.parts, at.rows, at.mappings, at.models, self.heft)
-            mappings = [
-                _shares(mapping * (rows.T @ (count / np.maximum(rows @ mapping, FLOOR))))
-                for count, mapping in zip(self.counts, at.mappings)
-            ]
-            models = [rows @ mapping for mapping in mappings]
-            objective = self._objective(models)
+            rows = _move_pattern(self.parts.weighed, at.rows, at.mapping, at.model)
+            mapping = self.parts.shares(at.mapping * (rows.T @ (self.counts / np.maximum(rows @ at.mapping, FLOOR))))
+            model = rows @ mapping
+            objective = self._objective(model)
             before = at.objective[-1]
             if objective >= before:  # else rounding: it is as good as it gets
-                at.rows, at.mappings, at.models = rows, mappings, models
+                at.rows, at.mapping, at.model = rows, mapping, model
             at.objective.append(max(objective, before))
             if self.tol > 0 and at.objective[-1] - before <= self.tol * max(abs(before), FLOOR):
                 at.at_rest = True
                 break
         return at
 
-    def _objective(self, models: list[np.ndarray]) -> float:
+    def _objective(self, model: np.ndarray) -> float:
         """Minus the divergence; the sums of A and of its model are the same, since their rows sum to one."""
-        near = sum(
-            weight * float(np.vdot(count, np.log(np.maximum(model, FLOOR))))
-            for weight, count, model in zip(self.heft, self.counts, models)
-        )
-        return near - self.least
+        return float(np.vdot(self.weighed, np.log(np.maximum(model, FLOOR)))) - self.least
 
 
-def _move_pattern(
-    parts: Sequence[np.ndarray],
-    rows: np.ndarray,
-    mappings: Sequence[np.ndarray],
-    models: Sequence[np.ndarray],
-    heft: np.ndarray,
-) -> np.ndarray:
-    pull = np.zeros_like(rows)
-    for part, mapping, model, weight in zip(parts, mappings, models, heft):
-        pull += weight * ((part / np.maximum(model, FLOOR)) @ mapping.T)
-    return _shares(rows * pull)
+def _move_pattern(weighed: np.ndarray, rows: np.ndarray, mapping: np.ndarray, model: np.ndarray) -> np.ndarray:
+    return _shares(rows * ((weighed / np.maximum(model, FLOOR)) @ mapping.T))
 
 
 def _shares(array: np.ndarray) -> np.ndarray:
@@ -425,6 +436,10 @@ class ConsensusClustering(BaseConsensus):
         "unit_rows_": rules.flag(),
         "view_weights_": rules.by_view(rules.weight()),
     }
+    _parameters = {
+        "estimator": object_with("a clusterer with fit_predict", "fit_predict") | NONE,
+        "softness": number(above=0, below=1),
+    }
 
     def __init__(
         self,
@@ -453,12 +468,6 @@ class ConsensusClustering(BaseConsensus):
 
     def _fit_until(self, X: Any, deadline: Deadline) -> ConsensusClustering:
         """Fit as `fit` does, with no further update of the consensus after the deadline."""
-        check_count("n_clusters", self.n_clusters)
-        check_count("max_iter", self.max_iter)
-        check_count("n_init", self.n_init)
-        if not 0 < self.softness < 1:
-            raise ValueError(f"softness must be between 0 and 1, got {self.softness!r}.")
-        check_number("tol", self.tol)
         views = self._checked_views(X)
         seed = base_seed(self.random_state)
         weights = per_view("view_weights", self.view_weights, self.view_names_)
@@ -501,8 +510,10 @@ class ConsensusClustering(BaseConsensus):
     def _new_labels(self, views: Views) -> dict[str, np.ndarray]:
         labels = {}
         for v, (name, matrix) in enumerate(views.items()):
-            with asking(self.estimators_[name], f"view {name!r}"):
-                labels[name] = np.where(views.present[:, v], self.estimators_[name].predict(self._prepared(matrix)), -1)
+            model = self.estimators_[name]
+            with asking(model, f"view {name!r}"):
+                rows = for_sklearn(self._prepared(matrix), model)
+                labels[name] = np.where(views.present[:, v], model.predict(rows), -1)
         return labels
 
     def _prepared(self, matrix: Any) -> Any:
@@ -520,8 +531,6 @@ class ConsensusClustering(BaseConsensus):
             model = clone(self.estimator)
             if model.get_params().get("random_state", seed) is None:
                 model.set_params(random_state=seed)
-        if not hasattr(model, "fit_predict"):
-            raise TypeError(f"estimator must be a clusterer with fit_predict, got {model!r}.")
         labels = np.full(len(views), -1, dtype=np.int64)
         labels[have] = model.fit_predict(rows)
         return model, np.maximum(labels, -1)
