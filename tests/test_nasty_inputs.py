@@ -1,0 +1,105 @@
+"""Inputs that no model can use are refused in one sentence that names the view, by every estimator alike."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from fuzz.estimators import main
+from numpy.testing import assert_array_equal
+from scipy import sparse
+from sklearn.cluster import KMeans
+
+from coview import BestView, ConcatenatedViews, ConsensusClustering, Views, as_views
+from coview.catalog import ESTIMATORS, TRANSFORMERS, resolve
+from coview.exceptions import ParameterError, ViewsError
+from coview.preprocessing.base import PerViewTransformer
+from coview.validation import encode_labels
+
+MODELS = [*ESTIMATORS, *(name for name in TRANSFORMERS if issubclass(resolve(name), PerViewTransformer))]
+
+
+def counts(n: int = 12) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(0)
+    return {"words": rng.poisson(2.0, size=(n, 5)).astype(float), "links": rng.poisson(2.0, size=(n, n)).astype(float)}
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    ("value", "sentence"), [(1e308, "values as large as 1e.308"), (1e-320, "no values above 1e-320")]
+)
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_numbers_that_cannot_be_computed_with_are_refused(name, value, sentence, form):
+    X = counts()
+    X["words"] = form(np.where(X["words"] > 2, value, 0.0))
+    if name == "EachView":
+        model = resolve(name)(transformers=KMeans(2))
+    else:
+        model = resolve(name)()
+    if "n_clusters" in model.get_params():
+        model.set_params(n_clusters=2)
+    if name == "Codebook":
+        model.set_params(views="words", n_words=2)
+    with pytest.raises(ViewsError, match=f"View 'words' has {sentence}"):
+        model.fit(X, np.arange(12) % 3)
+
+
+def test_large_single_precision_is_computed_in_double():
+    X = {name: (matrix * 1e15).astype(np.float32) for name, matrix in counts().items()}
+    memberships = ConsensusClustering(2, random_state=0).fit(X).transform(X)
+    assert memberships.dtype == np.float64 and np.isfinite(memberships).all()
+
+
+@pytest.mark.parametrize(
+    ("X", "sentence"),
+    [
+        (np.array([[1.0, np.nan]]), "View 'x' has NaN or infinity .nan at row 0, column 1"),
+        ([[1.0, np.inf]], "View 'x' has NaN or infinity .inf"),
+        ({1.0, 2.0}, "View 'x' is of type set, not a matrix. Pass an array"),
+        ((row for row in np.eye(2)), "View 'x' is of type generator"),
+        (map(list, np.eye(2)), "View 'x' is of type map"),
+        (np.ma.masked_array(np.eye(2), [[True, False], [False, False]]), "masked array with 1 masked values"),
+        ({"words": {1, 2}}, "View 'words' is of type set"),
+        ({"words": np.ma.masked_equal(np.eye(2), 0)}, "View 'words' is a masked array with 2 masked values"),
+    ],
+)
+def test_sentences_are_the_same_for_one_matrix_and_for_views(X, sentence):
+    with pytest.raises(ViewsError, match=sentence):
+        ConsensusClustering(2).fit(X)
+    if isinstance(X, dict):
+        with pytest.raises(ViewsError, match=sentence):
+            as_views(X)
+
+
+def test_a_masked_array_that_masks_nothing_is_an_array():
+    assert_array_equal(Views(np.ma.masked_array(np.eye(2)))["x"], np.eye(2))
+
+
+@pytest.mark.parametrize("fitted", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "model",
+    [
+        ConsensusClustering(3, random_state=0),
+        ConsensusClustering(3, estimator=KMeans(3), random_state=0),
+        BestView(KMeans(3, random_state=0)),
+        ConcatenatedViews(KMeans(3, random_state=0)),
+    ],
+)
+def test_precision_of_new_objects_does_not_matter(model, fitted):
+    X = Views(counts())
+    narrow, wide = (X.map(lambda matrix, kind=kind: matrix.astype(kind)) for kind in (np.float32, np.float64))
+    model.fit(narrow if fitted == np.float32 else wide)
+    assert_array_equal(model.predict(narrow), model.predict(wide))
+
+
+def test_masked_labels_are_none():
+    codes, classes = encode_labels(np.ma.masked_array([3, 4, 3], [False, False, True]))
+    assert codes.tolist() == [0, 1, -1] and classes.tolist() == [3, 4]
+
+
+def test_labels_that_are_no_classes_are_refused():
+    with pytest.raises(ParameterError, match=r"y holds no classes: .*bytes"):
+        encode_labels(np.array([b"a", b"b"]))
+
+
+def test_a_hundred_nasty_cases():
+    assert main(seed=0, count=100) == []
