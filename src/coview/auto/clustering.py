@@ -105,6 +105,7 @@ class AutoClustering(BaseConsensus):
     _fitted_state = {
         "candidates_": rules.record(
             name=rules.sequence(rules.text(), "candidates"),
+            method=rules.sequence(rules.or_none(rules.text()), "candidates"),
             weight=rules.sequence(rules.weight(), "candidates"),
             reliability=rules.sequence(rules.number(nan=True), "candidates"),
             stability=rules.sequence(rules.number(nan=True), "candidates"),
