@@ -13,7 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from coview import LinkPLSA, MultiViewPLSA, TextViews, TfidfViews, Views, inspect, load, save
+from coview import LinkPLSA, MultiViewPLSA, TableViews, TextViews, TfidfViews, Views, inspect, load, save
 from coview.datasets import make_topic_views
 from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import ViewsError
@@ -264,6 +264,19 @@ def test_near_finds_objects_that_resemble_one():
     assert [TABLE["title"][key] for key in hits.ids[0]] == [TABLE["title"][5]] * 7
     with pytest.raises(ValueError, match=r"No object 99 is in the index, which holds 32 objects\.$"):
         retriever.near(99)
+
+
+def test_a_view_with_many_words_does_not_drown_the_others():
+    """Many shared dependencies are worth less than the same title and description."""
+    table = {
+        "name": ["gparted", "synfig", "partman"] + [f"other{i}" for i in range(30)],
+        "title": ["partition editor", "vector animation", "partition editor"] + [f"tool {i}" for i in range(30)],
+        "words": ["disk partitions resize", "draw films", "disk partitions resize"] + [f"text{i} a" for i in range(30)],
+        "deps": [", ".join(f"lib{i}" for i in range(25))] * 2 + ["qt"] + [f"lib{i}, x{i}" for i in range(30)],
+    }
+    front = TableViews({"words": "words", "title": "title"}, tokens={"deps": "deps"}, id="name", min_df=1)
+    retriever = CrossModalRetriever(front, lexical=1.0).fit(table)
+    assert retriever.near("gparted", k=1).ids[0, 0] == "partman"
 
 
 def test_ids_that_are_nearly_right_are_suggested():

@@ -410,10 +410,11 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         key, vector, words = self.index_.key_of(hit), np.zeros(self._width()), sparse.csr_array((1, BUCKETS))
         for name, row in self.index_.rows_of(hit).items():
             vector = vector + self.index_.indexes[name].vectors[row]
-            if name in self.index_.words:
-                words = words + self.index_.words[name][[row]]
+            if name in self.index_.words:  # a view with many words is not to drown the others
+                own = self.index_.words[name][[row]]
+                words = words + own.sign() / np.sqrt(max(float(own.sum()), 1e-12))
         share = self.words_.share((), None)
-        weights = weigh_query(sparse.csr_array(words > 0)) if share else None
+        weights = sparse.csr_array(words, dtype=np.float32) if share else None
         vectors = normalize(vector[None]).astype(np.float32)
         return self._hits(*self.index_.search(vectors, weights, share, None, k, without=key))
 
