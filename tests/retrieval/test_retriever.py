@@ -271,7 +271,7 @@ def test_a_view_with_many_words_does_not_drown_the_others():
     table = {
         "name": ["gparted", "synfig", "partman"] + [f"other{i}" for i in range(30)],
         "title": ["partition editor", "vector animation", "partition editor"] + [f"tool {i}" for i in range(30)],
-        "words": ["disk partition resize", "draw films", "disk partition resize"] + [f"tool text{i}" for i in range(30)],
+        "words": ["disk partition resize", "draw films", "disk partition resize"] + [f"tool w{i}" for i in range(30)],
         "deps": [", ".join(f"lib{i}" for i in range(25))] * 2 + ["qt"] + [f"lib{i}, x{i}" for i in range(30)],
     }
     front = TableViews({"words": "words", "title": "title"}, tokens={"deps": "deps"}, id="name", min_df=1)
