@@ -1,7 +1,7 @@
 """Files of every format that coview reads, damaged at random: a reader gives views, or one of coview's sentences.
 
-    python fuzz/readers.py --seed 1 --count 2000
-    python fuzz/readers.py --seed 1 --first 1234 --count 1 --keep broken    # one case again, its file kept
+    python -m fuzz.readers --seed 1 --count 2000
+    python -m fuzz.readers --seed 1 --first 1234 --count 1 --keep broken    # one case again, its file kept
 
 Each case is read in a process of its own, with a limit of time and memory. It fails if the process dies, takes too
 long or too much memory, if the error is not one of coview's or takes more than one line, or if what was read holds
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import itertools
 import json
 import os
 import random
@@ -24,7 +25,9 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -402,14 +405,24 @@ def _write_corpus(folder: Path) -> None:
 
 def main(
     seed: int = 0,
-    count: int = 1000,
+    count: int | None = 1000,
     seconds: float | None = None,
     *,
     first: int = 0,
     only: str = "",
     keep: Path | None = None,
 ) -> list[Failure]:
-    """Run `count` cases, or as many of them as `seconds` allow; return those that failed."""
+    """Run `count` cases, or as many of them as `seconds` allow; return those that failed.
+
+    A new process does it: where libraries have started threads, as they may have in this one, children would hang.
+    """
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(_search, seed, count, seconds, first, only, keep).result()
+
+
+def _search(
+    seed: int, count: int | None, seconds: float | None, first: int, only: str, keep: Path | None
+) -> list[Failure]:
     until = None if seconds is None else time.monotonic() + seconds
     failures: list[Failure] = []
     with tempfile.TemporaryDirectory(prefix="coview-fuzz-") as name:
@@ -419,8 +432,8 @@ def main(
         readers = {
             reader: (path, use) for reader, (path, use) in _planned(folder / "valid").items() if reader.startswith(only)
         }
-        for case in range(first, first + count):
-            if until is not None and time.monotonic() > until:
+        for case in itertools.count(first):
+            if case - first == count or (until is not None and time.monotonic() > until):
                 break
             rng = random.Random(f"{seed} {case}")
             reader = rng.choice(sorted(readers))
@@ -469,6 +482,6 @@ def _arguments() -> argparse.Namespace:
 
 if __name__ == "__main__":
     chosen = _arguments()
-    problems = main(chosen.seed, chosen.count, chosen.seconds, first=chosen.first, only=chosen.only, keep=chosen.keep)
+    problems = _search(chosen.seed, chosen.count, chosen.seconds, chosen.first, chosen.only, chosen.keep)
     print("\n".join(map(str, problems)) or "no failure")
     sys.exit(1 if problems else 0)
