@@ -447,6 +447,7 @@ def _search(
                 if keep is not None:
                     _keep(target, keep / f"{seed}-{case}-{source.name}")
             shutil.rmtree(target.parent)
+        print(f"{case - first} damaged files were read", file=sys.stderr)
     return failures
 
 
