@@ -109,8 +109,9 @@ def test_texts_for_a_view_of_images_are_not_opened(tmp_path, monkeypatch):
     monkeypatch.setattr(images, "read_image", lambda *given, **options: pytest.fail("a client opened a file"))
     with running(make_app(service)) as url:
         for query in ({"query": files[0]}, {"queries": files}):
-            answer = httpx.post(f"{url}/search", json={**query, "source": "colors", "target": "words", "why": True})
+            body = {**query, "source": "colors", "target": "words", "why": True}
+            answer = httpx.post(f"{url}/search", json=body, timeout=60)
             assert answer.status_code == 422 and "View 'colors' takes no text" in answer.json()["error"]
-        assert httpx.post(f"{url}/search", json={"query": "fox", "target": "colors"}).status_code == 200
+        assert httpx.post(f"{url}/search", json={"query": "fox", "target": "colors"}, timeout=60).status_code == 200
     with pytest.raises(ViewsError, match="takes no text"):
         service.why_text(files[0], "colors", "words", [0])

@@ -196,7 +196,7 @@ def test_small_answers_leave_at_once(retriever, monkeypatch):
 
     monkeypatch.setattr(TimedProtocol, "connection_made", watched)
     with running(make_app(Service(retriever))) as url:
-        assert httpx.get(f"{url}/health").status_code == 200
+        assert httpx.get(f"{url}/health", timeout=60).status_code == 200
     assert seen and all(seen)
 
 

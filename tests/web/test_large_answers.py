@@ -65,12 +65,12 @@ def test_an_answer_beyond_the_limit_is_refused_with_advice(retriever):
             ("/search", {"queries": ["wordaa"] * 20, "k": 10}, 40),
             ("/search", {"queries": ["wordaa"] * 20, "k": 10, "source": "words"}, 40),
         ):
-            answer = httpx.post(url + path, json=body)
+            answer = httpx.post(url + path, json=body, timeout=60)
             assert answer.status_code == 413, path
             assert f"x {columns} columns = " in answer.json()["error"]
             assert f"at most 300 are allowed. Send at most {300 // columns} rows at a time." in answer.json()["error"]
         rows["rows"]["words"] = rows["rows"]["words"][:100]
-        assert httpx.post(f"{url}/transform", json=rows).status_code == 200
+        assert httpx.post(f"{url}/transform", json=rows, timeout=60).status_code == 200
 
 
 @pytest.mark.parametrize("explained", [False, True])
@@ -87,17 +87,17 @@ def test_answers_in_parts_are_those_of_the_whole(retriever, small, monkeypatch, 
     expected = service.predict(service.read(rows), by_view=True, top=2)
     queries = ["wordaa", "wordba wordca", "wordda", "wordea wordaa", "wordfa"]
     with running(make_app(service, together=7)) as url:
-        answer = httpx.post(f"{url}/predict", json={"rows": rows, "by_view": True, "top": 2}).json()
+        answer = httpx.post(f"{url}/predict", json={"rows": rows, "by_view": True, "top": 2}, timeout=60).json()
         found = {
             source: httpx.post(
-                f"{url}/search", json={"queries": queries, "k": 4, "source": source, "why": explained}
+                f"{url}/search", json={"queries": queries, "k": 4, "source": source, "why": explained}, timeout=60
             ).json()["hits"]
             for source in (None, "words")
         }
         alone = [
-            httpx.post(f"{url}/search", json={"query": query, "k": 4, "source": "words", "why": explained}).json()[
-                "hits"
-            ]
+            httpx.post(
+                f"{url}/search", json={"query": query, "k": 4, "source": "words", "why": explained}, timeout=60
+            ).json()["hits"]
             for query in queries
         ]
     assert {key: answer[key] for key in expected} == json.loads(json_bytes(expected))
@@ -142,8 +142,8 @@ def test_answers_are_rendered_beside_the_event_loop(retriever, small, monkeypatc
     monkeypatch.setattr(api, "_rendered", watched(api._rendered))
     with running(make_app(Service(retriever, small[0]), page=True)) as url:
         for path in ("info", "api/map", "api/groups", "search?q=wordaa"):
-            assert httpx.get(f"{url}/{path}").status_code == 200
-        assert httpx.post(f"{url}/transform", json={"rows": {"words": "wordaa"}}).status_code == 200
+            assert httpx.get(f"{url}/{path}", timeout=60).status_code == 200
+        assert httpx.post(f"{url}/transform", json={"rows": {"words": "wordaa"}}, timeout=60).status_code == 200
     assert len(seen) == 5 and all(name.startswith("coview-read") for name in seen)
 
 
@@ -182,3 +182,25 @@ def test_few_large_answers_are_worked_out_at_a_time(retriever, monkeypatch):
 
 def test_values_of_any_kind_are_counted():
     assert count_values({"a": [1, [2, "x", None]], "b": {"c": [[]]}}) == 4
+
+
+def test_large_requests_have_a_thread_of_their_own(retriever):
+    seen = []
+
+    class Watched(Service):
+        def read(self, rows, unknown="refuse"):
+            seen.append(threading.current_thread().name)
+            return super().read(rows, unknown)
+
+    with running(make_app(Watched(retriever))) as url:
+        for n_rows in (1, 5000):
+            rows = {"words": ["wordaa"] * n_rows}
+            assert httpx.post(f"{url}/transform", json={"rows": rows}, timeout=60).status_code == 200
+    assert [name.startswith("coview-read-large") for name in seen] == [False, True]
+
+
+def test_a_request_of_too_many_lists_is_refused_before_it_is_parsed(client):
+    body = b'{"rows": {"words": [' + b"[]," * 300_000 + b"[]]}}"
+    answer = client.post("/predict", content=body, headers={"content-type": "application/json"})
+    assert answer.status_code == 413
+    assert answer.json()["error"] == "A request may have at most 200,000 lists and objects. Send it in parts."

@@ -6,7 +6,7 @@ Needs the extra `web`. Wrong input is 422 with one sentence, ``{"error": "..."}`
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial
@@ -17,6 +17,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi import Query as Asked
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse
+from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
@@ -27,7 +28,7 @@ from coview.retrieval.queries import is_text
 from coview.views.views import Views
 from coview.web.batching import Batcher, Busy
 from coview.web.explorer import Explorer
-from coview.web.guard import FAILED, Answers, Guard, Limits, refuse
+from coview.web.guard import FAILED, IS_LARGE, Answers, Guard, Limits, refuse
 from coview.web.kinds import sorts
 from coview.web.rendering import count_values, joined, rendered
 from coview.web.service import MOST_HITS, Service
@@ -36,7 +37,8 @@ __all__ = ["make_app"]
 
 STATIC = Path(__file__).parent / "static"
 _STEPS = (10, 100, MOST_HITS)  # numbers of hits that the model is asked for, so that different k go together
-_READERS = 8  # threads that read requests and render answers; more than the large requests of a moment
+_READERS = 4  # threads that read requests and render answers; large ones share one, and wait for each other only
+_MOST_PARTS = 200_000  # lists and objects in a request; it takes a second to parse two million
 _EXPLAINED = 50  # hits of a query that are explained
 _OF_HIT, _REASONS = 4, 20  # values of a hit, and of its explanation, about
 _LARGE_ANSWER = 50_000  # values, from which answers take turns
@@ -86,6 +88,25 @@ class Keys(BaseModel):
     ids: list[str | int] = Field(max_length=1000)
 
 
+class _CheckedRequest(Request):
+    async def json(self) -> Any:
+        """Return the body, unless it would take long to parse: nothing else is done meanwhile."""
+        body = await self.body()
+        if body.count(b"[") + body.count(b"{") > _MOST_PARTS:
+            raise HTTPException(413, f"A request may have at most {_MOST_PARTS:,} lists and objects. Send it in parts.")
+        return await super().json()
+
+
+class _CheckedRoute(APIRoute):
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def handle_checked(request: Request) -> Response:
+            return await handle(_CheckedRequest(request.scope, request.receive))
+
+        return handle_checked
+
+
 def make_app(
     service: Service,
     *,
@@ -117,12 +138,14 @@ def make_app(
     """
     batcher = Batcher(service.answer, wait=wait, most_rows=together)
     readers = ThreadPoolExecutor(_READERS, thread_name_prefix="coview-read")
+    large = ThreadPoolExecutor(1, thread_name_prefix="coview-read-large")
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
         yield
         batcher.close()
         readers.shutdown(wait=False, cancel_futures=True)
+        large.shutdown(wait=False, cancel_futures=True)
 
     app = FastAPI(
         title=f"coview: {service.title}",
@@ -133,11 +156,13 @@ def make_app(
         lifespan=life,
         default_response_class=Answers,
     )
+    app.router.route_class = _CheckedRoute
     _add_errors(app)
 
     async def in_thread(call: Callable[..., Any], *args: Any) -> Any:
         """Call in a thread: many rows or texts must not keep other requests waiting."""
-        return await asyncio.get_running_loop().run_in_executor(readers, call, *args)
+        threads = large if IS_LARGE.get() else readers
+        return await asyncio.get_running_loop().run_in_executor(threads, call, *args)
 
     limits = limits or Limits()
     _add_questions(app, service, batcher, in_thread, limits.most_values)
@@ -246,6 +271,7 @@ async def _admit(request: Request, rows: int, columns: int, most: int) -> None:
             f"allowed. {parts}.",
         )
     if values > _LARGE_ANSWER:
+        IS_LARGE.set(True)
         await request.scope["coview.turn"].take()
 
 

@@ -14,6 +14,7 @@ import hmac
 import logging
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import ip_address
@@ -29,7 +30,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from coview.utils.messages import printable
 from coview.web.rendering import json_bytes
 
-__all__ = ["POLICY", "Answers", "Budget", "Guard", "Limits", "Turn", "is_loopback", "refuse"]
+__all__ = ["IS_LARGE", "POLICY", "Answers", "Budget", "Guard", "Limits", "Turn", "is_loopback", "refuse"]
 
 log = logging.getLogger("coview.web")
 
@@ -46,12 +47,14 @@ _HEADERS = {
 }
 _STATIC = "/static/"
 _BEARER = HTTPBearer(auto_error=False)  # reads the header
+IS_LARGE: ContextVar[bool] = ContextVar("coview_large_request", default=False)  # whether this request is
 FAILED = "Internal server error; see the server log."
 _SLOW_BODY = "The body of the request did not arrive in time. Send it again, in parts where the connection is slow."
 _CLOSE = {"Connection": "close"}  # the rest of the body is not read
 
 
 _LARGE_BODY = 2**18  # bytes, from which a request takes turns with others
+_LONG_BODY = 2**15  # bytes, from which the work for a request is done in a thread of its own
 _TURNS = 4  # large requests that are read and answered at a time, and large answers
 _RECEIVED = 2**26  # bytes of large requests that are received at a time
 _GRACE = 3.0  # seconds that a large body may pause
@@ -267,6 +270,8 @@ class _Body:
         message = await (self._receive_in_time() if self._size > _LARGE_BODY else self._receive())
         size = len(message.get("body", b""))
         self._size += size
+        if self._size > _LONG_BODY:
+            IS_LARGE.set(True)
         self.complete = not message.get("more_body", False)
         if self._size > self._limits.most_bytes:
             raise HTTPException(413, too_large(self._limits), _CLOSE)
