@@ -20,6 +20,7 @@ import scipy
 import sklearn
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import InconsistentVersionWarning
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Bunch
 
@@ -27,12 +28,13 @@ from coview import catalog
 from coview._version import __version__
 from coview.assignment.ontology import Ontology
 from coview.engines.checkpoint import Checkpoint
-from coview.exceptions import ModelFileError
+from coview.exceptions import ModelFileError, ParameterError
 from coview.io.sklearn_state import check_sklearn
 from coview.retrieval.lexical import SharedWords
 from coview.retrieval.object_index import ObjectIndex
 from coview.utils import fitted_state as rules
 from coview.utils.archive import Packed, read_archive, write_archive
+from coview.utils.parameters import check_parameters
 from coview.views.arrays import is_dask_collection
 
 __all__ = ["load", "outline", "save"]
@@ -437,7 +439,12 @@ class _Unpacker:
 
 def check_ours(model: Any) -> None:
     """Refuse a fitted estimator of coview that is not what its class says."""
-    rules.check_parameters(model)
+    try:
+        check_parameters(model)
+    except ParameterError as error:
+        raise rules.StateMismatch(f"the parameter {str(error).rstrip('.')}") from None
+    if isinstance(model, CountVectorizer):  # which has scikit-learn's checks of parameters
+        check_sklearn(model)
     rules.check_state({**_ALSO, **rules.fitted_state(type(model))}, vars(model))
 
 

@@ -15,7 +15,6 @@ once, and says in one sentence what does not fit.
 
 from __future__ import annotations
 
-import inspect
 import math
 import numbers
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -37,7 +36,6 @@ __all__ = [
     "ask",
     "booleans",
     "by_view",
-    "check_parameters",
     "check_state",
     "count",
     "custom",
@@ -184,34 +182,6 @@ def check_state(rules: Mapping[str, Rule], state: Mapping[str, Any]) -> None:
             raise StateMismatch(f"{name} is not there")
     for look in checker.later:
         look()
-
-
-_KINDS: dict[str, Any] = {
-    "int": numbers.Integral,
-    "float": numbers.Real,
-    "bool": (bool, np.bool_),
-    "str": str,
-    "None": type(None),
-}
-
-
-def check_parameters(model: Any) -> None:
-    """Refuse parameters that are not of the types that the constructor names, as far as these are plain ones.
-
-    Examples
-    --------
-    >>> from coview import PLSA
-    >>> check_parameters(PLSA(tol="a"))
-    Traceback (most recent call last):
-    coview.utils.fitted_state.StateMismatch: the parameter tol is 'a', but must be float
-    """
-    for name, parameter in inspect.signature(type(model)).parameters.items():
-        kinds = str(parameter.annotation).split(" | ")
-        if not all(kind in _KINDS for kind in kinds):
-            continue
-        value = vars(model).get(name)
-        if not any(isinstance(value, _KINDS[kind]) for kind in kinds) or value != value:
-            raise StateMismatch(f"the parameter {name} is {short(value)}, but must be {parameter.annotation}")
 
 
 # -- single values
