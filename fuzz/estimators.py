@@ -501,7 +501,7 @@ def raw_input(name: str, rng: np.random.Generator) -> tuple[str, Any]:
     if form == 0:
         import pandas as pd
 
-        return "a frame", pd.DataFrame(table)
+        return "a frame", pd.DataFrame(table, dtype=object).infer_objects() if years[3] != 10**400 else table
     if form == 1:
         return "columns of other lengths", {**table, "year": years[:-1]}
     if form == 2:
@@ -604,7 +604,7 @@ def make_case(seed: int, number: int) -> Case:
 
 
 def _rows(X: Any, default: int) -> int:
-    part = next(iter(X.values()), None) if isinstance(X, (dict, Views)) else X
+    part = next(iter(X.values()), None) if isinstance(X, (dict, Views)) and not sparse.issparse(X) else X
     shape = getattr(part, "shape", None)
     return int(shape[0]) if shape else default
 
@@ -684,12 +684,12 @@ def not_finite_in(answer: Any, name: str) -> str:
 
 def fingerprint(X: Any) -> Any:
     """Return bytes by which a change of an input would show; nothing where it has none."""
+    if sparse.issparse(X):  # asked first: a dok matrix is a mapping too
+        return [fingerprint(part) for part in (X.data, X.indices, X.indptr)] if X.format in ("csr", "csc") else None
     if isinstance(X, (dict, Views)):
         return [(key, fingerprint(X[key])) for key in X]
     if isinstance(X, np.ndarray) and X.dtype != object:
         return (X.shape, X.dtype.str, X.tobytes())
-    if sparse.issparse(X) and X.format in ("csr", "csc"):
-        return [fingerprint(part) for part in (X.data, X.indices, X.indptr)]
     try:
         return pickle.dumps(X)
     except Exception:
@@ -720,7 +720,7 @@ def _run_child(seed: int, number: int, count: int | None, ends: float, failures:
         finally:
             os._exit(0)
     os.close(writing)
-    fault = ""
+    fault, first = "", number
     with os.fdopen(reading, "rb", buffering=0) as lines:
         while True:
             ready, _, _ = select.select([lines], [], [], WAIT)
@@ -739,6 +739,8 @@ def _run_child(seed: int, number: int, count: int | None, ends: float, failures:
     if not fault and os.WIFSIGNALED(status):
         sign = signal.Signals(os.WTERMSIG(status))
         fault = f"it takes more than {SECONDS} s" if sign == signal.SIGPROF else f"the process dies of {sign.name}"
+    if not fault and number == first and time.monotonic() < ends:
+        fault = "the process ends without a word"
     if fault:
         failures.append(f"{make_case(seed, number)}: {fault}.{_again(seed, number)}")
         number += 1
@@ -755,9 +757,12 @@ def _run_cases(seed: int, number: int, count: int | None, ends: float, writing: 
     with threadpool_limits(1), _quietly():
         while (count is None or number < count) and time.monotonic() < ends:
             signal.setitimer(signal.ITIMER_PROF, SECONDS)  # ends the process by SIGPROF
-            case = make_case(seed, number)
-            wrong = run_case(case)
-            text = f"failed {case}: {wrong}." if wrong else "passed"
+            try:
+                case = make_case(seed, number)
+                wrong = run_case(case)
+                text = f"failed {case}: {wrong}." if wrong else "passed"
+            except Exception as error:
+                text = f"failed The fuzzer itself: {error!r}."
             os.write(writing, f"{' '.join(text.split())}\n".encode(errors="replace"))
             number += 1
 

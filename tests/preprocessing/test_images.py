@@ -177,7 +177,7 @@ def test_what_is_no_image_is_refused(skimage, tmp_path):
 @pytest.mark.parametrize(
     ("model", "sentence"),
     [
-        (ColorHistogram(bins=1), "bins must be an integer of at least 2"),
+        (ColorHistogram(bins=1), "bins must be an integer from 2 to 256, got 1"),
         (ColorHistogram(max_side=2), "max_side"),
         (LocalBinaryPatterns(radius=0), "radius must be a positive number"),
         (LocalBinaryPatterns(grid=0), "grid"),

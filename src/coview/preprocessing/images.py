@@ -99,7 +99,7 @@ class ColorHistogram(_ImageCounts):
     """
 
     _parameters = {
-        "bins": integer(2),
+        "bins": integer(2, 256),
     }
 
     def __init__(self, bins: int = 6, max_side: int | None = 256) -> None:
@@ -147,9 +147,9 @@ class LocalBinaryPatterns(_ImageCounts):
     """
 
     _parameters = {
-        "points": integer(2),
+        "points": integer(2, 1000),
         "radius": number(above=0),
-        "grid": integer(),
+        "grid": integer(1, 1000),
     }
 
     def __init__(self, points: int = 8, radius: float = 1.0, grid: int = 1, max_side: int | None = 256) -> None:

@@ -124,6 +124,9 @@ def as_table(X: Any, who: str, bare: str | None = None) -> Table:
         sources = {name: frame.select(name) for name in frame.columns}
         return _checked(Table(sources, len(frame), who, frame_ids(frame)))
     if isinstance(X, Mapping):
+        for name, values in X.items():
+            if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
+                raise ViewsError(f"Column {short(name)} must be a list of values, got {short(values)}.")
         lengths = {name: len(values) for name, values in X.items()}
         if len(set(lengths.values())) > 1:
             counts = ", ".join(f"{short(name)} has {n}" for name, n in lengths.items())

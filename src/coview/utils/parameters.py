@@ -85,9 +85,10 @@ class Kind:
         raise ParameterError(f"must be {start}{allowed}, got {short(value)}.", parameter=name)
 
 
-def integer(least: int = 1) -> Kind:
-    """Return the integers from one on; True and False are none."""
-    return Kind((f"an integer of at least {least}",), lambda value: _is_integer(value) and value >= least)
+def integer(least: int = 1, most: float = math.inf) -> Kind:
+    """Return the integers from one on, or up to another; True and False are none."""
+    span = f"of at least {least}" if most == math.inf else f"from {least} to {most}"
+    return Kind((f"an integer {span}",), lambda value: _is_integer(value) and least <= value <= most)
 
 
 def number(*, least: float = 0.0, above: float = -LARGEST, below: float = math.inf, most: float = LARGEST) -> Kind:
