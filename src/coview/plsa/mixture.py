@@ -477,7 +477,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         self._keep(self._attributes(State(mixtures, new), holder))
         self.n_batches_ += 1
         self.n_iter_ = self.n_batches_
-        self.history_["objective"].append(float(stats["objective"]))
+        self.history_.setdefault("objective", []).append(float(stats["objective"]))
 
     def _restored(self) -> Tree:
         """Shared parameters (NumPy arrays) from the fitted attributes."""

@@ -530,8 +530,15 @@ def sequence(rule: Rule, size: str | int | None = None, *, low: int = 0) -> Rule
 
 
 def history() -> Rule:
-    """Curves of a fit: a dict of lists of numbers."""
-    return mapping(sequence(number(-math.inf, math.inf, nan=True)))
+    """Curves of a fit: a dict of lists of numbers, which learning on makes longer."""
+    numbers_of = sequence(number(nan=True))
+
+    def visit(checker: Checker, value: Any, where: str) -> None:
+        if not isinstance(value, list):
+            checker.refuse(where, f"is of type {type(value).__name__}, but must be a list")
+        checker.check(numbers_of, value, where)
+
+    return mapping(custom(visit))
 
 
 def vocabulary() -> Rule:
