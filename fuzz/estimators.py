@@ -690,6 +690,8 @@ def fingerprint(X: Any) -> Any:
         return [(key, fingerprint(X[key])) for key in X]
     if isinstance(X, np.ndarray) and X.dtype != object:
         return (X.shape, X.dtype.str, X.tobytes())
+    if hasattr(X, "tolist"):  # pandas keeps what it worked out beside the values
+        return repr(X.tolist())
     try:
         return pickle.dumps(X)
     except Exception:

@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.cluster import KMeans
 
-from coview import BestView, ConcatenatedViews, ConsensusClustering, Views, as_views
+from coview import BestView, ConcatenatedViews, ConsensusClustering, CrossModalRetriever, LinkPLSA, Views, as_views
 from coview.catalog import ESTIMATORS, TRANSFORMERS, resolve
 from coview.exceptions import ParameterError, ViewsError
 from coview.preprocessing.base import PerViewTransformer
@@ -99,6 +99,11 @@ def test_masked_labels_are_none():
 def test_labels_that_are_no_classes_are_refused():
     with pytest.raises(ParameterError, match=r"y holds no classes: .*bytes"):
         encode_labels(np.array([b"a", b"b"]))
+
+
+def test_ids_that_cannot_be_sorted_may_not_be_there_twice():
+    with pytest.raises(ViewsError, match="Ids must be unique, got None more than once"):
+        CrossModalRetriever(LinkPLSA(2, random_state=0)).fit(Views(counts(), ids=[None] * 12))
 
 
 def test_a_hundred_nasty_cases():

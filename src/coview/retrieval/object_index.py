@@ -8,6 +8,7 @@ the words of all of them count.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -318,9 +319,9 @@ class ObjectIndex:
             raise ViewsError(
                 f"Ids must be of one type: the index has {short(old)}, the new ones are like {short(new)}."
             )
-        unique, counts = np.unique(fresh, return_counts=True)
-        if (counts > 1).any():
-            raise ViewsError(f"Ids must be unique, got {short(unique[counts > 1].tolist()[0])} more than once.")
+        key, times = Counter(fresh.tolist()).most_common(1)[0] if len(fresh) else (None, 0)
+        if times > 1:
+            raise ViewsError(f"Ids must be unique, got {short(key)} more than once.")
         known = set(self.ids.tolist())
         first = next((key for key in fresh.tolist() if key in known), None)
         if first is not None:
