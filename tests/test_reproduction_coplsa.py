@@ -92,7 +92,7 @@ def test_every_method_gives_the_rows_of_its_tables(monkeypatch):
 def test_l1_as_published_takes_the_modalities_in_turn_and_the_joint_step_does_not():
     experiment, corpus = load_experiment(str(COPLSA)), tiny("words")
     in_turn, joint = (
-        experiment._coplsa(name, 3, 0.3, 0, sweeps=60).fit(corpus.train) for name in ("L1 coPLSA", "L1 coPLSA, joint")
+        experiment._coplsa(name, 3, 0.3, 0, sweeps=60).fit(corpus.train) for name in ("L1 coPLSA", "coview CoPLSA, L1")
     )
     assert type(in_turn._steps()) is experiment.AlternatingL1Steps and type(joint) is experiment.CoPLSA
     assert (np.diff(in_turn.history_["objective"]) >= -1e-6).all()

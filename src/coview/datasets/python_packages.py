@@ -136,7 +136,7 @@ def load_python_packages(data_home: str | Path | None = None, refresh: bool = Fa
         packages = {folder.split("/")[0] for folders in SUBPACKAGES.values() for folder in folders}
         roots = {package: package_root(package) for package in sorted(packages)}
         arrays = build_corpus(SUBPACKAGES, roots)
-        with suppress(OSError):  # a read-only home costs the next call seconds, never its result
+        with suppress(OSError, DataFileError):  # a read-only home costs the next call seconds, never its result
             write_archive(cache, arrays, kind="corpus", version=RECIPE)
     return _as_bunch(arrays, versions)
 

@@ -45,7 +45,7 @@ function read(name, text) {
 function prediction(answer, model) {
   const kind = model.kinds.includes(answer.kind) ? answer.kind : null;
   const one = (name, part, view) => h("div.card", { class: view ? viewClass(view) : "" }, h("h3", null, name),
-    part.labels[0] === null ? h("p.soft", null, "No prediction: the input contains nothing that this view knows.")
+    part.labels[0] === null ? h("p.soft", null, `No prediction: the input contains nothing that ${view ? "this view" : "the model"} knows.`)
       : h("p.large", null, String(part.names ? part.names[0] : part.labels[0]), part.names && h("span.key", null, `${answer.kind} ${part.labels[0]}`)),
     part.known && part.known[0] === false && part.labels[0] !== null && h("p.soft", null, "The input contains nothing that the model knows; this is its default prediction."),
     part.label_sets && part.label_sets[0] && h("p", null, part.label_sets[0].join(" › ")),
