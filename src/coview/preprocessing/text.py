@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -31,6 +31,14 @@ _LIST_SEPARATORS = (",", ";", "|", "\n")  # between the items of lists that are 
 Separator = str | tuple[str, ...]
 
 
+class _Lists(NamedTuple):
+    """A column of lists, and what stands between their items."""
+
+    column: Any
+    separator: Separator
+    recognized: bool
+
+
 class TextViews(RawTransformer):
     """Turn text columns into views, each with its own vectorizer.
 
@@ -48,7 +56,8 @@ class TextViews(RawTransformer):
     tokens : mapping of view to column or to (column, separator), column, list of columns, or None, default=None
         Views made of the items of lists, ``{"tags": "tags"}``: texts such as "red, blue", whose separator is recognized
         or given, or lists of texts. Where it is recognized, alternatives ("python3 | python3-dev") are counted by
-        themselves. Items, like words, are bounded by `min_df` and `max_df`.
+        themselves and required versions ("libc6 (>= 2.14)") are left out. Items, like words, are bounded by `min_df`
+        and `max_df`.
     stop_words : str, list of str or None, default="auto"
         Words to leave out: those of a language ("english" or "en"), a list, or none. "auto" takes the language of each
         view's texts, and that of the other texts where a view's are too short to tell.
@@ -124,20 +133,20 @@ class TextViews(RawTransformer):
         """Learn the vocabulary of each view and return the views."""
         table = self._table(X, self.columns)
         lists = self._chosen_lists(table)
-        columns = {**self._chosen_columns(table, [name for name, _ in lists.values()])}
-        for view, (name, _) in lists.items():
+        columns = {**self._chosen_columns(table, [chosen.column for chosen in lists.values()])}
+        for view, chosen in lists.items():
             if view in columns:
                 raise ViewsError(f"View {view!r} is named in both columns and tokens. Rename one of them.")
-            columns[view] = name
+            columns[view] = chosen.column
         read = {
-            view: _text_column(table, name, lists[view][1] if view in lists else None, view in lists)
+            view: _text_column(table, name, lists[view].separator if view in lists else None, view in lists)
             for view, name in columns.items()
         }
         for view, column in read.items():
             if column.missing.all():
                 raise ViewsError(f"Column {columns[view]!r} of view {view!r} has no text in any row.")
         texts = {view: column.values[~column.missing].tolist() for view, column in read.items()}
-        vectorizers = self._chosen_vectorizers(texts, {view: separator for view, (_, separator) in lists.items()})
+        vectorizers = self._chosen_vectorizers(texts, lists)
         counts = {}
         for view, column in read.items():
             try:
@@ -202,7 +211,7 @@ class TextViews(RawTransformer):
         separator = getattr(self.vectorizers_[view], "separator", None)  # only a TextVectorizer reads lists
         return _text_column(table, self.columns_[view], separator, separator is not None)
 
-    def _chosen_lists(self, table: Table) -> dict[str, tuple[Any, Separator]]:
+    def _chosen_lists(self, table: Table) -> dict[str, _Lists]:
         """Return column and separator of each view that is made of lists."""
         chosen = {}
         for view, source in columns_by_view("tokens", self.tokens).items():
@@ -213,7 +222,8 @@ class TextViews(RawTransformer):
                 )
             name, separator = pair
             table.check_has([name], f" for view {view!r}")
-            chosen[view] = (name, _separator_of(table.column(name)) if separator is None else separator)
+            recognized = separator is None
+            chosen[view] = _Lists(name, _separator_of(table.column(name)) if recognized else separator, recognized)
         return chosen
 
     def _chosen_columns(self, table: Table, taken: list[Any]) -> dict[str, Any]:
@@ -230,21 +240,22 @@ class TextViews(RawTransformer):
             table.check_has([name], f" for view {view!r}")
         return chosen
 
-    def _chosen_vectorizers(self, texts: dict[str, list[str]], separators: dict[str, Separator]) -> dict[str, Any]:
+    def _chosen_vectorizers(self, texts: dict[str, list[str]], lists: dict[str, _Lists]) -> dict[str, Any]:
         wanted = self.vectorizer if isinstance(self.vectorizer, Mapping) else dict.fromkeys(texts, self.vectorizer)
         for view in wanted:
             if view not in texts:
                 raise ViewsError(
                     f"vectorizer names view {view!r}, but the views are {listed(texts)}.{did_you_mean(view, texts)}"
                 )
-        ours = [view for view in texts if view in separators or wanted.get(view) is None]
-        languages = self._languages({view: texts[view] for view in ours if view not in separators})
+        ours = [view for view in texts if view in lists or wanted.get(view) is None]
+        languages = self._languages({view: texts[view] for view in ours if view not in lists})
         vectorizers = {view: clone(wanted[view]) for view in texts if view not in ours}
         for view in ours:
             n = len(texts[view])
             vectorizers[view] = TextVectorizer(
                 languages.get(view),
-                separator=separators.get(view),
+                separator=lists[view].separator if view in lists else None,
+                drop_versions=view in lists and lists[view].recognized,
                 min_df=_least_frequency(n) if self.min_df == "auto" else self.min_df,
                 max_df=(0.5 if n >= _MANY else 1.0) if self.max_df == "auto" else self.max_df,
             )

@@ -13,7 +13,7 @@ from coview.exceptions import ParameterError, ViewsError
 from coview.preprocessing.stop_words import LANGUAGES, STOP_WORDS
 from coview.utils import fitted_state as rules
 from coview.utils.messages import listed, short
-from coview.utils.parameters import NONE, TEXT, TEXTS, Kind, check_parameters, frequency, integer
+from coview.utils.parameters import NONE, TEXT, TEXTS, TRUTH, Kind, check_parameters, frequency, integer
 
 __all__ = ["STOPPED", "TextVectorizer", "find_separators"]
 
@@ -23,8 +23,9 @@ _IDEOGRAPHS = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")  # scrip
 _LONGEST = 200  # letters; what is longer is no word, but a picture or a key in text
 _LETTERS = frozenset("cr")  # names of programming languages; other single letters are fragments
 _SEPARATORS = (";", "|", ",", "\t", "\n")
-_ALTERNATIVES = "|"  # inside an item of a list: "python3 | python3-dev"
-_VERSION = re.compile(r"\s*\([<>=!~]{1,3}\s*[^()]*\)")  # that an item requires: "libc6 (>= 2.14)"
+_ALTERNATIVES = " | "  # inside an item of a list: "python3 | python3-dev"
+_LEAST_ALTERNATIVES = 0.01  # share of the lists that have some, where the sign is to divide
+_VERSION = re.compile(r"\([<>=!~]{1,3} \d[^()]*\)")  # that an item requires: "libc6 (>= 2.14)"
 
 
 def _are_stop_words(value: Any) -> bool:
@@ -57,8 +58,9 @@ class TextVectorizer(CountVectorizer):
         A language, by name or code ("english" or "en"), whose function words are left out, or a list of words.
     separator : str, tuple of str or None, default=None
         The texts are lists: what stands between two separators is an item. Of several separators each one divides, so
-        that ``(",", "|")`` counts alternatives by themselves. A required version, as in "libc6 (>= 2.14)", is left out.
-        None for texts made of words.
+        that ``(",", "|")`` counts alternatives by themselves. None for texts made of words.
+    drop_versions : bool, default=False
+        Leave the required versions of items out, as in "libc6 (>= 2.14)"; lists only.
     ngram_range : tuple of int, default=(1, 1)
         Least and largest number of adjacent words that are counted together.
     min_df : int or float, default=1
@@ -80,7 +82,8 @@ class TextVectorizer(CountVectorizer):
     >>> from coview.preprocessing.vectorizer import TextVectorizer
     >>> TextVectorizer(stop_words="en").fit(["The C++ and R bindings of node.js 2"]).get_feature_names_out().tolist()
     ['bindings', 'c++', 'js', 'node', 'node.js', 'r']
-    >>> TextVectorizer(separator=",").fit(["libc6 (>= 2.14), python3-numpy"]).get_feature_names_out().tolist()
+    >>> lists = TextVectorizer(separator=",", drop_versions=True)
+    >>> lists.fit(["libc6 (>= 2.14), python3-numpy"]).get_feature_names_out().tolist()
     ['libc6', 'python3-numpy']
     """
 
@@ -92,6 +95,7 @@ class TextVectorizer(CountVectorizer):
     _parameters = {
         "stop_words": STOPPED | NONE,
         "separator": Kind(("a text such as ','", "a tuple of such texts"), _is_separator) | NONE,
+        "drop_versions": TRUTH,
         "ngram_range": Kind(("a pair of integers, the first at most the second",), _is_range),
         "min_df": frequency("texts"),
         "max_df": frequency("texts"),
@@ -103,6 +107,7 @@ class TextVectorizer(CountVectorizer):
         stop_words: Any = None,
         *,
         separator: str | tuple[str, ...] | None = None,
+        drop_versions: bool = False,
         ngram_range: tuple[int, int] = (1, 1),
         min_df: Any = 1,
         max_df: Any = 1.0,
@@ -111,6 +116,7 @@ class TextVectorizer(CountVectorizer):
         super().__init__(ngram_range=ngram_range, min_df=min_df, max_df=max_df, max_features=max_features)
         self.stop_words = stop_words
         self.separator = separator
+        self.drop_versions = drop_versions
 
     def fit_transform(self, raw_documents: Any, y: Any = None) -> Any:
         """Learn the words of texts and return their counts (texts x words)."""
@@ -141,7 +147,12 @@ class TextVectorizer(CountVectorizer):
         if self.separator is None:
             return lambda text: list(_words(text.lower()))
         between = re.compile("|".join(map(re.escape, self._separators())))
-        return lambda text: [item for item in map(str.strip, between.split(_VERSION.sub("", text))) if item]
+
+        def split(text: str) -> list[str]:
+            bare = _VERSION.sub("", text) if self.drop_versions else text
+            return [item for item in map(str.strip, between.split(bare)) if item]
+
+        return split
 
     def build_analyzer(self) -> Callable[[Any], list[str]]:
         """Return the function that turns a text into what is counted."""
@@ -174,17 +185,20 @@ def _as_texts(documents: Any) -> list[Any]:
 def find_separators(texts: list[str]) -> str | tuple[str, str]:
     """Return the sign between the items of lists: the one that most texts contain; a space where there is none.
 
-    Where a comma or a semicolon stands between the items and some items are alternatives, their sign comes second.
+    Where a comma or a semicolon stands between the items and, in one of a hundred lists or more, some items are
+    alternatives, their sign comes second. Signs inside required versions, "(>= 2.14)", do not count.
 
     Examples
     --------
     >>> find_separators(["red; blue", "red"]), find_separators(["libc6, python3 | python3-dev", "libc6, perl"])
-    (';', (',', '|'))
+    (';', (',', ' | '))
     """
     bare = [_VERSION.sub("", text) for text in texts]
     counts = {sign: sum(sign in text for text in bare) for sign in _SEPARATORS}
     first = max(counts, key=lambda sign: counts[sign]) if any(counts.values()) else " "
-    return (first, _ALTERNATIVES) if first in (",", ";") and counts[_ALTERNATIVES] else first
+    alternatives = sum(_ALTERNATIVES in text for text in bare)
+    divides = first in (",", ";") and alternatives and alternatives >= _LEAST_ALTERNATIVES * len(bare)
+    return (first, _ALTERNATIVES) if divides else first
 
 
 def _words(text: str) -> Iterator[str]:
