@@ -329,7 +329,7 @@ def _logged() -> Iterator[list[str]]:
 def _served() -> Iterator[str]:
     """Serve a small retriever, its topics and clusters, of objects whose names are markup."""
     from coview.web.api import make_app
-    from coview.web.guard import Limits
+    from coview.web.limits import Limits
     from coview.web.run import running
 
     with running(make_app(small_service(), limits=Limits(header_seconds=2.0), page=True)) as url:

@@ -14,10 +14,11 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from coview.web import connections, guard, run
+from coview.web import connections, limits, run
 from coview.web.api import make_app
 from coview.web.connections import TimedProtocol
-from coview.web.guard import Limits
+from coview.web.guard import Guard
+from coview.web.limits import Limits
 from coview.web.run import running
 from coview.web.service import Service
 
@@ -54,8 +55,8 @@ def trickle(connection: socket.socket, piece: bytes, seconds: float) -> None:
 @pytest.fixture(scope="module")
 def hasty(retriever):
     """A service that waits about a second for everything."""
-    limits = Limits(seconds=1.5, header_seconds=0.7, stall_seconds=0.7)
-    with running(make_app(Service(retriever), limits=limits)) as url:
+    short = Limits(seconds=1.5, header_seconds=0.7, stall_seconds=0.7)
+    with running(make_app(Service(retriever), limits=short)) as url:
         yield url
 
 
@@ -89,9 +90,9 @@ def test_a_body_that_does_not_arrive_is_refused(hasty):
 
 
 def test_a_large_body_that_pauses_makes_room(retriever, monkeypatch):
-    monkeypatch.setattr(guard, "_GRACE", 0.3)
-    monkeypatch.setattr(guard, "_LARGE_BODY", 1000)
-    monkeypatch.setattr(guard, "_RECEIVED", 3000)
+    monkeypatch.setattr(limits, "_GRACE", 0.3)
+    monkeypatch.setattr(limits, "_LARGE_BODY", 1000)
+    monkeypatch.setattr(limits, "_RECEIVED", 3000)
     with running(make_app(Service(retriever))) as url, connected(url) as slow, connected(url) as other:
         slow.sendall(HEADER % 5000 + b" " * 2000)
         time.sleep(0.1)
@@ -112,15 +113,15 @@ def test_whoever_goes_away_leaves_the_queue():
     async def main():
         places = asyncio.Semaphore(1)
         async with AsyncExitStack() as first, AsyncExitStack() as second, AsyncExitStack() as third:
-            await guard.Turn(places, first, stay).take()
-            waiting = asyncio.create_task(guard.Turn(places, third, stay).take())
-            with pytest.raises(guard.HTTPException, match="went away"):
-                await guard.Turn(places, second, disconnect).take()
+            await limits.Turn(places, first, stay).take()
+            waiting = asyncio.create_task(limits.Turn(places, third, stay).take())
+            with pytest.raises(limits.HTTPException, match="went away"):
+                await limits.Turn(places, second, disconnect).take()
             await second.aclose()
             assert places.locked() and not waiting.done()
             await first.aclose()
             await asyncio.wait_for(waiting, 5)
-            late = asyncio.create_task(guard.Turn(places, second, stay).take())
+            late = asyncio.create_task(limits.Turn(places, second, stay).take())
             await asyncio.sleep(0.01)
             late.cancel()
             with pytest.raises(asyncio.CancelledError):
@@ -132,24 +133,69 @@ def test_whoever_goes_away_leaves_the_queue():
 
 def test_bytes_wait_until_there_is_room():
     async def main():
-        budget = guard.Budget(100)
+        budget = limits.Budget(100)
         await budget.take(500)  # alone
-        waiting = [asyncio.create_task(budget.take(60)) for _ in range(2)]
+        waiting = [asyncio.create_task(budget.take(size)) for size in (60, 60, 40)]
         await asyncio.sleep(0.01)
         assert not any(task.done() for task in waiting)
-        await budget.give_back(500)
+        budget.give_back(500)
         await asyncio.sleep(0.01)
-        assert sorted(task.done() for task in waiting) == [False, True]
-        await budget.give_back(60)
-        await asyncio.gather(*waiting)
+        assert [task.done() for task in waiting] == [True, False, False]  # the last would fit, but came later
+        waiting[1].cancel()
+        await asyncio.sleep(0.01)
+        assert waiting[2].done()
 
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("length_is_told", [True, False])
+@pytest.mark.parametrize(("clients", "size"), [(20, 7_000), (1, 50_000)])
+def test_large_requests_do_not_wait_for_each_other_for_ever(clients, size, length_is_told, monkeypatch):
+    """Each is larger than its share of the room, all together are much larger, and one alone may be."""
+    monkeypatch.setattr(limits, "_LARGE_BODY", 1000)
+    monkeypatch.setattr(limits, "_RECEIVED", 16_000)
+    statuses, held, most = [], 0, 0
+
+    async def answer(scope, receive, send):
+        nonlocal held, most
+        total = 0
+        while (message := await receive())["more_body"]:
+            total += len(message["body"])
+            if total > 2000:
+                held += len(message["body"])
+                most = max(most, held)
+        held -= max(total - 2000, 0)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def ask(service):
+        pieces = iter([b" " * 1000] * (size // 1000))
+
+        async def receive():
+            await asyncio.sleep(0)  # the others send, too
+            piece = next(pieces, None)
+            return {"type": "http.request", "body": piece or b"", "more_body": piece is not None}
+
+        async def send(message):
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+
+        length = [(b"content-length", b"%d" % size)] if length_is_told else []
+        headers = [(b"host", b"localhost"), *length]
+        await service({"type": "http", "method": "POST", "path": "/", "headers": headers}, receive, send)
+
+    async def main():
+        service = Guard(answer, Limits(most_bytes=60_000, seconds=10.0))
+        await asyncio.gather(*(ask(service) for _ in range(clients)))
+
+    asyncio.run(main())
+    assert statuses == [200] * clients
+    assert 0 < most <= max(16_000, size)
+
+
 def test_a_client_that_is_gone_is_noticed_while_its_body_waits(retriever, monkeypatch):
-    monkeypatch.setattr(guard, "_LARGE_BODY", 1000)
-    monkeypatch.setattr(guard, "_RECEIVED", 2000)
-    monkeypatch.setattr(guard, "_GRACE", 25.0)
+    monkeypatch.setattr(limits, "_LARGE_BODY", 1000)
+    monkeypatch.setattr(limits, "_RECEIVED", 2000)
+    monkeypatch.setattr(limits, "_GRACE", 25.0)
     lost = threading.Event()
 
     class Watched(TimedProtocol):
@@ -174,8 +220,8 @@ def test_an_answer_that_nobody_reads_is_dropped(retriever):
         def answer(self, key, questions):
             return [{"coordinates": [[0.123456789] * 20_000] * len(views)} for views in questions]
 
-    limits = Limits(stall_seconds=0.4)
-    with running(make_app(Wide(retriever), limits=limits)) as url, connected(url) as connection:
+    short = Limits(stall_seconds=0.4)
+    with running(make_app(Wide(retriever), limits=short)) as url, connected(url) as connection:
         body = json.dumps({"rows": {"words": ["wordaa"] * 50}}).encode()
         connection.sendall(HEADER % len(body) + body)
         head = connection.recv(1000)

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from coview.web.api import make_app
-from coview.web.guard import Limits
+from coview.web.limits import Limits
 from coview.web.run import bound_socket, running
 from coview.web.service import Service
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coview import MultiViewNaiveBayes
-from coview.web import api, batching, guard, rendering
+from coview.web import api, batching, guard, limits, rendering
 from coview.web.api import make_app
-from coview.web.guard import Limits
+from coview.web.limits import Limits
 from coview.web.rendering import count_values, joined, json_bytes, rendered
 from coview.web.run import running
 from coview.web.service import Service
@@ -149,8 +149,8 @@ def test_answers_are_rendered_beside_the_event_loop(retriever, small, monkeypatc
 
 def test_few_large_answers_are_worked_out_at_a_time(retriever, monkeypatch):
     monkeypatch.setattr(api, "_LARGE_ANSWER", 10)
-    monkeypatch.setattr(guard, "_TURNS", 2)
-    take, active, most, done = guard.Turn.take, set(), [], []
+    monkeypatch.setattr(limits, "_TURNS", 2)
+    take, active, most, done = limits.Turn.take, set(), [], []
 
     async def watched(self):
         await take(self)
@@ -163,7 +163,7 @@ def test_few_large_answers_are_worked_out_at_a_time(retriever, monkeypatch):
                 active.discard(turn)
             return await super().__aexit__(*reason)
 
-    monkeypatch.setattr(guard.Turn, "take", watched)
+    monkeypatch.setattr(limits.Turn, "take", watched)
     monkeypatch.setattr(guard, "AsyncExitStack", Left)
 
     def ask(url, i):

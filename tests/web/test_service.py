@@ -31,7 +31,7 @@ from coview.datasets import make_topic_views
 from coview.exceptions import ViewsError
 from coview.online.hashing import hash_rows
 from coview.web.explorer import Explorer
-from coview.web.guard import json_bytes
+from coview.web.rendering import json_bytes
 from coview.web.service import Service
 
 SMALL = {"n_components": 3, "n_clusters": 3, "max_iter": 10, "tol": 0, "random_state": 0, "n_init": 1}

@@ -113,7 +113,8 @@ def _run(
     browser: bool,
 ) -> None:
     from coview.web.api import make_app
-    from coview.web.guard import Limits, is_loopback
+    from coview.web.guard import is_loopback
+    from coview.web.limits import Limits
     from coview.web.run import bound_socket, serve_app
 
     local = is_loopback(host)

@@ -28,8 +28,9 @@ from coview.retrieval.queries import is_text
 from coview.views.views import Views
 from coview.web.batching import Batcher, Busy
 from coview.web.explorer import Explorer
-from coview.web.guard import FAILED, IS_LARGE, Answers, Guard, Limits, refuse
+from coview.web.guard import FAILED, Answers, Guard, refuse
 from coview.web.kinds import sorts
+from coview.web.limits import IS_LARGE, Limits
 from coview.web.rendering import count_values, joined, rendered
 from coview.web.service import MOST_HITS, Service
 

@@ -13,7 +13,7 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from coview.web.guard import Limits
+from coview.web.limits import Limits
 
 __all__ = ["TimedProtocol"]
 
