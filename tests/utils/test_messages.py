@@ -24,6 +24,7 @@ from coview import (
     read_views,
 )
 from coview.exceptions import DataFileError, ViewsError
+from coview.utils import messages
 from coview.utils.messages import cut, did_you_mean, listed, printable, short
 
 LONG = "a text that goes on " * 500
@@ -114,6 +115,32 @@ def test_names_that_are_far_off_are_not_suggested():
     assert did_you_mean("image", ["words", "links"]) == ""
     assert did_you_mean("plsa", ["DualPLSA", "PLSA", "Codebook"], most=2) == " Did you mean 'PLSA' or 'DualPLSA'?"
     assert did_you_mean(3, [1, 2]) == ""
+
+
+IDS = [f"doc-{i:07d}" for i in range(100_000)]
+
+
+@pytest.mark.parametrize("asked", ["doc-00123456", "dok-0012345", "Doc-0012x45", "x" * 500, "x" * 10_000, ""])
+def test_a_name_is_compared_with_few_of_many(asked, monkeypatch):
+    seen = []
+    compare = messages.difflib.get_close_matches
+
+    def counted(word, possibilities, **options):
+        seen.append(len(word) ** 2 * len(possibilities))
+        assert len(possibilities) <= 2_000
+        return compare(word, possibilities, **options)
+
+    monkeypatch.setattr(messages.difflib, "get_close_matches", counted)
+    near = messages.close_names(asked, IDS, 1)
+    assert bool(near) == asked.lower().startswith("do")
+    assert seen and seen[0] <= 2_000_000
+
+
+def test_a_name_with_one_wrong_letter_is_found_among_many():
+    names = [f"{i * 2654435761 % 2**32:08x}-report" for i in range(20_000)]
+    for position in range(8):
+        wrong = names[777][:position] + "z" + names[777][position + 1 :]
+        assert messages.close_names(wrong, names) == [names[777]]
 
 
 def test_control_characters_are_written_out():
