@@ -17,7 +17,8 @@ def triple(x):
 
 @pytest.fixture
 def only_temporary(tmp_path, monkeypatch):
-    monkeypatch.setattr(compiling._Implementation, "_locator_classes", [compiling._TemporaryLocator])
+    implementation = compiling._lenient_cache()._impl_class
+    monkeypatch.setattr(implementation, "_locator_classes", implementation._locator_classes[-1:])
     monkeypatch.setattr(compiling.tempfile, "tempdir", str(tmp_path))
     return compiling._temporary_folder()
 
@@ -74,8 +75,8 @@ def test_an_engine_works_where_no_folder_can_be_written():
     script = (
         "from numba.core import caching\n"
         "nothing = classmethod(lambda cls, function, file: None)\n"
-        "for name in ('UserProvidedCacheLocator', 'InTreeCacheLocator', 'UserWideCacheLocator'):\n"
-        "    setattr(getattr(caching, name), 'from_function', nothing)\n"
+        "for locator in caching.CompileResultCacheImpl._locator_classes:\n"
+        "    locator.from_function = nothing\n"
         "import numpy as np\n"
         "from scipy import sparse\n"
         "from coview.engines.cpu import CpuEngine\n"
@@ -86,3 +87,13 @@ def test_an_engine_works_where_no_folder_can_be_written():
     assert done.returncode == 0, done.stderr
     (line,) = done.stderr.splitlines()
     assert "compiling kernels" in line and "in every process" in line
+
+
+def test_a_numba_that_is_made_otherwise_inside_keeps_its_own_cache(tmp_path, monkeypatch):
+    def changed():
+        raise ImportError("no CompileResultCacheImpl in numba")
+
+    monkeypatch.setattr(compiling, "_lenient_cache", changed)
+    monkeypatch.setattr(compiling.numba.config, "CACHE_DIR", str(tmp_path))
+    one = kernel()
+    assert one(2) == 6 and str(one.stats.cache_path).startswith(str(tmp_path))

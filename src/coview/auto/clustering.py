@@ -120,6 +120,8 @@ class AutoClustering(BaseConsensus):
     _parameters = {
         "candidates": instance("a list of (name, clusterer)", list, tuple) | NONE,
     }
+    candidates_: dict[str, list[Any]]
+    estimators_: dict[str, Any]
 
     def __init__(
         self,
@@ -234,7 +236,7 @@ class AutoClustering(BaseConsensus):
         )
         evidence = {"reliability": reliability, "stability": stability, "agreement": agreements(labels)}
         reason = "much less reliable than the best candidate"
-        self.candidates_: dict[str, list[Any]] = {
+        self.candidates_ = {
             "name": [candidate.name for candidate in fitted] + list(dropped),
             "weight": weights.tolist() + [0.0] * len(dropped),
             **{name: values.tolist() + [float("nan")] * len(dropped) for name, values in evidence.items()},

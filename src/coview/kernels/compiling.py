@@ -3,6 +3,7 @@
 Compiled kernels are kept where numba keeps them: in the folder that NUMBA_CACHE_DIR names, beside the source, or in the
 user's cache. Where none of these can be written, they are kept in a private folder for temporary files; where that is
 not possible either, they are compiled again in every process. A file of the cache that is cut short is written anew.
+This reaches into numba; where a numba of another version is made otherwise inside, its own cache is used.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ import os
 import stat
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCacheLocator, NullCache
 
 __all__ = ["cache_note", "njit"]
 
@@ -27,7 +28,7 @@ def njit(**options: Any) -> Callable[[Any], Any]:
     def compiled(function: Any) -> Any:
         kernel = numba.njit(**options)(function)
         if cached and kernel is not function:  # as it is where compiling is switched off
-            kernel._cache = _cache_of(function)
+            _keep(kernel, function)
         return kernel
 
     return compiled
@@ -43,11 +44,17 @@ def cache_note(kernel: Any) -> str:
     return "once, takes a few seconds"
 
 
-def _cache_of(function: Any) -> Any:
+def _keep(kernel: Any, function: Any) -> None:
+    """Give a kernel its cache: ours, numba's own where ours does not fit this numba, or none."""
     try:
-        return _LenientCache(function)
+        kernel._cache = _lenient_cache()(function)
     except (RuntimeError, OSError):  # no folder can be written
-        return NullCache()
+        return
+    except (ImportError, AttributeError, StopIteration, TypeError):
+        try:
+            kernel.enable_caching()
+        except (RuntimeError, OSError):
+            return
 
 
 def _temporary_folder() -> Path:
@@ -56,48 +63,56 @@ def _temporary_folder() -> Path:
     return Path(tempfile.gettempdir()) / f"coview-{user}"
 
 
-class _TemporaryLocator(InTreeCacheLocator):
-    """Says that a kernel is kept in the folder for temporary files."""
+@cache
+def _lenient_cache() -> Any:
+    """Return the class of our caches, built on numba's."""
+    from numba.core.caching import CompileResultCacheImpl, FunctionCache
 
-    def __init__(self, function: Any, file: str) -> None:
-        super().__init__(function, file)
-        self._cache_path = str(_temporary_folder() / self.get_suitable_cache_subpath(file))
+    known = CompileResultCacheImpl._locator_classes
+    in_tree = next(locator for locator in known if locator.__name__.strip("_") == "InTreeCacheLocator")
 
-    def ensure_cache_path(self) -> None:
-        folder = _temporary_folder()
-        folder.mkdir(mode=0o700, exist_ok=True)
-        about = folder.lstat()
-        if not stat.S_ISDIR(about.st_mode):
-            raise NotADirectoryError(folder)
-        if os.name == "posix" and (about.st_uid != os.getuid() or about.st_mode & 0o077):
-            raise PermissionError(f"{folder} is not private")
-        super().ensure_cache_path()
+    class TemporaryLocator(in_tree):  # type: ignore[misc, valid-type]
+        """Says that a kernel is kept in the folder for temporary files."""
 
+        def __init__(self, function: Any, file: str) -> None:
+            super().__init__(function, file)
+            self._cache_path = str(_temporary_folder() / self.get_suitable_cache_subpath(file))
 
-class _Implementation(CompileResultCacheImpl):
-    _locator_classes = [*CompileResultCacheImpl._locator_classes, _TemporaryLocator]
+        def ensure_cache_path(self) -> None:
+            folder = _temporary_folder()
+            folder.mkdir(mode=0o700, exist_ok=True)
+            about = folder.lstat()
+            if not stat.S_ISDIR(about.st_mode):
+                raise NotADirectoryError(folder)
+            if os.name == "posix" and (about.st_uid != os.getuid() or about.st_mode & 0o077):
+                raise PermissionError(f"{folder} is not private")
+            super().ensure_cache_path()
 
+    class Implementation(CompileResultCacheImpl):
+        _locator_classes = [*known, TemporaryLocator]
 
-class _LenientCache(FunctionCache):
-    """numba's cache of one kernel; what cannot be read is thrown away, what cannot be written is not kept."""
+    class LenientCache(FunctionCache):
+        """numba's cache of one kernel; what cannot be read is thrown away, what cannot be written is not kept."""
 
-    _impl_class = _Implementation
+        _impl_class = Implementation
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        try:
-            return super().load_overload(sig, target_context)
-        except Exception:  # whatever unpickling half a file ends in
-            self._throw_away()
-            return None
+        def load_overload(self, sig: Any, target_context: Any) -> Any:
+            try:
+                return super().load_overload(sig, target_context)
+            except Exception:  # whatever unpickling half a file ends in
+                self._throw_away()
+                return None
 
-    def save_overload(self, sig: Any, data: Any) -> None:
-        try:
-            super().save_overload(sig, data)
-        except Exception:  # a full disk, or an index that another process left cut short
-            self._throw_away()
+        def save_overload(self, sig: Any, data: Any) -> None:
+            try:
+                super().save_overload(sig, data)
+            except Exception:  # a full disk, or an index that another process left cut short
+                self._throw_away()
 
-    def _throw_away(self) -> None:
-        try:
-            self.flush()
-        except OSError:
-            self.disable()
+        def _throw_away(self) -> None:
+            try:
+                self.flush()
+            except OSError:
+                self.disable()
+
+    return LenientCache
