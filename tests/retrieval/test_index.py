@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coview.exceptions import EngineError
+from coview.exceptions import EngineError, ViewsError
 from coview.retrieval import index as module
 from coview.retrieval.index import ExactIndex, GraphIndex, best_of_blocks, make_index, restore_index
+from coview.retrieval.object_index import ObjectIndex
 
 needs_usearch = pytest.mark.skipif(
     find_spec("usearch") is None, reason="usearch is not installed: the HNSW graph is not checked"
@@ -144,3 +145,20 @@ def test_an_index_survives_as_plain_values_and_as_a_pickle(kind):
         assert np.array_equal(found_keys, keys) and np.array_equal(found_scores, scores)
         back.add([999], queries[:1])
         assert back.search(queries[:1], 1)[0][0, 0] == 999
+
+
+def test_identifiers_are_looked_up_in_what_is_kept():
+    """Of each batch only the new identifiers are looked at, not all that came before."""
+    index = ObjectIndex({"words": 2})
+    for start in range(0, 12, 3):
+        kept = index._key_of
+        index.add([f"d{i}" for i in range(start, start + 3)], 3, {"words": (np.arange(3), np.ones((3, 2)))})
+        assert index._key_of is not None and (kept is None or index._key_of is kept)
+    index.remove(["d4", "d4", "d0"])
+    assert index._key_of is kept and kept == dict(zip(index.ids.tolist(), index.keys.tolist()))
+    with pytest.raises(ViewsError, match="'d5' is already in the index"):
+        index.add(["d0", "d5"], 2, {})
+    with pytest.raises(ViewsError, match="Ids must be unique, got 'd0' more than once"):
+        index.add(["d0", "d9x", "d0"], 3, {})
+    index.add(["d0"], 1, {"words": (np.arange(1), np.ones((1, 2)))})
+    assert index.key_of("d0") == 12 == kept["d0"]

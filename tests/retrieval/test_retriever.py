@@ -98,6 +98,20 @@ def test_a_model_with_classes_of_its_own_needs_no_others(data):
     np.testing.assert_allclose(topic.means_["words"][0], 0, atol=1e-8)  # canonical variates, which are centered
 
 
+def test_scores_of_some_objects_are_those_among_all():
+    table = {"title": ["red fox", "blue sea", "red den", None] * 5, "body": ["fox den", "sea wave", None, "den"] * 5}
+    retriever = CrossModalRetriever(TextViews(), lexical=0.4).fit(table)
+    queries = ["red fox", "blue den"]
+    for source, target in ((None, None), ("title", "body")):
+        every = retriever.similarities(queries, source, target)
+        ids = retriever.indexed_ids(target)
+        chosen = [7, 3, 12]
+        some = retriever.similarities(queries, source, target, ids=ids[chosen].tolist())
+        np.testing.assert_allclose(some, every[:, chosen], atol=1e-6)
+    with pytest.raises(ValueError, match="No object 99 is in the index"):
+        retriever.similarities("red", ids=[99])
+
+
 @pytest.mark.parametrize("space", ["topic", "semantic"])
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_every_model_finds_objects_of_the_same_cluster_through_the_other_view(data, model, space):

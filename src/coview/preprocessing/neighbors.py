@@ -281,7 +281,7 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         self.classes_ = self.label_layers_ = self.labels_near_ = self.fitted_links_ = none
         if y is None:
             return
-        if self.fitted_ids_ is not None and len(np.unique(self.fitted_ids_)) < self.n_objects_:
+        if self.fitted_ids_ is not None and len(set(self.fitted_ids_.tolist())) < self.n_objects_:
             raise ViewsError(
                 "labels=True needs ids that differ: one object given twice would tell itself its label. Drop the "
                 "repeated rows, or leave labels=False."

@@ -9,7 +9,7 @@ the words of all of them count.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -103,14 +103,17 @@ class ObjectIndex:
 
     def remove(self, ids: Any) -> None:
         """Take objects out; an unknown identifier is refused."""
-        keys = np.array([self.key_of(key) for key in np.atleast_1d(np.asarray(ids)).tolist()], dtype=np.int64)
+        names = np.atleast_1d(np.asarray(ids)).tolist()
+        keys = np.array([self.key_of(name) for name in names], dtype=np.int64)
         self._postings = {}
         for name, index in self.indexes.items():
             if name in self.words:
                 self.words[name] = self.words[name][np.flatnonzero(~np.isin(index.keys, keys))]
             index.remove(keys)
         kept = ~np.isin(self.keys, keys)
-        self.ids, self.keys, self.groups, self._key_of = self.ids[kept], self.keys[kept], self.groups[kept], None
+        self.ids, self.keys, self.groups = self.ids[kept], self.keys[kept], self.groups[kept]
+        for name in set(names):
+            del self._by_id()[name]
 
     # -- ranking
 
@@ -151,14 +154,20 @@ class ObjectIndex:
         keys, scores = zip(*parts)
         return np.concatenate(keys), np.concatenate(scores)
 
-    def scores(self, vectors: np.ndarray, words: Any, share: float, view: str | None) -> np.ndarray:
-        """Return the scores of all objects that have a view (n_queries, n_objects); of all objects for view None."""
+    def scores(
+        self, vectors: np.ndarray, words: Any, share: float, view: str | None, ids: Sequence[Any] | None = None
+    ) -> np.ndarray:
+        """Return the scores of all objects that have a view (n_queries, n_objects); of all objects for view None.
+
+        Of some objects only where their identifiers are given, in that order.
+        """
         if view is None:
-            return self._scores_anywhere(vectors, words, share)
-        scores = vectors @ self.indexes[view].vectors.T
+            return self._scores_anywhere(vectors, words, share, ids)
+        rows: Any = slice(None) if ids is None else [self.row_of(name, view) for name in ids]
+        scores = vectors @ self.indexes[view].vectors[rows].T
         if words is None or not share:
             return scores
-        return (1 - share) * scores + share * self._lexical(words, view).toarray()
+        return (1 - share) * scores + share * self._lexical(words, view)[:, rows].toarray()
 
     def _lexical(self, words: sparse.csr_array, view: str) -> sparse.csr_array:
         """BM25 of queries and the objects of a view (sparse), as a share of the best object's."""
@@ -216,19 +225,40 @@ class ObjectIndex:
         )
         return self.keys[rows], best
 
-    def _scores_anywhere(self, vectors: np.ndarray, words: Any, share: float) -> np.ndarray:
-        """Scores of all objects: the mean over the views of an object, and the words of all of them."""
-        scores, lexical = np.zeros((2, len(vectors), len(self)), dtype=np.float32)
-        n_views = np.zeros(len(self), dtype=np.float32)
-        for name, index in self.indexes.items():
-            columns = np.searchsorted(self.keys, index.keys)
-            scores[:, columns] += vectors @ index.vectors.T
+    def _scores_anywhere(
+        self, vectors: np.ndarray, words: Any, share: float, ids: Sequence[Any] | None = None
+    ) -> np.ndarray:
+        """Scores of all or some objects: the mean over the views of an object, and the words of all of them."""
+        keys = self.keys if ids is None else np.array([self.key_of(name) for name in ids], dtype=np.int64)
+        scores = np.zeros((len(vectors), len(keys)), dtype=np.float32)
+        n_views = np.zeros(len(keys), dtype=np.float32)
+        for index in self.indexes.values():
+            rows: Any = slice(None)
+            if ids is None:
+                columns = np.searchsorted(keys, index.keys)
+            else:
+                places = [(column, index.row_of(key)) for column, key in enumerate(keys.tolist())]
+                columns = np.array([column for column, row in places if row is not None], dtype=np.intp)
+                rows = [row for _, row in places if row is not None]
+            scores[:, columns] += vectors @ index.vectors[rows].T
             n_views[columns] += 1
-            if words is not None and name in self.words:
-                lexical[:, columns] += (words @ self.postings(name)).toarray()
-        share = share if words is not None else 0.0
-        lexical /= np.maximum(lexical.max(axis=1, keepdims=True, initial=0), 1e-30)
-        return (1 - share) * scores / np.maximum(n_views, 1) + share * lexical
+        scores /= np.maximum(n_views, 1)
+        if words is None:
+            return scores
+        if ids is None:
+            return (1 - share) * scores + share * self._lexical_anywhere(words)
+        own = np.searchsorted(self.keys, keys)
+        for i in range(len(scores)):  # one at a time, since the best of all objects is looked for
+            scores[i] = (1 - share) * scores[i] + share * self._lexical_anywhere(words[[i]])[0, own]
+        return scores
+
+    def _lexical_anywhere(self, words: sparse.csr_array) -> np.ndarray:
+        """BM25 of queries and all objects, by the words of all views, as a share of the best object's."""
+        lexical = np.zeros((words.shape[0], len(self)), dtype=np.float32)
+        for name in self.words:
+            columns = np.searchsorted(self.keys, self.indexes[name].keys)
+            lexical[:, columns] += (words @ self.postings(name)).toarray()
+        return lexical / np.maximum(lexical.max(axis=1, keepdims=True, initial=0), 1e-30)
 
     def shared_words(self, words: sparse.csr_array, key: int, view: str | None) -> list[tuple[int, float]]:
         """Return what each (hashed) word of one query adds to its BM25 score with an object, by bucket and view.
@@ -273,14 +303,19 @@ class ObjectIndex:
 
     def key_of(self, name: Any) -> int:
         """Key of an identifier."""
-        if self._key_of is None:
-            self._key_of = dict(zip(self.ids.tolist(), self.keys.tolist()))
-        if name not in self._key_of:
+        key_of = self._by_id()
+        if name not in key_of:
             raise ValueError(
                 f"No object {short(name)} is in the index, which holds {len(self):,} objects."
                 f"{did_you_mean(name, self.ids.tolist(), _SUGGESTED)}"
             )
-        return self._key_of[name]
+        return key_of[name]
+
+    def _by_id(self) -> dict[Any, int]:
+        """Key of each identifier, kept while objects come and go."""
+        if self._key_of is None:
+            self._key_of = dict(zip(self.ids.tolist(), self.keys.tolist()))
+        return self._key_of
 
     def rows_of(self, name: Any) -> dict[str, int]:
         """Row of an object in the index of each view that it has."""
@@ -322,7 +357,7 @@ class ObjectIndex:
         key, times = Counter(fresh.tolist()).most_common(1)[0] if len(fresh) else (None, 0)
         if times > 1:
             raise ViewsError(f"Ids must be unique, got {short(key)} more than once.")
-        known = set(self.ids.tolist())
+        known = self._by_id()
         first = next((key for key in fresh.tolist() if key in known), None)
         if first is not None:
             raise ViewsError(f"Object {short(first)} is already in the index. Remove it first, or use another id.")

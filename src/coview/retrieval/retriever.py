@@ -11,7 +11,7 @@ object have in common, divided by that of the best object.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -418,7 +418,9 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         vectors = normalize(vector[None]).astype(np.float32)
         return self._hits(*self.index_.search(vectors, weights, share, None, k, without=key))
 
-    def similarities(self, query: Any, source: str | None = None, target: str | None = None) -> np.ndarray:
+    def similarities(
+        self, query: Any, source: str | None = None, target: str | None = None, *, ids: Sequence[Any] | None = None
+    ) -> np.ndarray:
         """Score every indexed object for each query (queries x objects), in the order of `indexed_ids(target)`.
 
         Parameters
@@ -429,11 +431,13 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
             View of the query, where it is a matrix or raw, or where only one of its views is meant.
         target : str, optional
             View to search in; the other one where there are two.
+        ids : sequence of identifiers, optional
+            Score only these objects, in this order.
         """
         check_is_fitted(self, "means_")
         asked = self._read_query(query, source, target)
         vectors = self._vectors(asked.views).astype(np.float32)
-        return self.index_.scores(vectors, asked.words, asked.share, asked.target)
+        return self.index_.scores(vectors, asked.words, asked.share, asked.target, ids)
 
     def explain(
         self, query: Any, hit: Any, source: str | None = None, target: str | None = None, *, by: str = "dimension"

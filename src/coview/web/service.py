@@ -331,12 +331,18 @@ class Service:
         each = list(dict.fromkeys(words))[:MOST_FEATURES]
         variants = [" ".join(word for word in words if word != left_out) for left_out in (None, *each)]
         try:
-            scores = retriever.similarities(variants, source, target)
-        except ViewsError:  # without its only known word there is no query
-            return [[] for _ in hits]
-        ids = retriever.indexed_ids(target)
-        drops = [score_drops(scores[:, int(np.flatnonzero(ids == hit)[0])], each, np.arange(len(each))) for hit in hits]
+            scores = retriever.similarities(variants, source, target, ids=hits)
+        except ViewsError:  # of one of them nothing is known
+            scores = np.concatenate([self._scores_if_known(variant, source, target, hits) for variant in variants])
+        drops = [score_drops(column, each, np.arange(len(each))) for column in scores.T]
         return [[part for part in row if part["adds"]] for row in drops]
+
+    def _scores_if_known(self, text: str, source: str | None, target: str | None, hits: Sequence[Any]) -> np.ndarray:
+        """Scores of hits (1 x hits) for a text; zero where nothing in it is known, so that there is no query."""
+        try:
+            return self._retriever().similarities([text], source, target, ids=hits)
+        except ViewsError:
+            return np.zeros((1, len(hits)), dtype=np.float32)
 
     def _check_takes_text(self, source: str | None) -> None:
         """Refuse texts for a view of images: a retriever would open them as files."""
@@ -364,9 +370,8 @@ class Service:
         """What made each hit match one query: the strongest parts of its score, and what each feature was worth."""
         assert self.searcher is not None
         retriever = self.searcher.retriever
-        rows = [retriever.index_.row_of(hit, target) for hit in hits]  # says so where there is no such object
         reasons = []
-        for hit, features in zip(hits, self._worth(views, target, rows)):
+        for hit, features in zip(hits, self._worth(views, target, hits)):
             best = _ranked(retriever.explain(views, hit, target=target).contributions)[:most]
             shown = [{**_adds(*part), **self._side(part[0], hit, target)} for part in best]
             reasons.append({"parts": shown, "features": features, "drops": True})
@@ -387,16 +392,16 @@ class Service:
         names = inner.feature_names(target)
         return {"side": side, "about": [names[j] for j in np.argsort(-side * weights, kind="stable")[:4]]}
 
-    def _worth(self, views: Views, target: str, rows: Sequence[int]) -> list[list[dict[str, Any]]]:
+    def _worth(self, views: Views, target: str, hits: Sequence[Any]) -> list[list[dict[str, Any]]]:
         """By how much the score of each hit falls when one feature of the query is left out, whatever the model is."""
         assert self.searcher is not None
         (source,) = views.names
         variants, columns = without_each(views[source])
         if len(columns) < 2:  # without its only feature there is no query
-            return [[] for _ in rows]
-        scores = self.searcher.retriever.similarities(Views({source: variants}), target=target)
+            return [[] for _ in hits]
+        scores = self.searcher.retriever.similarities(Views({source: variants}), target=target, ids=hits)
         names = self.searcher.inputs[source].feature_names
-        return [score_drops(scores[:, row], names, columns) for row in rows]
+        return [score_drops(column, names, columns) for column in scores.T]
 
     # -- questions that came together
 
