@@ -19,9 +19,11 @@ from coview import (
     save,
     write_views,
 )
-from coview.cli.files import spreadsheet_cell, write_table
+from coview.cli.files import read_labels, write_table
 from coview.cli.main import main
+from coview.io.tables import read_table
 from coview.model_selection.table import Comparison
+from coview.utils.spreadsheet import spreadsheet_cell
 
 ESCAPE = "\x1b[31m"  # would make the rest of a terminal red
 NASTY = [f"{ESCAPE}fox", "[/bold]sea", "ship\rsunk", "bell\x07", "\u202eright", "=cmd|' /C calc'!A0"]
@@ -132,8 +134,8 @@ def test_formulas_are_kept_where_that_is_asked_for(run, folder, views):
             with open(folder / "t.csv", newline="", encoding="utf-8") as stream:
                 ids = [row["id"] for row in csv.DictReader(stream)]
             assert ids[5].startswith(f"{start}cmd") and ids[0] == views[0].ids[0]
-    code, out = run("predict", folder / "m.coview", "--data", folder / "data")
-    assert code == 0 and "\n'=cmd" in out.out
+    code, out = run("predict", folder / "m.coview", "--data", folder / "data")  # a pipe
+    assert code == 0 and "\n=cmd" in out.out and "'=cmd" not in out.out
 
 
 def test_a_table_on_a_terminal_obeys_nothing(capsys, monkeypatch):
@@ -142,6 +144,26 @@ def test_a_table_on_a_terminal_obeys_nothing(capsys, monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     write_table({"id": NASTY})
     assert is_safe(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv"])
+def test_escaped_texts_are_read_back_as_they_were(tmp_path, kind):
+    ids = ["@alice", "=1+2", "'=1+2", "''@x", "'tis", "- a fox", "\t=1", "-inf", "+", "-"]
+    classes = ["+", "-", "=x", "'=x", "-1x"] * 2
+    write_table({"=id": ids, "label": classes}, tmp_path / f"t.{kind}")
+    text = (tmp_path / f"t.{kind}").read_text()
+    assert "\n'@alice" in text and "\n+" in text and "\n-" in text  # signs alone run nothing
+    table = read_table(tmp_path / f"t.{kind}")
+    assert table == {"=id": ids, "label": classes}
+    X = Views(words=np.ones((10, 1)), ids=ids)
+    assert read_labels(str(tmp_path / f"t.{kind}"), X).tolist() == classes
+    write_table({"label": classes}, tmp_path / f"one.{kind}")
+    assert read_labels(str(tmp_path / f"one.{kind}"), X).tolist() == classes
+
+
+def test_a_pipe_gets_texts_as_they_are(capsys):
+    write_table({"id": ["@alice"], "label": ["+"]})
+    assert capsys.readouterr().out == "id,label\n@alice,+\n"
 
 
 def test_predictions_of_a_stream_are_no_formulas(run, tmp_path):

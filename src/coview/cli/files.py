@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +16,7 @@ from coview.utils.atomic import atomic_path
 from coview.utils.limits import text_array
 from coview.utils.messages import did_you_mean, listed, not_text, printable, short
 from coview.utils.missing import is_gap
+from coview.utils.spreadsheet import spreadsheet_cell, without_escape
 from coview.utils.text_files import find_delimiter
 
 __all__ = [
@@ -30,14 +30,12 @@ __all__ = [
     "plain",
     "read_input",
     "read_labels",
-    "spreadsheet_cell",
     "table_front",
     "write_table",
 ]
 
 _SETTINGS = ("stop_words", "min_df", "max_df", "impute")  # of a table: as they are typed, None leaves the default
 WRITTEN = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
-_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # how formulas begin, also as East Asian keyboards type them
 
 
 def read_input(views: Sequence[str], data: Path | None, table: Path | None, sep: str | None = None) -> Any:
@@ -256,7 +254,7 @@ def _labels_of_file(path: Path, n_rows: int) -> tuple[list[Any] | None, list[Any
     sign = "\t" if path.suffix.lower() == ".tsv" else find_delimiter(lines[0] if lines else "")
     if lines and sign not in lines[0]:  # one column: with a header row there is one line more than objects
         cells = [line.strip().strip('"') for line in lines]
-        return None, [_number(cell) for cell in (cells[1:] if len(cells) == n_rows + 1 else cells)]
+        return None, [_number(without_escape(cell)) for cell in (cells[1:] if len(cells) == n_rows + 1 else cells)]
     if path.suffix.lower() not in TABLES:
         raise DataFileError(f"{path} must hold one label per line, or be a table with an id and a label column.")
     table = read_table(path)
@@ -336,14 +334,13 @@ def write_table(columns: dict[str, Any], path: Path | None = None, *, escape_for
     path : Path, optional
         The file.
     escape_formulas : bool, default=True
-        Put ' before texts of .csv and .tsv tables that a spreadsheet would run as formulas.
+        Put ' before texts of .csv and .tsv files that a spreadsheet would run as formulas; never on standard output.
     """
     lists = plain(columns)
-    cell = spreadsheet_cell if escape_formulas else _same
-    if path is None:
-        to_person = sys.stdout.isatty()  # whose terminal obeys what is printed; a program gets the texts as they are
-        _delimited(lists, sys.stdout, ",", lambda value: _shown(cell(value)) if to_person else cell(value))
+    if path is None:  # a terminal obeys what is printed; a program gets the texts as they are
+        _delimited(lists, sys.stdout, ",", _shown if sys.stdout.isatty() else _same)
         return
+    cell = spreadsheet_cell if escape_formulas else _same
     check_writable(path)
     kind = path.suffix.lower()
     with atomic_path(path) as beside:
@@ -366,27 +363,6 @@ def plain(columns: dict[str, Any]) -> dict[str, list[Any]]:
 
 def _records(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
     return [dict(zip(columns, row)) for row in zip(*columns.values())]
-
-
-def spreadsheet_cell(value: Any) -> Any:
-    """Return a cell of a .csv or .tsv table that no spreadsheet takes for a formula; numbers stay numbers.
-
-    Examples
-    --------
-    >>> [spreadsheet_cell(value) for value in ("=1+2", "@sum", "-3.5", -3.5, "fox", "- a fox")]
-    ["'=1+2", "'@sum", '-3.5', -3.5, 'fox', "'- a fox"]
-    """
-    if not isinstance(value, str) or _is_number(value):
-        return value
-    runs = value.startswith(("\t", "\r", "\n")) or value.lstrip().startswith(_FORMULA)
-    return f"'{value}" if runs else value
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
 
 
 def _same(value: Any) -> Any:

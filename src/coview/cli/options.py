@@ -54,7 +54,7 @@ EscapeFormulas = Annotated[
     bool,
     typer.Option(
         "--escape-formulas/--keep-formulas",
-        help="Put ' before texts of .csv and .tsv tables that a spreadsheet would run as formulas (=, +, -, @).",
+        help="Put ' before texts of .csv and .tsv files that a spreadsheet would run as formulas (=, +, -, @).",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]

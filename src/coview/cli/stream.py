@@ -13,11 +13,12 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from coview.cli.files import check_table, read_input, read_labels, spreadsheet_cell, table_front
+from coview.cli.files import check_table, read_input, read_labels, table_front
 from coview.cli.options import EscapeFormulas, TableOptions, takes_table
 from coview.utils.jsonable import plain
 from coview.utils.messages import not_text, printable
 from coview.utils.progress import progress, tell
+from coview.utils.spreadsheet import spreadsheet_cell
 
 __all__ = ["stream"]
 

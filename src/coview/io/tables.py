@@ -37,6 +37,7 @@ def read_table(path: str | Path, sep: str | None = None) -> Any:
     """Read a table as a mapping of columns to values, or a Parquet file as a data frame.
 
     In .csv and .tsv files a column is one of numbers if all of its filled cells are; an empty cell is a missing value.
+    The ' that `coview predict` and others put before formulas is taken away again.
 
     Parameters
     ----------

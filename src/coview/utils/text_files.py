@@ -12,6 +12,7 @@ from typing import Any
 
 from coview.exceptions import DataFileError
 from coview.utils.messages import short
+from coview.utils.spreadsheet import without_escape
 
 __all__ = ["check_unique", "csv_rows", "find_delimiter", "json_rows", "parse_json"]
 
@@ -35,7 +36,7 @@ def csv_rows(stream: Iterable[str], name: Any, delimiter: str | None = None) -> 
     """Yield the header of a table, then its rows, each with the number of its line; an empty line is a row of no cells.
 
     `name` is what errors call the file; without a `delimiter` the header tells. Empty cells beyond the header, which
-    spreadsheets leave, are dropped.
+    spreadsheets leave, are dropped, and so is the ' that `spreadsheet_cell` puts before formulas.
     """
     csv.field_size_limit(_LONGEST_CELL)
     if delimiter is None:
@@ -44,7 +45,7 @@ def csv_rows(stream: Iterable[str], name: Any, delimiter: str | None = None) -> 
         delimiter, stream = find_delimiter(first), chain([first], stream)
     lines = csv.reader(stream, delimiter=delimiter, strict=True)
     try:
-        header = [cell.strip() for cell in next(lines, [])]
+        header = [without_escape(cell.strip()) for cell in next(lines, [])]
         if not any(header):
             raise DataFileError(
                 f"{name} has no header row: its first line is empty. Name the columns in the first line."
@@ -59,7 +60,7 @@ def csv_rows(stream: Iterable[str], name: Any, delimiter: str | None = None) -> 
                     f"{name} has {len(row)} cells in line {lines.line_num}, but {width} in its header. The separator "
                     f"is taken to be {delimiter!r}: quote cells that contain it or a line break, or name another one."
                 )
-            yield lines.line_num, row
+            yield lines.line_num, [without_escape(cell) for cell in row] if "'" in "".join(row) else row
     except csv.Error as error:
         raise DataFileError(f"{name} is broken in line {lines.line_num} ({error}).") from None
 

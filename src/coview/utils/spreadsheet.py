@@ -1,0 +1,51 @@
+"""Texts in .csv and .tsv files that people open in spreadsheets: none runs as a formula, and coview reads them back.
+
+A text that a spreadsheet would run gets a ' in front when it is written, and loses it when coview reads it. What is a
+sign alone, such as the classes + and -, and every number stay as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+__all__ = ["spreadsheet_cell", "without_escape"]
+
+_FORMULA = "=+-@＝＋－＠"  # how formulas begin, also as East Asian keyboards type them
+
+
+def spreadsheet_cell(value: Any) -> Any:
+    """Return a cell of a .csv or .tsv table that no spreadsheet takes for a formula; numbers stay numbers.
+
+    Examples
+    --------
+    >>> [spreadsheet_cell(value) for value in ("=1+2", "@sum", "-3.5", -3.5, "fox", "+", "- a fox")]
+    ["'=1+2", "'@sum", '-3.5', -3.5, 'fox', '+', "'- a fox"]
+    """
+    # one that reads as escaped gets another ', so that reading takes away what writing added
+    return f"'{value}" if isinstance(value, str) and _runs(value.lstrip("'")) else value
+
+
+def without_escape(cell: str) -> str:
+    """Return the text that `spreadsheet_cell` made a cell of.
+
+    Examples
+    --------
+    >>> [without_escape(cell) for cell in ("'=1+2", "'tis", "+", "''@sum")]
+    ['=1+2', "'tis", '+', "'@sum"]
+    """
+    return cell[1:] if cell.startswith("'") and _runs(cell.lstrip("'")) else cell
+
+
+def _runs(text: str) -> bool:
+    """Tell whether a text begins as a formula does and goes on, and is no number."""
+    bare = text.strip()
+    begins = text.startswith(("\t", "\r", "\n")) or bare.startswith(tuple(_FORMULA))
+    return begins and not _is_number(bare) and bool(bare.strip(_FORMULA))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
