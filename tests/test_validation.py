@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import DataConversionWarning
+from sklearn.model_selection import cross_val_score
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.preprocessing import LabelEncoder
 from sklearn.semi_supervised import SelfTrainingClassifier
@@ -23,6 +24,7 @@ from coview import (
     SeededKMeansClassifier,
 )
 from coview.datasets import make_topic_views
+from coview.exceptions import LoneLabelWarning
 from coview.validation import check_sample_weight, encode_labels, per_view
 
 NAN = float("nan")
@@ -191,16 +193,36 @@ def keep_labels(target, counts):
 
 @pytest.mark.parametrize("model", FEW_LABELS.values(), ids=FEW_LABELS)
 def test_a_class_with_one_labeled_object_is_told_of_once(model, topics):
-    with pytest.warns(UserWarning, match="labeled object") as heard:
+    with pytest.warns(LoneLabelWarning) as heard:
         model.fit(topics.views, keep_labels(topics.target, (4, 1, 3)))
-    assert [str(each.message) for each in heard if "labeled object" in str(each.message)] == [
-        "Class 'b' has only one labeled object, others have up to 4: its predictions rest on that object alone. "
-        "Label more."
+    assert [(str(each.message), each.filename) for each in heard if each.category is LoneLabelWarning] == [
+        (
+            "Class 'b' has only one labeled object, others have up to 4: its predictions rest on that object alone. "
+            "Label more.",
+            __file__,
+        )
     ]
     with pytest.warns(
         UserWarning, match="Classes 'a', 'b' have only one labeled object each, others have up to 2: their"
     ):
         model.fit(topics.views, keep_labels(topics.target, (1, 1, 2)))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [FEW_LABELS["k-means"], FEW_LABELS["co-training"], BestView(ConcatenatedViews(FEW_LABELS["best view"].estimator))],
+    ids=["k-means", "co-training", "nested"],
+)
+def test_folds_and_models_inside_are_silent_of_lone_labels(model, topics):
+    y = keep_labels(topics.target, (4, 1, 3))
+    folds = [(np.arange(60), np.flatnonzero(y != None)[:3])] * 2  # noqa: E711
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        cross_val_score(model, topics.views, y, cv=folds, error_score="raise")
+    assert [each for each in heard if each.category is LoneLabelWarning] == []
+    with pytest.warns(LoneLabelWarning) as heard:
+        model.fit(topics.views, y)
+    assert [each.filename for each in heard if each.category is LoneLabelWarning] == [__file__]
 
 
 @pytest.mark.parametrize("counts", [(1, 1, 1), (2, 2, 3), (20, 20, 20)], ids=["one each", "two", "all"])

@@ -27,7 +27,7 @@ from coview.engines.state import Fit, State, Sweep, tree_leaves
 from coview.engines.watch import CallbackSupportMixin, check_watchers, sklearn_watcher, tell_sweep
 from coview.exceptions import ParameterError, ViewsError
 from coview.inspection import Inspection, describe
-from coview.inspection.known import warns_of_unknown
+from coview.inspection.known import note_views, warns_of_unknown
 from coview.utils import fitted_state as rules
 from coview.utils.fitting import WholeFitMixin
 from coview.utils.front import public
@@ -162,7 +162,9 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         if not len(views):
             raise ViewsError("X has 0 rows: there is nothing to predict. Pass at least one object.")
         views = match_columns(type(self).__name__, views, self.n_features_by_view_, self.feature_names_by_view_)
-        return self._numbers(views, plain).select(*(name for name in self.view_names_ if name in views))
+        views = self._numbers(views, plain).select(*(name for name in self.view_names_ if name in views))
+        note_views(views)
+        return views
 
     def _plain_views(self, X: Any, *, reset: bool) -> Views:
         if X is None:

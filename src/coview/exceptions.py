@@ -14,8 +14,10 @@ __all__ = [
     "DataFileError",
     "EngineError",
     "InterruptedFitWarning",
+    "LoneLabelWarning",
     "ModelFileError",
     "ParameterError",
+    "UnknownObjectsWarning",
     "ViewsError",
 ]
 
@@ -111,6 +113,20 @@ class EngineError(CoviewError, RuntimeError):
 
 class InterruptedFitWarning(UserWarning):
     """A fit was stopped by the user (Ctrl-C); the model keeps what it has learned so far."""
+
+
+class UnknownObjectsWarning(UserWarning):
+    """Objects without any feature known to the model were predicted: what they got is the same for all such objects.
+
+    `predict` warns of them where you call it; scores and the folds of a cross-validation do not.
+    """
+
+
+class LoneLabelWarning(UserWarning):
+    """A class has a single labeled object where others have more: what is predicted of it rests on that object alone.
+
+    `fit` warns of it where you call it; the folds of a cross-validation and models inside others do not.
+    """
 
 
 RAW_TABLE: dict[str, Any] = {  # advice where text or categories stand for numbers

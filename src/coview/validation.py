@@ -19,10 +19,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-from coview.exceptions import ParameterError, ViewsError
+from coview.exceptions import LoneLabelWarning, ParameterError, ViewsError
 from coview.utils.messages import did_you_mean, listed, short
 from coview.utils.missing import is_gap, label_array
 from coview.utils.parameters import LARGEST, integer, number, one_of
+from coview.utils.warn import unwarned, warn_user
 
 __all__ = [
     "UNLABELED",
@@ -274,7 +275,7 @@ def warn_of_lone_labels(codes: np.ndarray, classes: np.ndarray) -> None:
     named = listed(lone)
     who = f"Class {named} has only one labeled object" if one else f"Classes {named} have only one labeled object each"
     what = "its predictions rest on that object alone" if one else "their predictions rest on that object alone"
-    warnings.warn(f"{who}, others have up to {counts.max()}: {what}. Label more.", stacklevel=3)
+    warn_user(f"{who}, others have up to {counts.max()}: {what}. Label more.", LoneLabelWarning)
 
 
 class LabeledScoreMixin:
@@ -285,7 +286,8 @@ class LabeledScoreMixin:
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy on X over the objects that have a label in y: those without cannot be right or wrong."""
         known, labels = labeled(y, semi_supervised=self._semi_supervised)
-        predictions = np.asarray(self.predict(X))[known]  # type: ignore[attr-defined]
+        with unwarned():
+            predictions = np.asarray(self.predict(X))[known]  # type: ignore[attr-defined]
         weights = None if sample_weight is None else np.asarray(sample_weight)[known]
         return float(np.average(predictions == labels, weights=weights))
 

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.cluster import KMeans
+from sklearn.linear_model import LogisticRegression
 
 from coview import BestView, CoPLSA, MultiViewNaiveBayes, MultiViewPLSA, SphericalKMeans, Views, inspect
 from coview.inspection.by_view import agreement_matrix, read_by_view
@@ -110,5 +111,9 @@ def test_an_object_without_any_feature_is_typical_of_nothing(bare):
 def test_measurements_of_zero_are_values():
     rng = np.random.default_rng(0)
     X = Views(words=rng.poisson(3, size=(20, 4)), size=np.where(np.arange(20) < 5, 0.0, 1.0)[:, None])
-    readings = read_by_view(inspect(MultiViewNaiveBayes().fit(X, np.arange(20) % 2)), X)
-    assert readings.described["size"].all()
+    y = np.arange(20) % 2
+    described = {
+        counts: read_by_view(inspect(model.fit(X, y)), X).described["size"]
+        for counts, model in ((True, MultiViewNaiveBayes()), (False, BestView(LogisticRegression())))
+    }
+    assert described[False].all() and described[True].tolist() == [False] * 5 + [True] * 15

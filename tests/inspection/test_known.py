@@ -7,9 +7,13 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_predict, cross_val_score
+from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
 from coview import BestView, LazyViews, MultiViewNaiveBayes, MultiViewPLSA, SphericalKMeans, TextViews, Views, inspect
+from coview.exceptions import UnknownObjectsWarning
 from coview.inspection.known import describe_unknown, rows_with_values
 
 TEXTS = {"body": ["red fox", "blue sea", "red den", "blue salt"], "title": ["fox", "sea", "den", "salt"]}
@@ -18,9 +22,15 @@ KINDS = ["land", "water", "land", "water"]
 
 
 def test_values_that_cancel_out_are_values():
-    assert rows_with_values(np.array([[1, -1], [0, 0]])).tolist() == [True, False]
+    assert rows_with_values(np.array([[1, -1], [0, 0]]), counts=True).tolist() == [True, False]
     stored = sparse.csr_array((np.array([0.0, 2.0]), np.array([0, 0]), np.array([0, 1, 2])), shape=(2, 1))
     assert rows_with_values(stored).tolist() == [False, True]
+    rng = np.random.default_rng(0)
+    for _ in range(20):  # against a plain count
+        X = sparse.random_array((9, 6), density=0.2, format="csr", rng=rng)
+        X.data[rng.random(X.nnz) < 0.5] = 0
+        for kind in ("csr", "csc", "coo"):
+            assert rows_with_values(X.asformat(kind)).tolist() == (X.toarray() != 0).any(axis=1).tolist()
 
 
 def test_the_sentence_names_the_first_few():
@@ -32,7 +42,7 @@ def test_the_sentence_names_the_first_few():
 @pytest.mark.parametrize("model", [MultiViewNaiveBayes(), BestView()], ids=["own", "wrapped"])
 def test_predict_warns_once_how_many_objects_are_unknown_and_what_they_get(model):
     model = make_pipeline(TextViews(), model).fit(TEXTS, KINDS)
-    with pytest.warns(UserWarning, match="no feature known") as heard:
+    with pytest.warns(UnknownObjectsWarning, match="no feature known") as heard:
         model.predict(NEW)
     assert [str(each.message) for each in heard] == [
         "2 of 4 objects have no feature known to the model (1, 3): it predicts 'land' for them, whatever they are."
@@ -43,7 +53,9 @@ def test_the_warning_names_objects_by_their_ids_and_stands_where_predict_is_call
     X = Views(words=sparse.csr_array(np.eye(4, dtype=int)), ids=list("abcd"))
     model = SphericalKMeans(2, random_state=0).fit(X)
     new = Views(words=sparse.csr_array(np.diag([1, 0, 1, 0])), ids=list("pqrs"))
-    with pytest.warns(UserWarning, match=r"2 of 4 objects have .* \('q', 's'\): it predicts \d for them") as heard:
+    with pytest.warns(
+        UnknownObjectsWarning, match=r"2 of 4 objects have .* \('q', 's'\): it predicts \d for them"
+    ) as heard:
         model.predict(new)
     assert len(heard) == 1 and heard[0].filename == __file__
 
@@ -51,11 +63,10 @@ def test_the_warning_names_objects_by_their_ids_and_stands_where_predict_is_call
 @pytest.mark.parametrize(
     "X",
     [
-        Views(words=np.array([[0.0, 0.0], [1.0, 2.0]])),  # measurements: 0 is a value
         LazyViews.from_views(Views(words=sparse.csr_array([[0, 0], [1, 2]])), 1),
         Views(words=sparse.csr_array([[0, 1], [1, 2]])),
     ],
-    ids=["measurements", "lazy", "known"],
+    ids=["lazy", "known"],
 )
 def test_predict_is_silent_where_nothing_tells_of_unknown_objects(X):
     model = MultiViewPLSA(2, 2, max_iter=2, random_state=0).fit(Views(words=np.array([[1.0, 0], [0, 3], [2, 2]])))
@@ -70,3 +81,78 @@ def test_who_asks_through_inspect_is_told_by_known():
         warnings.simplefilter("error")
         assert model.predict(NEW).tolist() == ["land", "land", "water", "land"]
     assert model.known(NEW).tolist() == [True, False, True, False]
+
+
+COUNTS = sparse.csr_array(
+    np.array([[2, 1, 0], [0, 0, 3], [1, 4, 0], [0, 0, 1], [3, 1, 0], [0, 1, 2]] * 3 + [[0, 0, 0]] * 3)
+)
+CLASSES = np.array([0, 1] * 9 + [0, 1, 0])
+
+
+def test_folds_and_scores_are_silent():
+    X = Views(words=COUNTS)
+    models = [MultiViewNaiveBayes(), BestView(), make_pipeline(MultiViewNaiveBayes())]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for model in models:
+            cross_val_score(model, X, CLASSES, cv=3, error_score="raise")
+            cross_val_score(model, X, CLASSES, cv=3, scoring="f1", error_score="raise")
+            cross_val_predict(model, X, CLASSES, cv=3)
+            model.fit(X, CLASSES).score(X, CLASSES)
+        BestView(LogisticRegression()).fit(X, CLASSES).score(X, CLASSES)
+
+
+def test_a_predict_of_ones_own_that_calls_that_of_coview_warns_once():
+    class Own(MultiViewNaiveBayes):
+        def predict(self, X):
+            return super().predict(X)
+
+    model = Own().fit(Views(words=COUNTS), CLASSES)
+    with pytest.warns(UnknownObjectsWarning) as heard:
+        model.predict(Views(words=COUNTS))
+    assert [each.filename for each in heard] == [__file__]
+
+
+def test_a_pipeline_warns_at_the_line_that_calls_it():
+    model = make_pipeline(TextViews(), MultiViewNaiveBayes()).fit(TEXTS, KINDS)
+    with pytest.warns(UnknownObjectsWarning) as heard:
+        model.predict(NEW)
+    assert [each.filename for each in heard] == [__file__]
+
+
+@pytest.mark.parametrize("make", [np.array, sparse.csr_array], ids=["dense", "sparse"])
+def test_columns_that_the_model_was_not_fitted_with_are_not_known(make):
+    names = {"words": list("abcd")}
+    model = MultiViewNaiveBayes().fit(Views(words=make(np.eye(4)), feature_names=names), [0, 1, 0, 1])
+    new = Views(words=make(np.array([[1.0, 2.0], [0.0, 3.0]])), feature_names={"words": ["a", "f"]})
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        model.predict(new)
+    told = [str(each.message) for each in heard if each.category is UnknownObjectsWarning]
+    assert told == ["1 of 2 objects has no feature known to the model (1): it predicts 0 for it, whatever it is."]
+    inspection = inspect(model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert inspection.known(new).tolist() == [True, False]
+        assert inspection.prepare_known(new)[1].tolist() == [True, False]
+
+
+@pytest.mark.parametrize("make", [sparse.csr_array, np.array, lambda rows: np.array(rows, dtype=float)])
+def test_the_model_decides_what_a_zero_is(make):
+    rows, new = [[2, 1], [0, 3], [1, 1], [0, 2]], make([[0, 0], [1, 2]])
+    y = [0, 1, 0, 1]
+    counts = [MultiViewNaiveBayes(), BestView(), MultiViewPLSA(2, 2, max_iter=2, random_state=0), MultinomialNB()]
+    for model in counts:
+        assert inspect(model.fit(np.array(rows), y)).known(new).tolist() == [False, True]
+    for model in counts[:-1]:
+        with pytest.warns(UnknownObjectsWarning, match="1 of 2 objects"):
+            model.predict(new)
+    measured = inspect(BestView(LogisticRegression()).fit(np.array(rows), y))
+    assert measured.known(new).tolist() == [not sparse.issparse(new), True]
+
+
+def test_data_come_in_through_the_gate_once(monkeypatch):
+    model = MultiViewNaiveBayes().fit(COUNTS, CLASSES)
+    monkeypatch.setattr("coview.inspection.known.as_views", None)
+    with pytest.warns(UnknownObjectsWarning, match="3 of 21 objects"):
+        model.predict(COUNTS)

@@ -16,6 +16,7 @@ from sklearn.decomposition import PCA
 from coview import ConcatenatedViews, Views
 from coview.inspection import Reading, inspect
 from coview.inspection.by_view import ViewReadings
+from coview.inspection.known import objects_by_view
 from coview.inspection.objects import disputed_objects, place, typical_objects
 from coview.utils.sampling import sample_positions
 
@@ -68,7 +69,7 @@ def test_the_surest_dispute_comes_first():
     a[4], b[4] = [1, 0, 0], [0, 1, 0]  # both views are certain, of different classes
     X = Views(a=a, b=b)
     alone = {name: Reading(part, part.argmax(axis=1)) for name, part in (("a", a), ("b", b))}
-    found = disputed_objects(ViewReadings(X, alone["a"], alone, {}), n=20)
+    found = disputed_objects(ViewReadings(X, alone["a"], alone, {}, objects_by_view(X)), n=20)
     assert found[0]["row"] == 4 and found[0]["strength"] == 1
     assert {item["row"] for item in found} == set(np.flatnonzero(a.argmax(axis=1) != b.argmax(axis=1)).tolist())
     strengths = [item["strength"] for item in found]

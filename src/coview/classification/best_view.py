@@ -178,7 +178,7 @@ class BestView(SingleViewWrapper):
         if is_classifier(self):
             return super().score(X, y, **passed)
         if is_regressor(self):
-            return float(r2_score(y, self.predict(X), **passed))
+            return float(r2_score(y, self._apply("predict", X), **passed))
         return float(self.best_estimator_.score(self._chosen_rows(views), y, **passed))
 
     def _inspect(self) -> Inspection:

@@ -19,10 +19,10 @@ from sklearn.utils.metaestimators import available_if
 from coview.base import MultiViewEstimator
 from coview.exceptions import ParameterError
 from coview.inspection import Inspection, near_centers
-from coview.inspection.known import unwarned
 from coview.utils import fitted_state as rules
 from coview.utils.parameters import ESTIMATOR, NONE, one_of
 from coview.utils.routing import metadata_of_rows, metadata_router, routed_metadata
+from coview.utils.warn import unwarned
 from coview.validation import (
     UNLABELED,
     LabeledScoreMixin,
@@ -201,7 +201,10 @@ class SingleViewWrapper(LabeledScoreMixin, MultiViewEstimator):
 def training_labels(model: Any, X: Any) -> Any:
     """Clusters of the training objects: kept by the model, or predicted."""
     labels = rules.ask(model, "labels_")
-    return model.predict(X) if labels is None else labels
+    if labels is not None:
+        return labels
+    with unwarned():
+        return model.predict(X)
 
 
 def in_type_of(views: Any, values: Any) -> Any:

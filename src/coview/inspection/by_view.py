@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -16,7 +15,6 @@ import numpy as np
 
 from coview.exceptions import CoviewError
 from coview.inspection.contract import Inspection, Reading
-from coview.inspection.known import objects_by_view
 from coview.views.views import Views
 
 __all__ = ["ViewReadings", "agreement", "agreement_matrix", "read_by_view", "read_objects", "try_views"]
@@ -30,12 +28,8 @@ class ViewReadings:
     whole: Reading
     alone: dict[str, Reading]
     without: dict[str, Reading]
+    described: dict[str, np.ndarray]  # which objects have a feature in each view: of the others the view says nothing
     refused: dict[str, str] = field(default_factory=dict)  # view -> the model's own sentence
-
-    @cached_property
-    def described(self) -> dict[str, np.ndarray]:
-        """Which objects have a feature in each view: of the others the view says nothing."""
-        return objects_by_view(self.views)
 
 
 def read_objects(inspection: Inspection, views: Views) -> Reading:
@@ -89,14 +83,15 @@ def read_by_view(inspection: Inspection, views: Views, whole: Reading | None = N
     `whole` is the reading from all views, where it is there already. An object without any feature in the views that
     are read has no group: its code is -1, and its memberships are 0.
     """
-    described = objects_by_view(views)
+    described = inspection.described_objects(views)
 
     def read(names: list[str]) -> Reading:
         reading = read_objects(inspection, views.select(*names))
         return reading.only(np.any([described[name] for name in names], axis=0))
 
-    parts = try_views(views.names, read)
-    return ViewReadings(views, read_objects(inspection, views) if whole is None else whole, *parts)
+    alone, without, refused = try_views(views.names, read)
+    whole = read_objects(inspection, views) if whole is None else whole
+    return ViewReadings(views, whole, alone, without, described, refused)
 
 
 def agreement_matrix(readings: ViewReadings) -> dict[str, Any] | None:

@@ -23,13 +23,14 @@ from typing import Any
 
 import numpy as np
 
-from coview.inspection.known import known_rows, objects_by_view, unwarned
+from coview.inspection.known import objects_by_view, rows_with_values, takes_counts
 from coview.inspection.memberships import dense, label_codes, one_hot
 from coview.inspection.names import keyed_names, name_groups
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import printable
+from coview.utils.warn import unwarned
 from coview.views.arrays import for_sklearn
 from coview.views.coerce import PLAIN, as_views, is_plain
 from coview.views.inputs import ViewInput
@@ -354,7 +355,33 @@ class Inspection:
         if isinstance(X, LazyViews):
             return self.prepare(X, lazy=True), self.known(X)
         stages = list(self._stages(X))
-        return self._as_taken(stages[-1]), known_rows(stages)
+        objects = self._as_taken(stages[-1])
+        return objects, self._known_rows(stages, objects)
+
+    def _known_rows(self, stages: list[Any], objects: Any) -> np.ndarray:
+        """Which objects the estimator knows something of; none that has lost or lacked all features before."""
+        if isinstance(objects, Views):
+            known = np.any(list(self.described_objects(objects).values()), axis=0)
+        else:
+            filled = rows_with_values(objects, takes_counts(self.estimator))
+            known = np.ones(len(objects), dtype=bool) if filled is None else filled  # sparse ones have no length
+        for stage in stages[:-1]:
+            if isinstance(stage, Views):
+                known = known & np.any(list(objects_by_view(stage).values()), axis=0)
+            elif (filled := rows_with_values(stage)) is not None:
+                known = known & filled
+        return known
+
+    def described_objects(self, views: Views) -> dict[str, np.ndarray]:
+        """Return by view a mask of the objects with a feature known to the model in that view.
+
+        Parameters
+        ----------
+        views : Views
+            The objects, as `prepare_views` gives them.
+        """
+        names = {view: taken.feature_names for view, taken in self.views.items() if not taken.hashed}
+        return objects_by_view(views, takes_counts(self.estimator), names)
 
     def _as_taken(self, X: Any) -> Any:
         """What the last step before the estimator gives, as the estimator takes it."""
@@ -430,7 +457,7 @@ class Inspection:
         if not isinstance(views, Views):
             whole = self.memberships(views, prepared=True)
             return {} if whole is None else {PLAIN: whole}
-        described = objects_by_view(views)
+        described = self.described_objects(views)
         if self._memberships_by_view is not None:
             parts = {view: dense(part) for view, part in self._memberships_by_view(views).items()}
             return {view: np.where(described[view][:, None], part, 0) for view, part in parts.items()}
@@ -572,8 +599,8 @@ class Inspection:
         """Return a mask of the objects with at least one feature known to the model.
 
         An object is unknown where all values of all its views are 0, as they come in or after a step before the model:
-        a vectorizer leaves out words that it has not seen. Only sparse matrices and whole numbers are judged: 0 in a
-        column of measurements is a value like others.
+        a vectorizer leaves out words that it has not seen, and a model the columns that it was not fitted with. Dense
+        matrices are judged for models of counts only: 0 in a column of measurements is a value like others.
 
         Parameters
         ----------
@@ -582,7 +609,7 @@ class Inspection:
         if isinstance(X, LazyViews):
             parts = [X[start : start + _ROWS_AT_A_TIME] for start in range(0, len(X), _ROWS_AT_A_TIME)]
             return np.concatenate([self.known(part) for part in parts])
-        return known_rows(list(self._stages(X)))
+        return self.prepare_known(X)[1]
 
     # -- of features
 

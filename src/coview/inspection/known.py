@@ -1,67 +1,105 @@
 """Objects that a model knows nothing of, such as a text of new words only: which they are, and a sentence about them.
 
-An object is unknown where all values of all its views are 0. A model predicts something for it nevertheless, always the
-same: `predict` warns of it, the command line and the server say so in their own ways.
+An object is unknown where all values of all its views are 0, in the columns that the model was fitted with. Zeros of a
+sparse matrix are features that an object lacks, and so are all zeros for a model of counts; in a dense matrix of
+measurements 0 is a value like others. A model predicts something for an unknown object nevertheless, always the same:
+`predict` warns of it, the command line and the server say so in their own ways.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from functools import wraps
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
 
+from coview.exceptions import UnknownObjectsWarning
 from coview.utils.messages import short
+from coview.utils.warn import is_at_work, unwarned, warn_user
+from coview.views.arrays import is_dask_collection
 from coview.views.coerce import as_views
+from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["describe_unknown", "known_rows", "objects_by_view", "rows_with_values", "unwarned", "warns_of_unknown"]
+__all__ = ["describe_unknown", "note_views", "objects_by_view", "rows_with_values", "takes_counts", "warns_of_unknown"]
 
-_unwarned: ContextVar[bool] = ContextVar("coview_unwarned", default=False)
-
-
-def rows_with_values(X: Any) -> np.ndarray | None:
-    """Tell which rows of views, or of a matrix, have a value that is not 0; None for tables and measurements."""
-    if isinstance(X, Views):
-        parts: Any = [rows_with_values(part) for part in X.values()]
-        return None if any(part is None for part in parts) else np.any(parts, axis=0)
-    if sparse.issparse(X):
-        return np.bincount(X.nonzero()[0], minlength=X.shape[0]) > 0
-    if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biu":
-        return (X != 0).any(axis=1)
-    return None
+_noted: ContextVar[list[Any] | None] = ContextVar("coview_noted_views", default=None)  # of the `predict` at work
 
 
-def objects_by_view(views: Views) -> dict[str, np.ndarray]:
-    """Tell, by view, which objects have a feature in it: of the others, the view alone says nothing.
-
-    An object has none where it lacks the view, or where all its values are 0; only sparse matrices and whole numbers
-    are judged by their values.
+def takes_counts(estimator: Any) -> bool:
+    """Tell whether a model takes counts, shares and the like only, in which 0 means that a feature is not there.
 
     Examples
     --------
-    >>> X = Views(words=np.array([[2, 1], [0, 0]]), size=np.array([[0.5], [0.0]]))
-    >>> {view: mask.tolist() for view, mask in objects_by_view(X).items()}
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.naive_bayes import MultinomialNB
+    >>> takes_counts(MultinomialNB()), takes_counts(LogisticRegression())
+    (True, False)
+    """
+    return isinstance(estimator, BaseEstimator) and bool(get_tags(estimator).input_tags.positive_only)
+
+
+def rows_with_values(X: Any, counts: bool = False) -> np.ndarray | None:
+    """Tell which rows of a matrix have a value that is not 0; None where 0 is a value, and of what is no matrix.
+
+    Examples
+    --------
+    >>> rows_with_values(sparse.csr_array([[0.0, 2.0], [0.0, 0.0]])).tolist()
+    [True, False]
+    >>> rows_with_values(np.array([[0.0, 2.0], [0.0, 0.0]]), counts=True).tolist()
+    [True, False]
+    """
+    if sparse.issparse(X):
+        rows = X.tocsr()
+        stored = np.diff(rows.indptr)
+        if not rows.data.all():  # zeros that are stored
+            zeros = np.flatnonzero(rows.data == 0)
+            stored -= np.bincount(np.searchsorted(rows.indptr, zeros, side="right") - 1, minlength=len(stored))
+        return stored > 0
+    if counts and isinstance(X, np.ndarray) and X.ndim == 2:
+        return np.asarray(X.any(axis=1))
+    return None
+
+
+def objects_by_view(
+    views: Views, counts: bool = False, feature_names: Mapping[str, np.ndarray | None] | None = None
+) -> dict[str, np.ndarray]:
+    """Tell, by view, which objects have a feature in it: of the others, the view alone says nothing.
+
+    An object has none where it lacks the view, or where all its values are 0 in the columns that a model was fitted
+    with. Dense matrices are judged by their values for models of `counts` only.
+
+    Parameters
+    ----------
+    views : Views
+        The objects.
+    counts : bool, default=False
+        Whether the model takes counts: `takes_counts`.
+    feature_names : mapping, optional
+        Names of the columns that the model was fitted with, by view; other columns of these views are left out.
+
+    Examples
+    --------
+    >>> names = {"words": ["fox", "zebra"]}
+    >>> X = Views(words=sparse.csr_array([[2, 1], [0, 3]]), size=np.array([[0.5], [0.0]]), feature_names=names)
+    >>> described = objects_by_view(X, feature_names={"words": np.array(["fox", "sea"])})
+    >>> {view: mask.tolist() for view, mask in described.items()}
     {'words': [True, False], 'size': [True, True]}
     """
     described = {}
     for v, (view, matrix) in enumerate(views.items()):
-        filled = rows_with_values(matrix)
+        fitted, columns = (feature_names or {}).get(view), views.feature_names.get(view)
+        if fitted is not None and columns is not None and not np.array_equal(fitted, columns):
+            names = set(fitted.tolist())
+            matrix = matrix[:, [name in names for name in columns.tolist()]]
+        filled = rows_with_values(matrix, counts)
         described[view] = views.present[:, v] if filled is None else views.present[:, v] & filled
     return described
-
-
-def known_rows(stages: Sequence[Any]) -> np.ndarray:
-    """Tell which objects have values as they come in and after each step; `stages` are the objects at each of them."""
-    known = [part for part in map(rows_with_values, stages) if part is not None]
-    last = stages[-1]
-    n_rows = last.shape[0] if sparse.issparse(last) else len(last)
-    return np.all(known, axis=0) if known else np.ones(n_rows, dtype=bool)
 
 
 def describe_unknown(known: Any, ids: Any, labels: Any, most: int = 5) -> str | None:
@@ -72,7 +110,7 @@ def describe_unknown(known: Any, ids: Any, labels: Any, most: int = 5) -> str | 
     >>> describe_unknown([True, False, True], ["a", "b", "c"], [0, 2, 1])
     "1 of 3 objects has no feature known to the model ('b'): it predicts 2 for it, whatever it is."
     """
-    rows = [row for row, there in enumerate(known) if not there]
+    rows = np.flatnonzero(~np.asarray(known, dtype=bool)).tolist()
     if not rows:
         return None
     named = ", ".join(short(ids[row]) for row in rows[:most]) + (", ..." if len(rows) > most else "")
@@ -83,30 +121,34 @@ def describe_unknown(known: Any, ids: Any, labels: Any, most: int = 5) -> str | 
     return f"{share} {has} no feature known to the model ({named}): it predicts {predicted} for {them}."
 
 
+def note_views(views: Any) -> None:
+    """Hand the views that a model takes, matched to the fitted ones, to the `predict` that is at work."""
+    noted = _noted.get()
+    if noted is not None and not noted:  # those of models inside come later
+        noted.append(views)
+
+
 def warns_of_unknown(predict: Callable[..., Any]) -> Callable[..., Any]:
-    """Let `predict` warn once of objects that the model knows nothing of; a `predict` that it calls does not."""
+    """Let `predict` warn once of objects that the model knows nothing of, where a user calls it."""
 
     @wraps(predict)
     def predict_and_warn(self: Any, X: Any, *args: Any, **options: Any) -> Any:
-        if _unwarned.get():
+        if is_at_work():
             return predict(self, X, *args, **options)
-        with unwarned():
-            labels = predict(self, X, *args, **options)
-        views = as_views(X)
-        known = rows_with_values(views)  # None of lazy views, which would have to be read once more
-        if known is not None and not known.all():
+        noted: list[Any] = []
+        token = _noted.set(noted)
+        try:
+            with unwarned():
+                labels = predict(self, X, *args, **options)
+        finally:
+            _noted.reset(token)
+        if isinstance(X, LazyViews) or is_dask_collection(labels):  # rows would have to be read once more
+            return labels
+        views: Any = noted[0] if noted else as_views(X)
+        known = np.any(list(objects_by_view(views, takes_counts(self)).values()), axis=0)
+        if not known.all():
             ids = range(len(known)) if views.ids is None else views.ids
-            warnings.warn(str(describe_unknown(known, ids, labels)), stacklevel=2)
+            warn_user(str(describe_unknown(known, ids, labels)), UnknownObjectsWarning)
         return labels
 
     return predict_and_warn
-
-
-@contextmanager
-def unwarned() -> Iterator[None]:
-    """Let `predict` inside be silent about objects that a model knows nothing of, where the caller speaks of them."""
-    token = _unwarned.set(True)
-    try:
-        yield
-    finally:
-        _unwarned.reset(token)

@@ -110,7 +110,7 @@ def typical_objects(reading: Reading, n_groups: int, n: int = 3, views: Views | 
     unit = [] if views is None else [sparse.csr_array(normalize(sparse.csr_array(matrix))) for matrix in views.values()]
     known = np.ones(len(reading.codes), dtype=bool)
     if views is not None:
-        known = np.any(list(objects_by_view(views).values()), axis=0)
+        known = np.any(list(objects_by_view(views, counts=True).values()), axis=0)  # 0 has no direction
     rows = []
     for group in range(n_groups):
         members = np.flatnonzero((reading.codes == group) & known)

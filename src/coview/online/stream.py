@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from coview.exceptions import ParameterError
-from coview.inspection.known import unwarned
+from coview.utils.warn import unwarned
 from coview.validation import check_count, encode_labels, minus_one_is_unlabeled, unlabeled_rows
 from coview.views.coerce import as_views, is_plain
 from coview.views.lazy import LazyViews

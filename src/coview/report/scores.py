@@ -22,7 +22,6 @@ from coview.exceptions import CoviewError, ParameterError
 from coview.inspection import Inspection, Reading, inspect
 from coview.inspection.by_view import ViewReadings, agreement, agreement_matrix, try_views
 from coview.inspection.contract import answers
-from coview.inspection.known import objects_by_view
 from coview.inspection.measures import confusion, label_measures, main_measure, measure
 from coview.utils.sampling import sample_positions
 from coview.validation import LabeledScoreMixin, encode_labels, minus_one_is_unlabeled
@@ -366,7 +365,7 @@ def score_views(
 def _score_views_by_values(
     inspection: Inspection, views: Views, truth: np.ndarray, predicted: np.ndarray
 ) -> dict[str, Any]:
-    described = objects_by_view(views)
+    described = inspection.described_objects(views)
 
     def score(names: list[str]) -> float | None:
         part = views.select(*names)

@@ -12,6 +12,7 @@ from typing import Any
 
 from coview.utils.parameters import SHARED, Kind, check_parameters
 from coview.utils.progress import progress
+from coview.utils.warn import working
 
 __all__ = ["WholeFitMixin"]
 
@@ -59,7 +60,7 @@ def _whole(fit: Callable[..., Any]) -> Callable[..., Any]:
         try:
             if fit.__name__ == "partial_fit":  # a moment's work
                 return fit(self, *args, **options)
-            with progress(type(self).__name__, before.get("verbose"), owner=self):
+            with working(self), progress(type(self).__name__, before.get("verbose"), owner=self):
                 return fit(self, *args, **options)
         except BaseException:
             now = vars(self)

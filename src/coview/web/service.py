@@ -208,7 +208,8 @@ class Service:
         """
         answer = self._labels(views, top)
         if by_view and len(views.names) > 1:
-            described = objects_by_view(views)
+            model = self.predictor
+            described = objects_by_view(views) if model.steps else model.described_objects(views)
             answer["by_view"] = {
                 view: self._alone(views.select(view), described[view], top, list(answer)) for view in views.names
             }

@@ -1,0 +1,78 @@
+"""Warnings about a user's data: at the line of theirs that called coview, and silent in work inside other work.
+
+Folds of a cross-validation, scores, and models inside others fit and predict many times: they would say the same of
+parts of the data, again and again, and to nobody who asked.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+__all__ = ["is_at_work", "unwarned", "warn_user", "working"]
+
+_LIBRARIES = ("coview", "sklearn", "joblib")  # no line of theirs is the user's
+_VALIDATION = ("sklearn.model_selection._validation", "sklearn.metrics")  # what fits and predicts in folds and scores
+
+_worker: ContextVar[Any] = ContextVar("coview_worker", default=None)
+_unwarned: ContextVar[bool] = ContextVar("coview_unwarned", default=False)
+
+
+@contextmanager
+def working(owner: Any) -> Iterator[None]:
+    """Let the work of others inside be silent; a method that calls another one of the same object is one work."""
+    if _worker.get() is owner:
+        yield
+    elif _worker.get() is not None:
+        with unwarned():
+            yield
+    else:
+        token = _worker.set(owner)
+        try:
+            yield
+        finally:
+            _worker.reset(token)
+
+
+@contextmanager
+def unwarned() -> Iterator[None]:
+    """Let all work inside be silent, where the caller speaks for it or nobody asked."""
+    token = _unwarned.set(True)
+    try:
+        yield
+    finally:
+        _unwarned.reset(token)
+
+
+def is_at_work() -> bool:
+    """Tell whether this is inside of other work."""
+    return _unwarned.get() or _worker.get() is not None
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the user's line, unless this is work inside other work, in folds or for scores.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warn_user("Label more.", UserWarning)
+    ...     with unwarned():
+    ...         warn_user("Label more.", UserWarning)
+    >>> [str(each.message) for each in caught]
+    ['Label more.']
+    """
+    if _unwarned.get():
+        return
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module.partition(".")[0] not in _LIBRARIES:
+            break
+        if module.startswith(_VALIDATION):
+            return
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
