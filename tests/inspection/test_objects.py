@@ -174,3 +174,19 @@ def test_a_view_that_says_nothing_leaves_an_object_where_all_views_put_it():
     positions, words = place([part, silent])
     assert words == "PCA of memberships"
     assert_array_equal(positions, place([part, part])[0])
+    mute = np.zeros_like(part)  # of any object
+    positions, words = place([part, part, mute])
+    assert words == "PCA of memberships"
+    assert_array_equal(positions, place([part, part, part])[0])
+
+
+def test_objects_that_are_close_stay_and_those_at_one_place_stand_near_it():
+    rng = np.random.default_rng(0)
+    part = rng.normal(size=(20, 4))
+    part[1] = part[0] + 1e-5  # not the same
+    part[3] = part[2]
+    expected = PCA(2, random_state=0).fit_transform(part / part.std())
+    positions = place([part])[0]
+    moved = np.abs(positions - expected).max(axis=1)
+    assert np.flatnonzero(moved).tolist() == [3]
+    assert 0 < moved[3] <= 0.011 * np.ptp(expected, axis=0).max()

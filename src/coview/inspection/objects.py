@@ -35,7 +35,9 @@ FEWEST_OF_TSNE, LANDMARKS = 30, 600  # objects; of more than the latter, a sampl
 BESIDE = 5  # objects of the sample between which another one stands
 MOST_TIES = 0.5  # share of objects at the place of another, above which features tell them apart
 FEATURE_SHARE = 0.25  # of the variance, of features beside memberships
-DISC_AREA = 0.25  # of the map, for the discs of objects at one place
+DISC_AREA = 0.25  # of the map, at most, for the discs of objects at one place
+SPACING = 0.01  # of the map, at most, from one such object to the next
+ROUNDED = 9  # decimals to which two objects are at one place: rounding errors alone tell them apart
 METHODS = ("pca", "tsne", "umap", "auto")
 
 
@@ -214,7 +216,8 @@ def _features(views: Views, seed: int) -> np.ndarray:
 
 def _filled(parts: list[np.ndarray]) -> list[np.ndarray]:
     """Memberships by view; where a view says nothing of an object, its row is that of all views, the first part."""
-    if not parts or not all(part.shape == parts[0].shape and _are_shares(part[part.any(axis=1)]) for part in parts):
+    described = [part[part.any(axis=1)] for part in parts]  # none where a view says nothing of any object
+    if not all(part.shape == parts[0].shape for part in parts) or not all(map(_are_shares, filter(len, described))):
         return parts
     return [np.where(part.any(axis=1, keepdims=True), part, parts[0]) for part in parts]
 
@@ -228,12 +231,12 @@ def _ties_spread(positions: np.ndarray) -> np.ndarray:
     """Positions in which objects of one place stand around it, as seeds of a sunflower do, in the order of the rows."""
     low, extent = positions.min(axis=0), np.ptp(positions, axis=0)
     extent = np.where(extent > 0, extent, 1.0)
-    cells = np.unique(np.round((positions - low) / extent, 3), axis=0, return_inverse=True)[1].reshape(-1)
+    cells = np.unique(np.round((positions - low) / extent, ROUNDED), axis=0, return_inverse=True)[1].reshape(-1)
     order = np.argsort(cells, kind="stable")
     first = np.searchsorted(cells[order], cells[order])  # where the cell of each begins
     turn = np.empty(len(cells))
     turn[order] = np.arange(len(cells)) - first
-    radius = np.sqrt(DISC_AREA * turn / (np.pi * len(cells)))
+    radius = np.sqrt(turn) * min(SPACING, np.sqrt(DISC_AREA / (np.pi * len(cells))))
     angle = np.pi * (3 - np.sqrt(5)) * turn
     return positions + extent * radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
 
