@@ -57,6 +57,12 @@ def test_parts_of_an_answer_are_joined_to_the_whole(numbers, size):
     assert count_values(answer(numbers)) == 3 * len(numbers)
 
 
+@pytest.mark.parametrize("value", [None, "text", 5, b"[1]"])
+def test_an_answer_that_is_no_list_is_no_part(value):
+    with pytest.raises(TypeError, match="An answer of some rows is a list, or lists by name, got"):
+        rendered({"labels": value})
+
+
 def test_an_answer_beyond_the_limit_is_refused_with_advice(retriever):
     with running(make_app(Service(retriever), limits=Limits(most_values=300))) as url:
         rows = {"rows": {"words": ["wordaa"] * 200}}

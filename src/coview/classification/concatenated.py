@@ -117,6 +117,10 @@ class ConcatenatedViews(SingleViewWrapper):
         learned = matrix if rows is None else take_rows(matrix, rows)
         passed = metadata_of_rows(self._metadata("fit", metadata, len(views)), rows, len(views))
         self.estimator_ = clone(self._inner()).fit(learned, target, **passed)
+
+        def guess(left: np.ndarray) -> Any:
+            return self._named(self.estimator_.predict(take_rows(matrix, left)))
+
         for name in ("classes_", "labels_", "transduction_"):
             self.__dict__.pop(name, None)
             answer = getattr(self.estimator_, name, None)
@@ -124,7 +128,6 @@ class ConcatenatedViews(SingleViewWrapper):
                 setattr(self, name, self._named(answer))
             elif answer is not None:
                 seen = np.arange(len(views)) if rows is None else rows
-                guess = lambda left: self._named(self.estimator_.predict(take_rows(matrix, left)))  # noqa: E731
                 self.transduction_ = self._transduced(answer, seen, len(views), guess)
         return self
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from coview.inspection.known import objects_by_view, rows_with_values, takes_counts
 from coview.inspection.memberships import dense, label_codes, one_hot
-from coview.inspection.names import keyed_names, name_groups
+from coview.inspection.names import keyed_name, name_groups, own_names
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
 from coview.utils.docs import shared_parameters
@@ -625,7 +625,8 @@ class Inspection:
     @property
     def keyed_names(self) -> list[str]:
         """Groups by key and name, "3: photo, image, raw"; by the key alone where they have no other name."""
-        return keyed_names(self.groups, self.group_names, self.kind)
+        own = own_names(self.groups, self.group_names, self.kind)
+        return [keyed_name(key, own) for key in self.groups]
 
     def name_groups(self, weights: dict[str, np.ndarray]) -> list[str]:
         """Return names of the groups by features that others worked out, such as means of the objects of each group.

@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-__all__ = ["keyed_names", "name_groups"]
+__all__ = ["keyed_name", "name_groups", "own_names"]
 
 WORDS = 3  # of a name
 _CANDIDATES = 40  # features of a group and view that are looked at
@@ -78,15 +78,26 @@ def name_groups(
     return _distinct([", ".join(each) or other for each, other in zip(chosen, fallback)], fallback)
 
 
-def keyed_names(keys: Sequence[str], names: Sequence[str], kind: str) -> list[str]:
-    """Return groups as tables and figures call them: by the key and, where a group has one, its name.
+def own_names(keys: Sequence[str], names: Sequence[str], kind: str) -> dict[str, str]:
+    """Return the names of groups by key, without those that say the key only.
 
     Examples
     --------
-    >>> keyed_names(["0", "1"], ["photo, image, raw", "cluster 1"], "cluster")
+    >>> own_names(["0", "1"], ["photo, image, raw", "cluster 1"], "cluster")
+    {'0': 'photo, image, raw'}
+    """
+    return {key: name for key, name in zip(keys, names) if name not in (key, f"{kind} {key}")}
+
+
+def keyed_name(key: str, names: Mapping[str, str]) -> str:
+    """Return a group as tables and figures call it: by the key and, where it has one, its name.
+
+    Examples
+    --------
+    >>> [keyed_name(key, {"0": "photo, image, raw"}) for key in ("0", "1")]
     ['0: photo, image, raw', '1']
     """
-    return [key if name in (key, f"{kind} {key}") else f"{key}: {name}" for key, name in zip(keys, names)]
+    return f"{key}: {names[key]}" if key in names else key
 
 
 def _worth(weights: np.ndarray, sizes: np.ndarray | None) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 
 from coview.inspection import inspect
 from coview.inspection.features import feature_names, features_by_view, group_names, top_features
-from coview.inspection.names import keyed_names
+from coview.inspection.names import keyed_name, own_names
 from coview.plot.style import PALETTE, bare, heat, panels
 
 __all__ = ["ClusterTopicsDisplay", "TopicsDisplay"]
@@ -98,7 +98,8 @@ class TopicsDisplay:
         for view in views or known:
             ranked = top_features(known[view], feature_names(inspection, view, objects), n_features, by=rank)
             features[view] = [ranked[g] for g in chosen]
-        names = keyed_names(inspection.groups, group_names(inspection, objects, codes), inspection.kind)
+        own = own_names(inspection.groups, group_names(inspection, objects, codes), inspection.kind)
+        names = [keyed_name(key, own) for key in inspection.groups]
         return cls(features, [names[g] for g in chosen], noun=inspection.kind).plot(ax)
 
     def plot(self, ax: Any = None) -> TopicsDisplay:

@@ -19,6 +19,7 @@ from coview.inspection.by_view import ViewReadings, read_by_view, read_objects
 from coview.inspection.features import feature_names, features_by_view, group_names, top_features
 from coview.inspection.labels import label_tree
 from coview.inspection.measures import fit_curves
+from coview.inspection.names import own_names
 from coview.inspection.objects import disputed_objects, distinctive_features, map_objects, place, typical_objects
 from coview.report.scores import (
     Holdout,
@@ -230,8 +231,8 @@ def _describe_view(name: str, matrix: Any, present: np.ndarray) -> dict[str, Any
 
 def _group_names(inspection: Inspection, objects: _Objects) -> dict[str, str]:
     """Names of clusters and topics by their keys; none of groups that are called by a name or number of their own."""
-    names = dict(zip(inspection.groups, group_names(inspection, objects.views, objects.reading.codes)))
-    return {key: name for key, name in names.items() if name not in (key, f"{inspection.kind} {key}")}
+    names = group_names(inspection, objects.views, objects.reading.codes)
+    return own_names(inspection.groups, names, inspection.kind)
 
 
 def _describe_groups(inspection: Inspection, objects: _Objects) -> dict[str, Any] | None:

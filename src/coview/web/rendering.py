@@ -10,6 +10,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from coview.utils.messages import short
+
 __all__ = ["count_values", "joined", "json_bytes", "rendered"]
 
 _PIECE = 4096  # values that are rendered at a time
@@ -51,6 +53,8 @@ def rendered(answer: Any) -> Any:
     """
     if isinstance(answer, Mapping):
         return {key: rendered(part) for key, part in answer.items()}
+    if not isinstance(answer, (list, tuple)):
+        raise TypeError(f"An answer of some rows is a list, or lists by name, got {short(answer)}.")
     return json_bytes(answer)[1:-1]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from coview.inspection.names import keyed_name
 from coview.report.markup import EMPTY, div
 
 __all__ = ["Summary", "called", "called_short", "card", "grid", "paragraph"]
@@ -16,8 +17,7 @@ SHORT_NAME = 22  # letters
 
 def called(summary: Summary, key: str) -> str:
     """A group by its key and, where it has one, its name."""
-    name = summary.get("group_names", {}).get(key)
-    return key if name is None else f"{key}: {name}"
+    return keyed_name(key, summary.get("group_names", {}))
 
 
 def called_short(summary: Summary, key: str) -> str:
