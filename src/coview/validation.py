@@ -190,7 +190,9 @@ def encode_labels(
     labels = _as_column(y)
     if n_rows is not None and len(labels) != n_rows:
         raise ParameterError(
-            f"must hold one label per object: {len(labels)} labels for {n_rows} objects.", parameter="y"
+            f"must hold one label per object: {len(labels)} label{'' if len(labels) == 1 else 's'} for {n_rows} "
+            f"object{'' if n_rows == 1 else 's'}.",
+            parameter="y",
         )
     known = ~_unlabeled(labels, semi_supervised)
     values = _one_kind(labels[known])

@@ -118,7 +118,7 @@ def test_many_objects_are_not_all_fitted_again(n, sizes):
 
 def test_the_table_has_a_line_for_every_candidate(fitted):
     table = fitted.candidates_
-    assert set(table) == {"name", "method", "weight", "reliability", "stability", "agreement", "dropped"}
+    assert set(table) == {"name", "method", "weight", "reliability", "stability", "agreement", "without", "dropped"}
     assert len({len(column) for column in table.values()}) == 1
     assert max(table["weight"]) == 1
     for weight, why in zip(table["weight"], table["dropped"]):
@@ -235,6 +235,51 @@ def test_candidates_are_those_that_the_views_allow():
         "one": [candidate.name for candidate in default_candidates(Views(a=-np.eye(4)), 2, seed=0)[0]],
     }
     assert names == {"counts": ["graphs", "sphere", "correlation", "topics"], "one": ["graphs", "sphere"]}
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    """Counts, and two columns that have nothing to do with them."""
+    made = make_topic_views(n_objects=300, n_clusters=5, random_state=0)
+    columns = np.random.default_rng(0).normal([2020, 300], [3, 100], size=(300, 2))
+    return Views({**dict(made.views.items()), "meta": columns}), made
+
+
+def test_a_few_columns_beside_counts_do_not_make_the_clusters(mixed):
+    X, made = mixed
+    with_columns, without = (AutoClustering(5, random_state=0).fit(part) for part in (X, made.views))
+    score, alone = (normalized_mutual_info(made.target, model.labels_) for model in (with_columns, without))
+    assert score > alone - 0.05
+    sphere, topics = (with_columns.labels_by_candidate_[name] for name in ("sphere", "topics"))
+    assert min(normalized_mutual_info(made.target, labels) for labels in (sphere, topics)) > 0.8
+    table = with_columns.candidates_
+    assert dict(zip(table["name"], table["without"])) == {
+        "graphs": None, "sphere": "meta", "correlation": None, "topics": "meta"
+    }  # fmt: skip
+    assert_array_equal(with_columns.predict(X), with_columns.labels_)
+
+
+def test_objects_that_no_chosen_method_can_place_are_named(mixed, monkeypatch):
+    X, _ = mixed
+    monkeypatch.setattr("coview.auto.clustering.default_candidates", lambda *a: (default_candidates(*a)[0][1:2], {}))
+    model = AutoClustering(5, random_state=0).fit(X)
+    assert list(model.estimators_) == ["sphere"]
+    with pytest.warns(UserWarning, match="3 of 3 objects have only views that the chosen methods leave out"):
+        assert np.ptp(model.transform(X.select("meta")[:3])) < 1e-6
+
+
+def test_who_leaves_views_out_counts_by_the_objects_it_places(mixed):
+    """Most objects have the two columns alone: what clusters the others by their counts says little of all."""
+    _, made = mixed
+    present = np.ones((300, 3), dtype=bool)
+    present[90:, :2] = False
+    few = {name: sparse.diags_array(present[:, 0].astype(float)) @ made.views[name] for name in made.views.names}
+    y = np.arange(300) % 5
+    columns = 9 * np.eye(5)[y] + np.random.default_rng(0).normal(size=(300, 5))
+    model = AutoClustering(5, random_state=0).fit(Views({**few, "meta": columns}, present=present))
+    weights = dict(zip(model.candidates_["name"], model.candidates_["weight"]))
+    assert weights["sphere"] == weights["topics"] == 0
+    assert normalized_mutual_info(y[90:], model.labels_[90:]) > 0.9
 
 
 def test_a_topic_model_is_a_candidate_by_its_likeliest_topics(counts):

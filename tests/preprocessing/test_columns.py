@@ -147,10 +147,19 @@ def test_unknown_categories_have_no_indicator(make):
 def test_transform_takes_the_views_whose_columns_are_there(make):
     model = ColumnViews({"person": ["age", "job"], "rest": ["member"]}).fit(make(COLUMNS))
     assert model.transform(make({"member": [True]})).names == ("rest",)
-    with pytest.raises(ViewsError, match="The table has no column 'job'; its columns are 'age'"):
-        model.transform(make({"age": [1.0]}))
-    with pytest.raises(ViewsError, match="The table has no column 'age'; its columns are 'other'"):
+    with pytest.raises(ViewsError, match="The table has none of the columns 'age', 'job', 'member'; it has 'other'"):
         model.transform(make({"other": [1.0]}))
+
+
+def test_a_column_of_a_group_that_is_absent_counts_as_missing(make):
+    model = ColumnViews({"person": ["age", "job"], "rest": ["member"]}).fit(make(COLUMNS))
+    with pytest.warns(UserWarning, match="The table has no column 'job' of view 'person'; it counts as missing in"):
+        X = model.transform(make({"age": [1.0]}))
+    assert X.names == ("person",) and dense(X["person"])[0, 0] == 1 and not dense(X["person"])[0, 1:].any()
+    with pytest.warns(UserWarning, match="no column 'age'"):
+        X = model.transform(make({"job": ["smith", None]}))
+    assert dense(X["person"])[0, 0] == model.fill_values_["person"]["age"]
+    assert X.present[:, 0].tolist() == [True, False]
 
 
 def test_transform_with_nothing_but_gaps(make):
@@ -237,7 +246,7 @@ def test_it_must_be_fitted_first():
         (ColumnViews(), {"c": [None, None]}, "Column 'c' of view 'categorical' has no value in any row."),
         (ColumnViews(), {"c": ["a", 3]}, "Column 'c' holds int and str, but ColumnViews takes numbers"),
         (ColumnViews(), pd.DataFrame({"d": pd.to_timedelta(["2 days", "3 days"])}), "Column 'd' holds Duration"),
-        (ColumnViews(), np.eye(2), "ColumnViews needs a data frame or a mapping of columns, got ndarray."),
+        (ColumnViews(), np.eye(2), "ColumnViews needs a data frame, a mapping of columns or a list of mappings, one"),
         (ColumnViews(), pd.DataFrame(), "ColumnViews got an empty table: 0 rows x 0 columns."),
         (ColumnViews(), {"a": [np.inf, 1.0]}, "View 'numeric' has NaN or infinity"),
     ],
@@ -249,10 +258,16 @@ def test_bad_input_is_refused_with_a_sentence(model, X, sentence):
 
 def test_a_column_that_changes_its_kind_is_refused():
     model = ColumnViews().fit({"n": [1, 2], "c": ["x", "y"]})
-    with pytest.raises(ViewsError, match="Column 'n' was numeric in fit, but holds str now"):
+    with pytest.raises(ViewsError, match="Column 'n' held numbers in fit, but row 0 holds '1'"):
         model.transform({"n": ["1", "2"], "c": ["x", "y"]})
     with pytest.raises(ViewsError, match="Column 'c' holds int now, but had other categories in fit"):
         model.transform({"n": [1, 2], "c": [3, 4]})
+
+
+def test_a_cell_that_is_no_date_is_named_by_its_row():
+    model = ColumnViews({"v": ["day", "n"]}).fit({"day": ["2020-01-01", None], "n": [1, 2]})
+    with pytest.raises(ViewsError, match="Column 'day' held dates in fit, but row 1 holds 'not a date'"):
+        model.transform({"day": ["2021-02-03", "not a date"], "n": [5, 6]})
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,19 @@ def test_text_and_columns_of_one_table(make):
     assert (X["words"] != alone["words"]).nnz == 0
 
 
+def test_rows_may_be_mappings():
+    front = TableViews({"words": "body"}, {"meta": ["year"]}).fit(TABLE)
+    X = front.transform([{"body": "fox", "year": 2000}, {"year": 2001}, {"body": "sea"}])
+    same = front.transform({"body": ["fox", None, "sea"], "year": [2000, 2001, None]})
+    assert X.present.tolist() == same.present.tolist() == [[True, True], [False, True], [True, False]]
+    assert (X["words"] != same["words"]).nnz == 0 and X["meta"].tolist() == same["meta"].tolist()
+
+
+def test_texts_that_are_all_blank_are_no_matter_of_stop_words():
+    with pytest.raises(ViewsError, match=r"Column 'x' of view 'w' has no text in any row\."):
+        TableViews({"w": "x"}).fit({"x": ["", " ", None]})
+
+
 def test_new_tables_may_lack_a_part():
     front = TableViews({"words": "body"}, {"meta": ["year"]}).fit(TABLE)
     assert front.transform({"body": ["fox"]}).names == ("words",)

@@ -3,11 +3,14 @@
 | candidate | idea |
 |---|---|
 | graphs | spectral clustering by neighbors: of each view alone, of all views side by side, and of the views' sum |
-| sphere | spherical k-means: angles between rows |
+| sphere | spherical k-means: angles between rows; beside other views, measurements are left out |
 | correlation | k-means where the views correlate |
-| topics | link-PLSA, an object's cluster being its likeliest topic: for counts only |
+| topics | link-PLSA, an object's cluster being its likeliest topic: of views of counts only |
 
-Views of counts are weighed by inverse document frequency first, and columns of measurements have variance 1. The graph
+Views of counts are weighed by inverse document frequency first, and columns of measurements have variance 1. Rows of a
+few measurements are all within a few directions, those of texts nearly at right angles to each other: side by side,
+with the same length, the measurements alone would decide on the clusters, however little they say. Hence angles are
+compared among views of one kind, and what the measurements say is left to graphs and correlation. The graph
 of one view by itself is no candidate: which view a user has in mind cannot be known without labels, and all views'
 graphs together are rarely far from the best of them.
 """
@@ -65,12 +68,14 @@ class Candidate:
     """A clusterer or topic model of all views, and the factor of its score before any evidence.
 
     Where time is short, candidates of the least `cost` are fitted first; one of a higher rank takes longer.
+    `views` are the names of those that it sees, None for all.
     """
 
     name: str
     estimator: Any
     prior: float = 1.0
     cost: int = 0
+    views: tuple[str, ...] | None = None
 
     @property
     def method(self) -> str:
@@ -80,6 +85,7 @@ class Candidate:
 
     def fit(self, views: Views) -> np.ndarray:
         """Fit the estimator; the cluster of each object, -1 for noise and for objects without any view."""
+        views = self._seen(views)
         known = views.present.any(axis=1)
         labels = np.full(len(views), -1, dtype=np.int64)
         labels[known] = _fit_labels(self.estimator, views if known.all() else views[np.flatnonzero(known)])
@@ -92,6 +98,7 @@ class Candidate:
         objects, those that were not seen go to the cluster whose center is nearest.
         """
         began, took = time.monotonic(), []
+        views = self._seen(views)
 
         def fit(some: Views) -> np.ndarray:
             start = time.monotonic()
@@ -114,7 +121,10 @@ class Candidate:
 
     def fit_sample(self, views: Views, seed: int) -> np.ndarray:
         """Clusters of these objects by a new copy of the estimator, with another seed."""
-        return _fit_labels(with_seed(clone(self.estimator), seed, always=True), views)
+        return _fit_labels(with_seed(clone(self.estimator), seed, always=True), self._seen(views))
+
+    def _seen(self, views: Views) -> Views:
+        return views if self.views is None else views.select(self.views)
 
 
 def with_seed(estimator: Any, seed: int, always: bool = False) -> Any:
@@ -172,24 +182,30 @@ def prepared(views: Views, by: list[Any]) -> Views:
 def default_candidates(views: Views, n_clusters: int, seed: int) -> tuple[list[Candidate], dict[str, str]]:
     """Candidates for these views, and why others do not apply."""
     skipped = {}
+    counted = counted_views(views)
+    angular = [name for name, matrix in views.items() if metric_by_default(matrix) != "standard"]
     graphs = SpectralClusteringViews(n_clusters, method="stacked", random_state=seed)
     candidates = [
         Candidate("graphs", graphs, GRAPH_PRIOR, cost=3),
-        Candidate("sphere", SphericalKMeans(n_clusters, random_state=seed)),
+        Candidate("sphere", SphericalKMeans(n_clusters, random_state=seed), views=_fewer(angular, views)),
     ]
     if len(views.names) > 1:
         candidates.append(Candidate("correlation", CCAClustering(n_clusters, random_state=seed), cost=1))
     else:
         skipped["correlation"] = "there is only one view"
-    counted = counted_views(views)
-    others = [name for name in views.names if name not in counted]
-    if others:
-        reason = "has negative values" if views[others[0]].min() < 0 else "has few zeros, unlike counts"
-        skipped["topics"] = f"view {others[0]!r} {reason}"
-    else:  # rows of unit length: neither a long text nor a long view dominates
+    if counted:  # rows of unit length: neither a long text nor a long view dominates
         topics = LinkPLSA(n_clusters, init="likeliest", max_iter=60, engine="cpu", random_state=seed)
-        candidates.append(Candidate("topics", make_pipeline(UnitRows(), topics), cost=2))
+        candidates.append(Candidate("topics", make_pipeline(UnitRows(), topics), cost=2, views=_fewer(counted, views)))
+    else:
+        first, matrix = next(iter(views.items()))
+        reason = "has negative values" if matrix.min() < 0 else "has few zeros, unlike counts"
+        skipped["topics"] = f"view {first!r} {reason}"
     return candidates, skipped
+
+
+def _fewer(names: list[str], views: Views) -> tuple[str, ...] | None:
+    """Return these views; None, for all, where they are all of them or none."""
+    return tuple(names) if 0 < len(names) < len(views.names) else None
 
 
 def given_candidates(estimators: Any, seed: int) -> list[Candidate]:

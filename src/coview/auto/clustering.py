@@ -9,6 +9,7 @@ are kept (`coview.clustering.consensus`) is the clustering.
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -66,8 +67,8 @@ class AutoClustering(BaseConsensus):
     candidates_ : dict of lists
         A table with one row per candidate: "name", "method" (its class), "weight" (0 where it was dropped),
         "reliability" (how well its clusters are predicted from the views), "stability" (whether they come back on
-        samples of the objects), "agreement" with the other candidates (which does not count), and "dropped" (why, or
-        None).
+        samples of the objects), "agreement" with the other candidates (which does not count), "without" (the views
+        that it leaves out, or None), and "dropped" (why, or None).
     labels_by_candidate_ : dict of ndarray (n_objects,)
         Clusters of the training objects by each candidate that was fitted.
     estimators_ : dict
@@ -110,6 +111,7 @@ class AutoClustering(BaseConsensus):
             reliability=rules.sequence(rules.number(nan=True), "candidates"),
             stability=rules.sequence(rules.number(nan=True), "candidates"),
             agreement=rules.sequence(rules.number(nan=True), "candidates"),
+            without=rules.sequence(rules.or_none(rules.text()), "candidates"),
             dropped=rules.sequence(rules.or_none(rules.text()), "candidates"),
         ),
         "estimators_": rules.mapping(rules.estimator(), "clusterings"),
@@ -231,15 +233,20 @@ class AutoClustering(BaseConsensus):
             reliability = reliabilities(views, labels, self.n_clusters, seed, deadline)
         # no time to see whether one is stable: then that says nothing for or against it
         usual = np.mean(stability[~np.isnan(stability)]) if not np.isnan(stability).all() else 1.0
-        weights = candidate_weights(
-            reliability, np.nan_to_num(stability, nan=usual), np.array([candidate.prior for candidate in fitted])
-        )
+        # who leaves views out may not place every object: those it does not place are not predicted
+        anything = views.present.any(axis=1)
+        placed = np.array([np.mean(part[anything] >= 0) if candidate.views else 1.0
+                           for candidate, part in zip(fitted, labels)])  # fmt: skip
+        prior = np.array([candidate.prior for candidate in fitted])
+        weights = candidate_weights(reliability * placed, np.nan_to_num(stability, nan=usual), prior)
         evidence = {"reliability": reliability, "stability": stability, "agreement": agreements(labels)}
+        left_out = [_left_out(candidate, views) for candidate in fitted]
         reason = "much less reliable than the best candidate"
         self.candidates_ = {
             "name": [candidate.name for candidate in fitted] + list(dropped),
             "weight": weights.tolist() + [0.0] * len(dropped),
             **{name: values.tolist() + [float("nan")] * len(dropped) for name, values in evidence.items()},
+            "without": left_out + [None] * len(dropped),
             "dropped": [None if weight > 0 else reason for weight in weights] + list(dropped.values()),
         }
         for name, weight, why in zip(*(self.candidates_[key] for key in ("name", "weight", "dropped"))):
@@ -262,9 +269,31 @@ class AutoClustering(BaseConsensus):
         return dict(zip(self.candidates_["name"], self.candidates_["weight"]))
 
     def _new_labels(self, views: Views) -> dict[str, np.ndarray]:
-        known = views.present.any(axis=1)
         ready = prepared(views, self.preparation_)
-        return {name: np.where(known, inspect(model).predict(ready), -1) for name, model in self.estimators_.items()}
+        labels = {}
+        for name, model in self.estimators_.items():
+            fitted, names = inspect(model), ready.names
+            if self.preparation_:  # a default candidate, which may have been fitted to some of the views
+                names = tuple(view for view in names if view in fitted.views)
+            labels[name] = np.full(len(views), -1, dtype=np.int64)
+            if names:
+                some = ready.select(names)
+                labels[name] = np.where(some.present.any(axis=1), fitted.predict(some), -1)
+        lost = views.present.any(axis=1) & np.all([part < 0 for part in labels.values()], axis=0)
+        if lost.any():
+            warnings.warn(
+                f"{lost.sum()} of {len(views)} objects have only views that the chosen methods leave out, so that no "
+                "cluster is likelier for them than another. Pass other views of them too.",
+                UserWarning,
+                stacklevel=4,
+            )
+        return labels
+
+
+def _left_out(candidate: Candidate, views: Views) -> str | None:
+    """Names of the views that a candidate does not see, in one text."""
+    seen = views.names if candidate.views is None else candidate.views
+    return ", ".join(name for name in views.names if name not in seen) or None
 
 
 def _stability(candidate: Candidate, views: Views, fit: TimedFit, seed: int, deadline: Deadline) -> float:

@@ -134,8 +134,11 @@ def _summary(model: Any, y: Any) -> dict[str, Any]:
         if objective:
             summary["objective"] = [float(objective[0]), float(objective[-1])]
     if model.candidates:
-        pairs = zip(model.candidates["name"], model.candidates["weight"])
-        summary["candidates"] = {name: round(float(weight), 2) for name, weight in pairs}
+        table = model.candidates
+        summary["candidates"] = {name: round(float(weight), 2) for name, weight in zip(table["name"], table["weight"])}
+        for key in ("without", "dropped"):  # views that a candidate leaves out; why one has no weight
+            notes = {name: note for name, note in zip(table["name"], table.get(key, ())) if note}
+            summary.update({key: notes} if notes else {})
     codes = model.training.codes
     if model.kind in ("class", "cluster") and model.retriever is None:
         kind = "classes" if model.kind == "class" else "clusters"
@@ -172,7 +175,7 @@ def _show(summary: dict[str, Any]) -> None:
 
     grid = Grid(title=f"{summary['model']} fitted", show_header=False)
     for key, value in summary.items():
-        if key in ("model", "out", "next") or (key == "clusters" and "names" in summary):
+        if key in ("model", "out", "next", "without", "dropped") or (key == "clusters" and "names" in summary):
             continue
         if key == "names":
             sizes = summary.get("clusters", {})
@@ -183,6 +186,9 @@ def _show(summary: dict[str, Any]) -> None:
             ]
             shown = _first([printable(line) for line in lines], between="\n")
             grid.add_row("clusters" if "clusters" in summary else "topics", shown)
+            continue
+        if key == "candidates":
+            grid.add_row(key, "\n".join(printable(line) for line in _candidate_lines(summary)))
             continue
         if key == "objective":
             value = f"{value[0]:,.1f} -> {value[1]:,.1f}"
@@ -196,6 +202,15 @@ def _show(summary: dict[str, Any]) -> None:
     out = summary["out"]
     line = f"Written to {out}. Next: coview info {out}, coview report {out} --help, {summary['next']}"
     console.print(printable(line), soft_wrap=True)
+
+
+def _candidate_lines(summary: dict[str, Any]) -> list[str]:
+    """One line for each candidate: its weight, the views that it leaves out, and why it was dropped."""
+    lines = []
+    for name, weight in summary["candidates"].items():
+        without, why = (summary.get(key, {}).get(name) for key in ("without", "dropped"))
+        lines.append(f"{name}: {weight:g}" + (f", without {without}" if without else "") + (f" ({why})" if why else ""))
+    return lines
 
 
 def _first(parts: list[str], most: int = 30, between: str = ", ") -> str:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from coview.exceptions import ViewsError
 from coview.preprocessing.raw_columns import Column, RawTransformer, Table, as_table, check_column_name, read_dates
 from coview.utils import fitted_state as rules
-from coview.utils.messages import short
+from coview.utils.messages import did_you_mean, short
 from coview.utils.parameters import COLUMNS, LARGEST, NONE, instance, number, one_of
 from coview.views.arrays import scatter_rows
 from coview.views.inputs import ViewInput
@@ -44,7 +44,8 @@ class ColumnViews(RawTransformer):
 
     Numeric columns pass through as numbers, dates become years with a fraction; text, categories and booleans become
     one indicator per category. An object that has no value in any column of a view lacks that view. One that misses
-    some of them has no indicator set where a category is missing, and the median of the column where a number is.
+    some of them has no indicator set where a category is missing, and the median of the column where a number is. So it
+    is with new rows that lack a column of a view altogether; a warning names it.
 
     Parameters
     ----------
@@ -65,6 +66,8 @@ class ColumnViews(RawTransformer):
         ``{view: {column: fitted OneHotEncoder}}``, for the columns that are categories.
     fill_values_ : dict
         ``{view: {column: number}}``, for the columns that are numbers: what stands for a missing one.
+    dates_ : list
+        The columns that are dates.
     view_names_ : list of str
         Names of the views.
 
@@ -87,6 +90,7 @@ class ColumnViews(RawTransformer):
         "columns_": rules.by_view(rules.sequence(rules.custom(check_column_name), low=1)),
         "encoders_": rules.by_view(_of_columns(rules.estimator(methods=["get_feature_names_out"]))),
         "fill_values_": rules.by_view(_of_columns(rules.or_none(rules.number()))),
+        "dates_": rules.sequence(rules.custom(check_column_name)),
     }
     _parameters = {
         "groups": COLUMNS,
@@ -106,11 +110,13 @@ class ColumnViews(RawTransformer):
         columns = _chosen_groups(self.groups, table, as_category)
         encoders: dict[str, dict[Any, OneHotEncoder]] = {}
         fill_values: dict[str, dict[Any, float | None]] = {}
+        dates: list[Any] = []
         for view, names in columns.items():
             encoders[view], fill_values[view] = {}, {}
             for column in (table.column(name) for name in names):
-                if column.name not in as_category:
-                    column = read_dates(column) or column
+                if column.name not in as_category and (years := read_dates(column)) is not None:
+                    column = years
+                    dates += [column.name] if column.name not in dates else []
                 _check_kind(column, table.who)
                 if column.kind == "number" and column.name not in as_category:
                     fill_values[view][column.name] = self._fill_value(column)
@@ -122,20 +128,22 @@ class ColumnViews(RawTransformer):
         self.columns_ = columns
         self.encoders_ = encoders
         self.fill_values_ = fill_values
+        self.dates_ = dates
         self.view_names_ = list(columns)
         return self
 
     def transform(self, X: Any) -> Views:
-        """Return the views whose columns X has; at least one view must be complete."""
+        """Return the views of which X has a column; other columns of such a view count as missing in every row."""
         check_is_fitted(self)
         table = as_table(X, "ColumnViews")
         chosen = [view for view, names in self.columns_.items() if any(name in table.sources for name in names)]
-        for view in chosen or self.view_names_:
-            table.check_has(self.columns_[view])
+        if not chosen:
+            table.check_has_any([name for names in self.columns_.values() for name in names])
+        table = self._completed(table, chosen)
         arrays, present, names = {}, {}, {}
         for view in chosen:
             columns = [table.column(name) for name in self.columns_[view]]
-            columns = [read_dates(c) or c if c.name in self.fill_values_[view] else c for c in columns]
+            columns = [_as_dates(c, c.name in self.dates_) if c.name in self.fill_values_[view] else c for c in columns]
             for column in columns:
                 _check_kind(column, table.who)
             have = ~np.all([column.missing for column in columns], axis=0)
@@ -149,6 +157,18 @@ class ColumnViews(RawTransformer):
         check_is_fitted(self)
         names = {view: np.array(self._feature_names(view)) for view in self.columns_}
         return {view: ViewInput(view, len(columns), columns) for view, columns in names.items()}
+
+    def _completed(self, table: Table, views: list[str]) -> Table:
+        """Add the columns of these views that the table lacks, without a value in any row."""
+        absent = {name: view for view in views for name in self.columns_[view] if name not in table.sources}
+        for name, view in absent.items():
+            warnings.warn(
+                f"The table has no column {short(name)} of view {view!r}; it counts as missing in every row."
+                f"{did_you_mean(name, table.names)}",
+                UserWarning,
+                stacklevel=3,
+            )
+        return replace(table, sources={**table.sources, **{name: [None] * table.n_rows for name in absent}})
 
     def _feature_names(self, view: str) -> list[str]:
         names: list[str] = []
@@ -207,6 +227,21 @@ def _is_numeric(column: Column) -> bool:
     return (read_dates(column) or column).kind == "number"
 
 
+def _as_dates(column: Column, were_dates: bool) -> Column:
+    """Return a numeric column of new rows, dates as years; refuses the first cell that is none where dates are due."""
+    years = read_dates(column)
+    if years is not None or not were_dates or column.kind == "number" or column.missing.all():
+        return years or column
+    for row in np.flatnonzero(~column.missing):
+        one = replace(column, values=column.values[row : row + 1], missing=column.missing[row : row + 1])
+        if read_dates(one) is None:
+            raise ViewsError(
+                f"Column {column.name!r} held dates in fit, but row {row} holds {short(column.values[row])}. Write "
+                "dates as 2026-11-15, or leave the cell empty."
+            )
+    return column
+
+
 def _warn_of_text(column: Column, who: str) -> None:
     """Warn where categories are as many as objects: they say nothing that two objects share."""
     values = column.values[~column.missing]
@@ -255,7 +290,11 @@ def _numbers(view: str, column: Column, fill_value: float | None, have: np.ndarr
     if column.missing.all():  # of which nothing tells the type
         column = replace(column, kind="number", values=np.zeros(len(column.values)))
     if column.kind != "number":
-        raise ViewsError(f"Column {column.name!r} was numeric in fit, but holds {column.type_name} now.")
+        row = next(row for row in np.flatnonzero(~column.missing) if not _is_number(column.values[row]))
+        raise ViewsError(
+            f"Column {column.name!r} held numbers in fit, but row {row} holds {short(column.values[row])}. Write a "
+            "number, or leave the cell empty."
+        )
     gaps = np.flatnonzero(column.missing & have)
     if gaps.size and fill_value is None:
         raise ViewsError(
@@ -267,6 +306,10 @@ def _numbers(view: str, column: Column, fill_value: float | None, have: np.ndarr
         values = values.astype(np.result_type(values.dtype, np.float32), copy=True)
         values[gaps] = fill_value
     return values.reshape(-1, 1)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
 def _indicators(column: Column, encoder: OneHotEncoder) -> Any:

@@ -1,4 +1,6 @@
-"""Raw columns as `TextViews` and `ColumnViews` meet them: of a data frame, a mapping of columns, or a list of texts."""
+"""Raw columns as `TextViews` and `ColumnViews` meet them: of a data frame, a mapping of columns, a list of
+mappings, one for each row, or a list of texts.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,16 @@ from coview.utils.fitting import WholeFitMixin
 from coview.utils.messages import did_you_mean, listed, short
 from coview.views.arrays import frame_ids, is_frame, open_frame
 
-__all__ = ["Column", "RawTransformer", "Table", "as_table", "check_column_name", "columns_by_view", "read_dates"]
+__all__ = [
+    "Column",
+    "RawTransformer",
+    "Table",
+    "as_table",
+    "check_column_name",
+    "columns_by_view",
+    "is_rows",
+    "read_dates",
+]
 
 _DATE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2})?).*)?")  # a time zone does not count
 
@@ -115,6 +126,7 @@ def check_column_name(checker: rules.Checker, value: Any, where: str) -> None:
 def as_table(X: Any, who: str, bare: str | None = None) -> Table:
     """Return X as a table; with `bare`, one list of values is a table with one column of that name.
 
+    Of a list of mappings, one for each row, a row that lacks a column has no value there.
     What is a table already keeps the name of the transformer that it was made for.
     """
     if isinstance(X, Table):
@@ -123,6 +135,8 @@ def as_table(X: Any, who: str, bare: str | None = None) -> Table:
         frame = open_frame(X)
         sources = {name: frame.select(name) for name in frame.columns}
         return _checked(Table(sources, len(frame), who, frame_ids(frame)))
+    if is_rows(X):
+        X = {name: [row.get(name) for row in X] for name in dict.fromkeys(name for row in X for name in row)}
     if isinstance(X, Mapping):
         for name, values in X.items():
             if isinstance(values, (str, bytes)) or not hasattr(values, "__len__"):
@@ -134,12 +148,23 @@ def as_table(X: Any, who: str, bare: str | None = None) -> Table:
         return _checked(Table(dict(X), next(iter(lengths.values()), 0), who))
     values = X.tolist() if hasattr(X, "tolist") else list(X) if isinstance(X, (list, tuple)) else _to_list(X)
     if bare is None or values is None or any(isinstance(value, list) for value in values[:1]):
-        kinds = "a data frame or a mapping of columns"
-        kinds = kinds if bare is None else "a data frame, a mapping of columns or a list of texts"
+        kinds = "a data frame, a mapping of columns or a list of mappings, one for each row"
+        kinds = kinds if bare is None else "a data frame, a mapping of columns, a list of mappings or a list of texts"
         raise ViewsError(f"{who} needs {kinds}, got {type(X).__name__}.")
     index = getattr(X, "index", None)
     own = index is not None and not callable(index) and type(index).__name__ != "RangeIndex"
     return _checked(Table({bare: values}, len(values), who, np.asarray(index) if own else None))
+
+
+def is_rows(X: Any) -> bool:
+    """Tell a list of mappings, one for each row, from all else.
+
+    Examples
+    --------
+    >>> is_rows([{"body": "red fox"}, {}]), is_rows([]), is_rows(["red fox"])
+    (True, False, False)
+    """
+    return isinstance(X, (list, tuple)) and len(X) > 0 and all(isinstance(row, Mapping) for row in X)
 
 
 def read_dates(column: Column) -> Column | None:

@@ -143,7 +143,7 @@ class TextViews(RawTransformer):
             for view, name in columns.items()
         }
         for view, column in read.items():
-            if column.missing.all():
+            if all(gap or _is_blank(value) for value, gap in zip(column.values, column.missing)):
                 raise ViewsError(f"Column {columns[view]!r} of view {view!r} has no text in any row.")
         texts = {view: column.values[~column.missing].tolist() for view, column in read.items()}
         vectorizers = self._chosen_vectorizers(texts, lists)
@@ -319,6 +319,10 @@ def _text_column(table: Table, name: Any, separator: Separator | None, lists: bo
         python="Turn it into text, or " + ("use ColumnViews." if table.who == "TextViews" else "name it in columns=."),
         cli="Turn it into text, or use --columns in place of --text.",
     )
+
+
+def _is_blank(value: Any) -> bool:
+    return isinstance(value, str) and not value.strip()
 
 
 def _has_lists(column: Column) -> bool:

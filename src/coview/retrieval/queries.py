@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
 from coview.exceptions import ViewsError
+from coview.preprocessing.raw_columns import is_rows
 from coview.preprocessing.stop_words import STOP_WORDS, detect_language
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
@@ -139,12 +140,16 @@ class QueryReader:
         if isinstance(query, Mapping) and not sparse.issparse(query):
             raw = self.front is not None and not all(name in names and _is_matrix(part) for name, part in query.items())
             return self.front.transform(query) if raw else Views(query)
-        if self.front is not None and hasattr(query, "columns"):
+        if self.front is not None and (hasattr(query, "columns") or is_rows(query)):
             return self.front.transform(query)
         matrix = query if sparse.issparse(query) else np.asarray(query)
+        if not sparse.issparse(matrix) and (matrix.ndim == 0 or matrix.dtype.kind not in "biuf"):
+            raise ViewsError(
+                f"A query must be a text, an image, a row of numbers, a table or views, got {short(query)}."
+            )
         if matrix.ndim == 1:
             matrix = matrix.reshape(1, -1)
-        return Views({_needed(source, names, "a matrix"): matrix})
+        return Views({_needed(source, names, "rows of numbers"): matrix})
 
     def read_by_all(self, texts: list[str]) -> Views:
         """Return texts as every view that reads text reads them; a text lacks a view that knows none of its words."""
@@ -169,7 +174,7 @@ class QueryReader:
             first = views.names[0]
             texts = [query] if isinstance(query, str) else query
             return {first: list(texts)} if self._reads_words(first) and is_text(query) else {}
-        if isinstance(query, Mapping) or (not isinstance(query, Views) and hasattr(query, "columns")):
+        if isinstance(query, Mapping) or is_rows(query) or (not isinstance(query, Views) and hasattr(query, "columns")):
             return {name: texts for name, texts in self.raw_texts(query).items() if name in views}
         return {}
 
@@ -259,6 +264,9 @@ def unknown_query(query: Any, row: int, view: str | None) -> ViewsError:
     """
     one = query[row] if isinstance(query, (list, tuple)) else query
     where = "any view" if view is None else f"view {view!r}"
+    if isinstance(one, str) and not one.strip():
+        which = f"Query number {row}" if isinstance(query, (list, tuple)) else "The query"
+        return ViewsError(f"{which} is empty. Enter some words.")
     if not isinstance(one, str):
         return ViewsError(f"Nothing in query number {row} is known to {where}. Use another image.")
     return ViewsError(f"Nothing in the query {short(one)} is known to {where}. Use other words.")
