@@ -91,8 +91,9 @@ def test_a_model_without_features_is_named_by_its_objects(packages):
     model = replace(inspect(SpectralClusteringViews(3, random_state=0).fit(X)), _features=lambda view: None)
     assert model.group_names == ["cluster 0", "cluster 1", "cluster 2"]
     codes = model.training.codes
-    for k, (_, depends) in enumerate(SUBJECTS):
-        assert depends in group_names(model, X, codes)[np.bincount(codes[y == k]).argmax()]
+    for k, (words, depends) in enumerate(SUBJECTS):
+        name = group_names(model, X, codes)[np.bincount(codes[y == k]).argmax()].split(", ")
+        assert len(name) == 3 and set(name) <= {depends, *words.split()}
 
 
 def test_features_without_names_leave_the_number(packages):
@@ -151,4 +152,37 @@ def test_what_most_groups_share_names_none_of_them():
     assert not any("libc6" in name for name in found)
     assert [set(name.split(", ")) for name in found] == [
         set(names["depends"][1 + 3 * k : 4 + 3 * k]) for k in range(10)
+    ]
+
+
+@pytest.mark.parametrize("model", [AutoClustering(2, random_state=0), SpectralClusteringViews(2, random_state=0)])
+def test_a_view_that_few_objects_have_does_not_name_their_cluster(model):
+    """One option of 2 in 100 pages is the whole view of theirs; words that most pages have name the cluster."""
+    rng = np.random.default_rng(0)
+    half = np.repeat([0, 1], 50)
+    words = rng.poisson(np.where(half[:, None] == [0, 0, 1, 1], 3.0, 0.1))
+    present = np.zeros((100, 2), dtype=bool)
+    present[:, 0], present[[3, 60], 1] = True, True
+    options = np.zeros((100, 2))
+    options[3, 0] = options[60, 1] = 1
+    names = {"words": ["photo", "camera", "mail", "inbox"], "options": ["--no-overwrite", "--no-reply"]}
+    X = Views(words=words, options=options, present=present, feature_names=names)
+    named = inspect(model.fit(X)).group_names
+    assert sorted(set(name.split(", ")) <= {"photo", "camera"} for name in named) == [False, True]
+    assert sorted(set(name.split(", ")) <= {"mail", "inbox"} for name in named) == [False, True]
+
+
+def test_rare_features_name_a_group_that_has_no_others():
+    names = {"words": ["cat", "dog", "eel"]}
+    weights = np.array([[0.9, 0.1, 0.0], [0.0, 0.1, 0.9]])
+    shares = {"words": np.array([[0.05, 0.5, 0.0], [0.0, 0.5, 0.4]])}
+    assert name_groups({"words": weights}, names, ["0", "1"], frequencies=shares) == ["cat", "eel"]
+
+
+def test_of_measurements_the_weights_count_though_every_object_has_each():
+    names = {"size": ["length", "width"]}
+    weights = np.array([[0.9, 0.1], [0.1, 0.9]])
+    assert name_groups({"size": weights}, names, ["0", "1"], frequencies={"size": np.ones((2, 2))}) == [
+        "length",
+        "width",
     ]

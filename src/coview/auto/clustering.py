@@ -21,7 +21,7 @@ from coview.clustering.consensus import BaseConsensus
 from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.threads import few_threads
 from coview.inspection import Features, Inspection, inspect
-from coview.inspection.features import cluster_means
+from coview.inspection.features import cluster_frequencies, cluster_means
 from coview.metrics import normalized_mutual_info
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
@@ -63,7 +63,8 @@ class AutoClustering(BaseConsensus):
     labels_ : ndarray (n_objects,)
         Cluster of each training object.
     memberships_ : ndarray (n_objects, n_clusters)
-        Memberships of the training objects; rows sum to one.
+        Share of the kept candidates' weight that puts an object into each cluster, spread a little (`softness_`): no
+        probabilities. Rows sum to one.
     candidates_ : dict of lists
         A table with one row per candidate: "name", "method" (its class), "weight" (0 where it was dropped),
         "reliability" (how well its clusters are predicted from the views), "stability" (whether they come back on
@@ -77,6 +78,8 @@ class AutoClustering(BaseConsensus):
         Share of each candidate's clusters in each cluster of the consensus; rows sum to one.
     cluster_means_ : dict of ndarray (n_clusters, n_features of the view)
         Mean of each feature over the objects of a cluster, rows brought to sum one first: what the clusters are about.
+    cluster_frequencies_ : dict of ndarray (n_clusters, n_features of the view)
+        Share of a cluster's objects that have the feature, of all its objects: features that many have name it.
     preparation_ : list
         Fitted transformers that make the views comparable for the default candidates.
     softness_ : float
@@ -118,6 +121,7 @@ class AutoClustering(BaseConsensus):
         "labels_by_candidate_": rules.mapping(rules.integers("objects", low=-1)),
         "preparation_": rules.sequence(rules.estimator(methods=["transform"])),
         "cluster_means_": rules.by_view(rules.floats("clusters", "features of {view}")),
+        "cluster_frequencies_": rules.by_view(rules.floats("clusters", "features of {view}")),
     }
     _parameters = {
         "candidates": instance("a list of (name, clusterer)", list, tuple) | NONE,
@@ -164,14 +168,16 @@ class AutoClustering(BaseConsensus):
         # the kept clusterings are few and good: each is a start, and random ones would only cost time
         self._agree(kept, views, seed=seed, n_init=len(kept), deadline=deadline)
         self.cluster_means_ = cluster_means(views, self.labels_, self.memberships_.shape[1])
+        self.cluster_frequencies_ = cluster_frequencies(views, self.labels_, self.memberships_.shape[1])
         return self
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: clusters, and the candidates that they were chosen from."""
 
         def features(view: str) -> Features:
-            means = self.cluster_means_[view]
-            return Features(means, bool(means.min(initial=0) >= 0), "mean of the cluster's objects")
+            means, frequencies = self.cluster_means_[view], self.cluster_frequencies_[view]
+            positive = bool(means.min(initial=0) >= 0)
+            return Features(means, positive, "mean of the cluster's objects", frequencies if positive else None)
 
         # the objective is that of a consensus of labels, which tells nobody how good the clusters are
         return replace(super()._inspect(), candidates=self.candidates_, history={}, _features=features)

@@ -46,7 +46,7 @@ from coview.clustering.affinity import (
 )
 from coview.engines.threads import few_threads
 from coview.inspection import Features, Inspection, numbered
-from coview.inspection.features import cluster_means
+from coview.inspection.features import cluster_frequencies, cluster_means
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import NONE, by_view, integer, number, one_of
@@ -121,6 +121,8 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         Centers of k-means.
     cluster_means_ : dict of ndarray (n_clusters, n_features of the view)
         Mean of each feature over the objects of a cluster, rows brought to sum one first: what the clusters are about.
+    cluster_frequencies_ : dict of ndarray (n_clusters, n_features of the view)
+        Share of a cluster's objects that have the feature, of all its objects: features that many have name it.
     part_weights_ : ndarray
         Squared length of each part of a row of the embedding.
     method_ : str
@@ -177,6 +179,7 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         "part_weights_": rules.shares("parts"),
         "cluster_centers_": rules.floats("clusters", "dimensions"),
         "cluster_means_": rules.by_view(rules.floats("clusters", "features of {view}")),
+        "cluster_frequencies_": rules.by_view(rules.floats("clusters", "features of {view}")),
         "embedding_": rules.floats("objects", "dimensions"),
         "eigenvalues_": rules.mapping(rules.floats(None)),
         "labels_": rules.integers("objects", below="clusters"),
@@ -236,6 +239,7 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         with few_threads(len(views), self.n_clusters):
             self._fit_graphs(views, weights, seed)
         self.cluster_means_ = cluster_means(views, self.labels_, len(self.cluster_centers_))
+        self.cluster_frequencies_ = cluster_frequencies(views, self.labels_, len(self.cluster_centers_))
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -261,8 +265,9 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         """Answer `inspect`: graphs say nothing of features, so the means of a cluster's objects do."""
 
         def features(view: str) -> Features:
-            means = self.cluster_means_[view]
-            return Features(means, bool(means.min(initial=0) >= 0), "mean of the cluster's objects")
+            means, frequencies = self.cluster_means_[view], self.cluster_frequencies_[view]
+            positive = bool(means.min(initial=0) >= 0)
+            return Features(means, positive, "mean of the cluster's objects", frequencies if positive else None)
 
         return replace(
             super()._inspect(),

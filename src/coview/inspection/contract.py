@@ -75,11 +75,14 @@ class Features:
         Whether every row is a distribution over features.
     origin : str
         A few words on where they come from: "p(feature)", "center", "coefficient", ...
+    frequencies : ndarray (n_groups, n_features) or None
+        Share of each group's objects that have the feature, of all its objects, where it is known.
     """
 
     weights: np.ndarray
     probabilities: bool = False
     origin: str = ""
+    frequencies: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -619,8 +622,9 @@ class Inspection:
 
         A cluster that no named feature tells from the others is called by its number, "cluster 3".
         """
-        weights = {view: self.features(view) for view in self.views} if self.kind in NAMED_BY_FEATURES else {}
-        return self.name_groups({view: part for view, part in weights.items() if part is not None})
+        views = self.views if self.kind in NAMED_BY_FEATURES else ()
+        features = {view: self.described_features(view) for view in views}
+        return self.name_groups({view: part for view, part in features.items() if part is not None})
 
     @property
     def keyed_names(self) -> list[str]:
@@ -628,22 +632,24 @@ class Inspection:
         own = own_names(self.groups, self.group_names, self.kind)
         return [keyed_name(key, own) for key in self.groups]
 
-    def name_groups(self, weights: dict[str, np.ndarray]) -> list[str]:
+    def name_groups(self, features: dict[str, Features]) -> list[str]:
         """Return names of the groups by features that others worked out, such as means of the objects of each group.
 
         Parameters
         ----------
-        weights : dict of ndarray (n_groups, n_features)
+        features : dict of Features
             By view, the weight of each feature in each group.
         """
         if self.kind not in NAMED_BY_FEATURES:
             return self.groups if self.kind != "component" else [f"component {name}" for name in self.groups]
-        named = {view: self.feature_names(view) for view in weights if self.views[view].feature_names is not None}
+        named = {view: self.feature_names(view) for view in features if self.views[view].feature_names is not None}
         reading = self.training
         sizes = None if reading.memberships is None else reading.memberships.sum(axis=0)
         if sizes is None and reading.codes is not None:
             sizes = np.bincount(reading.codes[reading.codes >= 0], minlength=len(self.groups))
-        return name_groups(weights, named, [f"{self.kind} {key}" for key in self.groups], sizes)
+        weights = {view: part.weights for view, part in features.items()}
+        frequencies = {view: part.frequencies for view, part in features.items() if part.frequencies is not None}
+        return name_groups(weights, named, [f"{self.kind} {key}" for key in self.groups], sizes, frequencies)
 
     def topic_names(self, view: str) -> list[str]:
         """Return names of the topics below the groups in a view, by their most characteristic features.

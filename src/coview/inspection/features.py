@@ -98,7 +98,7 @@ def group_names(inspection: Inspection, views: Views | None = None, codes: np.nd
     if views is None or codes is None or own or inspection.kind not in NAMED_BY_FEATURES:
         return inspection.group_names
     features = features_by_view(inspection, views, codes)
-    return inspection.name_groups({view: part.weights for view, part in features.items()})
+    return inspection.name_groups(features)
 
 
 def mean_features(matrix: Any, codes: np.ndarray, n_groups: int, seed: int = 0) -> Features:
@@ -113,7 +113,32 @@ def mean_features(matrix: Any, codes: np.ndarray, n_groups: int, seed: int = 0) 
     scaled = sparse.dia_array((1 / np.maximum(mass, 1e-300)[None], [0]), shape=(len(mass), len(mass))) @ part
     total = belongs @ scaled
     means = np.asarray(total.toarray() if sparse.issparse(total) else total) / counts
-    return Features(means, positive, "mean of the group's objects")
+    frequencies = _frequencies(part, codes, n_groups) if positive else None
+    return Features(means, positive, "mean of the group's objects", frequencies)
+
+
+def cluster_frequencies(views: Views, codes: np.ndarray, n_groups: int) -> dict[str, np.ndarray]:
+    """Return the share of each group's objects that have a feature, of all its objects, by view.
+
+    Examples
+    --------
+    >>> views = Views(a=np.array([[2, 0], [0, 0], [0, 3]]), present={"a": [True, False, True]})
+    >>> cluster_frequencies(views, np.array([0, 0, 1]), 2)["a"]
+    array([[0.5, 0. ],
+           [0. , 1. ]], dtype=float32)
+    """
+    rows = sample_positions(len(views), SAMPLED_OBJECTS)
+    some, codes = views[rows], np.asarray(codes)[rows]
+    return {name: _frequencies(matrix, codes, n_groups) for name, matrix in some.items()}
+
+
+def _frequencies(matrix: Any, codes: np.ndarray, n_groups: int) -> np.ndarray:
+    """Share of the objects of each group that have a feature; of a view that it lacks an object has none."""
+    known = np.flatnonzero(codes >= 0)
+    belongs = sparse.csr_array((np.ones(len(known)), (codes[known], known)), shape=(n_groups, len(codes)))
+    total = belongs @ sparse.csr_array(matrix != 0)
+    sizes = np.bincount(codes[known], minlength=n_groups)
+    return (total.toarray() / np.maximum(sizes, 1)[:, None]).astype(np.float32)
 
 
 def cluster_means(views: Views, codes: np.ndarray, n_groups: int) -> dict[str, np.ndarray]:
