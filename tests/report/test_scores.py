@@ -66,6 +66,33 @@ def test_a_view_is_judged_by_the_objects_that_have_it(three):
     rows = {r["name"]: r for r in score_views(model_, read_by_view(model_, part), y, np.arange(3))["rows"]}
     assert rows["b"]["present"] == 0.5
     assert rows["b"]["alone"] == pytest.approx(model.score(part[:30].select("b"), y[:30]))
+    assert rows["b"]["n_objects"] == 30 and rows["a"]["n_objects"] == 60
+    assert rows["b"]["whole"] == pytest.approx(model.score(part[:30], y[:30]))  # beside it: of the same objects
+
+
+def test_the_best_view_is_compared_on_the_objects_that_have_it(three):
+    """All views know more of the objects that have the best view than of the rest: the rest is not compared."""
+    X, y = three
+    have = np.arange(60) < 45
+    part = Views(options=np.where(have[:, None], np.eye(3)[y] * 9, 0), words=X["noise"], present={"options": have})
+    report = make_report(MultiViewNaiveBayes().fit(part, y), part, y, held_out=False)
+    views = report.summary["views"]
+    rows = {row["name"]: row for row in views["rows"]}
+    assert views["best"] == "options" and rows["options"]["alone"] == 1.0 > views["whole"]
+    text = f"and {rows['options']['whole']:.3f} predicted from all views"
+    assert text in report.html and "both for the 45 of 60 that have options." in report.html
+    agreed = views["agreement"]
+    assert agreed["counts"][agreed["names"].index("options")][agreed["names"].index("words")] == 45
+
+
+def test_a_view_of_few_objects_is_not_the_best_of_all(three):
+    X, y = three
+    few = np.arange(60) < 6
+    part = Views(options=np.where(few[:, None], np.eye(3)[y] * 9, 0), words=X["a"], present={"options": few})
+    model_ = inspect(MultiViewNaiveBayes().fit(part, y))
+    views = score_views(model_, read_by_view(model_, part), y, np.arange(3))
+    rows = {row["name"]: row for row in views["rows"]}
+    assert rows["options"]["alone"] == 1.0 and rows["options"]["n_objects"] == 6 and views["best"] == "words"
 
 
 def test_what_a_model_refuses_is_told(three):

@@ -97,7 +97,7 @@ def read_by_view(inspection: Inspection, views: Views, whole: Reading | None = N
 def agreement_matrix(readings: ViewReadings) -> dict[str, Any] | None:
     """Return how far two readings agree, for each pair of views and for all views; None for a single view.
 
-    Objects count where they have a feature in both views.
+    Objects count where they have a feature in both views; "counts" has how many do.
     """
     parts = {**readings.alone, "all views": readings.whole}
     if len(parts) < 3:
@@ -105,11 +105,12 @@ def agreement_matrix(readings: ViewReadings) -> dict[str, Any] | None:
     names = list(parts)
     have: Mapping[str, np.ndarray] = {**readings.described, "all views": np.ones(len(readings.views), dtype=bool)}
     matrix: list[list[float | None]] = [[1.0 if a == b else None for b in names] for a in names]
+    counts = [[int((have[a] & have[b]).sum()) for b in names] for a in names]
     for (i, a), (j, b) in combinations(enumerate(names), 2):
         both = have[a] & have[b]
         if both.any():
             matrix[i][j] = matrix[j][i] = agreement(parts[a].take(both), parts[b].take(both))
-    return {"names": names, "values": matrix, "cosine": readings.whole.codes is None}
+    return {"names": names, "values": matrix, "counts": counts, "cosine": readings.whole.codes is None}
 
 
 def agreement(a: Reading, b: Reading) -> float | None:

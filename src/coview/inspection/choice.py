@@ -25,7 +25,7 @@ def describe_choice(candidates: Mapping[str, list[Any]]) -> str:
     --------
     >>> table = {"name": ["graphs", "sphere"], "weight": [1.0, 0.0], "reliability": [0.71, 0.52]}
     >>> describe_choice(table).split(" Reliability")[0]
-    'Of 2 methods, graphs was chosen: its reliability is 0.71. The next, sphere, has 0.52.'
+    'Of 2 methods, graphs was chosen: it has reliability 0.71. The next, sphere, has reliability 0.52.'
     >>> table["weight"] = [1.0, 0.6]
     >>> describe_choice(table).split(":")[0]
     'Of 2 methods, those with the best evidence are combined'
@@ -43,14 +43,13 @@ def describe_choice(candidates: Mapping[str, list[Any]]) -> str:
         return names[i] if method is None or method == names[i] else f"{names[i]} ({method})"
 
     def measured(i: int) -> str:
-        return " and ".join(f"{candidates[kind][i]:.2f}" for kind in kinds)
+        return " and ".join(f"{kind} {candidates[kind][i]:.2f}" for kind in kinds)
 
     head = f"Of {len(names)} method{'' if len(names) == 1 else 's'}, "
     if len(used) == 1:
         head += f"{called(used[0])} was chosen"
         if kinds:
-            verb = "is" if len(kinds) == 1 else "are"
-            head += f": its {' and '.join(kinds)} {verb} {measured(used[0])}"
+            head += f": it has {measured(used[0])}"
     else:
         parts = [f"{called(i)}, weight {weights[i]:.2f}" for i in used]
         head += f"those with the best evidence are combined: {'; '.join(parts)}"

@@ -288,6 +288,7 @@ def dots(rows: Sequence[Mapping[str, Any]], whole: float | None, measure: str) -
             if row[kind] is not None:
                 dot = Markup('<i class="dot {}" style="left:{:.2f}%" data-tip="{}: {} {}"></i>')
                 about = words.format(row["name"])
+                about += f" ({count(row['n_objects'])} objects)" if kind == "alone" and "n_objects" in row else ""
                 marks.append(dot.format(kind, _on_scale(row[kind]), about, measure, number(row[kind])))
         if whole is not None:
             line = Markup('<u style="left:{:.2f}%" data-tip="all views: {}"></u>')

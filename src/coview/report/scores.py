@@ -334,7 +334,9 @@ def score_views(
     """Return the section on views: how well each does alone and how the model does without it, and their agreement.
 
     Without labels (`y` as positions in `classes`, -1 for none) a view is compared with the reading from all views. Of a
-    view alone, objects count that have a feature in it; else those that have one in any view.
+    view alone, objects count that have a feature in it ("n_objects"), and "whole" of its row is the reading of these
+    from all views; else those count that have a feature in any view. "best" is the view that does best for all these,
+    where an object without it is in no group.
     """
     labels = y if y is not None and (y >= 0).any() else None
 
@@ -346,12 +348,16 @@ def score_views(
     described = readings.described
     everyone = np.any(list(described.values()), axis=0)
     alone = {name: score(reading, described[name]) for name, reading in readings.alone.items()}
+    same = {} if labels is None else {name: score(readings.whole, described[name]) for name in readings.alone}
+    for_all = {name: score(reading, everyone) for name, reading in readings.alone.items()}
     without = {name: score(reading, everyone) for name, reading in readings.without.items()}
+    judged = everyone if labels is None else everyone & (labels >= 0)
+    counts = {name: int((judged & have).sum()) for name, have in described.items()}
     kept = {
         name: agreement(reading.take(everyone), readings.whole.take(everyone))
         for name, reading in readings.without.items()
     }
-    rows = _view_rows(inspection, readings.views, alone, without, readings.refused, kept)
+    rows = _view_rows(inspection, readings.views, alone, without, readings.refused, counts, same, kept)
     if labels is None:
         name = "agreement with all views"
     elif readings.whole.codes is None:
@@ -359,7 +365,21 @@ def score_views(
     else:
         name = "accuracy" if inspection.kind == "class" else "NMI"
     whole = None if labels is None else score(readings.whole, everyone)
-    return {"measure": name, "whole": whole, "rows": rows, "agreement": agreement_matrix(readings)}
+    return {
+        "measure": name,
+        "whole": whole,
+        "rows": rows,
+        "best": _best(for_all),
+        "n_judged": int(judged.sum()),
+        "agreement": agreement_matrix(readings),
+    }
+
+
+def _best(scores: dict[str, float | None]) -> str | None:
+    """The view with the highest score."""
+    return max(
+        (name for name in scores if scores[name] is not None), key=lambda name: scores[name] or 0.0, default=None
+    )
 
 
 def _score_views_by_values(
@@ -372,8 +392,18 @@ def _score_views_by_values(
         have = np.any([described[name] for name in names], axis=0)
         return r2_score(truth[have], _predict(inspection, part[have])) if have.sum() > 1 else None
 
-    rows = _view_rows(inspection, views, *try_views(views.names, score))
-    return {"measure": "R2", "whole": r2_score(truth, predicted), "rows": rows, "agreement": None}
+    alone, without, refused = try_views(views.names, score)
+    same = {name: r2_score(truth[have], predicted[have]) for name, have in described.items() if have.sum() > 1}
+    counts = {name: int(have.sum()) for name, have in described.items()}
+    rows = _view_rows(inspection, views, alone, without, refused, counts, same)
+    return {
+        "measure": "R2",
+        "whole": r2_score(truth, predicted),
+        "rows": rows,
+        "best": _best(alone),
+        "n_judged": len(truth),
+        "agreement": None,
+    }
 
 
 def _view_rows(
@@ -382,13 +412,17 @@ def _view_rows(
     alone: dict[str, float | None],
     without: dict[str, float | None],
     refused: dict[str, str],
+    counts: dict[str, int],
+    same: dict[str, float | None],
     kept: dict[str, float | None] | None = None,
 ) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
             "present": float(views.present[:, v].mean()),
+            "n_objects": counts[name],
             "alone": alone.get(name),
+            "whole": same.get(name),
             "without": without.get(name),
             "kept": (kept or {}).get(name),
             "weight": inspection.view_weights.get(name),

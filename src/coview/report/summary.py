@@ -376,7 +376,7 @@ def _describe_map(
         noun, names, groups = "label", labels, codes
     else:
         noun, names, groups = "object", ["objects"], np.zeros(len(rows), dtype=int)
-    margins = reading.margins()
+    margins = reading.margins() if inspection.probabilities else None
     return {
         "method": method,
         "x": scaled[:, 0],

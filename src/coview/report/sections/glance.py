@@ -83,18 +83,20 @@ def _best_view(summary: Summary) -> str:
     rows = [row for row in views["rows"] if row["alone"] is not None] if views else []
     if not views or not rows:
         return ""
-    best = max(rows, key=lambda row: row["alone"])
-    where = _judged_on(summary)
+    best = next((row for row in rows if row["name"] == views["best"]), rows[0])
+    where, some = _judged_on(summary), ""
+    if best["n_objects"] < views["n_judged"]:
+        some = f" the {count(best['n_objects'])} of {count(views['n_judged'])} that have {best['name']}"
     if views["whole"] is None:
         return (
             f"{where}, predicting from {best['name']} alone comes closest to predicting from all views: "
-            f"{percent(best['alone'])} of the answers are the same."
+            f"{percent(best['alone'])} of the answers are the same{', for' + some if some else ''}."
         )
-    gain = views["whole"] - best["alone"]
+    gain = best["whole"] - best["alone"]
     beside = f" ({signed(gain)})" if round(gain, 3) else ""
     return (
         f"{where}, {views['measure']} is {number(best['alone'])} predicted from {best['name']} alone, the best single "
-        f"view, and {number(views['whole'])} predicted from all views{beside}."
+        f"view, and {number(best['whole'])} predicted from all views{beside}{', both for' + some if some else ''}."
     )
 
 

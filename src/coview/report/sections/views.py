@@ -21,9 +21,12 @@ def render_views(summary: Summary) -> Markup:
     whole, measure = views["whole"], views["measure"]
     columns = [
         texts("view", rows, "name"),
+        numbers("objects that have it", rows, "n_objects", count),
         numbers("predicted from it alone", rows, "alone"),
-        numbers("predicted without it", rows, "without"),
     ]
+    if whole is not None:
+        columns.append(numbers("the same objects from all views", rows, "whole"))
+    columns.append(numbers("predicted without it", rows, "without"))
     if whole is not None:
         changes = [None if row["without"] is None else row["without"] - whole for row in rows]
         columns.append(TableColumn("change without it", "num", [(change, signed(change)) for change in changes]))
@@ -73,10 +76,16 @@ def _judged(summary: Summary) -> str:
 def _agreement(matrix: dict[str, Any], noun: str | None) -> Markup:
     names = matrix["names"]
     cells = [
-        [(value, f"{a} and {b}: {number(value, 2)}", number(value, 2)) for b, value in zip(names, row)]
-        for a, row in zip(names, matrix["values"])
+        [
+            (value, f"{a} and {b}: {number(value, 2)} of {count(n)} objects", number(value, 2))
+            for b, value, n in zip(names, row, counts)
+        ]
+        for a, row, counts in zip(names, matrix["values"], matrix["counts"])
     ]
-    about = f"Share of the same objects for which the same {noun} is predicted from one view as from another."
+    about = (
+        f"Share of the same objects for which the same {noun} is predicted from one view as from another, of those "
+        "that have both."
+    )
     if matrix["cosine"]:
         about = "Mean cosine between the positions of the same object."
     return card(
