@@ -137,6 +137,20 @@ def test_every_page_of_the_menu_opens_by_its_link(page, address):
         assert page.locator(".state.error").count() == 0
 
 
+def test_an_object_that_is_not_there_is_told_with_those_that_are_like_it(page, address):
+    page.goto(f"{address}/#/object/math.functoin_1")
+    page.get_by_text("There is no such object").wait_for()
+    page.get_by_text("Did you mean").wait_for()
+    assert page.locator(".state.error").count() == 0 and page.get_by_text("Try again").count() == 0
+
+
+def test_pages_open_by_the_names_that_the_menu_has_for_them(page, address):
+    for name, path in {"classes": "groups/class", "topics": "groups/topic", "disagreement": "views"}.items():
+        page.goto(f"{address}/#/{name}")
+        page.wait_for_url(f"{address}/#/{path}")
+        page.locator("main h1").wait_for()
+
+
 def test_a_label_set_is_tried(page, address):
     page.goto(f"{address}/#/labels?id=io.function_0")
     page.get_by_label("io").check()

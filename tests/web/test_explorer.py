@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from coview import (
+    AutoClustering,
     CoPLSA,
     LinkPLSA,
     MultiViewCCA,
@@ -14,11 +15,13 @@ from coview import (
     MultiViewPLSA,
     Ontology,
     SeededKMeansClassifier,
+    SpectralClusteringViews,
     Views,
     inspect,
 )
 from coview.exceptions import ViewsError
 from coview.web.explorer import Explorer
+from coview.web.groups import Groups
 from coview.web.service import Service
 
 FAST = {"random_state": 0, "max_iter": 20}
@@ -191,7 +194,7 @@ def test_disagreement_names_who_says_what(animals):
     assert said["words"][0][0] == "dog" and said["image"][0][0] == "tree"
     (mixed,) = found["pairs"]
     assert (mixed["views"], mixed["groups"], mixed["objects"]) == (["words", "image"], ["dog", "tree"], 1)
-    assert found["agreement"] == [["words", "image", 0.75]]
+    assert found["agreement"] == [["words", "image", 0.75, 4]]
     pair = ("words", "image", *mixed["keys"])
     assert [one["id"] for one in animals.disagreement(pair=pair)["objects"]] == ["odd"]
     assert animals.disagreement(pair=("words", "image", *mixed["keys"][::-1]))["total"] == 0
@@ -210,7 +213,8 @@ def test_a_view_without_a_feature_of_an_object_does_not_disagree(small):
     assert not silent & {one["id"] for one in found["objects"]}
     assert explorer.object(X.ids[0])["opinions"][0]["by_view"]["words"] == []
     alone = [explorer.service.model.predict(bare.select(view)) for view in ("words", "image")]
-    assert found["agreement"] == [["words", "image", round(float(np.mean((alone[0] == alone[1])[~empty])), 4)]]
+    same = round(float(np.mean((alone[0] == alone[1])[~empty])), 4)
+    assert found["agreement"] == [["words", "image", same, int((~empty).sum())]]  # those that have both
 
 
 def test_what_is_mixed_up_is_never_an_agreement():
@@ -249,3 +253,22 @@ def test_why_names_the_words_that_matter(retriever, small):
     worth = next(part["adds"] for part in found["features"] if part["name"] == "wordaa")
     assert worth == pytest.approx(whole - without, abs=1e-4)
     assert found["theirs"]
+
+
+def test_shares_of_methods_are_not_sent_as_probabilities(small):
+    X, _ = small
+    browser = Explorer(Service(AutoClustering(3, random_state=0).fit(X), X))
+    assert "probabilities" not in browser.service.predict(X[:2])
+    assert not browser.groups.members("cluster", 0, 0, 5)["probabilities"]
+    assert not browser.object(X.ids[0])["opinions"][0]["probabilities"]
+    assert not browser.disagreement()["probabilities"]
+    topics = Explorer(Service(LinkPLSA(3, **FAST).fit(X), X))
+    assert topics.groups.members("topic", 0, 0, 5)["probabilities"] and topics.disagreement()["probabilities"]
+
+
+def test_a_view_without_features_of_a_group_is_left_out():
+    words, links = np.eye(2)[np.arange(12) % 2] * 4, np.zeros((12, 2))
+    links[0, 0] = 1  # of one group alone
+    X = Views(words=words, links=links, feature_names={"words": ["photo", "mail"], "links": ["a", "b"]})
+    (part,) = Groups(Service(SpectralClusteringViews(2, random_state=0).fit(X), X)).all()
+    assert sorted(list(group["views"]) for group in part["groups"]) == [["words"], ["words", "links"]]

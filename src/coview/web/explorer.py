@@ -211,6 +211,7 @@ class Explorer:
                     "kind": model.kind,
                     "model": model.name,
                     "pages": own,
+                    "probabilities": model.probabilities,
                     "together": None if together is None else largest_shares(together, names),
                     "by_view": {view: largest_shares(part, names) for view, part in alone.items()},
                 }
@@ -263,7 +264,9 @@ class Explorer:
             worst = np.maximum(worst, 0.5 * np.abs(tables[a] - tables[b]).sum(axis=1) * both)
             other = (tops[a] != tops[b]) & both
             differ |= other
-            agreement.append([views[a], views[b], round(1 - float(other.sum() / max(both.sum(), 1)), 4)])
+            n_both = int(both.sum())
+            if n_both:
+                agreement.append([views[a], views[b], round(1 - float(other.sum() / n_both), 4), n_both])
             mixed += [
                 {"views": [views[a], views[b]], "groups": [names[j], names[k]], "keys": [j, k], "objects": n}
                 for j, k, n in _mixed_up(tops[a, other], tops[b, other], len(names))
@@ -289,6 +292,7 @@ class Explorer:
         ]
         return {
             "kind": model.kind,
+            "probabilities": model.probabilities,
             "total": len(order),
             "compared": int(have.shape[1]),
             "start": start,

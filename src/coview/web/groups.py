@@ -81,7 +81,7 @@ class Groups:
             raise ViewsError(f"There is no {kind} {index}; they are numbered from 0 to {len(names) - 1}.")
         reading = self.reading(kind)
         if reading.memberships is None:
-            return {"name": names[index], "total": 0, "members": []}
+            return {"name": names[index], "probabilities": False, "total": 0, "members": []}
         column = reading.memberships[:, index]
         rows = np.arange(len(column)) if reading.codes is None else np.flatnonzero(reading.codes == index)
         order = rows[np.argsort(-column[rows], kind="stable")]
@@ -90,7 +90,8 @@ class Groups:
             {"id": ids[row], "about": self._service.caption(int(row)), "share": round(float(column[row]), 4)}
             for row in order[start : start + count]
         ]
-        return {"name": names[index], "total": len(order), "members": listed}
+        probabilities = self.model(kind).probabilities
+        return {"name": names[index], "probabilities": probabilities, "total": len(order), "members": listed}
 
     # -- pieces
 
@@ -111,7 +112,7 @@ class Groups:
                 "key": model.groups[k] if kind == model.kind else str(k),
                 "name": name,
                 "size": None if sizes is None else int(sizes[k]),
-                "views": {view: rows[k] for view, rows in features.items() if rows},
+                "views": {view: rows[k] for view, rows in features.items() if rows and rows[k]},
             }
             for k, name in enumerate(names)
         ]

@@ -44,6 +44,8 @@ function drawMenu(path) {
   if (active) active.parentElement.scrollLeft = active.offsetLeft - active.parentElement.offsetLeft - 60;
 }
 
+const OTHER_NAMES = { classes: "groups/class", clusters: "groups/cluster", topics: "groups/topic", components: "groups/component", disagreement: "views" };
+
 function read() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
   return { path: path.replace(/\/$/, ""), params: new URLSearchParams(query || "") };
@@ -51,6 +53,7 @@ function read() {
 
 async function show() {
   const { path, params } = read();
+  if (path in OTHER_NAMES) return location.replace(`#/${OTHER_NAMES[path]}`); // which shows the page
   if (stop) stop.abort();
   stop = new AbortController();
   current = { go: (address) => { location.hash = address; }, signal: stop.signal };

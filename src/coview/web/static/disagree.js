@@ -26,8 +26,9 @@ const same = (one, pair) => one.views[0] === pair.a && one.views[1] === pair.b &
 
 function agreement(answer) {
   const rows = [...answer.agreement].sort((x, y) => y[2] - x[2]);
-  return h("div.card", null, h("h2", null, "Agreement", h("span.soft", null, ` of ${plural(answer.compared, "object")}`)),
-    folded(rows, ([a, b, share]) => h("li", null, h("span.large", null, percent(share)), h("span", null, viewName(a), " and ", viewName(b), " agree")), 6, h("ul.agreement")));
+  return h("div.card", null, h("h2", null, "Agreement"),
+    folded(rows, ([a, b, share, n]) => h("li", null, h("span.large", null, percent(share)),
+      h("span", null, viewName(a), " and ", viewName(b), " agree", h("span.soft", null, `, of ${plural(n, "object")} that have both`))), 6, h("ul.agreement")));
 }
 
 function pairs(answer, pair) {
@@ -48,7 +49,7 @@ function table(answer, pair) {
       objectLine(one),
       h("span.predictions", null, answer.views.map((view) => h("span.prediction", { class: viewClass(view) },
         viewName(view), one.by_view[view].length ? `${one.by_view[view][0][0]} ` : "nothing ",
-        one.by_view[view].length > 0 && h("span.soft", null, percent(one.by_view[view][0][2]))))),
+        answer.probabilities && one.by_view[view].length > 0 && h("span.soft", null, percent(one.by_view[view][0][2]))))),
       h("span.value", null, one.difference.toFixed(2))))),
     pager(answer, (start) => hash("views", { ...pair, start })));
 }

@@ -84,7 +84,7 @@ function members(kind, index) {
     const answer = await get(`/api/groups/${kind}/${index}?start=${start}&count=30`);
     if (!answer.total) return empty("No objects", "The model file holds no objects of this group. Start the explorer with data to see them.");
     list.append(...answer.members.map((member) => entry(member.id, true,
-      objectLine(member), h("span.value", null, kind === "component" ? member.share.toFixed(2) : percent(member.share)))));
+      objectLine(member), (kind === "component" || answer.probabilities) && h("span.value", null, kind === "component" ? member.share.toFixed(2) : percent(member.share)))));
     start += answer.members.length;
     more.hidden = start >= answer.total;
     return h("div", null, list, more);

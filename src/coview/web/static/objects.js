@@ -46,7 +46,14 @@ function table(answer, query) {
 export function objectPage(place, { model, page }, id) {
   page.up = "#/objects";
   fill(place, async () => {
-    const object = await get(`/api/object?${new URLSearchParams({ id })}`);
+    let object;
+    try {
+      object = await get(`/api/object?${new URLSearchParams({ id })}`);
+    } catch (error) {
+      if (error.status !== 422) throw error; // not a refusal
+      heading(id);
+      return empty("There is no such object", error.message, " ", h("a", { href: hash("objects", { q: id }) }, "Search by name"));
+    }
     if (object.before !== null) page.left = objectHref(object.before);
     if (object.after !== null) page.right = objectHref(object.after);
     return h("div", null,
@@ -102,9 +109,9 @@ function opinions(predicted, model, id) {
       tops.size > 1 ? h("span.badge.warn", null, "views differ") : names.length > 1 && h("span.badge.good", null, "views agree"),
       predicted.kind === "class" && model.can.includes("ontology") && h("a.side-link", { href: hash("labels", { id }) }, "Try a label set")),
     h("div.cards.three", null,
-      predicted.together && h("div.card", null, h("h3", null, "Together"), shares(predicted.together, kind)),
+      predicted.together && h("div.card", null, h("h3", null, "Together"), shares(predicted.together, kind, null, predicted.probabilities)),
       names.map((view) => h("div.card", { class: viewClass(view) }, h("h3", null, viewName(view), " alone"),
-        predicted.by_view[view].length ? shares(predicted.by_view[view], kind, view) : h("p.soft", null, "No prediction.")))));
+        predicted.by_view[view].length ? shares(predicted.by_view[view], kind, view, predicted.probabilities) : h("p.soft", null, "No prediction.")))));
 }
 
 function near(list) {

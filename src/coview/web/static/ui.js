@@ -112,13 +112,13 @@ export function chips(list, view, most = 24) {
   }, most, h("ul.chips", { class: viewClass(view) }));
 }
 
-/** Shares of groups as bars; [[name, index, share], ...]. Groups without pages have no links. */
-export function shares(list, kind, view) {
+/** Shares of groups as bars, with numbers where they are probabilities; [[name, index, share], ...]. Groups without pages have no links. */
+export function shares(list, kind, view, probabilities) {
   return h("ul.shares", { class: view ? viewClass(view) : "all" }, list.map(([name, index, share]) =>
     h("li", null,
       h(kind ? "a.name" : "span.name", { href: kind && `#/groups/${kind}/${index}` }, name),
       h("span.track", null, h("span.bar", { "width%": 100 * share })),
-      h("span.value", null, percent(share)))));
+      h("span.value", null, probabilities && percent(share)))));
 }
 
 /** Parts of a score; [{name, adds}, ...]. */
