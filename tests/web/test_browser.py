@@ -137,11 +137,13 @@ def test_every_page_of_the_menu_opens_by_its_link(page, address):
         assert page.locator(".state.error").count() == 0
 
 
-def test_an_object_that_is_not_there_is_told_with_those_that_are_like_it(page, address):
+def test_an_object_that_is_not_there_is_told_with_those_that_are_like_it(browser, address):
+    page = browser.new_page()  # the console says that the answer was a refusal
     page.goto(f"{address}/#/object/math.functoin_1")
     page.get_by_text("There is no such object").wait_for()
     page.get_by_text("Did you mean").wait_for()
     assert page.locator(".state.error").count() == 0 and page.get_by_text("Try again").count() == 0
+    page.close()
 
 
 def test_pages_open_by_the_names_that_the_menu_has_for_them(page, address):

@@ -106,6 +106,8 @@ class AutoClustering(BaseConsensus):
     1.0
     """
 
+    candidates_: dict[str, list[Any]]
+    estimators_: dict[str, Any]
     _fitted_state = {
         "candidates_": rules.record(
             name=rules.sequence(rules.text(), "candidates"),
