@@ -9,7 +9,16 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.cluster import KMeans
 
-from coview import BestView, ConcatenatedViews, ConsensusClustering, CrossModalRetriever, LinkPLSA, Views, as_views
+from coview import (
+    BestView,
+    ConcatenatedViews,
+    ConsensusClustering,
+    CrossModalRetriever,
+    LinkPLSA,
+    SphericalKMeans,
+    Views,
+    as_views,
+)
 from coview.catalog import ESTIMATORS, TRANSFORMERS, resolve
 from coview.exceptions import ParameterError, ViewsError
 from coview.preprocessing.base import PerViewTransformer
@@ -108,3 +117,14 @@ def test_ids_that_cannot_be_sorted_may_not_be_there_twice():
 
 def test_a_hundred_nasty_cases():
     assert main(seed=0, count=100) == []
+
+
+@pytest.mark.parametrize("tiny", [1e-70, 1e-320])
+def test_a_tiny_row_gets_the_same_answer_alone_and_in_a_batch(tiny):
+    X = counts()["words"]
+    model = SphericalKMeans(2, random_state=0).fit(Views(a=X))
+    batch = np.vstack([X[:3], tiny * (X[3:4] > 0)])
+    together, alone = model.predict(Views(a=batch)), model.predict(Views(a=batch[3:]))
+    assert together[3] == alone[0]
+    with pytest.raises(ViewsError, match="below 1e-60"):
+        SphericalKMeans(1).fit(Views(a=batch[3:]))

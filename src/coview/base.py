@@ -162,7 +162,7 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         if not len(views):
             raise ViewsError("X has 0 rows: there is nothing to predict. Pass at least one object.")
         views = match_columns(type(self).__name__, views, self.n_features_by_view_, self.feature_names_by_view_)
-        views = self._numbers(views, plain).select(*(name for name in self.view_names_ if name in views))
+        views = self._numbers(views, plain, new=True).select(*(name for name in self.view_names_ if name in views))
         note_views(views)
         return views
 
@@ -174,14 +174,14 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         names = vars(self).get("feature_names_in_")  # of a frame
         return Views(matrix, feature_names=None if names is None else {PLAIN: names})
 
-    def _numbers(self, views: Any, plain: bool) -> Any:
+    def _numbers(self, views: Any, plain: bool, *, new: bool = False) -> Any:
         """Refuse values that the model cannot take; one floating type for all views. Lazy ones pass later."""
         if isinstance(views, LazyViews):
             return views
         dtype = floating_type(views)
         if dtype == np.float32 and not all(fits_single(matrix) for matrix in views.values()):
             dtype = np.dtype(np.float64)
-        return NumbersGate(type(self).__name__, self._models_counts, dtype, plain)(views)
+        return NumbersGate(type(self).__name__, self._models_counts, dtype, plain, new)(views)
 
 
 def _with_ids(transform: Callable[..., Any]) -> Callable[..., Any]:
@@ -208,17 +208,18 @@ class NumbersGate:
     """Lets views in to a model: refuses numbers that it cannot compute with, casts the others to one floating type.
 
     Those are negative ones where it models counts, and those so large or small that squares and products would leave
-    the range of the type.
+    the range of the type. A tiny row among `new` objects is not refused: alone or in a batch it gets the same answer.
     """
 
     model: str
     counts: bool
     dtype: Any
     plain: bool = False
+    new: bool = False
 
     def __call__(self, views: Views) -> Views:
         for name, matrix in views.items():
-            check_magnitude(name, matrix)
+            check_magnitude(name, matrix, new=self.new)
             if self.dtype == np.float32 and not fits_single(matrix):  # read in parts, so that the type is settled
                 raise ViewsError(
                     f"View {name!r} has values too large or too small for single precision (float32). Store it in "

@@ -400,9 +400,10 @@ def _classes_of(labels: np.ndarray, values: np.ndarray, semi_supervised: bool) -
     classes = _sorted(values)
     with warnings.catch_warnings():  # few labels are the rule here: one of each class is no regression problem
         warnings.filterwarnings("ignore", message="The number of unique classes", category=UserWarning)
+        warnings.filterwarnings("error", message="Support for labels represented as bytes", category=FutureWarning)
         try:
             check_classification_targets(values)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, FutureWarning) as error:
             raise ParameterError(f"holds no classes: {' '.join(str(error).split())}", parameter="y") from None
     if semi_supervised and classes.tolist() == [1] and labels.dtype.kind in "iuf" and (labels == UNLABELED).any():
         raise ParameterError(

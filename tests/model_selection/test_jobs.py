@@ -118,7 +118,7 @@ def test_ctrl_c_ends_the_workers_and_keeps_what_was_done(tmp_path):
     while waited_for:
         waited_for.discard(process.stdout.readline())
     process.send_signal(signal.SIGINT)
-    last = process.communicate(timeout=30)[0].splitlines()[-1]
+    last = process.communicate(timeout=120)[0].splitlines()[-1]
     assert last == "end [('stopped', [0]), ('done', [0]), ('stopped', []), ('stopped', [])]"
 
 

@@ -249,8 +249,10 @@ def largest(matrix: Any) -> float:
     return max(float(values.max(initial=0)), -float(values.min(initial=0)))
 
 
-def check_magnitude(name: str, matrix: Any) -> None:
+def check_magnitude(name: str, matrix: Any, *, new: bool = False) -> None:
     """Refuse a view whose values are so large that products of them would overflow, or so small that they would vanish.
+
+    Of new objects, tiny values are let in.
 
     Examples
     --------
@@ -263,7 +265,7 @@ def check_magnitude(name: str, matrix: Any) -> None:
         raise ViewsError(
             f"View {name!r} has values as large as {most:.3g}, beyond {LARGEST:g}. Divide it by a constant."
         )
-    if 0 < most < SMALLEST:
+    if 0 < most < SMALLEST and not new:
         raise ViewsError(
             f"View {name!r} has no values above {most:.3g}, below {SMALLEST:g}. Multiply it by a constant."
         )
