@@ -22,6 +22,7 @@ import coview
 from coview import Views, load, save
 from coview.catalog import ESTIMATORS, TRANSFORMERS, resolve
 from coview.exceptions import ModelFileError
+from coview.io.models import _OBJECTS
 from coview.retrieval.object_index import ObjectIndex
 from coview.utils.fitted_state import fitted_state
 
@@ -151,6 +152,46 @@ def test_parameters_that_were_set_after_the_fit_do_not_lead_out_of_bounds(models
             np.testing.assert_array_equal(model.transform(X), expected)
         finally:
             model.set_params(**{size: 3})
+
+
+# -- random generators, which NumPy does not check
+
+
+@pytest.mark.parametrize(
+    ("bits", "inside", "key", "bad"),
+    [
+        ("MT19937", True, "pos", 10**9),
+        ("MT19937", True, "pos", -1),
+        ("MT19937", True, "key", np.zeros(624, np.uint32)),
+        ("MT19937", True, "key", np.ones(3, np.uint32)),
+        ("Philox", False, "buffer_pos", -(10**9)),
+        ("Philox", False, "buffer_pos", 5),
+        ("Philox", False, "buffer", np.zeros(2, np.uint64)),
+        ("Philox", True, "counter", np.zeros(1, np.uint64)),
+        ("PCG64", True, "inc", 0),
+        ("PCG64", False, "has_uint32", 7),
+        ("SFC64", False, "uinteger", 1 << 40),
+    ],
+)
+@pytest.mark.parametrize("kind", [np.random.RandomState, np.random.Generator])
+def test_states_that_a_random_generator_cannot_have_are_refused(kind, bits, inside, key, bad, monkeypatch, tmp_path):
+    def altered(state):
+        part = {**state["state"], key: bad} if inside else state["state"]
+        return {**state, "state": part} if inside else {**state, key: bad}
+
+    random = kind(getattr(np.random, bits)(0))
+    if kind is np.random.RandomState:
+        tag, tree = "random_state", altered(random.get_state(legacy=False))
+    else:
+        tag, tree = "generator", {"state": altered(random.bit_generator.state), "seeds": None}
+    cls, _, back = _OBJECTS[tag]
+    model = coview.PLSA(2, random_state=random)
+    save(model, tmp_path / "model.coview")
+    load(tmp_path / "model.coview")
+    monkeypatch.setitem(_OBJECTS, tag, (cls, lambda _: tree, back))
+    save(model, tmp_path / "model.coview")
+    with pytest.raises(ModelFileError, match=f"{kind.__name__} in a state that it cannot be in: {bits}.*{key}"):
+        load(tmp_path / "model.coview")
 
 
 # -- scikit-learn's, by its conventions

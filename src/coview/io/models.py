@@ -29,6 +29,7 @@ from coview._version import __version__
 from coview.assignment.ontology import Ontology
 from coview.engines.checkpoint import Checkpoint
 from coview.exceptions import ModelFileError, ParameterError
+from coview.io.random_states import pack_generator, pack_random_state, unpack_generator, unpack_random_state
 from coview.io.sklearn_state import check_sklearn
 from coview.retrieval.lexical import SharedWords
 from coview.retrieval.object_index import ObjectIndex
@@ -45,10 +46,6 @@ _ALSO: dict[str, rules.Rule] = {  # private, but scikit-learn's mixins need them
     "_sklearn_output_config": rules.optional(rules.mapping(rules.one_of("default", "pandas", "polars"))),
 }
 _CALLBACKS = "_skl_callbacks"  # where scikit-learn's set_callbacks keeps them
-_BIT_GENERATORS = {
-    cls.__name__: cls
-    for cls in (np.random.MT19937, np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64)
-}
 _TYPES: dict[str, type] = {  # stand for a dtype in parameters; of two 64-bit integers the later, numpy.int64, is kept
     **{cls.__name__: cls for cls in (bool, int, float, complex, str, object)},
     **{f"numpy.{np.dtype(code).name}": np.dtype(code).type for code in "?bhiqlBHIQLefdFD"},
@@ -64,6 +61,8 @@ _OBJECTS: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
         lambda t: Ontology(**t),
     ),
     "object_index": (ObjectIndex, ObjectIndex.__getstate__, ObjectIndex.from_state),
+    "random_state": (np.random.RandomState, pack_random_state, unpack_random_state),
+    "generator": (np.random.Generator, pack_generator, unpack_generator),
     "shared_words": (SharedWords, vars, lambda tree: SharedWords(**tree)),
 }
 _SHOWN = 20  # parts of a list or dict that an outline shows
@@ -243,17 +242,14 @@ class _Packer:
     def __call__(self, value: Any, where: str) -> tuple[str, Any] | None:
         if isinstance(value, BaseEstimator):
             return self._estimator(value, where)
-        if isinstance(value, np.random.RandomState):
-            return _pack_random_state(value)
-        if isinstance(value, np.random.Generator):
-            return _pack_generator(value)
         if isinstance(value, np.dtype) and _DTYPE.fullmatch(value.str):
             return "dtype", value.str
         if isinstance(value, type) and _type_name(value):
             return "type", _type_name(value)
         known = (tag for tag, (cls, _, _) in _OBJECTS.items() if type(value) is cls)
         tag = "path" if isinstance(value, Path) else next(known, None)
-        return None if tag is None else (tag, _OBJECTS[tag][1](value))
+        tree = None if tag is None else _OBJECTS[tag][1](value)
+        return None if tag is None or tree is None else (tag, tree)
 
     def _estimator(self, model: BaseEstimator, where: str) -> tuple[str, Any]:
         cls = type(model)
@@ -328,21 +324,6 @@ def _is_open(name: str, value: Any) -> bool:
     return callable(value) and not isinstance(value, BaseEstimator) and not known_type
 
 
-def _pack_random_state(random: np.random.RandomState) -> tuple[str, Any] | None:
-    state: Any = random.get_state(legacy=False)
-    return ("random_state", state) if state["bit_generator"] in _BIT_GENERATORS else None
-
-
-def _pack_generator(generator: np.random.Generator) -> tuple[str, Any] | None:
-    bits = generator.bit_generator
-    if type(bits).__name__ not in _BIT_GENERATORS:
-        return None
-    seeds = bits.seed_seq
-    # the seed sequence decides what spawn() gives next
-    known = seeds.state if isinstance(seeds, np.random.SeedSequence) else None
-    return "generator", {"state": bits.state, "seeds": known}
-
-
 def _type_name(cls: type) -> str | None:
     return next((name for name, known in _TYPES.items() if known is cls), None)
 
@@ -361,18 +342,18 @@ class _Unpacker:
             return self._estimator(tree, header["coview"])
         if tag == "sklearn":
             return self._sklearn(tree)
-        if tag == "random_state":
-            state = np.random.RandomState(_BIT_GENERATORS[tree["bit_generator"]]())
-            state.set_state(tree)
-            return state
-        if tag == "generator":
-            return _unpack_generator(tree)
         if tag == "dtype" and _DTYPE.fullmatch(tree):
             return np.dtype(tree)
         if tag == "type":
             return _TYPES[tree]
         if tag in _OBJECTS:
-            return _OBJECTS[tag][2](tree)
+            try:
+                return _OBJECTS[tag][2](tree)
+            except rules.StateMismatch as error:
+                raise ModelFileError(
+                    f"{self._path} holds a {_OBJECTS[tag][0].__name__} in a state that it cannot be in: {error}. Use "
+                    "another copy of it, or write it again."
+                ) from None
         raise ModelFileError(f"{self._path} holds an object {tag!r} that coview {__version__} does not know.")
 
     def _estimator(self, tree: dict[str, Any], version: str) -> Any:
@@ -446,10 +427,3 @@ def check_ours(model: Any) -> None:
     if isinstance(model, CountVectorizer):  # which has scikit-learn's checks of parameters
         check_sklearn(model)
     rules.check_state({**_ALSO, **rules.fitted_state(type(model))}, vars(model))
-
-
-def _unpack_generator(tree: dict[str, Any]) -> np.random.Generator:
-    seeds = None if tree["seeds"] is None else np.random.SeedSequence(**tree["seeds"])
-    bits = _BIT_GENERATORS[tree["state"]["bit_generator"]](seeds)
-    bits.state = tree["state"]
-    return np.random.Generator(bits)
