@@ -124,7 +124,7 @@ class Candidate:
         return _fit_labels(with_seed(clone(self.estimator), seed, always=True), self._seen(views))
 
     def _seen(self, views: Views) -> Views:
-        return views if self.views is None else views.select(self.views)
+        return views if self.views is None else views.select(*self.views)
 
 
 def with_seed(estimator: Any, seed: int, always: bool = False) -> Any:

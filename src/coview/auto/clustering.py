@@ -128,8 +128,6 @@ class AutoClustering(BaseConsensus):
     _parameters = {
         "candidates": instance("a list of (name, clusterer)", list, tuple) | NONE,
     }
-    candidates_: dict[str, list[Any]]
-    estimators_: dict[str, Any]
 
     def __init__(
         self,
@@ -285,7 +283,7 @@ class AutoClustering(BaseConsensus):
                 names = tuple(view for view in names if view in fitted.views)
             labels[name] = np.full(len(views), -1, dtype=np.int64)
             if names:
-                some = ready.select(names)
+                some = ready.select(*names)
                 labels[name] = np.where(some.present.any(axis=1), fitted.predict(some), -1)
         lost = views.present.any(axis=1) & np.all([part < 0 for part in labels.values()], axis=0)
         if lost.any():
