@@ -180,7 +180,10 @@ class AutoClustering(BaseConsensus):
             return Features(means, positive, "mean of the cluster's objects", frequencies if positive else None)
 
         # the objective is that of a consensus of labels, which tells nobody how good the clusters are
-        return replace(super()._inspect(), candidates=self.candidates_, history={}, _features=features)
+        # and memberships are shares of the weight of the methods that say so
+        return replace(
+            super()._inspect(), candidates=self.candidates_, history={}, probabilities=False, _features=features
+        )
 
     # -- pieces
 

@@ -312,7 +312,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
             views=self._view_inputs(),
             training=Training(self.memberships_, codes=self.labels_),
             history=self.history_,
-            probabilities=False,  # shares of the weight of the clusterings that say so
+            probabilities=True,
             _memberships=self._memberships if self._can_predict() else None,
         )
 
