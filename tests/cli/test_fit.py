@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 import subprocess
 import sys
 
@@ -348,3 +349,16 @@ def test_help_and_refusals_wait_for_no_large_library(pages, folder, tmp_path):
     codes = [line for line in done.stdout.splitlines() if line[:2] in ("0 ", "2 ")]
     assert [line[0] for line in codes] == ["0", "0", *"2" * 10], done.stdout
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_next_commands_have_the_table_and_can_be_run(run, pages, tmp_path):
+    model = tmp_path / "my model.coview"
+    words = ["--table", pages, "--text", "words=body", "--columns", "meta=year", "--id", "key"]
+    code, out, _ = run("fit", "AutoClustering", *words, "--labels", "kind", "--set", "n_clusters=2", "-o", model)
+    commands = [line.strip() for line in out.split("Next:")[1].splitlines() if line.strip()]
+    assert code == 0 and "topics: " in out and "without meta" in out
+    assert f"coview explore '{model}' {pages}" in commands
+    assert f"coview report '{model}' --table {pages} --labels kind" in commands
+    predict = next(command for command in commands if command.startswith("coview predict"))
+    code, out, _ = run(*shlex.split(predict)[1:])
+    assert code == 0 and out.startswith("id,")

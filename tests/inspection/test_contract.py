@@ -187,3 +187,8 @@ def test_memberships_that_are_no_numbers_are_zero():
     with np.errstate(invalid="ignore"):
         assert np.isnan(model.predict_proba(X)[3]).all()
         assert inspect(model).memberships(X)[3].tolist() == [0, 0, 0]
+
+
+def test_it_is_a_table_in_notebooks():
+    model = KMeans(2, n_init=1, random_state=0).fit(np.eye(4))
+    assert "<caption>KMeans: 2 clusters" in inspect(model)._repr_html_()

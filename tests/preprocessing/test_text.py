@@ -149,8 +149,12 @@ def test_it_must_be_fitted_first():
         (TextViews({}), {"a": TITLES}, "TextViews needs at least one column, got none."),
         (TextViews(), {"a": ["x"], "b": ["x", "y"]}, "Columns must have the same rows: 'a' has 1, 'b' has 2."),
         (TextViews(), [], "TextViews got an empty table: 0 rows x 1 columns."),
-        (TextViews(), 3, "TextViews needs a data frame, a mapping of columns or a list of texts, got int."),
-        (TextViews(), np.eye(2), "TextViews needs a data frame, a mapping of columns or a list of texts, got ndarray."),
+        (
+            TextViews(),
+            3,
+            "TextViews needs a data frame, a mapping of columns, a list of mappings or a list of texts, got int.",
+        ),
+        (TextViews(), np.eye(2), "a mapping of columns, a list of mappings or a list of texts, got ndarray."),
     ],
 )
 def test_bad_input_is_refused_with_a_sentence(model, X, sentence):

@@ -687,3 +687,18 @@ def test_the_view_to_search_in_must_be_known_and_clear(data, linked):
         linked.search(data.views[:1])
     with pytest.raises(ValueError, match="k must be an integer"):
         linked.search(data.views[:1], "words", k=0)
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        (float("nan"), "A query must be a text, an image, a row of numbers, a table or views, got nan"),
+        ("  ", "The query is empty"),
+        (["sea", ""], "Query number 1 is empty"),
+    ],
+)
+def test_what_is_no_query_is_refused_for_what_it_is(query, sentence):
+    front = TableViews({"body": "body", "title": "title"})
+    table = {"body": ["red fox", "blue sea"] * 4, "title": ["fox", "sea"] * 4}
+    with pytest.raises(ViewsError, match=sentence):
+        CrossModalRetriever(front).fit(table).search(query)

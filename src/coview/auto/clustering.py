@@ -9,7 +9,6 @@ are kept (`coview.clustering.consensus`) is the clustering.
 from __future__ import annotations
 
 import time
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +26,7 @@ from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import NONE, instance
 from coview.utils.progress import print_line, tell
+from coview.utils.warn import warn_user
 from coview.validation import base_seed
 from coview.views.views import Views
 
@@ -290,11 +290,10 @@ class AutoClustering(BaseConsensus):
                 labels[name] = np.where(some.present.any(axis=1), fitted.predict(some), -1)
         lost = views.present.any(axis=1) & np.all([part < 0 for part in labels.values()], axis=0)
         if lost.any():
-            warnings.warn(
+            warn_user(
                 f"{lost.sum()} of {len(views)} objects have only views that the chosen methods leave out, so that no "
                 "cluster is likelier for them than another. Pass other views of them too.",
                 UserWarning,
-                stacklevel=4,
             )
         return labels
 

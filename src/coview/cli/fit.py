@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 import warnings
 from pathlib import Path
@@ -101,15 +102,28 @@ def _fit(options: Any, raw: TableOptions) -> dict[str, Any]:
     tell("writing")
     save(estimator, out)
     fitted = inspect(estimator)
-    return {**_summary(fitted, y), "seconds": round(seconds, 2), "out": str(out), "next": _next(fitted, out)}
+    return {**_summary(fitted, y), "seconds": round(seconds, 2), "out": str(out), "next": _next(fitted, options, raw)}
 
 
-def _next(model: Any, out: Path) -> str:
-    """The command that puts the model to use."""
+def _next(model: Any, options: Any, raw: TableOptions) -> list[str]:
+    """Return commands that put the model to use, on the data that it was fitted to."""
+    out = str(options.out)
+    data = [part for view in options.view or [] for part in ("--view", view)]
+    for option, value in (("--data", options.data), ("--table", raw.table), ("--sep", raw.sep)):
+        data += [] if value is None else [option, str(value)]
+    labels = [] if options.labels is None else ["--labels", str(options.labels)]
+    whole = raw.table or options.data
+    commands = [
+        ["coview", "info", out],
+        ["coview", "report", out, *data, *labels],
+        ["coview", "explore", out, *([] if whole is None else [str(whole)])],
+    ]
     if model.retriever is not None:
         views = [*model.inputs, *model.inputs]
-        return f'coview search "..." --model {out} --source {views[0]} --target {views[1]}'
-    return f"coview {'predict' if model.predicts else 'transform'} {out} --help"
+        commands.append(["coview", "search", "...", "--model", out, "--source", views[0], "--target", views[1]])
+    else:
+        commands.append(["coview", "predict" if model.predicts else "transform", out, *data])
+    return list(map(shlex.join, commands))
 
 
 def _last(estimator: Any) -> Any:
@@ -200,8 +214,8 @@ def _show(summary: dict[str, Any]) -> None:
     console = Console(highlight=False, markup=False)  # names of features are no markup
     console.print(grid)
     out = summary["out"]
-    line = f"Written to {out}. Next: coview info {out}, coview report {out} --help, {summary['next']}"
-    console.print(printable(line), soft_wrap=True)
+    for line in (f"Written to {out}. Next:", *(f"  {command}" for command in summary["next"])):
+        console.print(printable(line), soft_wrap=True)
 
 
 def _candidate_lines(summary: dict[str, Any]) -> list[str]:

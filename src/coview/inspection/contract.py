@@ -32,6 +32,7 @@ from coview.utils.docs import shared_parameters
 from coview.utils.messages import printable
 from coview.utils.warn import unwarned
 from coview.views.arrays import for_sklearn
+from coview.views.base import html_table
 from coview.views.coerce import PLAIN, as_views, is_plain
 from coview.views.inputs import ViewInput
 from coview.views.lazy import LazyViews
@@ -288,12 +289,19 @@ class Inspection:
     front: Any = None
     steps: tuple[Any, ...] = ()
 
+    def _title(self) -> str:
+        more = ", ..." if len(self.groups) > _SHOWN_GROUPS else ""
+        shown = printable(", ".join(self.groups[:_SHOWN_GROUPS])) + more
+        return f"{self.name}: {len(self.groups)} {GROUP_NOUNS[self.kind]} ({shown})" if self.groups else self.name
+
+    def _repr_html_(self) -> str:
+        codes = self.training.codes
+        objects = "" if codes is None else f", fitted on {len(codes)} objects"
+        rows = [(view, str(expected.n_features)) for view, expected in self.views.items()]
+        return html_table(self._title() + objects, ("view", "features"), rows)
+
     def __repr__(self) -> str:
-        shown = printable(", ".join(self.groups[:_SHOWN_GROUPS])) + (
-            ", ..." if len(self.groups) > _SHOWN_GROUPS else ""
-        )
-        noun = GROUP_NOUNS[self.kind]
-        lines = [f"{self.name}: {len(self.groups)} {noun} ({shown})" if self.groups else self.name]
+        lines = [self._title()]
         lines += [f"  view {view!r}: {expected.n_features} features" for view, expected in self.views.items()]
         if self.training.codes is not None:
             lines.append(f"  fitted on {len(self.training.codes)} objects")

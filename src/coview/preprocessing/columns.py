@@ -17,6 +17,7 @@ from coview.preprocessing.raw_columns import Column, RawTransformer, Table, as_t
 from coview.utils import fitted_state as rules
 from coview.utils.messages import did_you_mean, short
 from coview.utils.parameters import COLUMNS, LARGEST, NONE, instance, number, one_of
+from coview.utils.warn import warn_user
 from coview.views.arrays import scatter_rows
 from coview.views.inputs import ViewInput
 from coview.views.views import Views
@@ -162,11 +163,10 @@ class ColumnViews(RawTransformer):
         """Add the columns of these views that the table lacks, without a value in any row."""
         absent = {name: view for view in views for name in self.columns_[view] if name not in table.sources}
         for name, view in absent.items():
-            warnings.warn(
+            warn_user(
                 f"The table has no column {short(name)} of view {view!r}; it counts as missing in every row."
                 f"{did_you_mean(name, table.names)}",
                 UserWarning,
-                stacklevel=3,
             )
         return replace(table, sources={**table.sources, **{name: [None] * table.n_rows for name in absent}})
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 
 from coview.utils.messages import listed, printable
+from coview.views.base import html_table
 
 __all__ = ["Hits", "Match", "say_ignored"]
 
@@ -72,9 +74,29 @@ class Hits:
     def __iter__(self) -> Iterator[list[tuple[Any, float]]]:
         return (self[query] for query in range(len(self)))
 
+    def _title(self) -> str:
+        n, k = self.ids.shape
+        return f"Hits of {n} {'query' if n == 1 else 'queries'}, {k} each"
+
+    def _repr_html_(self) -> str:
+        n, k = self.ids.shape
+        columns = {"query": n > 1, "id": True, "score": True, "group": self.group_names is not None}
+        rows = []
+        for query in range(min(n, SHOWN)):
+            names = [None] * k if self.group_names is None else self.group_names[query]
+            cells = [
+                (str(query), str(key), f"{score:.3f}", str(name or ""))
+                for (key, score), name in zip(self[query], names)
+            ]
+            rows += [[cell for cell, shown in zip(row, columns.values()) if shown] for row in cells]
+        notes = [say_ignored(words) for words in self.ignored[:SHOWN] if words]
+        notes += [f"... and {n - SHOWN} more queries"] if n > SHOWN else []
+        table = html_table(self._title(), [name for name, shown in columns.items() if shown], rows)
+        return table + "".join(Markup("<p>{}</p>").format(note) for note in notes)
+
     def __repr__(self) -> str:
         n, k = self.ids.shape
-        lines = [f"Hits of {n} {'query' if n == 1 else 'queries'}, {k} each"]
+        lines = [self._title()]
         for query in range(min(n, SHOWN)):
             lines += [f"  query {query}"] if n > 1 else []
             lines += [f"  {say_ignored(words)}" for words in self.ignored[query : query + 1] if words]

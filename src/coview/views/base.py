@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import html
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from markupsafe import escape
 
 from coview.exceptions import ViewsError
 from coview.utils.messages import did_you_mean, listed, printable
@@ -167,7 +167,7 @@ def text_table(title: str, rows: Sequence[Sequence[str]], aligned: int) -> str:
 
 def html_table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return the same as an HTML table; cells are text, not markup."""
-    top = "".join(f"<th>{html.escape(cell)}</th>" for cell in head)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    caption = f"<caption>{html.escape(title)}</caption>"
+    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    caption = f"<caption>{escape(title)}</caption>"
     return f"<table>{caption}<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
