@@ -160,7 +160,7 @@ def test_the_candidates_are_named(data):
     model = AutoClustering(3, candidates=[("angles", SphericalKMeans(3))], random_state=0).fit(X)
     assert describe_model(inspect(model))["candidates"] == model.candidates_
     page = make_report(model).html
-    assert "Of 1 method, angles (SphericalKMeans) was chosen: its reliability and stability are" in page
+    assert "Of 1 method, angles (SphericalKMeans) was chosen: it has reliability" in page
     assert 'aria-label="Candidates"' in page and "onsensus" not in page
     assert "Objective" not in page and "<span>sweep" not in page  # of labels that agree, which tells nobody anything
     assert all(name.replace("_", " ") in page for name in model.candidates_)
