@@ -10,13 +10,22 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.cluster import OPTICS
 from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.impute import KNNImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import MultinomialNB
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    RobustScaler,
+    StandardScaler,
+    TargetEncoder,
+)
 
 import coview
 from coview import Views, load, save
@@ -214,6 +223,12 @@ TEXTS = ["red green blue", "green tea", "blue sea and red sky", "tea at sea"] * 
         (PCA(2).fit(MATRIX), {"components_": np.zeros((2, 5))}),
         (TfidfVectorizer().fit(TEXTS), {"vocabulary_": {"red": 0, "tea": 77}}),
         (OneHotEncoder().fit([["a"], ["b"]]), {"categories_": [np.array(["a"])]}),
+        (OneHotEncoder(min_frequency=2).fit([["a"], ["b"], ["a"]]), {"_n_features_outs": [3]}),
+        (
+            OneHotEncoder(min_frequency=2).fit([["a"], ["b"], ["a"]]),
+            {"_default_to_infrequent_mappings": [np.array([0, 99])]},
+        ),
+        (OneHotEncoder(drop="first").fit([["a"], ["b"]]), {"_drop_idx_after_grouping": np.array([99], dtype=object)}),
         (KNeighborsClassifier(2, algorithm="brute").fit(MATRIX, LABELS), {"_y": np.full(12, 9)}),
         (KNeighborsClassifier(2, algorithm="brute").fit(MATRIX, LABELS), {"n_features_in_": 1}),
     ],
@@ -229,6 +244,48 @@ def test_estimators_of_scikit_learn_are_checked_by_its_conventions(model, change
     vars(model).update(before)
     with pytest.raises(ModelFileError, match=f"contradicts itself: of its {type(model).__name__}, "):
         load(path)
+
+
+LETTERS = np.array([["a"], ["a"], ["a"], ["b"], ["c"]] * 4, dtype=object)
+HOLES = np.where(MATRIX > 0.9, np.nan, MATRIX)
+EMPTY = np.c_[MATRIX, np.full(12, np.nan)]
+
+
+@pytest.mark.parametrize(
+    ("model", "X", "y"),
+    [
+        (OneHotEncoder(min_frequency=5), LETTERS, None),
+        (OneHotEncoder(max_categories=2), LETTERS, None),
+        (OneHotEncoder(min_frequency=5, drop="first"), LETTERS, None),
+        (OneHotEncoder(drop="if_binary"), LETTERS, None),
+        (KNeighborsRegressor(2, algorithm="brute"), MATRIX, np.arange(12)),
+        (KNeighborsClassifier(2, algorithm="brute"), (9 * MATRIX).astype(int), LABELS),
+        (KNeighborsClassifier(2), sparse.csr_array(9 * MATRIX).astype(int), LABELS),
+        (KNNImputer(), HOLES, None),
+        (StandardScaler(), EMPTY, None),
+        (MinMaxScaler(), EMPTY, None),
+        (MaxAbsScaler(), EMPTY, None),
+        (RobustScaler(), EMPTY, None),
+        (make_pipeline(TargetEncoder(cv=2), LogisticRegression()), LETTERS[:12], LABELS),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseEstimator) else "",
+)
+@pytest.mark.filterwarnings("ignore:All-NaN slice", "ignore:invalid value")
+def test_estimators_of_scikit_learn_that_are_whole_come_back(model, X, y, tmp_path):
+    model.fit(X, y)
+    save(model, tmp_path / "model.coview")
+    again = load(tmp_path / "model.coview")
+    expected, answer = (m.transform(X) if hasattr(m, "transform") else m.predict(X) for m in (model, again))
+    if sparse.issparse(expected):
+        expected, answer = expected.toarray(), answer.toarray()
+    np.testing.assert_array_equal(answer, expected)
+
+
+def test_objects_that_no_other_reaches_may_be_infinitely_far(tmp_path):
+    model = OPTICS(min_samples=3).fit(MATRIX)
+    assert np.isinf(model.reachability_).any()
+    save(model, tmp_path / "model.coview")
+    np.testing.assert_array_equal(load(tmp_path / "model.coview").reachability_, model.reachability_)
 
 
 def test_steps_of_a_pipeline_take_what_the_one_before_gives(tmp_path):

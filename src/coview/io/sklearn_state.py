@@ -7,12 +7,13 @@ of all attributes that are not named, numbers must be finite.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin
+from sklearn.preprocessing import TargetEncoder
 
 from coview.utils import fitted_state as rules
 
@@ -30,6 +31,8 @@ _MAY_BE_NAN = (
     "bin_edges_",
     "_fill_value",
 )
+_VECTOR = rules.floats("features")
+_POSITIVE = rules.floats("features", low=1e-300)
 
 
 def check_sklearn(model: Any) -> None:
@@ -108,10 +111,66 @@ def _intercepts(checker: rules.Checker, value: Any, where: str) -> None:
 
 
 def _category_counts(checker: rules.Checker, value: Any, where: str) -> None:
-    categories = checker.state.get("categories_", ())
-    dropped = checker.state.get("drop_idx_")
-    if dropped is None and list(value) != [len(part) for part in categories]:
+    """Columns of each feature: its categories, the infrequent ones as one, less the one that is dropped."""
+    counts = []
+    groups = _of_infrequent(checker, "_infrequent_indices", len(value))
+    codes = _of_infrequent(checker, "_default_to_infrequent_mappings", len(value))
+    dropped = checker.state.get("_drop_idx_after_grouping")
+    for i, names in enumerate(checker.state["categories_"][: len(value)]):
+        n = len(names)
+        if groups[i] is not None:
+            checker.check(rules.integers(None, below=n, rising=True), groups[i], f"_infrequent_indices[{i}]")
+            n -= len(groups[i]) - 1
+        if codes[i] is not None:
+            checker.check(rules.integers(len(names), below=n), codes[i], f"_default_to_infrequent_mappings[{i}]")
+        if dropped is not None and i < len(dropped) and dropped[i] is not None:
+            checker.check(rules.count(high=n - 1), dropped[i], f"_drop_idx_after_grouping[{i}]")
+            n -= 1
+        counts.append(n)
+    if list(value) != counts or len(value) != len(checker.state["categories_"]):
         checker.refuse(where, "does not count the categories")
+
+
+def _of_infrequent(checker: rules.Checker, name: str, size: int) -> list[Any]:
+    """What an encoder says of the infrequent categories of each feature, None where it has none."""
+    if not checker.state.get("_infrequent_enabled"):
+        return [None] * size
+    checker.check(rules.sequence(rules.plain(), size), checker.state.get(name), name)
+    return checker.state[name]
+
+
+def _numbers(*shape: str | None) -> rules.Rule:
+    """Floating or whole numbers, or True and False, in an array or a CSR matrix."""
+    inside = rules.floats(*shape, sparse=True)
+
+    def visit(checker: rules.Checker, value: Any, where: str) -> None:
+        whole = (sparse.issparse(value) or isinstance(value, np.ndarray)) and value.dtype.kind in "biu"
+        checker.check(inside, value.astype(np.float64) if whole else value, where)
+
+    return rules.custom(visit)
+
+
+def _with_gaps(inside: rules.Rule, gaps: Callable[[rules.Checker, np.ndarray], np.ndarray]) -> rules.Rule:
+    """What a rule says of all numbers but those where `gaps` is true."""
+
+    def visit(checker: rules.Checker, value: Any, where: str) -> None:
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+            value = np.where(gaps(checker, value), value.dtype.type(1), value)
+        checker.check(inside, value, where)
+
+    return rules.custom(visit)
+
+
+def _of_columns(*names: str) -> dict[str, rules.Rule]:
+    """Numbers of a scaler, one for each feature: all of them NaN for a feature without values; scales are positive."""
+
+    def empty(checker: rules.Checker, value: np.ndarray) -> np.ndarray:
+        others = [part for name in names if isinstance(part := checker.state.get(name), np.ndarray)]
+        alike = [part for part in others if part.shape == value.shape and part.dtype.kind == "f"]
+        return np.logical_and.reduce([np.isnan(part) for part in alike])
+
+    inside = {name: _POSITIVE if name == "scale_" else _VECTOR for name in names}
+    return {name: rules.or_none(_with_gaps(rule, empty)) for name, rule in inside.items()}
 
 
 def _idf(checker: rules.Checker, value: Any, where: str) -> None:
@@ -143,7 +202,7 @@ def _width_of(model: Any) -> int | None:
         return None
     if isinstance(own.get("vocabulary_"), dict):
         return len(own["vocabulary_"])
-    if isinstance(model, OneToOneFeatureMixin):
+    if isinstance(model, OneToOneFeatureMixin) and not isinstance(model, TargetEncoder):  # one for each class
         return own.get("n_features_in_")
     parts = own.get("components_")
     return len(parts) if isinstance(parts, np.ndarray) else None
@@ -160,8 +219,6 @@ _GENERAL: dict[str, rules.Rule] = {
     "coef_": rules.optional(rules.either(rules.floats(None, "features", sparse=True), rules.floats("features"))),
     "_n_features_out": rules.optional(rules.count(1)),
 }
-_VECTOR = rules.floats("features")
-_POSITIVE = rules.floats("features", low=1e-300)
 _TABLE = rules.floats("classes", "features")
 _CLUSTERS = {
     "cluster_centers_": rules.floats("clusters", "features"),
@@ -198,7 +255,7 @@ _WORDS = {"vocabulary_": rules.optional(rules.vocabulary()), "fixed_vocabulary_"
 _NEAREST: dict[str, rules.Rule] = {
     "n_features_in_": rules.count(1, size="features"),
     "n_samples_fit_": rules.count(1, size="objects"),
-    "_fit_X": rules.floats("objects", "features", sparse=True),
+    "_fit_X": _numbers("objects", "features"),
     "_fit_method": rules.one_of("brute"),
     "_tree": rules.or_none(rules.custom(lambda checker, value, where: checker.refuse(where, "is no tree"))),
     "effective_metric_": rules.text(),
@@ -227,18 +284,23 @@ _BY_CLASS: dict[str, dict[str, rules.Rule]] = {
         "sparse_output_": rules.flag(),
     },
     **dict.fromkeys(("PCA", "TruncatedSVD", "NMF", "FastICA"), _PARTS),
-    "StandardScaler": {
+    "StandardScaler": {"n_features_in_": rules.count(1, size="features"), **_of_columns("mean_", "var_", "scale_")},
+    "MinMaxScaler": {
         "n_features_in_": rules.count(1, size="features"),
-        "mean_": rules.or_none(_VECTOR),
-        "var_": rules.or_none(_VECTOR),
-        "scale_": rules.or_none(_POSITIVE),
+        **_of_columns("min_", "scale_", "data_min_", "data_max_", "data_range_"),
     },
-    "MinMaxScaler": {"n_features_in_": rules.count(1, size="features"), "min_": _VECTOR, "scale_": _VECTOR},
-    "MaxAbsScaler": {"n_features_in_": rules.count(1, size="features"), "scale_": _POSITIVE},
-    "RobustScaler": {
+    "MaxAbsScaler": {"n_features_in_": rules.count(1, size="features"), **_of_columns("scale_", "max_abs_")},
+    "RobustScaler": {"n_features_in_": rules.count(1, size="features"), **_of_columns("center_", "scale_")},
+    "KNNImputer": {
         "n_features_in_": rules.count(1, size="features"),
-        "center_": rules.or_none(_VECTOR),
-        "scale_": rules.or_none(_POSITIVE),
+        "_fit_X": _with_gaps(rules.floats("objects", "features"), lambda _, value: np.isnan(value)),
+    },
+    "OPTICS": {
+        "n_features_in_": rules.count(1, size="features"),
+        **dict.fromkeys(
+            ("reachability_", "core_distances_"),
+            _with_gaps(rules.floats("objects", low=0), lambda _, value: np.isposinf(value)),
+        ),
     },
     "CountVectorizer": _WORDS,
     "TfidfVectorizer": {**_WORDS, "_tfidf": rules.custom(_idf)},
@@ -248,15 +310,15 @@ _BY_CLASS: dict[str, dict[str, rules.Rule]] = {
         "categories_": rules.sequence(rules.values(), "features"),
         "drop_idx_": rules.or_none(rules.values("features")),
         "_drop_idx_after_grouping": rules.or_none(rules.values("features")),
-        "_n_features_outs": rules.custom(_category_counts),
         "_infrequent_enabled": rules.flag(),
+        "_n_features_outs": rules.custom(_category_counts),
     },
     "KNeighborsClassifier": {
         **_NEAREST,
         "classes_": rules.labels("classes"),
         "_y": rules.integers("objects", below="classes"),
     },
-    "KNeighborsRegressor": {**_NEAREST, "_y": rules.either(rules.floats("objects"), rules.floats("objects", None))},
+    "KNeighborsRegressor": {**_NEAREST, "_y": rules.either(_numbers("objects"), _numbers("objects", None))},
     "NearestNeighbors": _NEAREST,
     "Pipeline": {"steps": rules.custom(_steps)},
     "GridSearchCV": {"best_estimator_": rules.optional(rules.custom(_is_estimator))},
