@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.cluster import OPTICS
 from sklearn.decomposition import PCA
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer, TfidfVectorizer
 from sklearn.impute import KNNImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import MultinomialNB
@@ -26,6 +26,7 @@ from sklearn.preprocessing import (
     StandardScaler,
     TargetEncoder,
 )
+from sklearn.svm import SVC
 
 import coview
 from coview import Views, load, save
@@ -295,6 +296,31 @@ def test_steps_of_a_pipeline_take_what_the_one_before_gives(tmp_path):
     model.steps[2] = ("logisticregression", LogisticRegression().fit(MATRIX, LABELS))
     save(model, tmp_path / "model.coview")
     with pytest.raises(ModelFileError, match="'logisticregression', which takes 4 features, after 'pca' of 2"):
+        load(tmp_path / "model.coview")
+
+
+@pytest.mark.parametrize("pattern", [r"(\w+)+\$", r"(?:a|a)*b", r"(?x)(a+) +b", "a?a?a?a?aaaa", r"(a+)(?#)+b"])
+@pytest.mark.parametrize("cls", [CountVectorizer, TfidfVectorizer, HashingVectorizer])
+def test_patterns_that_may_take_forever_are_refused(cls, pattern, tmp_path):
+    save(cls(token_pattern=pattern), tmp_path / "model.coview")
+    with pytest.raises(ModelFileError, match=r"of its .*Vectorizer, token_pattern is "):
+        load(tmp_path / "model.coview")
+
+
+@pytest.mark.parametrize("pattern", [r"(?u)\b\w\w+\b", r"[^\s,+*]+", r"\b[a-z]+-[a-z]+\b", r"\S+"])
+def test_plain_patterns_come_back(pattern, tmp_path):
+    save(CountVectorizer(token_pattern=pattern), tmp_path / "model.coview")
+    assert load(tmp_path / "model.coview").token_pattern == pattern
+
+
+def test_support_vectors_that_compiled_code_would_trust_are_not_loaded(monkeypatch, tmp_path):
+    model = SVC().fit(sparse.csr_array(MATRIX), LABELS)
+    with pytest.raises(TypeError, match="SVC is not written to model files"):
+        save(model, tmp_path / "model.coview")
+    with monkeypatch.context() as patch:
+        patch.setattr("coview.io.models.UNCHECKED", ())
+        save(model, tmp_path / "model.coview")
+    with pytest.raises(ModelFileError, match="holds the class SVC, which cannot be checked"):
         load(tmp_path / "model.coview")
 
 

@@ -30,7 +30,7 @@ from coview.assignment.ontology import Ontology
 from coview.engines.checkpoint import Checkpoint
 from coview.exceptions import ModelFileError, ParameterError
 from coview.io.random_states import pack_generator, pack_random_state, unpack_generator, unpack_random_state
-from coview.io.sklearn_state import check_sklearn
+from coview.io.sklearn_state import UNCHECKED, check_pattern, check_sklearn
 from coview.retrieval.lexical import SharedWords
 from coview.retrieval.object_index import ObjectIndex
 from coview.utils import fitted_state as rules
@@ -260,6 +260,8 @@ class _Packer:
         if cls.__module__.startswith("sklearn."):
             if catalog.sklearn_class(cls.__name__) is not cls:
                 raise TypeError(f"Cannot store {where}: {cls.__name__} is not a public estimator of scikit-learn.")
+            if cls.__name__ in UNCHECKED:
+                raise TypeError(f"Cannot store {where}: {cls.__name__} is not written to model files. Use LinearSVC.")
             about = {"class": cls.__name__, "version": sklearn.__version__}
             return "sklearn", {**about, "params": params, "attributes": attributes}
         try:
@@ -395,6 +397,10 @@ class _Unpacker:
             raise ModelFileError(
                 f"{self._path} holds a {name}, which {here} does not have; it was written with scikit-learn {version}."
             )
+        if name in UNCHECKED:
+            raise ModelFileError(
+                f"{self._path} holds the class {name}, which cannot be checked and is not loaded from files."
+            )
         if version != sklearn.__version__:
             warnings.warn(
                 InconsistentVersionWarning(
@@ -404,6 +410,10 @@ class _Unpacker:
             )
         model = self._built(cls, tree["params"], here, f"scikit-learn {version}")
         vars(model).update(tree["attributes"])
+        try:
+            check_pattern(model)  # which is run by vectorizers that are not fitted, too
+        except rules.StateMismatch as error:
+            raise ModelFileError(f"{self._path} is refused: of its {name}, {error}.") from None
         self._check(model, tree["attributes"], check_sklearn)
         return model
 

@@ -7,6 +7,7 @@ of all attributes that are not named, numbers must be finite.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,8 +17,17 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 from sklearn.preprocessing import TargetEncoder
 
 from coview.utils import fitted_state as rules
+from coview.utils.messages import short
 
-__all__ = ["check_sklearn"]
+__all__ = ["UNCHECKED", "check_pattern", "check_sklearn"]
+
+UNCHECKED = (
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
+    "SVC",
+    "SVR",
+)  # compiled code trusts their counts, which no rule holds yet
 
 _LARGEST = {2: 7e4, 4: 1e16, 8: 1e150}  # as in `coview.utils.fitted_state`
 # what may be NaN or infinite in a model that is whole: scores of constant features, failed folds, gaps to be filled
@@ -63,6 +73,29 @@ def check_sklearn(model: Any) -> None:
     for name, value in state.items():
         if name not in params and name not in described and name not in _MAY_BE_NAN:
             _check_finite(value, name)
+
+
+def check_pattern(model: Any) -> None:
+    """Refuse a pattern of words that could take forever on a text: one that repeats a group, or repeats often.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import CountVectorizer
+    >>> check_pattern(CountVectorizer())
+    >>> check_pattern(CountVectorizer(token_pattern=r"(a+)+b"))
+    Traceback (most recent call last):
+    coview.utils.fitted_state.StateMismatch: token_pattern is '(a+)+b', but a file may repeat no group of a pattern
+    """
+    pattern = vars(model).get("token_pattern")
+    if pattern is None:
+        return
+    if not isinstance(pattern, str):
+        raise rules.StateMismatch(f"token_pattern is of type {type(pattern).__name__}, but must be a text")
+    bare = re.sub(r"\[\^?\]?[^\]]*\]", "x", re.sub(r"\\.", "x", pattern, flags=re.DOTALL))  # no escapes, no classes
+    if re.search(r"\)\s*[*+?{]", bare) or "#" in bare:
+        raise rules.StateMismatch(f"token_pattern is {short(pattern)}, but a file may repeat no group of a pattern")
+    if len(re.findall(r"(?<!\()[*+?{]", bare)) > 2:
+        raise rules.StateMismatch(f"token_pattern is {short(pattern)}, but a pattern of a file may repeat only twice")
 
 
 def _check_finite(value: Any, where: str) -> None:
