@@ -21,19 +21,19 @@ def render_views(summary: Summary) -> Markup:
     whole, measure = views["whole"], views["measure"]
     columns = [
         texts("view", rows, "name"),
-        numbers("objects that have it", rows, "n_objects", count),
+        numbers("objects", rows, "n_objects", count),
         numbers("predicted from it alone", rows, "alone"),
     ]
     if whole is not None:
-        columns.append(numbers("the same objects from all views", rows, "whole"))
+        columns.append(numbers("these from all views", rows, "whole"))
     columns.append(numbers("predicted without it", rows, "without"))
     if whole is not None:
         changes = [None if row["without"] is None else row["without"] - whole for row in rows]
-        columns.append(TableColumn("change without it", "num", [(change, signed(change)) for change in changes]))
+        columns.append(TableColumn("change", "num", [(change, signed(change)) for change in changes]))
     if any(row["kept"] is not None for row in rows):
-        columns.append(numbers("same result without it", rows, "kept", percent))
+        columns.append(numbers("same result", rows, "kept", percent))
     if any(row["weight"] is not None for row in rows):
-        columns.append(numbers("weight in the model", rows, "weight"))
+        columns.append(numbers("weight", rows, "weight"))
     remarks = [f"{row['name']}: {row['refused']}" for row in rows if row["refused"]]
     marks = Markup(
         '<div class="marks"><span><i class="dot alone"></i>predicted from this view alone</span>'
