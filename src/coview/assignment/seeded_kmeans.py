@@ -179,7 +179,9 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         "transduction_": rules.values("objects"),
         "view_weights_": rules.by_view(rules.weight()),
         "n_ties_": rules.count(),
-        "violations_": rules.plain(),
+        "violations_": rules.record(
+            **{name: rules.values("violations") for name in ("object", "view", "kind", "first", "second")}
+        ),
         "ontology": rules.or_none(rules.custom(_check_ontology)),
     }
     _parameters = {
