@@ -181,6 +181,13 @@ def test_a_wrapped_mixture_has_memberships(name, options):
     np.testing.assert_allclose(memberships.sum(axis=1), 1)
 
 
+def test_labels_of_a_clustering_may_be_of_any_integer_type():
+    model = KMeans(2, n_init=1, random_state=0).fit([[0.0], [0.1], [5.0]])
+    model.labels_ = model.labels_.astype(np.uint8)
+    found = inspect(model)
+    assert len(found.groups) == 2 and found.training.codes.dtype == np.int64
+
+
 def test_memberships_that_are_no_numbers_are_zero():
     X = np.vstack([np.eye(3), np.full((1, 3), 1e6)])
     model = LabelSpreading().fit(X[:3], [0, 1, 2])

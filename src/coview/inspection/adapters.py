@@ -138,9 +138,9 @@ def describe(estimator: Any, views: Mapping[str, ViewInput]) -> Inspection:
         return Inspection(estimator, "cluster", **numbered(count), **common)
     labels_ = getattr(estimator, "labels_", None)
     if is_clusterer(estimator) or labels_ is not None:
-        known = np.asarray([] if labels_ is None else labels_)
+        known = np.asarray([] if labels_ is None else labels_).astype(np.int64)
         count = max(int(known.max(initial=-1)) + 1, int(getattr(estimator, "n_clusters", 0) or 0))
-        training = Training(codes=None if labels_ is None else known.astype(np.int64))
+        training = Training(codes=None if labels_ is None else known)
         predict = estimator.predict if has["predict"] else None
         embed = estimator.transform if has["transform"] else None
         if not views and embed is not None and hasattr(estimator, "cluster_centers_"):  # distances from the centers
