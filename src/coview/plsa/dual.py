@@ -7,24 +7,14 @@ Multi-view PLSA with one view is the same model; with several, dual PLSA has one
 
 from __future__ import annotations
 
-from coview.plsa.multiview import MultiViewPLSA, MultiViewPLSAClassifier
+from coview.plsa.multiview import MultiViewPLSA, MultiViewPLSAClassifier, topic_rules
 from coview.utils import fitted_state as rules
 from coview.utils.docs import parameters_of
 
 __all__ = ["DualPLSA", "DualPLSAClassifier"]
 
 
-_SHARED_TOPICS: dict[str, rules.Rule | None] = {  # beside what the models with topics by view have
-    "topic_feature_": rules.by_view(rules.shares("topics", "features of {view}")),
-    "cluster_topic_": rules.by_view(rules.shares("clusters", "topics")),
-    "topic_view_": rules.shares("topics", "views"),
-    "batch_counts_": rules.optional(
-        rules.record(
-            feature_topic=rules.by_view(rules.floats("features of {view}", "topics", low=0)),
-            cluster_topic=rules.by_view(rules.floats("clusters", "topics", low=0)),
-        )
-    ),
-}
+_SHARED_TOPICS: dict[str, rules.Rule | None] = {**topic_rules("topics"), "topic_view_": rules.shares("topics", "views")}
 
 
 @parameters_of(MultiViewPLSA)

@@ -61,7 +61,7 @@ from coview.validation import (
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["ClusterModel", "ClusterSteps", "MultiViewPLSA", "MultiViewPLSAClassifier"]
+__all__ = ["ClusterModel", "ClusterSteps", "MultiViewPLSA", "MultiViewPLSAClassifier", "topic_rules"]
 
 
 @dataclass(frozen=True)
@@ -119,6 +119,20 @@ def with_profiles(features: Tree, clusters: Tree) -> Tree:
     return {"feature_topic": features, "cluster_topic": clusters, "profiles": profiles}
 
 
+def topic_rules(topics: str) -> dict[str, rules.Rule | None]:
+    """Return what the fitted topics must look like; `topics` says whether views share them or have their own."""
+    return {
+        "topic_feature_": rules.by_view(rules.shares(topics, "features of {view}")),
+        "cluster_topic_": rules.by_view(rules.shares("clusters", topics)),
+        "batch_counts_": rules.optional(
+            rules.record(
+                feature_topic=rules.by_view(rules.floats("features of {view}", topics, low=0)),
+                cluster_topic=rules.by_view(rules.floats("clusters", topics, low=0)),
+            )
+        ),
+    }
+
+
 class ClusterModel(WeightedModel):
     """Base of dual and multi-view PLSA, clusterers and classifiers."""
 
@@ -128,17 +142,7 @@ class ClusterModel(WeightedModel):
     memberships_: np.ndarray
     cluster_topic_: dict[str, np.ndarray]
     topic_view_: np.ndarray
-    _fitted_state = {
-        "topic_feature_": rules.by_view(rules.shares("topics of {view}", "features of {view}")),
-        "cluster_topic_": rules.by_view(rules.shares("clusters", "topics of {view}")),
-        "memberships_": rules.shares("objects", "clusters"),
-        "batch_counts_": rules.optional(
-            rules.record(
-                feature_topic=rules.by_view(rules.floats("features of {view}", "topics of {view}", low=0)),
-                cluster_topic=rules.by_view(rules.floats("clusters", "topics of {view}", low=0)),
-            )
-        ),
-    }
+    _fitted_state = {**topic_rules("topics of {view}"), "memberships_": rules.shares("objects", "clusters")}
 
     def _n_columns(self) -> int:
         """Number of clusters or classes."""
