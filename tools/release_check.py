@@ -173,45 +173,43 @@ def workflows(options: argparse.Namespace) -> str:
 
 
 def tests(options: argparse.Namespace) -> str:
-    """Run the tests of the source distribution against the installed wheel."""
+    """Run the tests of the source distribution against the installed wheel, in every environment."""
+    failed = []
+    environments = [(python, versions) for python in options.pythons for versions in options.versions]
+    for python, versions in environments:
+        try:
+            said = _test_environment(python, versions, options.only or ["tests"])
+        except CheckError as error:  # the others are tried all the same
+            failed.append(f"{python}-{versions}")
+            said = str(error)
+        print(f"{'':10} {python}-{versions}: {said}", flush=True)
+    if failed:
+        raise CheckError(f"Tests failed on {', '.join(failed)}: see the logs in {OUT.relative_to(ROOT)}.")
+    return f"{len(environments)} environments"
+
+
+def _test_environment(python: str, versions: str, paths: list[str]) -> str:
+    """Install the wheel with the lowest or newest dependencies, run the tests; pytest's last line."""
     wheel, sdist = _distributions()
-    passed = []
-    for python in options.pythons:
-        for versions in options.versions:
-            name = f"{python}-{versions}"
-            with tempfile.TemporaryDirectory(prefix="coview-release-") as folder:
-                place = Path(folder)
-                with tarfile.open(sdist) as archive:
-                    archive.extractall(place, filter="data")
-                source = next(path for path in place.iterdir() if path.is_dir())
-                _run([_python(python), "-m", "venv", str(place / "venv")])
-                inside = str(place / "venv" / "bin" / "python")
-                constrained = ["--constraint", str(source / "constraints-lowest.txt")] if versions == "lowest" else []
-                _run([inside, "-m", "pip", "install", "-q", *constrained, f"{wheel}[dev]"], log=f"install-{name}.log")
-                installed = _run([inside, "-c", "import coview; print(coview.__file__)"], cwd=place).strip()
-                if not installed.startswith(str(place / "venv")):
-                    raise CheckError(f"The tests would not be of the wheel but of {installed}.")
-                wanted = options.only or ["tests"]
-                command = [
-                    inside,
-                    "-m",
-                    "pytest",
-                    "-q",
-                    "-n",
-                    "2",
-                    "--dist",
-                    "worksteal",
-                    "-p",
-                    "no:cacheprovider",
-                    *wanted,
-                ]
-                one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_CACHE_DIR": str(place / "numba")}
-                if versions == "lowest":
-                    one["SCIPY_ARRAY_API"] = "1"  # without it the checks of scikit-learn 1.6 cannot be imported
-                said = _run(command, cwd=source, log=f"tests-{name}.log", **one)
-                passed.append(f"{name}: {said.strip().splitlines()[-1].strip('= ')}")
-                print(f"{'':10} {passed[-1]}", flush=True)
-    return f"{len(passed)} environments"
+    with tempfile.TemporaryDirectory(prefix="coview-release-") as folder:
+        place = Path(folder)
+        with tarfile.open(sdist) as archive:
+            archive.extractall(place, filter="data")
+        source = next(path for path in place.iterdir() if path.is_dir())
+        _run([_python(python), "-m", "venv", str(place / "venv")])
+        inside = str(place / "venv" / "bin" / "python")
+        constrained = ["--constraint", str(source / "constraints-lowest.txt")] if versions == "lowest" else []
+        install = [inside, "-m", "pip", "install", "-q", *constrained, f"{wheel}[dev]"]
+        _run(install, log=f"install-{python}-{versions}.log")
+        installed = _run([inside, "-c", "import coview; print(coview.__file__)"], cwd=place).strip()
+        if not installed.startswith(str(place / "venv")):
+            raise CheckError(f"The tests would not be of the wheel but of {installed}.")
+        command = [inside, "-m", "pytest", "-q", "-n", "2", "--dist", "worksteal", "-p", "no:cacheprovider", *paths]
+        variables = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_CACHE_DIR": str(place / "numba")}
+        if versions == "lowest":
+            variables["SCIPY_ARRAY_API"] = "1"  # without it the checks of scikit-learn 1.6 cannot be imported
+        said = _run(command, cwd=source, log=f"tests-{python}-{versions}.log", **variables)
+        return said.strip().splitlines()[-1].strip("= ")
 
 
 def licenses(options: argparse.Namespace) -> str:
