@@ -32,6 +32,7 @@ SETTINGS: dict[str, dict[str, object]] = {
     "SphericalKMeans": {"n_clusters": 3, "max_iter": 20, "tol": 0},
     "CCAClustering": {"n_clusters": 3},
     "SpectralClusteringViews": {"n_clusters": 3, "n_neighbors": 8, "tol": 0},
+    "AnchorGraphClustering": {"n_clusters": 3, "n_repeats": 3},
     "CoTrainingClassifier": {"max_iter": 3, "pool_size": 20},
 }
 NAMES = sorted(ESTIMATORS)

@@ -32,6 +32,7 @@ SETTINGS: dict[str, dict[str, object]] = {
     "SphericalKMeans": {"n_clusters": 2, "n_init": 2},
     "CCAClustering": {"n_clusters": 2},
     "SpectralClusteringViews": {"n_clusters": 2},
+    "AnchorGraphClustering": {"n_clusters": 2, "n_repeats": 3},
     "MultiViewPassiveAggressiveClassifier": {"fit_intercept": True},  # blobs do not lie around the origin
 }
 

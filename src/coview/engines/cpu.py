@@ -13,6 +13,7 @@ from scipy import sparse
 from coview.engines.memory import bytes_of
 from coview.engines.threads import Team, balanced_chunks, thread_count, thread_pools
 from coview.exceptions import EngineError
+from coview.kernels import anchors as anchor_kernels
 from coview.kernels import announce, shares
 from coview.kernels import ratio as kernels
 from coview.views.arrays import frozen, slice_csr
@@ -21,21 +22,33 @@ __all__ = ["CpuEngine", "CpuMatrix"]
 
 _BLOCK = 8192  # rows per block: the part of the row factor that the feature side gathers from stays in cache
 _ROWS = 32_768  # rows per chunk of the dense passes
+_CHUNK = 1024  # rows per product with anchors or centers: what comes out stays in cache
 _TILE = 6 << 20  # bytes of the feature factor that one pass over the rows gathers from, where its rows are long
 _LONG = 384  # bytes of a long row
 _LEAST = 12  # non-zeros of a row per tile: with fewer, going over the rows again costs more than the cache gives
 
 
 class CpuMatrix:
-    """Rows of one view: CSR as given, CSC made when the feature side first needs it."""
+    """Rows of one view: CSR or dense as given, CSR and CSC made when a kernel or the feature side first needs them."""
 
-    def __init__(self, csr: Any) -> None:
-        self.csr = csr
+    def __init__(self, matrix: Any) -> None:
+        self.matrix = matrix
         self._cuts: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.csr.shape
+        return self.matrix.shape
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether the rows are dense and no kernel has asked for their non-zeros yet."""
+        return not sparse.issparse(self.matrix)
+
+    @property
+    def csr(self) -> Any:
+        if self.is_dense:
+            self.matrix = sparse.csr_array(self.matrix)
+        return self.matrix
 
     def tiles(self, row_bytes: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Where each row begins and ends in each tile of columns; one tile where the feature factor is small."""
@@ -70,8 +83,8 @@ def _bounds(indptr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return _fixed(indptr[:-1]), _fixed(indptr[1:])
 
 
-def _even_chunks(n_rows: int) -> list[tuple[int, int]]:
-    return [(i, min(i + _ROWS, n_rows)) for i in range(0, n_rows, _ROWS)]
+def _even_chunks(n_rows: int, size: int = _ROWS) -> list[tuple[int, int]]:
+    return [(i, min(i + size, n_rows)) for i in range(0, n_rows, size)]
 
 
 def _parts(matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -126,8 +139,6 @@ class CpuEngine:
         return thread_pools().limit(limits={"blas": 1, "openmp": self.team.size})
 
     def prepare(self, matrix: Any) -> CpuMatrix:
-        if not sparse.issparse(matrix):
-            matrix = sparse.csr_array(matrix)
         return CpuMatrix(matrix)
 
     def block_rows(self, n_components: int, itemsize: int, n_rows: int, row_bytes: float) -> int:
@@ -213,8 +224,12 @@ class CpuEngine:
 
     def project(self, X: CpuMatrix, W: np.ndarray) -> np.ndarray:
         _check_length(W, X.shape[1], "features")
-        parts, chunks = X.row_parts
         out = np.empty((X.shape[0], W.shape[1]), dtype=W.dtype)
+        if X.is_dense:
+            rows = X.matrix.astype(W.dtype, copy=False)
+            self.team.map(lambda i, j: np.matmul(rows[i:j], W, out=out[i:j]), _even_chunks(len(out), _CHUNK))
+            return out
+        parts, chunks = X.row_parts
         W = _fixed(W)
         self.team.map(lambda i, j: kernels.project(*parts, W, out, i, j), chunks)
         return out
@@ -234,3 +249,44 @@ class CpuEngine:
         if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
             return CpuMatrix(slice_csr(X.csr, int(rows[0]), int(rows[-1]) + 1))
         return CpuMatrix(X.csr[rows])
+
+    def nearest_anchors(self, P: np.ndarray, anchors: np.ndarray, n_nearest: int) -> tuple[np.ndarray, np.ndarray]:
+        n, n_repeats = len(P), len(anchors)
+        positions = np.empty((n, n_repeats, n_nearest), dtype=np.int32)
+        weights = np.empty((n, n_repeats, n_nearest), dtype=P.dtype)
+        squares, lengths = (anchors**2).sum(axis=2), (P**2).sum(axis=1)
+        announce(anchor_kernels.nearest_anchors)
+
+        def work(i: int, j: int) -> None:
+            for r in range(n_repeats):
+                products = P[i:j] @ anchors[r].T
+                anchor_kernels.nearest_anchors(products, squares[r], lengths, positions, weights, r, i)
+
+        self.team.map(work, _even_chunks(n, _CHUNK))
+        return positions, weights
+
+    def anchor_gram(self, positions: np.ndarray, weights: np.ndarray, into: np.ndarray) -> np.ndarray:
+        positions, weights = _fixed(positions), _fixed(weights)
+        each = [(r, r + 1) for r in range(len(into))]
+        self.team.map(lambda r, _: anchor_kernels.add_gram(positions, weights, r, into[r]), each)
+        return into
+
+    def anchor_embedding(self, positions: np.ndarray, weights: np.ndarray, maps: np.ndarray) -> np.ndarray:
+        positions, weights, maps = _fixed(positions), _fixed(weights), _fixed(maps)
+        out = np.empty((len(positions), maps.shape[0] * maps.shape[2]), dtype=maps.dtype)
+        chunks = _even_chunks(len(out), _CHUNK)
+        self.team.map(lambda i, j: anchor_kernels.place_rows(positions, weights, maps, out, i, j), chunks)
+        return out
+
+    def center_sums(self, rows: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        labels = np.empty(len(rows), dtype=np.int32)
+        chunks = _even_chunks(len(rows), _CHUNK)
+        sums = np.zeros((len(chunks), len(centers), rows.shape[1] + 1))
+        squares, lengths, rows = (centers**2).sum(axis=1), (rows**2).sum(axis=1), _fixed(rows)
+
+        def work(i: int, j: int) -> float:
+            products = rows[i:j] @ centers.T
+            return anchor_kernels.add_rows(products, squares, lengths, rows, labels, sums[i // _CHUNK], i)
+
+        inertia = float(np.sum(self.team.map(work, chunks)))
+        return labels, sums.sum(axis=0), inertia

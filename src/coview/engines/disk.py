@@ -22,7 +22,7 @@ import numpy as np
 
 from coview.engines.cpu import CpuMatrix
 from coview.engines.memory import resident
-from coview.engines.protocol import Block, Engine, Extra, Gate, Steps, floating_type, make_block, row_bytes
+from coview.engines.protocol import Block, Engine, Extra, Gate, RowSteps, Steps, floating_type, make_block, row_bytes
 from coview.engines.state import Tree, tree_leaves, tree_map
 from coview.exceptions import EngineError
 from coview.utils.atomic import remove_files
@@ -88,13 +88,13 @@ class DiskHolder:
     def stops(self) -> list[int]:
         return [stop for _, stop in self.cuts]
 
-    def start(self, steps: Steps, shared: Tree, seed: int, restart: int) -> list[StoredTree]:
+    def start(self, steps: RowSteps, shared: Tree, seed: int, restart: int) -> list[StoredTree]:
         return [
             self.store.put(tree_map(self.ops.to_numpy, steps.start(block, shared, seed, restart, self.ops)))
             for block in self._blocks(starting=True)
         ]
 
-    def step(self, steps: Steps, rows: list[StoredTree], shared: Tree) -> tuple[list[StoredTree], Tree]:
+    def step(self, steps: RowSteps, rows: list[StoredTree], shared: Tree) -> tuple[list[StoredTree], Tree]:
         stats: Tree = {}
         new = []
         for block, old in zip(self._blocks(), rows):

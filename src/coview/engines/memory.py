@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from coview.engines.protocol import Block, Engine, Steps
+from coview.engines.protocol import Block, Engine, RowSteps, Steps
 from coview.engines.state import Tree, tree_map
 from coview.exceptions import EngineError
 
@@ -30,10 +30,10 @@ class MemoryHolder:
     def stops(self) -> list[int]:
         return [block.stop for block in self.blocks]
 
-    def start(self, steps: Steps, shared: Tree, seed: int, restart: int) -> list[Tree]:
+    def start(self, steps: RowSteps, shared: Tree, seed: int, restart: int) -> list[Tree]:
         return [steps.start(block, shared, seed, restart, self.ops) for block in self.blocks]
 
-    def step(self, steps: Steps, rows: list[Tree], shared: Tree) -> tuple[list[Tree], Tree]:
+    def step(self, steps: RowSteps, rows: list[Tree], shared: Tree) -> tuple[list[Tree], Tree]:
         stats: Tree = {}
         for b, block in enumerate(self.blocks):  # block by block, in place: two whole row states are never held
             rows[b], _ = steps.row_step(block, rows[b], shared, self.ops, stats)

@@ -26,6 +26,7 @@ __all__ = [
     "Gate",
     "Handle",
     "Holder",
+    "RowSteps",
     "Steps",
     "floating_type",
     "make_block",
@@ -98,6 +99,21 @@ class Engine(Protocol):
     def take(self, X: Handle, rows: np.ndarray) -> Handle:
         """Some rows of a view."""
 
+    def nearest_anchors(self, P: Array, anchors: Array, n_nearest: int) -> tuple[Array, Array]:
+        """Positions and weights (rows x repeats x nearest) of each row's nearest anchors (repeats x anchors x columns).
+
+        The weights are w_j = (d_(s+1) - d_j) / sum, d squared distances, and even where these are all the same.
+        """
+
+    def anchor_gram(self, positions: Array, weights: Array, into: Array) -> Array:
+        """Z' R^-1 Z of each repeat, added to `into` (repeats x anchors x anchors); Z by rows, R its row sums."""
+
+    def anchor_embedding(self, positions: Array, weights: Array, maps: Array) -> Array:
+        """Z maps of each repeat, each row of it brought to length 1, side by side."""
+
+    def center_sums(self, rows: Array, centers: Array) -> tuple[Array, np.ndarray, float]:
+        """Nearest center of each row, sums of the rows by center with their number last, sum of squared distances."""
+
 
 @dataclass
 class Block:
@@ -123,7 +139,17 @@ class Block:
         )
 
 
-class Steps(Protocol):
+class RowSteps(Protocol):
+    """What is done with the rows of a block, where nothing goes on until it converges; see `Steps`."""
+
+    def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree: ...
+
+    def row_step(
+        self, block: Block, rows: Tree, shared: Tree, ops: Engine, stats: Tree | None
+    ) -> tuple[Tree, Tree | None]: ...
+
+
+class Steps(RowSteps, Protocol):
     """A batch model as the loop sees it: pure functions over plain dicts of arrays.
 
         start(block, shared, seed, restart, ops)    -> rows           row state of one block
@@ -135,12 +161,6 @@ class Steps(Protocol):
     `row_step` puts the objective of the state that it was *given* into stats["objective"]: it falls out of the pass
     over the data anyway, so that watching a fit costs nothing.
     """
-
-    def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree: ...
-
-    def row_step(
-        self, block: Block, rows: Tree, shared: Tree, ops: Engine, stats: Tree | None
-    ) -> tuple[Tree, Tree | None]: ...
 
     def shared_step(self, stats: Tree, shared: Tree, ops: Engine) -> Tree: ...
 
@@ -177,9 +197,9 @@ class Holder(Protocol):
     def stops(self) -> list[int]:
         """Where each block ends: row states of one cut do not fit another."""
 
-    def start(self, steps: Steps, shared: Tree, seed: int, restart: int) -> Rows: ...
+    def start(self, steps: RowSteps, shared: Tree, seed: int, restart: int) -> Rows: ...
 
-    def step(self, steps: Steps, rows: Rows, shared: Tree) -> tuple[Rows, Tree]: ...
+    def step(self, steps: RowSteps, rows: Rows, shared: Tree) -> tuple[Rows, Tree]: ...
 
     def objective(self, steps: Steps, rows: Rows, shared: Tree) -> float: ...
 

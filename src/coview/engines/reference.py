@@ -94,3 +94,43 @@ class ReferenceEngine:
 
     def take(self, X: sparse.csr_array, rows: np.ndarray) -> sparse.csr_array:
         return X[rows]
+
+    def nearest_anchors(self, P: np.ndarray, anchors: np.ndarray, n_nearest: int) -> tuple[np.ndarray, np.ndarray]:
+        positions = np.zeros((len(P), len(anchors), n_nearest), dtype=np.int32)
+        weights = np.ones((len(P), len(anchors), n_nearest), dtype=P.dtype) / n_nearest
+        for i, row in enumerate(P):
+            for r, points in enumerate(anchors):
+                distances = ((points - row) ** 2).sum(axis=1)
+                order = np.argsort(distances, kind="stable")
+                positions[i, r] = order[:n_nearest]
+                gaps = distances[order[min(n_nearest, len(points) - 1)]] - distances[order[:n_nearest]]
+                if gaps.sum() > 1e-6 * n_nearest * distances[order[-1]]:
+                    weights[i, r] = gaps / gaps.sum()
+        return positions, weights
+
+    def anchor_gram(self, positions: np.ndarray, weights: np.ndarray, into: np.ndarray) -> np.ndarray:
+        for r, gram in enumerate(into):
+            Z = self._joined(positions[:, r], weights[:, r], len(gram))
+            sums = Z.sum(axis=1, keepdims=True)
+            gram += Z.T @ np.divide(Z, sums, out=np.zeros_like(Z), where=sums > 0)
+        return into
+
+    def anchor_embedding(self, positions: np.ndarray, weights: np.ndarray, maps: np.ndarray) -> np.ndarray:
+        parts = []
+        for r, turn in enumerate(maps):
+            part = self._joined(positions[:, r], weights[:, r], len(turn)) @ turn
+            length = np.linalg.norm(part, axis=1, keepdims=True)
+            parts.append(np.divide(part, length, out=np.zeros_like(part), where=length > 0))
+        return np.hstack(parts)
+
+    def center_sums(self, rows: np.ndarray, centers: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        distances = ((rows[:, None, :] - centers[None]) ** 2).sum(axis=2)
+        labels = distances.argmin(axis=1)
+        sums = np.array([[*rows[labels == z].sum(axis=0), (labels == z).sum()] for z in range(len(centers))])
+        return labels, sums, float(distances.min(axis=1).sum())
+
+    def _joined(self, positions: np.ndarray, weights: np.ndarray, width: int) -> np.ndarray:
+        Z = np.zeros((len(positions), width))
+        for row, at, by in zip(Z, positions, weights):
+            np.add.at(row, at, by)
+        return Z

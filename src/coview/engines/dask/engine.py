@@ -27,7 +27,7 @@ import numpy as np
 
 from coview.engines.cpu import CpuEngine
 from coview.engines.dask import work
-from coview.engines.protocol import Extra, Gate, Steps, floating_type, row_bytes
+from coview.engines.protocol import Extra, Gate, RowSteps, Steps, floating_type, row_bytes
 from coview.engines.state import Tree
 from coview.exceptions import EngineError
 from coview.utils.atomic import remove_files
@@ -158,11 +158,11 @@ class DaskHolder:
 
     # -- what the loop asks
 
-    def start(self, steps: Steps, shared: Tree, seed: int, restart: int) -> SpreadRows:
+    def start(self, steps: RowSteps, shared: Tree, seed: int, restart: int) -> SpreadRows:
         more = {"shared": self._send(shared), "steps": steps, "seed": seed, "restart": restart}
         return SpreadRows(_finished(self._each(work.start, self.parts, engine=self.worker_engine, **more)))
 
-    def step(self, steps: Steps, rows: SpreadRows, shared: Tree) -> tuple[SpreadRows, Tree]:
+    def step(self, steps: RowSteps, rows: SpreadRows, shared: Tree) -> tuple[SpreadRows, Tree]:
         done = self._pass(work.row_step, steps, rows, shared)
         states, stats = self._each(itemgetter(0), done), self._sum(self._each(itemgetter(1), done))
         return self._copied(SpreadRows(_finished(states), rows.n_steps + 1, rows.files)), stats
@@ -215,7 +215,7 @@ class DaskHolder:
         """Run something about every part: its entry in each of the columns, and what is the same for all."""
         return [self._submit(i, task, *entries, **more) for i, entries in enumerate(zip(*columns))]
 
-    def _pass(self, task: Callable[..., Any], steps: Steps, rows: SpreadRows, shared: Tree) -> list[Any]:
+    def _pass(self, task: Callable[..., Any], steps: RowSteps, rows: SpreadRows, shared: Tree) -> list[Any]:
         more = {"shared": self._send(shared), "steps": steps, "engine": self.worker_engine}
         return self._each(task, self.parts, rows.futures, **more)
 

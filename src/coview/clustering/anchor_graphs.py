@@ -1,0 +1,516 @@
+"""Clusters by many small anchor graphs, in time that grows with the number of objects alone.
+
+In each view the rows are made comparable (`affinity.py`) and, where they are wide, brought to few columns by a thin
+SVD. A repeat draws m anchors per view and joins each object to its s nearest by
+
+    w_j = (d_(s+1) - d_j) / sum_j (d_(s+1) - d_j),     d squared distances
+
+(adaptive neighbors, Nie et al. 2014). These weights times that of the view, the views side by side, are a sparse matrix
+B (objects x anchors of all views). With row sums r and column sums c, the left singular vectors of
+
+    Z = R^-1/2 B C^-1/2,     Z = U S V'
+
+cut the graph that joins objects to anchors. They are had from the small side: G = Z' Z is a sum over rows, and
+U = Z V S^-1 goes row by row, so that no row meets another one and rows may lie in memory, on disk or on a cluster. Rows
+of U, scaled to length 1, of all repeats side by side are what k-means sees. One repeat is poor, eight are strong.
+
+An object that lacks a view has nothing in its columns: its row sum is smaller, and the others place it. A new object is
+placed by the same formula.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+from sklearn.base import ClusterMixin
+from sklearn.cluster import KMeans
+from sklearn.utils.extmath import randomized_svd
+from sklearn.utils.validation import check_is_fitted
+
+from coview.base import MultiViewEstimator, NumbersGate
+from coview.clustering.affinity import Scaling, row_squares
+from coview.engines.passes import blockwise
+from coview.engines.protocol import Block, Engine, floating_type, make_blocks, row_bytes
+from coview.engines.select import hold, select_engine
+from coview.engines.state import Tree
+from coview.engines.threads import few_threads, team_of
+from coview.inspection import Features, Inspection, numbered
+from coview.inspection.features import cluster_frequencies, cluster_means
+from coview.utils import fitted_state as rules
+from coview.utils.docs import shared_parameters
+from coview.utils.parameters import NONE, by_view, integer, one_of
+from coview.utils.progress import tell
+from coview.utils.sampling import sample_positions
+from coview.validation import base_seed, check_enough_objects, per_view
+from coview.views.arrays import take_rows
+from coview.views.lazy import LazyViews
+from coview.views.views import Views
+
+__all__ = ["AnchorGraphClustering", "anchors_by_default"]
+
+METRICS = ("auto", "cosine", "standard", "euclidean")
+SAMPLE = 20_000  # objects among which anchors and first centers are looked for
+FEWEST, MOST = 100, 500  # anchors of a view
+MOST_IN_ALL = 2_000  # anchors of all views: a Gram matrix of them is kept for every repeat
+PER_ANCHOR = 20  # objects of the sample for each anchor
+ROUNDS = 5  # of k-means that move the anchors
+LAST_ROUNDS = 20  # most rounds of k-means over all objects
+REST = 1e-4  # share of the squared distances: a round that gains less is the last
+_FAR = 1e9  # columns of new objects beyond this are cut: squares stay within single precision
+_NOTHING = 1e-9  # an eigenvalue, or the length of a row by cosines
+
+
+def anchors_by_default(n_objects: int, n_clusters: int, n_views: int) -> int:
+    """Anchors of each view where their number is not given.
+
+    A fourth of the objects, 100 to 500 of them, but at least five for each cluster.
+
+    Examples
+    --------
+    >>> anchors_by_default(1_000, 5, 2), anchors_by_default(100_000, 20, 2), anchors_by_default(1_000_000, 20, 8)
+    (250, 500, 250)
+    """
+    wanted = int(np.clip(n_objects // 4, FEWEST, MOST))
+    return max(2, min(max(min(wanted, MOST_IN_ALL // n_views), 5 * n_clusters), n_objects))
+
+
+@shared_parameters
+class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
+    """Clustering of any number of objects by many small graphs, each of objects and a few hundred anchors.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters, and of singular vectors of each graph.
+    n_anchors : int or None, default=None
+        Anchors of each view. None is a fourth of the objects, from 100 to 500 and at least 5 for each cluster; fewer
+        where more than four views share 2,000.
+    n_nearest : int, default=5
+        Anchors that an object is joined to, in each view.
+    n_repeats : int, default=8
+        Number of graphs, each with other anchors.
+    n_dimensions : int, default=100
+        Columns that a wider view is brought to by a thin SVD.
+    metric : {"auto", "cosine", "standard", "euclidean"} or {view: metric}, default="auto"
+        Metric for neighbors: cosine, Euclidean distance after scaling columns to unit variance, or of the raw values.
+        "auto" is cosine for views that are mostly zeros, if they are sparse or never negative, else "standard".
+    <shared: view_weights>
+    n_init : int, default=10
+        Number of starts of k-means.
+    <shared: engine, n_jobs, random_state, verbose>
+
+    Attributes
+    ----------
+    labels_ : ndarray (n_objects,)
+        Cluster of each training object.
+    anchors_ : dict of ndarray (n_repeats, n_anchors, columns of the view)
+        Anchors of each view, after its projection.
+    projections_ : dict of ndarray (n_features of the view, columns of the view)
+        What makes rows of a view comparable, and few columns of many.
+    offsets_ : dict of ndarray (columns of the view,)
+        What is taken off after the projection.
+    metrics_ : dict of str
+        Metric of each view.
+    maps_ : ndarray (n_repeats, anchors of all views, n_clusters)
+        From the weights of an object's anchors to its place among the singular vectors.
+    singular_values_ : ndarray (n_repeats, n_clusters)
+        Largest singular values of each graph, falling; the first is 1.
+    cluster_centers_ : ndarray (n_clusters, n_repeats x n_clusters)
+        Centers of k-means.
+    cluster_means_ : dict of ndarray (n_clusters, n_features of the view)
+        Mean of each feature over some of the objects of a cluster, rows brought to sum one first: what the clusters are
+        about.
+    cluster_frequencies_ : dict of ndarray (n_clusters, n_features of the view)
+        Share of a cluster's objects that have the feature, of some of its objects.
+    inertia_ : float
+        Sum of the squared distances of the objects to their centers.
+    n_iter_ : int
+        Rounds of k-means over all objects.
+    n_nearest_ : int
+        Anchors that an object is joined to; fewer than `n_nearest` where there are fewer anchors.
+    view_weights_ : dict
+        Weight of each view.
+    <shared: fitted views>
+
+    See Also
+    --------
+    SpectralClusteringViews : full graphs of neighbors, stronger on a few thousand objects.
+
+    Notes
+    -----
+    Time and memory grow with the number of objects. Views may be lazy: a folder of shards, read in blocks, or dask
+    collections, worked on by their cluster. What is kept of an object is its nearest anchors.
+    Counts are best weighted first, by `TfidfViews`.
+
+    References
+    ----------
+    F. Nie, X. Wang, H. Huang: Clustering and projected clustering with adaptive neighbors. KDD 2014.
+    W. Liu, J. He, S.-F. Chang: Large graph construction for scalable semi-supervised learning. ICML 2010.
+
+    Examples
+    --------
+    >>> from coview import AnchorGraphClustering
+    >>> from coview.datasets import make_blobs_views
+    >>> corpus = make_blobs_views(n_objects=300, n_clusters=3, random_state=0)
+    >>> model = AnchorGraphClustering(3, random_state=0).fit(corpus.views)
+    >>> model.labels_.shape, model.singular_values_.shape
+    ((300,), (8, 3))
+    >>> bool((model.predict(corpus.views) == model.labels_).all())
+    True
+    """
+
+    _models_counts = False
+    _takes_lazy = True
+    labels_: np.ndarray
+
+    _fitted_state = {
+        "labels_": rules.integers("objects", below="clusters"),
+        "anchors_": rules.by_view(rules.floats("repeats", "anchors of {view}", "columns of {view}")),
+        "projections_": rules.by_view(rules.floats("features of {view}", "columns of {view}")),
+        "offsets_": rules.by_view(rules.floats("columns of {view}")),
+        "metrics_": rules.by_view(rules.one_of(*METRICS[1:])),
+        "maps_": rules.floats("repeats", "anchors", "vectors"),
+        "singular_values_": rules.floats("repeats", "vectors", low=0.0),
+        "cluster_centers_": rules.floats("clusters", "dimensions"),
+        "cluster_means_": rules.by_view(rules.floats("clusters", "features of {view}")),
+        "cluster_frequencies_": rules.by_view(rules.floats("clusters", "features of {view}")),
+        "inertia_": rules.number(0.0),
+        "n_iter_": rules.count(),
+        "n_nearest_": rules.count(1),
+        "view_weights_": rules.by_view(rules.weight()),
+    }
+    _parameters = {
+        "n_anchors": integer(2) | NONE,
+        "n_nearest": integer(),
+        "n_repeats": integer(),
+        "n_dimensions": integer(),
+        "metric": by_view(one_of(*METRICS)),
+    }
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        n_anchors: int | None = None,
+        n_nearest: int = 5,
+        n_repeats: int = 8,
+        n_dimensions: int = 100,
+        metric: Any = "auto",
+        view_weights: Any = None,
+        n_init: int = 10,
+        engine: Any = "auto",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_anchors = n_anchors
+        self.n_nearest = n_nearest
+        self.n_repeats = n_repeats
+        self.n_dimensions = n_dimensions
+        self.metric = metric
+        self.view_weights = view_weights
+        self.n_init = n_init
+        self.engine = engine
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> AnchorGraphClustering:
+        """Cluster the objects; y is ignored."""
+        views = self._fit_views(X)
+        check_enough_objects(len(views), self.n_clusters)
+        weights = per_view("view_weights", self.view_weights, self.view_names_)
+        self.view_weights_ = dict(zip(self.view_names_, map(float, weights)))
+        engine = select_engine(self.engine, n_jobs=self.n_jobs, data=X)
+        seed = base_seed(self.random_state)
+        gate = NumbersGate(type(self).__name__, self._models_counts, floating_type(views))
+        with engine.limits():
+            tell("anchors")
+            sample = gate(views[sample_positions(len(views), SAMPLE, seed)])
+            self._choose_anchors(sample, len(views), seed, engine)
+            labels = self._fit_rows(views, sample, gate, seed, engine)
+        self.labels_ = np.asarray(labels).astype(np.int64, copy=False)
+        self._describe_clusters(views, sample, seed)
+        return self
+
+    @blockwise
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the cluster of each object from some or all of the fitted views."""
+        check_is_fitted(self, "cluster_centers_")
+        views = self._new_views(X)
+        engine = select_engine(self.engine, n_jobs=self.n_jobs, data=X)
+        engine = _local(engine)
+        with engine.limits():
+            labels = [
+                _Assignment(engine, self.maps_, self.cluster_centers_)(self._steps().joined(block, engine))["labels"]
+                for block in self._blocks(views, engine)
+            ]
+        return np.concatenate(labels).astype(np.int64, copy=False)
+
+    def _inspect(self) -> Inspection:
+        """Answer `inspect`: graphs say nothing of features, so the means of a cluster's objects do."""
+
+        def features(view: str) -> Features:
+            means, frequencies = self.cluster_means_[view], self.cluster_frequencies_[view]
+            positive = bool(means.min(initial=0) >= 0)
+            return Features(means, positive, "mean of the cluster's objects", frequencies if positive else None)
+
+        return replace(
+            super()._inspect(),
+            **numbered(len(self.cluster_centers_)),
+            view_weights=dict(self.view_weights_),
+            _features=features,
+        )
+
+    # -- pieces
+
+    def _traveling(self) -> Any:
+        """Return a copy to send to the workers of a cluster: what it learned, but nothing of the training rows."""
+        light = copy.copy(self)
+        light.engine = "cpu" if self.engine in ("auto", "dask") else self.engine
+        light.__dict__.pop("labels_", None)
+        return light
+
+    def _steps(self) -> _AnchorSteps:
+        sizes = {name: part.shape[1] for name, part in self.anchors_.items()}
+        offsets = dict(zip(sizes, np.cumsum([0, *sizes.values()]).tolist()))
+        parts = {"projections": self.projections_, "offsets": self.offsets_, "anchors": self.anchors_}
+        return _AnchorSteps(self.metrics_, self.view_weights_, offsets, sum(sizes.values()), self.n_nearest_, parts)
+
+    def _blocks(self, views: Views, engine: Engine) -> Any:
+        itemsize = floating_type(views).itemsize
+        return make_blocks(views, engine, engine.block_rows(self.n_dimensions, itemsize, len(views), row_bytes(views)))
+
+    def _choose_anchors(self, sample: Views, n_objects: int, seed: int, engine: Engine) -> None:
+        """Learn from a sample how each view is projected, and where its anchors are."""
+        count = self.n_anchors or anchors_by_default(n_objects, self.n_clusters, len(sample.names))
+        count = min(count, len(sample))
+        self.n_nearest_ = min(self.n_nearest, max(count - 1, 1))
+        self.metrics_, self.projections_, self.offsets_, self.anchors_ = {}, {}, {}, {}
+        for v, (name, matrix) in enumerate(sample.items()):
+            have = np.flatnonzero(sample.present[:, v])
+            some = matrix if len(have) == len(sample) else take_rows(matrix, have)
+            metric = self.metric.get(name, "auto") if isinstance(self.metric, Mapping) else self.metric
+            projection = _Projection.learned(some, metric, self.n_dimensions, seed)
+            self.metrics_[name] = projection.metric
+            self.projections_[name], self.offsets_[name] = projection.turn, projection.offset
+            block = next(make_blocks(Views({name: some}), _local(engine), len(have)))
+            rows, known = projection.rows(block.views[name], np.ones(len(have), dtype=bool), _local(engine))
+            rows = _local(engine).to_numpy(rows)[known]
+            if not len(rows):  # nobody says anything in this view
+                rows = np.zeros((1, projection.turn.shape[1]), dtype=np.float32)
+            draws = [np.random.default_rng([seed, v, r]) for r in range(self.n_repeats)]
+            self.anchors_[name] = np.stack([draw_anchors(rows, count, rng, _local(engine)) for rng in draws])
+
+    def _fit_rows(self, views: Any, sample: Views, gate: NumbersGate, seed: int, engine: Engine) -> np.ndarray:
+        """Join all objects to the anchors, cut the graphs, and cluster the rows of their vectors."""
+        steps = self._steps()
+        holder = hold(views, engine, self.n_dimensions, {}, gate)
+        tell("nearest anchors")
+        shared: Tree = {}
+        rows = holder.start(steps, shared, seed, 0)
+        rows, stats = holder.step(steps, rows, shared)
+        holder.release()
+        tell("singular vectors")
+        local = _local(engine)
+        self.singular_values_, self.maps_ = leading_maps(local.to_numpy(stats["gram"]), self.n_clusters, team_of(local))
+        tell("k-means")
+        placed = [
+            local.to_numpy(_placed(steps.joined(block, local), self.maps_, local))
+            for block in self._blocks(sample, local)
+        ]
+        with few_threads(len(sample), self.n_clusters):
+            start = KMeans(self.n_clusters, n_init=self.n_init, random_state=seed).fit(np.concatenate(placed))
+        centers, self.inertia_, self.n_iter_ = start.cluster_centers_, np.inf, 0
+        for _ in range(LAST_ROUNDS):
+            totals = holder.total(_CenterSums(local, self.maps_, centers), rows)
+            before, self.inertia_ = self.inertia_, float(totals[-1, 0])
+            sums, counts = totals[:-1, :-1], totals[:-1, -1:]
+            centers = np.where(counts > 0, sums / np.maximum(counts, 1), centers).astype(centers.dtype)
+            self.n_iter_ += 1
+            if before - self.inertia_ <= REST * self.inertia_:
+                break
+        self.cluster_centers_ = centers
+        return holder.collect(holder.combine(_Assignment(local, self.maps_, centers), rows), "labels")
+
+    def _describe_clusters(self, views: Any, sample: Views, seed: int) -> None:
+        some, labels = views, self.labels_
+        if isinstance(views, LazyViews):
+            some, labels = sample, labels[sample_positions(len(views), SAMPLE, seed)]
+        self.cluster_means_ = cluster_means(some, labels, len(self.cluster_centers_))
+        self.cluster_frequencies_ = cluster_frequencies(some, labels, len(self.cluster_centers_))
+
+
+def _local(engine: Any) -> Any:
+    """Return the engine that computes in this process, or in a worker's."""
+    return select_engine(engine.worker_engine, n_jobs=1) if engine.name == "dask" else engine
+
+
+# -- rows of one view as few columns
+
+
+@dataclass(frozen=True)
+class _Projection:
+    """How the rows of one view become few comparable columns: x -> x turn - offset, of length 1 by cosines."""
+
+    metric: str
+    turn: np.ndarray
+    offset: np.ndarray
+
+    @classmethod
+    def learned(cls, matrix: Any, metric: str, n_dimensions: int, seed: int) -> _Projection:
+        """Learn it from some rows, of which there may be none."""
+        scaling = Scaling.learned(matrix, metric)
+        rows = scaling.rows(matrix)
+        width = rows.shape[1]
+        scale = np.ones(width)
+        if scaling.metric == "standard":
+            scale = 1 / scaling.deviation
+        elif scaling.metric == "euclidean":  # distances in any unit: the mean row has length 1
+            scale /= np.sqrt(max(float(row_squares(rows).mean()) if rows.shape[0] else 1.0, 1e-300))
+        if width <= n_dimensions:
+            turn = np.diag(scale)
+        else:
+            count = max(1, min(n_dimensions, *rows.shape))
+            single = rows.astype(np.float32) if scaling.metric != "euclidean" else (rows * scale[0]).astype(np.float32)
+            _, _, axes = randomized_svd(single, count, n_iter=4, random_state=seed)
+            turn = scale[:, None] * axes.T
+        center = scaling.mean @ turn if scaling.metric == "standard" else np.zeros(turn.shape[1])
+        return cls(scaling.metric, turn, center)
+
+    def rows(self, X: Any, present: np.ndarray, ops: Engine) -> tuple[np.ndarray, np.ndarray]:
+        """Rows of a view that an engine holds in few columns, and which of them say anything."""
+        turn = ops.asarray(self.turn)
+        placed = ops.to_numpy(ops.project(X, turn)) - self.offset
+        known = np.asarray(present)
+        if self.metric == "cosine":
+            length = np.linalg.norm(placed, axis=1, keepdims=True)
+            known = known & (length[:, 0] > 0)
+            placed = placed / np.where(length > 0, length, 1.0)
+        return np.clip(placed, -_FAR, _FAR).astype(np.float32), known
+
+
+def draw_anchors(rows: np.ndarray, count: int, rng: np.random.Generator, ops: Engine) -> np.ndarray:
+    """Draw rows as anchors and move them by a few rounds of k-means over some of the rows.
+
+    Where there are fewer rows than anchors, some are drawn twice.
+    """
+    some = rows[rng.permutation(len(rows))[: PER_ANCHOR * count]]
+    anchors = some[np.arange(count) % len(some)]
+    if len(some) <= count:
+        return anchors
+    for _ in range(ROUNDS):
+        _, sums, _ = ops.center_sums(ops.asarray(some), ops.asarray(anchors))
+        sizes = sums[:, -1:]
+        anchors = np.where(sizes > 0, sums[:, :-1] / np.maximum(sizes, 1), anchors).astype(some.dtype)
+    return anchors
+
+
+# -- the graphs
+
+
+@dataclass(frozen=True)
+class _AnchorSteps:
+    """One pass over the rows: each object's nearest anchors, and the Gram matrix of the anchors."""
+
+    metrics: dict[str, str]
+    weights: dict[str, float]
+    firsts: dict[str, int]  # column of each view's first anchor
+    n_columns: int
+    n_nearest: int
+    parts: dict[str, Any]  # projections, offsets and anchors by view
+
+    def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree:
+        """Nothing is known yet; rows are joined in the step that sums them up."""
+        return {"labels": np.zeros(len(block), dtype=np.int32)}
+
+    def row_step(
+        self, block: Block, rows: Tree, shared: Tree, ops: Engine, stats: Tree | None
+    ) -> tuple[Tree, Tree | None]:
+        """Join the rows of a block, and add their products to the Gram matrix."""
+        rows = self.joined(block, ops)
+        if stats is not None:
+            if "gram" not in stats:
+                shape = (rows["positions"].shape[1], self.n_columns, self.n_columns)
+                stats["gram"] = ops.asarray(np.zeros(shape))
+            ops.anchor_gram(rows["positions"], rows["weights"], stats["gram"])
+        return rows, stats
+
+    def joined(self, block: Block, ops: Engine) -> Tree:
+        """Columns and values (rows x repeats x nearest in all views) of B; a view that a row lacks has values of 0."""
+        positions, weights = [], []
+        for name, X in block.views.items():
+            metric, anchors = self.metrics[name], self.parts["anchors"][name]
+            projection = _Projection(metric, self.parts["projections"][name], self.parts["offsets"][name])
+            placed, known = projection.rows(X, block.present[name], ops)
+            near, by = ops.nearest_anchors(ops.asarray(placed), ops.asarray(anchors), self.n_nearest)
+            by *= ops.asarray((self.weights[name] * known).astype(np.float32))[:, None, None]
+            positions.append(ops.to_numpy(near) + np.int32(self.firsts[name]))
+            weights.append(ops.to_numpy(by))
+        return {
+            "positions": ops.asarray(np.concatenate(positions, axis=2)),
+            "weights": ops.asarray(np.concatenate(weights, axis=2)),
+        }
+
+
+def leading_maps(gram: np.ndarray, count: int, team: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Largest singular values of Z (repeats x count), and C^-1/2 V S^-1 (repeats x columns x count).
+
+    `gram` is B' R^-1 B of each repeat, whose row sums are the column sums c of B.
+    """
+    count = min(count, gram.shape[1])
+
+    def decompose(r: int, _: int) -> tuple[np.ndarray, np.ndarray]:
+        degree = gram[r].sum(axis=1)
+        root = np.where(degree > 0, 1 / np.sqrt(np.where(degree > 0, degree, 1.0)), 0.0)
+        scaled = gram[r] * root[:, None] * root
+        last = len(root) - 1
+        squares, vectors = eigh(scaled, subset_by_index=(last - count + 1, last), overwrite_a=True, check_finite=False)
+        values = np.sqrt(np.maximum(squares[::-1], 0.0))
+        inverse = np.where(values > _NOTHING, 1 / np.maximum(values, _NOTHING), 0.0)
+        return values, root[:, None] * vectors[:, ::-1] * inverse
+
+    values, maps = zip(*team.map(decompose, [(r, r + 1) for r in range(len(gram))]))
+    return np.stack(values), np.stack(maps).astype(np.float32)
+
+
+# -- what is done with the rows of a block once they are joined
+
+
+def _placed(rows: Tree, maps: np.ndarray, ops: Engine) -> Any:
+    """Rows of the singular vectors, those of each repeat of length 1."""
+    return ops.anchor_embedding(rows["positions"], rows["weights"], ops.asarray(maps))
+
+
+@dataclass(frozen=True)
+class _CenterSums:
+    """Sums of the rows by their nearest center, with their number in the last column, and the inertia below."""
+
+    ops: Any
+    maps: np.ndarray
+    centers: np.ndarray
+
+    def __call__(self, rows: Tree) -> np.ndarray:
+        placed = _placed(rows, self.maps, self.ops)
+        _, sums, inertia = self.ops.center_sums(placed, self.ops.asarray(self.centers))
+        return np.vstack([sums, np.full((1, sums.shape[1]), inertia)])
+
+
+@dataclass(frozen=True)
+class _Assignment:
+    """Nearest center of each row."""
+
+    ops: Any
+    maps: np.ndarray
+    centers: np.ndarray
+
+    def __call__(self, rows: Tree) -> Tree:
+        placed = _placed(rows, self.maps, self.ops)
+        labels, _, _ = self.ops.center_sums(placed, self.ops.asarray(self.centers))
+        return {"labels": self.ops.to_numpy(labels)}

@@ -1,0 +1,105 @@
+"""Many small anchor graphs: the formula against plain algebra, rows wherever they lie, and what objects may lack."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from coview import AnchorGraphClustering, LazyViews, Views
+from coview.datasets import make_blobs_views, make_topic_views
+from coview.engines.cpu import CpuEngine
+from coview.engines.reference import ReferenceEngine
+from coview.metrics import clustering_accuracy, normalized_mutual_info
+
+
+def topics(n: int = 600, seed: int = 0):
+    return make_topic_views(n, {"words": 300, "links": 200}, n_clusters=4, length=[40, 25], random_state=seed)
+
+
+def naive_graph(model: AnchorGraphClustering, views: Views, repeat: int) -> np.ndarray:
+    """Explicit B (objects x anchors of all views) by loops over the fitted anchors."""
+    parts = []
+    for v, (name, matrix) in enumerate(views.items()):
+        dense = matrix.toarray() if sparse.issparse(matrix) else matrix
+        rows = dense @ model.projections_[name] - model.offsets_[name]
+        if model.metrics_[name] == "cosine":
+            rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
+        anchors = model.anchors_[name][repeat].astype(float)
+        joined = np.zeros((len(rows), len(anchors)))
+        for i, row in enumerate(rows):
+            distances = ((anchors - row) ** 2).sum(axis=1)
+            order = np.argsort(distances)
+            gaps = distances[order[model.n_nearest_]] - distances[order[: model.n_nearest_]]
+            joined[i, order[: model.n_nearest_]] = views.present[i, v] * model.view_weights_[name] * gaps / gaps.sum()
+        parts.append(joined)
+    return np.hstack(parts)
+
+
+@pytest.mark.parametrize("lacking", [False, True])
+def test_the_vectors_are_those_of_the_explicit_matrix(lacking):
+    views = topics(300).views
+    if lacking:
+        present = np.ones((300, 2), dtype=bool)
+        present[:90, 1] = False
+        rows = np.where(present[:, 1:], views["links"].toarray(), 0)
+        views = Views(words=views["words"], links=rows, present=present)
+    model = AnchorGraphClustering(4, n_anchors=40, n_repeats=2, view_weights={"links": 0.5}, random_state=0).fit(views)
+    for r in range(2):
+        B = naive_graph(model, views, r)
+        Z = B / np.sqrt(B.sum(axis=1, keepdims=True)) / np.sqrt(np.maximum(B.sum(axis=0), 1e-300))
+        U, values, _ = np.linalg.svd(Z, full_matrices=False)
+        assert_allclose(model.singular_values_[r], values[:4], atol=1e-4)
+        placed = (B @ model.maps_[r]) / np.sqrt(B.sum(axis=1, keepdims=True))
+        assert_allclose(placed @ placed.T, U[:, :4] @ U[:, :4].T, atol=2e-3)
+
+
+def test_the_engine_joins_rows_as_plain_loops_do():
+    rng = np.random.default_rng(0)
+    rows, anchors = rng.normal(size=(70, 5)), rng.normal(size=(3, 20, 5))
+    fast, plain = CpuEngine(), ReferenceEngine()
+    positions, weights = fast.nearest_anchors(rows, anchors, 4)
+    at, by = plain.nearest_anchors(rows, anchors, 4)
+    assert_array_equal(positions, at)
+    assert_allclose(weights, by, atol=1e-9)
+    grams = [ops.anchor_gram(positions, weights, np.zeros((3, 20, 20))) for ops in (fast, plain)]
+    assert_allclose(*grams, atol=1e-12)
+    maps = rng.normal(size=(3, 20, 2))
+    embedded = [ops.anchor_embedding(positions, weights, maps) for ops in (fast, plain)]
+    assert_allclose(*embedded, atol=1e-12)
+    (labels, sums, inertia), (z, totals, whole) = (ops.center_sums(rows, anchors[0]) for ops in (fast, plain))
+    assert_array_equal(labels, z)
+    assert_allclose(sums, totals, atol=1e-12)
+    assert_allclose(inertia, whole)
+
+
+def test_equal_distances_have_equal_weights():
+    _, weights = CpuEngine().nearest_anchors(np.zeros((1, 2)), np.array([[[1.0, 0], [0, 1], [-1, 0], [0, -1]]]), 3)
+    assert_allclose(weights, np.full((1, 1, 3), 1 / 3))
+
+
+def test_made_topics_and_measurements_are_found_again_and_new_objects_placed():
+    for corpus in (topics(800), make_blobs_views(800, n_clusters=4, random_state=0)):
+        model = AnchorGraphClustering(4, random_state=0).fit(corpus.views[:600])
+        assert normalized_mutual_info(corpus.target[:600], model.labels_) > 0.9
+        assert normalized_mutual_info(corpus.target[600:], model.predict(corpus.views[600:])) > 0.85
+        assert_array_equal(model.predict(corpus.views[:600]), model.labels_)
+        for name in corpus.views.names:
+            assert clustering_accuracy(corpus.target[600:], model.predict(corpus.views[600:].select(name))) > 0.6
+
+
+def test_rows_in_parts_give_the_model_of_rows_in_memory():
+    views = topics(500).views
+    whole = AnchorGraphClustering(4, n_repeats=3, random_state=0).fit(views)
+    parts = AnchorGraphClustering(4, n_repeats=3, random_state=0).fit(LazyViews.from_views(views, 70))
+    assert_array_equal(whole.labels_, parts.labels_)
+    assert_array_equal(whole.maps_, parts.maps_)
+    assert_array_equal(whole.predict(views), parts.predict(LazyViews.from_views(views, 70)))
+
+
+def test_the_number_of_threads_changes_nothing():
+    views = topics(2500).views
+    one, two = (AnchorGraphClustering(4, n_repeats=2, n_jobs=jobs, random_state=0).fit(views) for jobs in (1, 2))
+    assert_array_equal(one.labels_, two.labels_)
+    assert_array_equal(one.maps_, two.maps_)
