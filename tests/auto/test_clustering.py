@@ -9,13 +9,27 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine
 
-from coview import AutoClustering, CCAClustering, ConcatenatedViews, LinkPLSA, SphericalKMeans, Views, load, save
+from coview import (
+    AutoClustering,
+    CCAClustering,
+    ConcatenatedViews,
+    LinkPLSA,
+    SphericalKMeans,
+    Views,
+    inspect,
+    load,
+    save,
+)
 from coview.auto.candidates import default_candidates
 from coview.datasets import make_topic_views
+from coview.exceptions import ViewsError
+from coview.inspection.choice import describe_choice
 from coview.metrics import normalized_mutual_info
+from coview.views.lazy import LazyViews
 
 
 def measured(n: int = 150, seed: int = 0) -> tuple[Views, np.ndarray]:
@@ -108,12 +122,100 @@ class Counting(SphericalKMeans):
         return super().fit_predict(X)
 
 
-@pytest.mark.parametrize(("n", "sizes"), [(150, [150, 120, 120]), (2600, [2600, 2000])])
-def test_many_objects_are_not_all_fitted_again(n, sizes):
-    X = make_topic_views(n_objects=n, n_clusters=3, n_features=20, random_state=0).views
+def test_a_second_fit_on_half_of_the_objects_says_how_stable_the_first_is():
+    X = make_topic_views(n_objects=150, n_clusters=3, n_features=20, random_state=0).views
     Counting.seen.clear()
     AutoClustering(3, candidates=[("one", Counting(3, n_init=1))], random_state=0).fit(X)
-    assert Counting.seen == sizes
+    assert Counting.seen == [150, 75]
+
+
+def test_evidence_is_gathered_on_a_sample_and_only_who_is_kept_sees_all(monkeypatch, counts):
+    monkeypatch.setattr("coview.auto.objects.SAMPLE", 100)
+    Counting.seen.clear()
+    candidates = [("good", CCAClustering(3)), ("bad", Counting(3, init="random", n_init=1, max_iter=1))]
+    noise = np.random.default_rng(0).permutation(150)
+    monkeypatch.setattr(Counting, "fit_predict", lambda self, X, y=None: _noted(self, X, noise))
+    model = AutoClustering(3, candidates=candidates, random_state=0).fit(counts.views)
+    assert Counting.seen == [100]
+    assert list(model.labels_by_candidate_) == ["good"]
+    assert normalized_mutual_info(counts.target, model.labels_) > 0.9
+
+
+def _noted(model, X, noise):
+    model.seen.append(len(X))
+    return noise[: len(X)] % 3
+
+
+@pytest.fixture
+def small_samples(monkeypatch):
+    """Samples so small that a few hundred objects are many."""
+    for name, size in (("SAMPLE", 150), ("BASE", 300), ("BLOCK", 128)):
+        monkeypatch.setattr(f"coview.auto.objects.{name}", size)
+        monkeypatch.setattr(f"coview.auto.objects.{name}_PER_CLUSTER", 1, raising=False)
+    monkeypatch.setattr("coview.auto.candidates.MOST_NODES", 300)
+
+
+@pytest.fixture(scope="module")
+def many():
+    return make_topic_views(n_objects=700, n_clusters=3, random_state=0)
+
+
+def test_many_objects_go_through_blocks(small_samples, many):
+    model = AutoClustering(3, random_state=0).fit(many.views)
+    assert model.labels_.shape == (700,) and model.memberships_.shape == (700, 3)
+    assert normalized_mutual_info(many.target, model.labels_) > 0.9
+    assert "too many for neighbor graphs" in why_dropped(model)["graphs"]
+    assert_array_equal(model.predict(many.views), model.labels_)
+
+
+def test_rows_that_are_read_when_needed_give_the_same_as_in_memory(small_samples, many):
+    lazy = LazyViews.from_views(many.views, 100)
+    one, two = (AutoClustering(3, random_state=0).fit(X) for X in (many.views, lazy))
+    assert_array_equal(one.labels_, two.labels_)
+    assert one.candidates_["weight"] == two.candidates_["weight"]
+    assert_array_equal(one.predict(lazy), one.labels_)
+
+
+def test_rows_of_a_cluster_are_gone_through_where_they_are(small_samples, many):
+    da = pytest.importorskip("dask.array")
+    chunks = {name: da.from_array(part.toarray(), chunks=(100, -1)) for name, part in many.views.items()}
+    model = AutoClustering(3, random_state=0).fit(chunks)
+    assert normalized_mutual_info(many.target, model.labels_) > 0.9
+    assert_array_equal(model.predict(chunks).compute(), model.labels_)
+
+
+def test_lazy_rows_are_checked_as_those_in_memory(small_samples, many):
+    lazy = LazyViews.from_views(many.views, 100).map(lambda part: part * 1e300)
+    with pytest.raises(ViewsError, match="view0"):
+        AutoClustering(3, random_state=0).fit(lazy)
+
+
+def test_the_number_of_clusters_is_chosen_where_it_is_not_given():
+    made = make_topic_views(n_objects=200, n_clusters=4, random_state=0)
+    model = AutoClustering(None, random_state=0).fit(made.views)
+    table = model.n_clusters_evidence_
+    assert model.n_clusters_ == 4 == table["n_clusters"][int(np.argmax(table["information"]))]
+    assert normalized_mutual_info(made.target, model.labels_) > 0.9
+    assert "4 was chosen" in describe_choice(inspect(model).candidates, inspect(model).numbers)
+
+
+def test_a_number_of_clusters_is_not_chosen_for_given_candidates(counts):
+    with pytest.raises(ValueError, match="n_clusters must be a number where candidates are given"):
+        AutoClustering(None, candidates=[("sphere", SphericalKMeans(3))]).fit(counts.views)
+
+
+def test_a_warm_start_keeps_the_choice_and_the_numbers_of_the_clusters(many):
+    model = AutoClustering(3, random_state=0).fit(many.views[:200])
+    weights, few = dict(model.candidates_), model.labels_
+    again = clone(model).set_params(warm_start=True, random_state=5)
+    again.__dict__.update({name: value for name, value in vars(model).items() if name.endswith("_")})
+    again.fit(many.views)
+    assert again.candidates_ == weights or again.candidates_["weight"] == weights["weight"]
+    assert list(again.estimators_) == list(model.estimators_)
+    assert np.mean(again.labels_[:200] == few) > 0.9
+    assert normalized_mutual_info(many.target, again.labels_) > 0.9
+    with pytest.raises(ViewsError, match="warm_start needs the views of the earlier one"):
+        again.fit(many.views.select("view0"))
 
 
 def test_the_table_has_a_line_for_every_candidate(fitted):

@@ -21,6 +21,7 @@ from coview import (
 )
 from coview import plot as figures
 from coview.plot import (
+    CandidatesDisplay,
     ClusterTopicsDisplay,
     ObjectiveDisplay,
     ObjectMapDisplay,
@@ -179,3 +180,15 @@ def test_groups_are_called_by_number_and_name(make, data):
     assert title == f"cluster {known.keyed_names[0]}, words"
     columns = ViewConfusionDisplay.from_estimator(model, X, y).confusions["all views"]["columns"]
     assert len(set(columns)) == len(columns) and {name.split(":")[0] for name in columns} == set(known.groups)
+
+
+def test_candidates_are_bars_of_their_reliability_and_those_not_used_are_gray():
+    table = {"name": ["a", "b", "c"], "weight": [1.0, 0.0, 0.0], "reliability": [0.9, 0.4, np.nan],
+             "stability": [0.8, np.nan, np.nan]}  # fmt: skip
+    display = CandidatesDisplay(table, {"n_clusters": [2, 3, 4], "information": [0.1, 0.7, 0.5]}).plot()
+    bars = display.ax_.patches
+    assert_allclose([bar.get_width() for bar in bars], [0.9, 0.4, 0.0])
+    assert len({bar.get_facecolor() for bar in bars}) == 2 and bars[1].get_facecolor() == bars[2].get_facecolor()
+    assert display.axes_[0, 1].lines[1].get_xdata()[0] == 3
+    with pytest.raises(ValueError, match="LinkPLSA was not chosen from candidates"):
+        CandidatesDisplay.from_estimator(LinkPLSA(2, random_state=0).fit(np.eye(4)))

@@ -17,8 +17,10 @@ graphs together are rarely far from the best of them.
 
 from __future__ import annotations
 
+import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,23 +29,29 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler, normalize
 
+from coview.auto.objects import Objects
+from coview.base import MultiViewEstimator
 from coview.clustering.affinity import looks_counted, metric_by_default
 from coview.clustering.cca import CCAClustering
 from coview.clustering.spectral import SpectralClusteringViews
 from coview.clustering.spherical_kmeans import SphericalKMeans, unit_side_by_side
 from coview.engines.deadline import Deadline, largest_in_time
+from coview.engines.passes import over_rows
 from coview.inspection import inspect, one_hot
 from coview.plsa.link import LinkPLSA
 from coview.preprocessing.each_view import EachView
 from coview.preprocessing.weighting import TfidfViews, UnitRows
+from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
 __all__ = [
     "Candidate",
     "TimedFit",
+    "can_place",
     "counted_views",
     "default_candidates",
     "given_candidates",
+    "placed",
     "preparation",
     "prepared",
 ]
@@ -51,6 +59,10 @@ __all__ = [
 GRAPH_PRIOR = 1.05  # graphs fail less often than others, so they count for more if the evidence is the same
 
 LEAST_OBJECTS, OBJECTS_PER_CLUSTER = 300, 10  # of the first sample, where time is short
+MOST_NODES = 10_000  # objects of full neighbor graphs, whose time grows with the square
+MOST_ROWS = 20_000  # objects of a fit of other methods, which place the others afterwards
+MOST = {"graphs": MOST_NODES, "sphere": MOST_ROWS, "correlation": MOST_ROWS, "topics": MOST_ROWS}  # of each
+STARTS = 4  # of k-means on a graph's eigenvectors
 
 
 @dataclass(frozen=True)
@@ -68,7 +80,8 @@ class Candidate:
     """A clusterer or topic model of all views, and the factor of its score before any evidence.
 
     Where time is short, candidates of the least `cost` are fitted first; one of a higher rank takes longer.
-    `views` are the names of those that it sees, None for all.
+    `views` are the names of those that it sees, None for all. Of more than `most` objects it is fitted to so many,
+    and the others are placed by it.
     """
 
     name: str
@@ -76,6 +89,7 @@ class Candidate:
     prior: float = 1.0
     cost: int = 0
     views: tuple[str, ...] | None = None
+    most: float = math.inf
 
     @property
     def method(self) -> str:
@@ -123,7 +137,36 @@ class Candidate:
         """Clusters of these objects by a new copy of the estimator, with another seed."""
         return _fit_labels(with_seed(clone(self.estimator), seed, always=True), self._seen(views))
 
-    def _seen(self, views: Views) -> Views:
+    def refit(self, objects: Objects, deadline: Deadline) -> tuple[Candidate, np.ndarray | None]:
+        """Return a copy that is fitted to all objects, and their clusters; or to as many as it takes, and None."""
+        again = replace(self, estimator=clone(self.estimator))
+        params, seconds = again.estimator.get_params(), deadline.seconds()
+        limits = [name for name in params if name.split("__")[-1] == "time_budget"]
+        if seconds is not None and limits:
+            again.estimator.set_params(**{name: min(seconds, params[name] or seconds) for name in limits})
+        views = objects.all
+        if isinstance(views, LazyViews):
+            if (
+                self.most == math.inf
+                and isinstance(again.estimator, MultiViewEstimator)
+                and again.estimator._takes_lazy
+            ):
+                return again, _fit_labels(again.estimator, again._seen(views))
+            views = objects.base
+        if len(views) > self.most:
+            views = views[np.linspace(0, len(views) - 1, int(self.most)).astype(int)]
+        labels = again.fit(views)
+        return again, labels if len(views) == len(objects) else None
+
+    def can_place(self) -> bool:
+        """Whether the fitted estimator can say to which clusters other objects belong."""
+        return can_place(self.estimator)
+
+    def place(self, views: Any) -> np.ndarray:
+        """Clusters of any objects, lazy ones block by block, by the fitted estimator; -1 without any of its views."""
+        return np.concatenate(over_rows(views, partial(placed, self.estimator, self.views)))
+
+    def _seen(self, views: Any) -> Any:
         return views if self.views is None else views.select(*self.views)
 
 
@@ -179,23 +222,31 @@ def prepared(views: Views, by: list[Any]) -> Views:
     return views
 
 
-def default_candidates(views: Views, n_clusters: int, seed: int) -> tuple[list[Candidate], dict[str, str]]:
-    """Candidates for these views, and why others do not apply."""
+def default_candidates(
+    views: Views, n_clusters: int, seed: int, n_objects: int | None = None
+) -> tuple[list[Candidate], dict[str, str]]:
+    """Candidates for these views, and why others do not apply; the views may be a sample of so many objects."""
+    n_objects = len(views) if n_objects is None else n_objects
     skipped = {}
     counted = counted_views(views)
     angular = [name for name, matrix in views.items() if metric_by_default(matrix) != "standard"]
-    graphs = SpectralClusteringViews(n_clusters, method="stacked", random_state=seed)
-    candidates = [
-        Candidate("graphs", graphs, GRAPH_PRIOR, cost=3),
-        Candidate("sphere", SphericalKMeans(n_clusters, random_state=seed), views=_fewer(angular, views)),
-    ]
+    candidates = []
+    if n_objects <= MOST_NODES:
+        graphs = SpectralClusteringViews(n_clusters, method="stacked", n_init=STARTS, random_state=seed)
+        candidates.append(Candidate("graphs", graphs, GRAPH_PRIOR, cost=3, most=MOST_NODES))
+    else:
+        skipped["graphs"] = f"more than {MOST_NODES:,} objects are too many for neighbor graphs"
+    sphere = SphericalKMeans(n_clusters, random_state=seed)
+    candidates.append(Candidate("sphere", sphere, views=_fewer(angular, views), most=MOST_ROWS))
     if len(views.names) > 1:
-        candidates.append(Candidate("correlation", CCAClustering(n_clusters, random_state=seed), cost=1))
+        correlation = CCAClustering(n_clusters, random_state=seed)
+        candidates.append(Candidate("correlation", correlation, cost=1, most=MOST_ROWS))
     else:
         skipped["correlation"] = "there is only one view"
     if counted:  # rows of unit length: neither a long text nor a long view dominates
         topics = LinkPLSA(n_clusters, init="likeliest", max_iter=60, engine="cpu", random_state=seed)
-        candidates.append(Candidate("topics", make_pipeline(UnitRows(), topics), cost=2, views=_fewer(counted, views)))
+        model = make_pipeline(UnitRows(), topics)
+        candidates.append(Candidate("topics", model, cost=2, views=_fewer(counted, views), most=MOST_ROWS))
     else:
         first, matrix = next(iter(views.items()))
         reason = "has negative values" if matrix.min() < 0 else "has few zeros, unlike counts"
@@ -234,6 +285,25 @@ def _fit_labels(estimator: Any, views: Views) -> np.ndarray:
     if codes is None:
         raise TypeError(f"{estimator!r} does not assign objects to clusters. Use a clusterer or a topic model.")
     return codes
+
+
+def can_place(estimator: Any) -> bool:
+    """Whether a fitted clusterer or topic model can say to which clusters other objects belong."""
+    answer = inspect(estimator)
+    return answer.predicts or answer.kind == "topic"
+
+
+def placed(estimator: Any, names: tuple[str, ...] | None, views: Views, first: int = 0) -> np.ndarray:
+    """Clusters of some objects by a fitted estimator; -1 where they have none of the views that it was fitted to."""
+    given = [name for name in views.names if names is None or name in names]
+    if not given:
+        return np.full(len(views), -1, dtype=np.int64)
+    some = views.select(*given)
+    known = some.present.any(axis=1)
+    labels = np.full(len(views), -1, dtype=np.int64)
+    if known.any():
+        labels[known] = inspect(estimator).predict(some if known.all() else some[np.flatnonzero(known)])
+    return labels
 
 
 def _nearest_clusters(views: Views, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -8,35 +8,60 @@ are kept (`coview.clustering.consensus`) is the clustering.
 
 from __future__ import annotations
 
+import copy
 import time
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.utils.metaestimators import available_if
 
-from coview.auto.candidates import Candidate, TimedFit, default_candidates, given_candidates, preparation, prepared
-from coview.auto.evidence import agreements, candidate_weights, reliabilities
+from coview.auto.candidates import (
+    MOST,
+    Candidate,
+    TimedFit,
+    can_place,
+    default_candidates,
+    given_candidates,
+    placed,
+    preparation,
+    prepared,
+)
+from coview.auto.evidence import agreements, candidate_weights, may_be_kept, reliabilities
+from coview.auto.number import choose_number
+from coview.auto.objects import Objects
+from coview.base import NumbersGate
 from coview.clustering.consensus import BaseConsensus
 from coview.engines.deadline import NO_DEADLINE, Deadline
+from coview.engines.passes import blockwise
+from coview.engines.protocol import floating_type
 from coview.engines.threads import few_threads
+from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, inspect
 from coview.inspection.features import cluster_frequencies, cluster_means
 from coview.metrics import normalized_mutual_info
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.utils.parameters import NONE, instance
+from coview.utils.parameters import NONE, TRUTH, instance, integer
 from coview.utils.progress import print_line, tell
 from coview.utils.warn import warn_user
-from coview.validation import base_seed
+from coview.validation import base_seed, check_enough_objects
+from coview.views.lazy import LazyViews
+from coview.views.sources import Changed
 from coview.views.views import Views
 
 __all__ = ["AutoClustering"]
 
-SHARE = 0.8  # of the objects that a repeated fit sees
-REPEATS = 2  # fits that stability is measured by
+SHARE = 0.5  # of the objects that a repeated fit sees
+NUMBERED = 0.3  # share of the time for the number of clusters, where it is not given
+FIRST = 0.5  # share of the time for the sample; the rest is for all objects
 FITTED = 0.6  # share of a candidate's time for its fit; the rest is for the fits that stability is measured by
-JUDGED = 0.8  # share of the time after the candidates for evidence; the rest is for the consensus
-MANY = 2000  # objects above which there is one repeated fit, and most that it sees
+JUDGED = 0.8  # share of the time after the candidates for reliability; the rest is for stability
+PROBE = 500  # objects that are placed to see how long that takes
+ERRORS = (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, RuntimeError)
 
 
 @shared_parameters
@@ -45,14 +70,19 @@ class AutoClustering(BaseConsensus):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters.
+    n_clusters : int or None, default=8
+        Number of clusters. None chooses it too: the number whose clusters tell most that comes back on other samples
+        of the objects (`n_clusters_evidence_`), 2 to 20 or, where 14 and more are the best of these, to 100.
     candidates : None or list of (name, estimator), default=None
         Clusterers of all views, or topic models, whose most likely topic is used. None tries neighbor graphs, angles,
         correlations and, for counts, topics.
     time_budget : float or None, default=None
         Seconds that `fit` may take. Candidates share it; one that would take too long on all objects is fitted to a
         sample, as large as there is time for, and one whose turn never comes is dropped (`candidates_` says so).
+    warm_start : bool, default=False
+        Another `fit` of a fitted model keeps the methods that it chose, their weights and the number of clusters, fits
+        those methods alone to the objects that are given, and numbers the clusters as before where they are alike. For
+        the same kind of data with more objects; whether another method has become better is not asked again.
     <shared: random_state>
     verbose : int or None, default=None
         1 writes to standard error which candidate is being fitted, and its weight; 0 nothing. None shows where the fit
@@ -70,8 +100,14 @@ class AutoClustering(BaseConsensus):
         "reliability" (how well its clusters are predicted from the views), "stability" (whether they come back on
         samples of the objects), "agreement" with the other candidates (which does not count), "without" (the views
         that it leaves out, or None), and "dropped" (why, or None).
+    n_clusters_ : int
+        Number of clusters, given or chosen.
+    n_clusters_evidence_ : dict of lists
+        A table with one row for each number that was tried: "n_clusters", "information" (nats of its clusters that
+        come back on other samples, less those that do not) and "reproduced" (adjusted mutual information of the
+        clusters of two samples). Empty where the number was given.
     labels_by_candidate_ : dict of ndarray (n_objects,)
-        Clusters of the training objects by each candidate that was fitted.
+        Clusters of the training objects by each candidate that was fitted to all of them.
     estimators_ : dict
         Fitted estimators of the candidates that were kept.
     cluster_mapping_ : dict of ndarray (n_clusters, clusters of the candidate)
@@ -106,8 +142,10 @@ class AutoClustering(BaseConsensus):
     1.0
     """
 
+    n_clusters: int | None  # type: ignore[assignment]
     candidates_: dict[str, list[Any]]
     estimators_: dict[str, Any]
+    _takes_lazy = True
     _fitted_state = {
         "candidates_": rules.record(
             name=rules.sequence(rules.text(), "candidates"),
@@ -119,6 +157,12 @@ class AutoClustering(BaseConsensus):
             without=rules.sequence(rules.or_none(rules.text()), "candidates"),
             dropped=rules.sequence(rules.or_none(rules.text()), "candidates"),
         ),
+        "n_clusters_": rules.count(1, size="clusters"),
+        "n_clusters_evidence_": rules.record(
+            n_clusters=rules.sequence(rules.count(1), "numbers"),
+            information=rules.sequence(rules.number(), "numbers"),
+            reproduced=rules.sequence(rules.number(), "numbers"),
+        ),
         "estimators_": rules.mapping(rules.estimator(), "clusterings"),
         "labels_by_candidate_": rules.mapping(rules.integers("objects", low=-1)),
         "preparation_": rules.sequence(rules.estimator(methods=["transform"])),
@@ -126,50 +170,74 @@ class AutoClustering(BaseConsensus):
         "cluster_frequencies_": rules.by_view(rules.floats("clusters", "features of {view}")),
     }
     _parameters = {
+        "n_clusters": integer() | NONE,
+        "warm_start": TRUTH,
         "candidates": instance("a list of (name, clusterer)", list, tuple) | NONE,
     }
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | None = 8,
         *,
         candidates: Any = None,
         time_budget: float | None = None,
+        warm_start: bool = False,
         random_state: Any = None,
         verbose: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.candidates = candidates
         self.time_budget = time_budget
+        self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> AutoClustering:
         """Fit the candidates, weight them by evidence and compute their consensus; y is ignored."""
         deadline = Deadline.after(self.time_budget)
-        views = self._checked_views(X)
+        earlier = self._earlier()
+        views = self._checked_views(X, earlier)
         seed = base_seed(self.random_state)
-        transformers = preparation(views)
-        ready = prepared(views, transformers)
-        dropped: dict[str, str] = {}
-        if self.candidates is None:
-            candidates, dropped = default_candidates(views, self.n_clusters, seed)
-        else:
-            candidates = given_candidates(self.candidates, seed)
+        objects = Objects.of(views, self.n_clusters or 0, seed)
+        known = None if earlier is None else earlier.predict(objects.sample)
+        transformers = preparation(objects.base)
+        ready = objects.through(partial(prepared, by=transformers))
+        self.n_clusters_, self.n_clusters_evidence_ = self._number(ready, seed, deadline, earlier)
         self.preparation_ = transformers if self.candidates is None else []
-        with few_threads(len(views), self.n_clusters):
-            data = ready if self.preparation_ else views
-            fitted, stability, failed = self._fit_candidates(candidates, data, seed, deadline)
-            self._weigh(fitted, np.array(stability), ready, {**failed, **dropped}, seed, deadline.share(JUDGED))
-        methods = {candidate.name: candidate.method for candidate in candidates}
-        names = self.candidates_.pop("name")
-        self.candidates_ = {"name": names, "method": [methods.get(name) for name in names], **self.candidates_}
-        kept = {name: self.labels_by_candidate_[name] for name in self.estimators_}
+        data = ready if self.preparation_ else objects if isinstance(views, LazyViews) else replace(objects, all=views)
+        if earlier is None:
+            judged = self._judge(objects, data, ready, seed, deadline.share(FIRST) if objects.sampled else deadline)
+        else:
+            judged, self.candidates_ = earlier._kept(), copy.deepcopy(earlier.candidates_)
+        with few_threads(len(views), self.n_clusters_):
+            kept = self._fit_kept(judged, data, deadline)
         # the kept clusterings are few and good: each is a start, and random ones would only cost time
-        self._agree(kept, views, seed=seed, n_init=len(kept), deadline=deadline)
-        self.cluster_means_ = cluster_means(views, self.labels_, self.memberships_.shape[1])
-        self.cluster_frequencies_ = cluster_frequencies(views, self.labels_, self.memberships_.shape[1])
+        self._agree(kept, views, self.n_clusters_, seed=seed, n_init=len(kept), deadline=deadline)
+        if known is not None:
+            self._renumber(matching(known, self.labels_[objects.sample_rows], self.n_clusters_))
+        codes = self.labels_[objects.base_rows]
+        self.cluster_means_ = cluster_means(objects.base, codes, self.n_clusters_)
+        self.cluster_frequencies_ = cluster_frequencies(objects.base, codes, self.n_clusters_)
         return self
+
+    @available_if(lambda self: self._can_predict())
+    @blockwise
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the cluster of each object from some or all of the fitted views; of lazy views block by block."""
+        return self._memberships(X).argmax(axis=1)
+
+    @available_if(lambda self: self._can_predict())
+    @blockwise
+    def transform(self, X: Any) -> np.ndarray:
+        """Memberships of objects (n_objects, n_clusters), from some or all of the fitted views."""
+        return self._memberships(X)
+
+    def _traveling(self) -> AutoClustering:
+        """Return a copy to send to the workers of a cluster, without what is known of each training object."""
+        light = copy.copy(self)
+        for name in ("labels_", "memberships_", "labels_by_candidate_"):
+            light.__dict__.pop(name, None)
+        return light
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: clusters, and the candidates that they were chosen from."""
@@ -182,20 +250,77 @@ class AutoClustering(BaseConsensus):
         # the objective is that of a consensus of labels, which tells nobody how good the clusters are
         # and memberships are shares of the weight of the methods that say so
         return replace(
-            super()._inspect(), candidates=self.candidates_, history={}, probabilities=False, _features=features
+            super()._inspect(),
+            candidates=self.candidates_,
+            numbers=self.n_clusters_evidence_,
+            history={},
+            probabilities=False,
+            _features=features,
         )
 
     # -- pieces
 
+    def _earlier(self) -> AutoClustering | None:
+        """Return a copy of the model as it was fitted, where this fit is to go on from there."""
+        return copy.copy(self) if self.warm_start and "estimators_" in vars(self) else None
+
+    def _checked_views(self, X: Any, earlier: AutoClustering | None = None) -> Any:
+        views = self._fit_views(X)
+        if earlier is not None and views.n_features != earlier.n_features_by_view_:
+            raise ViewsError(
+                f"A fit with warm_start needs the views of the earlier one, {earlier.n_features_by_view_}, got "
+                f"{views.n_features}. Use warm_start=False for other views."
+            )
+        check_enough_objects(len(views), self.n_clusters or 1)
+        if isinstance(views, LazyViews):
+            gate = NumbersGate(type(self).__name__, self._models_counts, floating_type(views))
+            views = LazyViews(Changed(views.source, gate))
+        return views
+
+    def _number(
+        self, ready: Objects, seed: int, deadline: Deadline, earlier: AutoClustering | None
+    ) -> tuple[int, dict[str, list[Any]]]:
+        """Return the number of clusters: that of the earlier fit, the one that is given, or the best by evidence."""
+        if earlier is not None:
+            return earlier.n_clusters_, earlier.n_clusters_evidence_
+        if self.n_clusters is not None:
+            return self.n_clusters, {column: [] for column in ("n_clusters", "information", "reproduced")}
+        if self.candidates is not None:
+            raise ValueError("n_clusters must be a number where candidates are given, which have numbers of their own.")
+        return choose_number(ready.sample, seed, deadline.share(NUMBERED))
+
+    def _kept(self) -> list[Judged]:
+        """Return the fitted candidates with their weights, ready to be fitted again."""
+        most = {} if self.candidates is not None else MOST
+        fit = TimedFit(np.zeros(0, dtype=np.int64), 1, 0.0, 0.0)
+        return [
+            Judged(Candidate(name, model, views=tuple(inspect(model).views) if self.preparation_ else None,
+                             most=most.get(name, np.inf)), fit, weight=self._weights()[name])
+            for name, model in self.estimators_.items()
+        ]  # fmt: skip
+
+    def _judge(self, objects: Objects, data: Objects, ready: Objects, seed: int, deadline: Deadline) -> list[Judged]:
+        """Fit all candidates to the sample and weigh them by evidence; fills `candidates_`."""
+        dropped: dict[str, str] = {}
+        if self.candidates is None:
+            candidates, dropped = default_candidates(objects.sample, self.n_clusters_, seed, len(objects))
+        else:
+            candidates = given_candidates(self.candidates, seed)
+        with few_threads(len(objects.sample), self.n_clusters_):
+            fits, failed = self._fit_candidates(candidates, data.sample, seed, deadline)
+            judged = self._weigh(fits, data.sample, ready.sample, seed, deadline.share(JUDGED))
+        methods = {one.name: one.method for one in candidates}
+        self._tabulate(judged, objects.base.names, {**failed, **dropped}, methods)
+        return judged
+
     def _fit_candidates(
         self, candidates: list[Candidate], views: Views, seed: int, deadline: Deadline
-    ) -> tuple[list[Candidate], list[float], dict[str, str]]:
-        """Those that could be fitted, the stability of each, and why others failed; fills `labels_by_candidate_`.
+    ) -> tuple[list[Judged], dict[str, str]]:
+        """Those that could be fitted to a sample of the objects, and why others failed.
 
         Where time is short the cheapest comes first, and is what remains where there is none for the others.
         """
-        labels: dict[str, np.ndarray] = {}
-        stability: dict[str, float] = {}
+        fits: dict[str, Judged] = {}
         failed: dict[str, str] = {}
         last: Exception | None = None
         turns = candidates if deadline == NO_DEADLINE else sorted(candidates, key=lambda candidate: candidate.cost)
@@ -203,64 +328,123 @@ class AutoClustering(BaseConsensus):
         for number, candidate in enumerate(turns):
             tell(f"candidate {number + 1}/{len(turns)}, {candidate.name}", number, len(turns))
             mine = deadline.share(1 / (len(turns) - number + 1))  # the last part is for the evidence
-            if labels and deadline.share(JUDGED).left() <= least:
+            if fits and deadline.share(JUDGED).left() <= least:
                 failed[candidate.name] = f"not fitted within the time budget of {self.time_budget:g} seconds"
                 continue
-            began, how = time.monotonic(), "fitted"
+            began = time.monotonic()
             try:
                 fit = candidate.fit_in_time(views, seed, mine.share(FITTED))
-                least = max(least, fit.first_seconds)
-                stability[candidate.name] = _stability(candidate, views, fit, seed, mine)
-            except (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, RuntimeError) as error:
+            except ERRORS as error:
                 failed[candidate.name], last = f"could not be fitted: {error}", error
                 how = failed[candidate.name]
             else:
-                labels[candidate.name] = fit.labels
-                how += "" if fit.n_seen == len(views) else f" to {fit.n_seen} objects"
+                least = max(least, fit.first_seconds)
+                fits[candidate.name] = Judged(candidate, fit)
+                how = "fitted" if fit.n_seen == len(views) else f"fitted to {fit.n_seen} objects"
             self._log(f"{candidate.name}: {how} ({time.monotonic() - began:.1f} s)")
-        if not labels:
+        if not fits:
             raise ValueError(f"No candidate could be fitted. The last error was: {last}") from last
-        fitted = [candidate for candidate in candidates if candidate.name in labels]
-        self.labels_by_candidate_ = {candidate.name: labels[candidate.name] for candidate in fitted}
-        return fitted, [stability[candidate.name] for candidate in fitted], failed
+        return [fits[candidate.name] for candidate in candidates if candidate.name in fits], failed
 
-    def _weigh(
-        self,
-        fitted: list[Candidate],
-        stability: np.ndarray,
-        views: Views,
-        dropped: dict[str, str],
-        seed: int,
-        deadline: Deadline,
-    ) -> None:
-        """Fill `candidates_` and `estimators_` by evidence from all views."""
-        labels = list(self.labels_by_candidate_.values())
+    def _weigh(self, fits: list[Judged], views: Views, ready: Views, seed: int, deadline: Deadline) -> list[Judged]:
+        """Weights by evidence: all by reliability, and those that may still be the best by stability too."""
+        labels = [one.fit.labels for one in fits]
         if len(labels) == 1 and deadline.is_over():  # nothing to choose from
             reliability = np.full(1, np.nan)
         else:
             tell("evidence")
-            reliability = reliabilities(views, labels, self.n_clusters, seed, deadline)
-        # no time to see whether one is stable: then that says nothing for or against it
-        usual = np.mean(stability[~np.isnan(stability)]) if not np.isnan(stability).all() else 1.0
+            reliability = reliabilities(ready, labels, self.n_clusters_, seed, deadline.share(JUDGED))
         # who leaves views out may not place every object: those it does not place are not predicted
-        anything = views.present.any(axis=1)
-        placed = np.array([np.mean(part[anything] >= 0) if candidate.views else 1.0
-                           for candidate, part in zip(fitted, labels)])  # fmt: skip
-        prior = np.array([candidate.prior for candidate in fitted])
-        weights = candidate_weights(reliability * placed, np.nan_to_num(stability, nan=usual), prior)
-        evidence = {"reliability": reliability, "stability": stability, "agreement": agreements(labels)}
-        left_out = [_left_out(candidate, views) for candidate in fitted]
+        anything = ready.present.any(axis=1)
+        placed = np.array([np.mean(one.fit.labels[anything] >= 0) if one.candidate.views else 1.0 for one in fits])
+        score = reliability * placed * np.array([one.candidate.prior for one in fits])
+        stability = np.full(len(fits), np.nan)
+        for i in np.argsort(-score, kind="stable"):
+            if not may_be_kept(score[i], score, stability):
+                break
+            stability[i] = _stability(fits[i].candidate, views, fits[i].fit, seed, deadline)
+        weights = candidate_weights(score, stability)
+        return [
+            replace(one, reliability=float(r), stability=float(s), agreement=float(a), weight=float(w))
+            for one, r, s, a, w in zip(fits, reliability, stability, agreements(labels), weights)
+        ]
+
+    def _tabulate(
+        self, judged: list[Judged], views: Sequence[str], others: dict[str, str], methods: dict[str, str]
+    ) -> None:
+        """Fill `candidates_`: those that were fitted, and why others were not."""
         reason = "much less reliable than the best candidate"
+        rows = [
+            (one.candidate.name, one.weight, one.reliability, one.stability, one.agreement,
+             _left_out(one.candidate, views), None if one.weight > 0 else reason)
+            for one in judged
+        ]  # fmt: skip
+        rows += [(name, 0.0, np.nan, np.nan, np.nan, None, why) for name, why in others.items()]
+        columns = ("name", "weight", "reliability", "stability", "agreement", "without", "dropped")
+        table = {column: list(values) for column, values in zip(columns, zip(*rows))}
         self.candidates_ = {
-            "name": [candidate.name for candidate in fitted] + list(dropped),
-            "weight": weights.tolist() + [0.0] * len(dropped),
-            **{name: values.tolist() + [float("nan")] * len(dropped) for name, values in evidence.items()},
-            "without": left_out + [None] * len(dropped),
-            "dropped": [None if weight > 0 else reason for weight in weights] + list(dropped.values()),
-        }
+            "name": table.pop("name"), "method": [methods.get(row[0]) for row in rows], **table
+        }  # fmt: skip
         for name, weight, why in zip(*(self.candidates_[key] for key in ("name", "weight", "dropped"))):
             self._log(f"weight {weight:.2f} {name}" + (f": {why}" if why else ""))
-        self.estimators_ = {candidate.name: candidate.estimator for candidate, w in zip(fitted, weights) if w > 0}
+
+    def _fit_kept(self, judged: list[Judged], objects: Objects, deadline: Deadline) -> dict[str, np.ndarray]:
+        """Clusters of all objects by the candidates that are kept; fills `estimators_` and `labels_by_candidate_`.
+
+        What was fitted to a sample is fitted again to all, or to as many as it takes, and places the others. Where
+        there is no time for that, the first fit places them.
+        """
+        whole = {one.candidate.name: one for one in judged if len(one.fit.labels) == len(objects)}
+        self.labels_by_candidate_ = {name: one.fit.labels for name, one in whole.items()}
+        self.estimators_ = {name: one.candidate.estimator for name, one in whole.items() if one.weight > 0}
+        kept = {name: whole[name].fit.labels for name in self.estimators_}
+        chosen = [one for one in judged if one.weight > 0 and one.candidate.name not in whole]
+        chosen.sort(key=lambda one: -one.weight)
+        for number, one in enumerate(chosen):
+            tell(f"all objects, {one.candidate.name}", number, len(chosen))
+            began = time.monotonic()
+            try:
+                candidate, labels = self._fit_one(one, objects, deadline.share(1 / (len(chosen) - number + 0.5)), kept)
+            except ERRORS as error:
+                self._drop(one.candidate.name, f"could not be fitted to all objects: {error}")
+                if number == len(chosen) - 1 and not kept:
+                    raise
+                continue
+            if labels is None:
+                self._drop(one.candidate.name, f"not fitted within the time budget of {self.time_budget:g} seconds")
+                continue
+            kept[candidate.name] = self.labels_by_candidate_[candidate.name] = labels
+            self.estimators_[candidate.name] = candidate.estimator
+            self._log(f"{candidate.name}: all {len(objects):,} objects ({time.monotonic() - began:.1f} s)")
+        return kept
+
+    def _fit_one(
+        self, one: Judged, objects: Objects, deadline: Deadline, kept: dict[str, np.ndarray]
+    ) -> tuple[Candidate, np.ndarray | None]:
+        """Fit one candidate to more objects than the sample, if there is time, and place all; None if there is none."""
+        candidate, placing = one.candidate, 0.0
+        can_place = candidate.can_place()
+        if can_place and deadline != NO_DEADLINE:
+            began = time.monotonic()
+            candidate.place(objects.sample[:PROBE])
+            placing = (time.monotonic() - began) * len(objects) / min(PROBE, len(objects.sample))
+        if kept and deadline.left() < placing:
+            return candidate, None
+        labels = None
+        more = min(len(objects), candidate.most) / one.fit.n_seen
+        if not can_place or deadline.left() - placing > one.fit.seconds * more:
+            candidate, labels = candidate.refit(objects, deadline)
+        return candidate, candidate.place(objects.all) if labels is None else labels
+
+    def _renumber(self, order: np.ndarray) -> None:
+        """Put the clusters into this order."""
+        self.memberships_ = np.ascontiguousarray(self.memberships_[:, order])
+        self.labels_ = self.memberships_.argmax(axis=1)
+        self.cluster_mapping_ = {name: part[order] for name, part in self.cluster_mapping_.items()}
+
+    def _drop(self, name: str, why: str) -> None:
+        row = self.candidates_["name"].index(name)
+        self.candidates_["weight"][row], self.candidates_["dropped"][row] = 0.0, why
 
     def _log(self, text: str) -> None:
         if self.verbose:
@@ -268,8 +452,7 @@ class AutoClustering(BaseConsensus):
 
     def _can_predict(self) -> bool:
         if "estimators_" in vars(self):
-            answers = map(inspect, self.estimators_.values())
-            return all(answer.predicts or answer.kind == "topic" for answer in answers)
+            return all(map(can_place, self.estimators_.values()))
         return self.candidates is None or all(
             hasattr(estimator, "predict") or hasattr(estimator, "transform") for _, estimator in self.candidates
         )
@@ -281,13 +464,8 @@ class AutoClustering(BaseConsensus):
         ready = prepared(views, self.preparation_)
         labels = {}
         for name, model in self.estimators_.items():
-            fitted, names = inspect(model), ready.names
-            if self.preparation_:  # a default candidate, which may have been fitted to some of the views
-                names = tuple(view for view in names if view in fitted.views)
-            labels[name] = np.full(len(views), -1, dtype=np.int64)
-            if names:
-                some = ready.select(*names)
-                labels[name] = np.where(some.present.any(axis=1), fitted.predict(some), -1)
+            # a default candidate may have been fitted to some of the views
+            labels[name] = placed(model, tuple(inspect(model).views) if self.preparation_ else None, ready)
         lost = views.present.any(axis=1) & np.all([part < 0 for part in labels.values()], axis=0)
         if lost.any():
             warn_user(
@@ -298,26 +476,48 @@ class AutoClustering(BaseConsensus):
         return labels
 
 
-def _left_out(candidate: Candidate, views: Views) -> str | None:
+@dataclass(frozen=True)
+class Judged:
+    """A candidate that was fitted to the sample, and what is known of it."""
+
+    candidate: Candidate
+    fit: TimedFit
+    reliability: float = np.nan
+    stability: float = np.nan
+    agreement: float = np.nan
+    weight: float = 0.0
+
+
+def matching(known: np.ndarray, codes: np.ndarray, n_clusters: int) -> np.ndarray:
+    """Return the order of clusters in which most of these codes are the known ones.
+
+    Examples
+    --------
+    >>> matching(np.array([0, 0, 1, 2]), np.array([2, 2, 0, 1]), 3)
+    array([2, 0, 1])
+    """
+    shared = np.zeros((n_clusters, n_clusters))
+    np.add.at(shared, (known, codes), 1.0)
+    return linear_sum_assignment(-shared)[1]
+
+
+def _left_out(candidate: Candidate, views: Sequence[str]) -> str | None:
     """Names of the views that a candidate does not see, in one text."""
-    seen = views.names if candidate.views is None else candidate.views
-    return ", ".join(name for name in views.names if name not in seen) or None
+    seen = views if candidate.views is None else candidate.views
+    return ", ".join(name for name in views if name not in seen) or None
 
 
 def _stability(candidate: Candidate, views: Views, fit: TimedFit, seed: int, deadline: Deadline) -> float:
-    """Mean mutual information of clusters with those of fits on most of the objects, with other seeds.
+    """Mutual information of clusters with those of another fit on a part of the objects, with another seed.
 
-    NaN where there is no time for one; a fit of a sample is repeated on no more objects than it saw.
+    NaN where there is no time for it; a fit of a sample is repeated on no more objects than it saw.
     """
     known = np.flatnonzero(fit.labels >= 0)
-    size = min(int(SHARE * len(known)), MANY, fit.n_seen)
+    size = min(int(SHARE * len(known)), fit.n_seen)
     n_clusters = candidate.estimator.get_params().get("n_clusters", int(fit.labels.max()) + 1)
     if size < max(2, n_clusters):  # too few objects to leave some out
         return 1.0
-    shared = []
-    for turn in range(1, (REPEATS if len(known) <= MANY else 1) + 1):
-        if deadline.left() < fit.seconds * size / fit.n_seen:
-            break
-        sample = np.sort(np.random.default_rng([seed, turn]).choice(known, size, replace=False))
-        shared.append(normalized_mutual_info(fit.labels[sample], candidate.fit_sample(views[sample], seed + turn)))
-    return float(np.mean(shared)) if shared else float("nan")
+    if deadline.left() < fit.seconds * size / fit.n_seen:
+        return float("nan")
+    some = np.sort(np.random.default_rng([seed, 1]).choice(known, size, replace=False))
+    return float(normalized_mutual_info(fit.labels[some], candidate.fit_sample(views[some], seed + 1)))

@@ -32,7 +32,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.optimize import minimize
-from scipy.special import logsumexp
 
 from coview.clustering.affinity import FEW, Scaling, nearest
 from coview.engines.deadline import NO_DEADLINE, Deadline, largest_in_time
@@ -45,6 +44,7 @@ __all__ = [
     "agreements",
     "candidate_weights",
     "centroid_scores",
+    "may_be_kept",
     "neighbor_scores",
     "predictability",
     "reliabilities",
@@ -167,9 +167,27 @@ def agreements(labels: Sequence[np.ndarray]) -> np.ndarray:
     return shared.sum(axis=1) / (n - 1)
 
 
-def candidate_weights(reliability: np.ndarray, stability: np.ndarray, prior: Any = 1.0) -> np.ndarray:
-    """Weights of candidates: the largest is 1, and those below a share of it are 0."""
-    score = prior * reliability * np.maximum(stability, 0) ** STABILITY_POWER
+def may_be_kept(score: float, scores: np.ndarray, stability: np.ndarray) -> bool:
+    """Whether a candidate of this score, were it as stable as can be, would be kept beside those that are known.
+
+    Examples
+    --------
+    >>> scores, stability = np.array([0.9, 0.8]), np.array([1.0, np.nan])
+    >>> may_be_kept(0.8, scores, stability), may_be_kept(0.89, scores, stability)
+    (False, True)
+    """
+    known = ~np.isnan(stability)
+    best = (scores[known] * np.maximum(stability[known], 0) ** STABILITY_POWER).max(initial=0.0)
+    return not score < LEAST_WEIGHT ** (1 / SHARPNESS) * best
+
+
+def candidate_weights(scores: np.ndarray, stability: np.ndarray) -> np.ndarray:
+    """Weights of candidates: the largest is 1, and those below a share of it are 0.
+
+    A candidate whose stability is not known, for want of time or since it is out anyway, counts as the mean of others.
+    """
+    usual = np.mean(stability[~np.isnan(stability)]) if not np.isnan(stability).all() else 1.0
+    score = scores * np.maximum(np.nan_to_num(stability, nan=usual), 0) ** STABILITY_POWER
     if not score.max() > 0:
         return np.ones(len(score))
     weights = (score / score.max()) ** SHARPNESS
@@ -208,20 +226,28 @@ class _Prediction:
 
     def loss(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """Minus the mean log-likelihood of the clusters as a share of their entropy, and its gradient."""
-        score = np.tensordot(weights, self.scores, 1) + self.sizes
-        total = logsumexp(score, axis=1)
+        score = self._sum(weights)
+        score -= score.max(axis=1, keepdims=True)
         one = (np.arange(len(self.labels)), self.labels)
-        gap = np.exp(score - total[:, None])
+        own = score[one]
+        gap = np.exp(score, out=score)
+        total = gap.sum(axis=1)
+        gap /= total[:, None]
         gap[one] -= 1.0
         scale = 1.0 / (self.entropy * len(self.labels))
-        return float((total - score[one]).sum()) * scale, np.einsum("enk,nk->e", self.scores, gap) * scale
+        slope = self.scores.reshape(len(self.scores), -1) @ gap.ravel()
+        return float((np.log(total) - own).sum(dtype=np.float64)) * scale, slope.astype(np.float64) * scale
 
     def information(self, weights: np.ndarray) -> float:
         """Mutual information of the clusters with the likeliest ones by these scores."""
         if len(self.labels) < FOLDS or self.labels.min() == self.labels.max():
             return 0.0  # one cluster says nothing
-        guess = (np.tensordot(weights, self.scores, 1) + self.sizes).argmax(axis=1)
-        return float(normalized_mutual_info(self.labels, guess))
+        return float(normalized_mutual_info(self.labels, self._sum(weights).argmax(axis=1)))
+
+    def _sum(self, weights: np.ndarray) -> np.ndarray:
+        """Scores of all views with these weights (objects x clusters)."""
+        flat = weights.astype(self.scores.dtype) @ self.scores.reshape(len(self.scores), -1)
+        return flat.reshape(self.scores.shape[1:]) + self.sizes.astype(self.scores.dtype)
 
 
 def _score_weights(predictions: Sequence[_Prediction]) -> np.ndarray:

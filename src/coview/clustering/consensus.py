@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator
 from coview.engines.deadline import NO_DEADLINE, Deadline
+from coview.engines.protocol import floating_type
 from coview.engines.threads import few_threads
 from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, Training, conventional_weights, numbered, one_hot
@@ -120,6 +121,7 @@ def consensus(
     tol: float = 1e-7,
     n_init: int = 10,
     deadline: Deadline = NO_DEADLINE,
+    dtype: Any = np.float64,
 ) -> Consensus:
     """Common pattern of several clusterings of the same objects; label -1 means that an object has none there.
 
@@ -151,8 +153,10 @@ def consensus(
         best = search.go_on(best, max_iter - heat, deadline)
     mappings = np.split(best.mapping, np.cumsum(widths)[:-1], axis=1)
     if deadline.is_over():
-        return Consensus(best.rows[member.ravel()], mappings, best.objective)
-    memberships = fold_in_consensus(labels, mappings, weights=weights, softness=softness, deadline=deadline)
+        return Consensus(best.rows.astype(dtype)[member.ravel()], mappings, best.objective)
+    memberships = fold_in_consensus(
+        labels, mappings, weights=weights, softness=softness, deadline=deadline, dtype=dtype
+    )
     return Consensus(memberships, mappings, best.objective)
 
 
@@ -165,6 +169,7 @@ def fold_in_consensus(
     max_iter: int = 300,
     tol: float = 1e-9,
     deadline: Deadline = NO_DEADLINE,
+    dtype: Any = np.float64,
 ) -> np.ndarray:
     """Memberships of objects whose clusters in some views are known, the mappings being fixed.
 
@@ -187,7 +192,7 @@ def fold_in_consensus(
             moving, here, there = moving[still], here[still], there[still]
         if not moving.size or deadline.is_over():
             break
-    return pattern[member.ravel()]
+    return pattern.astype(dtype)[member.ravel()]
 
 
 @dataclass(frozen=True)
@@ -336,13 +341,13 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         check_enough_objects(len(views), self.n_clusters)
         return views
 
-    def _agree(self, labels: dict[str, np.ndarray], views: Views, **settings: Any) -> None:
+    def _agree(self, labels: dict[str, np.ndarray], views: Any, n_clusters: int, **settings: Any) -> None:
         """Find the consensus of these clusterings and keep it."""
-        weights = [self._weights()[name] for name in labels]
-        pattern = consensus(list(labels.values()), self.n_clusters, weights=weights, **settings)
+        weights, dtype = [self._weights()[name] for name in labels], floating_type(views)
+        pattern = consensus(list(labels.values()), n_clusters, weights=weights, dtype=dtype, **settings)
         self.cluster_mapping_ = dict(zip(labels, pattern.mappings))
         self.softness_ = float(settings.get("softness", SOFTNESS))
-        self.memberships_ = pattern.memberships.astype(next(views.values()).dtype)
+        self.memberships_ = pattern.memberships
         self.labels_ = self.memberships_.argmax(axis=1)
         self.history_ = {"objective": pattern.objective}
         self.n_iter_ = len(pattern.objective) - 1
@@ -479,7 +484,7 @@ class ConsensusClustering(BaseConsensus):
             for v, name in enumerate(counted(views.names, "view", len(views.names))):
                 self.estimators_[name], self.labels_by_view_[name] = self._cluster(name, views, v, seed)
             settings = {"softness": self.softness, "max_iter": self.max_iter, "tol": self.tol, "n_init": self.n_init}
-            self._agree(self.labels_by_view_, views, seed=seed, deadline=deadline, **settings)
+            self._agree(self.labels_by_view_, views, self.n_clusters, seed=seed, deadline=deadline, **settings)
         return self
 
     def _inspect(self) -> Inspection:

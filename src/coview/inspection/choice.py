@@ -13,13 +13,15 @@ EVIDENCE = {
 }
 
 
-def describe_choice(candidates: Mapping[str, list[Any]]) -> str:
+def describe_choice(candidates: Mapping[str, list[Any]], numbers: Mapping[str, list[Any]] | None = None) -> str:
     """Return which method was chosen, or which were combined, and by which evidence; empty where there was no choice.
 
     Parameters
     ----------
     candidates : dict of lists
         The `candidates` of an inspection: a table with "name" and "weight", and with "method" and evidence where known.
+    numbers : dict of lists, optional
+        The `numbers` of an inspection: a table with "n_clusters" and "information", where the number was chosen too.
 
     Examples
     --------
@@ -35,15 +37,15 @@ def describe_choice(candidates: Mapping[str, list[Any]]) -> str:
     if not used:
         return ""
     kinds = [kind for kind in EVIDENCE if kind in candidates and _known(candidates[kind][used[0]])]
-    rest = [i for i in range(len(names)) if i not in used and all(_known(candidates[kind][i]) for kind in kinds)]
-    rest.sort(key=lambda i: [-candidates[kind][i] for kind in kinds])
+    rest = [i for i in range(len(names)) if i not in used and kinds and _known(candidates[kinds[0]][i])]
+    rest.sort(key=lambda i: [-candidates[kind][i] if _known(candidates[kind][i]) else 0.0 for kind in kinds])
 
     def called(i: int) -> str:
         method = candidates.get("method", [None] * len(names))[i]
         return names[i] if method is None or method == names[i] else f"{names[i]} ({method})"
 
     def measured(i: int) -> str:
-        return " and ".join(f"{kind} {candidates[kind][i]:.2f}" for kind in kinds)
+        return " and ".join(f"{kind} {candidates[kind][i]:.2f}" for kind in kinds if _known(candidates[kind][i]))
 
     head = f"Of {len(names)} method{'' if len(names) == 1 else 's'}, "
     if len(used) == 1:
@@ -58,7 +60,20 @@ def describe_choice(candidates: Mapping[str, list[Any]]) -> str:
         sentences.append(f"The next, {called(rest[0])}, has {measured(rest[0])}.")
     if kinds:
         sentences.append(f"{', and '.join(f'{kind} is {EVIDENCE[kind]}' for kind in kinds).capitalize()}.")
-    return " ".join(sentences)
+    return " ".join([*sentences, *_describe_number(numbers or {})])
+
+
+def _describe_number(numbers: Mapping[str, list[Any]]) -> list[str]:
+    """Say which number of clusters was chosen, and what the next best would have been."""
+    tried, told = numbers.get("n_clusters", []), numbers.get("information", [])
+    if not tried:
+        return []
+    order = sorted(range(len(tried)), key=lambda i: -told[i])
+    text = (
+        f"Of {len(tried)} numbers of clusters from {min(tried)} to {max(tried)}, {tried[order[0]]} was chosen: its "
+        f"clusters tell most that comes back on other samples of the objects, {told[order[0]]:.2f} nats"
+    )
+    return [f"{text}; the next, {tried[order[1]]}, {told[order[1]]:.2f}." if len(tried) > 1 else f"{text}."]
 
 
 def _known(value: Any) -> bool:

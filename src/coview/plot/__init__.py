@@ -6,6 +6,7 @@ several panels, ``axes_``. matplotlib (the extra ``plot``) is imported when some
 
 from __future__ import annotations
 
+from coview.plot.candidates import CandidatesDisplay
 from coview.plot.curves import ObjectiveDisplay, StreamDisplay
 from coview.plot.objects import ObjectMapDisplay, RetrievalDisplay
 from coview.plot.ontology import OntologyDisplay, OntologyGraphDisplay
@@ -13,6 +14,7 @@ from coview.plot.topics import ClusterTopicsDisplay, TopicsDisplay
 from coview.plot.views import ViewAgreementDisplay, ViewConfusionDisplay
 
 __all__ = [
+    "CandidatesDisplay",
     "ClusterTopicsDisplay",
     "ObjectMapDisplay",
     "ObjectiveDisplay",

@@ -30,6 +30,7 @@ from coview.exceptions import EngineError, ViewsError
 from coview.views.views import Matrix, Views
 
 __all__ = [
+    "Changed",
     "Mapped",
     "MemorySource",
     "Renamed",
@@ -183,14 +184,16 @@ def _renamed(old: dict[str, str], views: Views) -> Views:
     return views.select(*old.values()).rename({was: name for name, was in old.items()})
 
 
-class Mapped(_Derived):
-    """Views whose matrices go through a function; a few rows of the first part tell their layout, when asked for."""
+class Changed(_Derived):
+    """Views that go through a step as a whole, which must take any of them and keep the rows.
+
+    A few rows of the first part tell their layout, when asked for.
+    """
 
     nnz = None
 
-    def __init__(self, base: Source, functions: dict[str, Callable[[Matrix], Any]]) -> None:
-        super().__init__(base, methodcaller("map", {name: _SameRows(name, f) for name, f in functions.items()}))
-        self._functions = functions
+    def __init__(self, base: Source, step: Callable[[Views], Views]) -> None:
+        super().__init__(base, step)
         self.names = base.names
 
     @cached_property
@@ -207,6 +210,18 @@ class Mapped(_Derived):
     def nbytes(self) -> tuple[int, ...]:  # type: ignore[override]
         before, after = (sum(map(memory_size, views.values())) for views in self._probe)
         return tuple(round(size * after / before) for size in self._base.nbytes)
+
+    def select(self, names: tuple[str, ...]) -> Source:
+        """Return a source of these views only, which reads no others if the base can."""
+        return Changed(self._base.select(names), self._step)
+
+
+class Mapped(Changed):
+    """Views whose matrices go through a function each."""
+
+    def __init__(self, base: Source, functions: dict[str, Callable[[Matrix], Any]]) -> None:
+        super().__init__(base, methodcaller("map", {name: _SameRows(name, f) for name, f in functions.items()}))
+        self._functions = functions
 
     def select(self, names: tuple[str, ...]) -> Source:
         """Return a source of these views only, which reads no others if the base can."""

@@ -1,0 +1,101 @@
+"""What a model was chosen from: the evidence for each method, and for each number of clusters that was tried."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from coview.inspection import inspect
+from coview.plot.style import ACCENT, bare, panels
+
+__all__ = ["CandidatesDisplay"]
+
+OUT = "#c3c9d1"  # of a method that was not used
+
+
+class CandidatesDisplay:
+    """Reliability and stability of each method that a model was chosen from, and its weight.
+
+    Parameters
+    ----------
+    candidates : dict of lists
+        A table with "name", "weight", "reliability" and "stability", as `AutoClustering.candidates_` is.
+    numbers : dict of lists, optional
+        A table with "n_clusters" and "information", as `AutoClustering.n_clusters_evidence_` is; a second panel
+        shows it where it has rows.
+
+    Attributes
+    ----------
+    figure_, axes_, ax_
+        What was drawn; `ax_` is the panel of the methods.
+
+    Examples
+    --------
+    >>> from coview import AutoClustering
+    >>> from coview.datasets import make_topic_views
+    >>> from coview.plot import CandidatesDisplay
+    >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
+    >>> display = CandidatesDisplay.from_estimator(AutoClustering(3, random_state=0).fit(X))
+    >>> "graphs" in display.candidates["name"]
+    True
+    """
+
+    def __init__(self, candidates: Mapping[str, list[Any]], numbers: Mapping[str, list[Any]] | None = None) -> None:
+        self.candidates, self.numbers = dict(candidates), dict(numbers or {})
+
+    @classmethod
+    def from_estimator(cls, model: Any, *, ax: Any = None) -> CandidatesDisplay:
+        """Plot what a fitted model was chosen from.
+
+        Parameters
+        ----------
+        model : estimator
+            Fitted, and chosen from candidates, as `AutoClustering` is.
+        ax : matplotlib Axes or array of Axes, optional
+            Where to draw.
+        """
+        inspection = inspect(model)
+        if not inspection.candidates:
+            raise ValueError(f"{inspection.name} was not chosen from candidates. Pass a fitted AutoClustering.")
+        return cls(inspection.candidates, inspection.numbers).plot(ax)
+
+    def plot(self, ax: Any = None) -> CandidatesDisplay:
+        """Draw a bar of reliability and a mark of stability for each method; those that were not used are gray.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or array of Axes, optional
+            Where to draw; a new figure by default.
+        """
+        table, shown = self.candidates, bool(self.numbers.get("n_clusters"))
+        names, weights = list(map(str, table["name"])), np.asarray(table["weight"], dtype=float)
+        reliability, stability = (np.asarray(table[kind], dtype=float) for kind in ("reliability", "stability"))
+        size = (4.4, max(1.2 + 0.38 * len(names), 2.4))
+        self.figure_, self.axes_ = panels(ax, 1, 2 if shown else 1, size)
+        self.ax_ = self.axes_[0, 0]
+        heights = np.arange(len(names))
+        hues = [ACCENT if weight > 0 else OUT for weight in weights]
+        self.ax_.barh(heights, np.nan_to_num(reliability), color=hues, height=0.62, label="reliability")
+        self.ax_.plot(stability, heights, "D", ms=5, color="#16191f", label="stability")
+        for height, weight, value in zip(heights, weights, np.nan_to_num(reliability)):
+            text = f"weight {weight:.2f}" if weight > 0 else "not used"
+            inside = value > 0.5
+            place, side = (value - 0.02, "right") if inside else (value + 0.04, "left")
+            color = "white" if inside and weight > 0 else "#16191f"
+            self.ax_.text(place, height, text, va="center", ha=side, fontsize=8, color=color)
+        self.ax_.set_yticks(heights, names)
+        self.ax_.invert_yaxis()
+        self.ax_.set(xlim=(0, 1.05), xlabel="bar: reliability, mark: stability", title="Methods")
+        bare(self.ax_)
+        if shown:
+            self._plot_numbers(self.axes_[0, 1])
+        return self
+
+    def _plot_numbers(self, ax: Any) -> None:
+        numbers, information = self.numbers["n_clusters"], self.numbers["information"]
+        ax.plot(numbers, information, "o-", ms=4, lw=1.4, color=ACCENT)
+        ax.axvline(numbers[int(np.argmax(information))], color="#d9822b", lw=1, ls="--")
+        ax.set(xlabel="number of clusters", ylabel="reproduced information (nats)", title="Number of clusters")
+        bare(ax)
