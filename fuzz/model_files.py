@@ -405,6 +405,7 @@ def subjects() -> dict[str, Callable[[], Subject]]:
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVC, NuSVR
 
     import coview
     from coview.catalog import ESTIMATORS
@@ -458,6 +459,7 @@ def subjects() -> dict[str, Callable[[], Subject]]:
         ).fit(X, np.array(["b", "c", "d"])[y]),
         "default AutoClustering": lambda: coview.AutoClustering(3, **seed).fit(X),
         "ConcatenatedViews of logistic regression": lambda: coview.ConcatenatedViews(LogisticRegression()).fit(X, y),
+        "ConcatenatedViews of sparse support vectors": lambda: coview.ConcatenatedViews(SVC()).fit(X, y),
         "pipeline": lambda: make_pipeline(coview.TfidfViews(), cca).fit(X, y),
         "pipeline of codebooks": lambda: make_pipeline(
             coview.MinDocumentFrequency(2), coview.Codebook(4, views=["links"], **seed), coview.MultiViewNaiveBayes()
@@ -480,6 +482,8 @@ def subjects() -> dict[str, Callable[[], Subject]]:
         "scikit-learn": lambda: Subject(
             make_pipeline(StandardScaler(), LogisticRegression()).fit(matrix, y), use_matrix
         ),
+        "support vectors": lambda: Subject(SVC().fit(matrix, y), use_matrix),
+        "support vectors of a regression": lambda: Subject(NuSVR(kernel="poly").fit(matrix, y), use_matrix),
         "NeighborViews": lambda: Subject(
             coview.NeighborViews("links", labels=True, hops=2).fit(linked, y), lambda model: [model.transform(linked)]
         ),

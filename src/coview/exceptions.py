@@ -19,6 +19,7 @@ __all__ = [
     "ParameterError",
     "UnknownObjectsWarning",
     "ViewsError",
+    "ViewsTypeError",
 ]
 
 
@@ -97,6 +98,10 @@ class ParameterError(CoviewError, ValueError):
 
 class ViewsError(CoviewError, ValueError):
     """The views are inconsistent, or contain values that a model cannot use."""
+
+
+class ViewsTypeError(ViewsError, TypeError):
+    """Views stand where one matrix is needed, or an estimator inside a model got something of a wrong type."""
 
 
 class DataFileError(CoviewError, ValueError):

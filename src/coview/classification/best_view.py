@@ -16,7 +16,7 @@ from coview.exceptions import ViewsError
 from coview.inspection import Features, Inspection, describe
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.utils.inner import asking
+from coview.utils.inner import asking, finite_answer
 from coview.utils.parameters import ARRAY, FUNCTION, NONE, TEXT, integer, object_with, one_of
 from coview.utils.routing import metadata_of_rows
 from coview.validation import base_seed
@@ -270,7 +270,8 @@ class BestView(SingleViewWrapper):
         if not (is_classifier(self) or is_regressor(self)):
             rows = self._chosen_rows(views)
             with asking(self.best_estimator_, f"view {self.best_view_!r}"):
-                return in_type_of(views, getattr(self.best_estimator_, method)(rows))
+                answer = getattr(self.best_estimator_, method)(rows)
+            return in_type_of(views, finite_answer(self.best_estimator_, answer, f"view {self.best_view_!r}"))
         ranked = sorted(self.estimators_, key=lambda name: (name != self.best_view_, -self.view_scores_[name]))
         usable = [name for name in ranked if name in views]
         if not usable:
@@ -293,6 +294,7 @@ class BestView(SingleViewWrapper):
         model = self.estimators_[name]
         with asking(model, f"view {name!r}"):
             part = np.asarray(getattr(model, method)(matrix))
+        finite_answer(model, part, f"view {name!r}")
         if method == "predict":
             return self._named(part).astype(self.classes_.dtype) if is_classifier(self) else part
         if len(model.classes_) == len(self.classes_):

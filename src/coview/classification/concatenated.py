@@ -15,7 +15,7 @@ from coview.classification.wrapper import SingleViewWrapper, in_type_of, inner_h
 from coview.inspection import Features, Inspection, describe
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.utils.inner import asking
+from coview.utils.inner import asking, finite_answer
 from coview.utils.parameters import one_of
 from coview.utils.routing import metadata_of_rows
 from coview.validation import labeled, per_view
@@ -170,6 +170,7 @@ class ConcatenatedViews(SingleViewWrapper):
         rows = for_sklearn(self._concatenated(views), self.estimator_)
         with asking(self.estimator_, "the views side by side"):
             answer = getattr(self.estimator_, method)(rows)
+        finite_answer(self.estimator_, answer, "the views side by side")
         return in_type_of(views, self._named(answer) if method == "predict" else answer)
 
     def _concatenated(self, views: Views) -> Matrix:

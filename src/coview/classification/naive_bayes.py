@@ -27,7 +27,7 @@ from coview.engines.passes import over_rows
 from coview.inspection import Features, Inspection
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.utils.inner import asking
+from coview.utils.inner import asking, finite_answer
 from coview.utils.parameters import TRUTH, by_view, number
 from coview.validation import LabeledScoreMixin, check_sample_weight, encode_labels, per_view
 from coview.views.arrays import take_rows
@@ -84,7 +84,7 @@ def class_probabilities(classifier: Any, rows: Any, n_classes: int) -> np.ndarra
     if rows.shape[0]:
         with asking(classifier, "these rows"):
             probabilities[:, classifier.classes_] = classifier.predict_proba(rows)
-    return probabilities
+    return finite_answer(classifier, probabilities, "these rows")
 
 
 def mean_posterior(

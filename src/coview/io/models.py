@@ -30,7 +30,7 @@ from coview.assignment.ontology import Ontology
 from coview.engines.checkpoint import Checkpoint
 from coview.exceptions import ModelFileError, ParameterError
 from coview.io.random_states import pack_generator, pack_random_state, unpack_generator, unpack_random_state
-from coview.io.sklearn_state import UNCHECKED, check_pattern, check_sklearn
+from coview.io.sklearn_state import check_pattern, check_sklearn
 from coview.retrieval.lexical import SharedWords
 from coview.retrieval.object_index import ObjectIndex
 from coview.utils import fitted_state as rules
@@ -260,8 +260,7 @@ class _Packer:
         if cls.__module__.startswith("sklearn."):
             if catalog.sklearn_class(cls.__name__) is not cls:
                 raise TypeError(f"Cannot store {where}: {cls.__name__} is not a public estimator of scikit-learn.")
-            if cls.__name__ in UNCHECKED:
-                raise TypeError(f"Cannot store {where}: {cls.__name__} is not written to model files. Use LinearSVC.")
+            _check_saved(model, where, attributes)
             about = {"class": cls.__name__, "version": sklearn.__version__}
             return "sklearn", {**about, "params": params, "attributes": attributes}
         try:
@@ -277,6 +276,7 @@ class _Packer:
             for key, value in attributes.items()
             if _is_kept(cls, key)
         }
+        _check_saved(model, where, kept)
         return "estimator", {"class": name, "params": self._closed(cls, params), "attributes": kept}
 
     def _closed(self, cls: type, params: dict[str, Any]) -> dict[str, Any]:
@@ -374,15 +374,13 @@ class _Unpacker:
                 f"{', '.join(map(repr, unknown))}. It was written by coview {version}."
             )
         vars(model).update(tree["attributes"])
-        self._check(model, tree["attributes"], check_ours)
+        self._check(model, tree["attributes"])
         return model
 
-    def _check(self, model: Any, attributes: dict[str, Any], check: Callable[[Any], None]) -> None:
+    def _check(self, model: Any, attributes: dict[str, Any]) -> None:
         """Refuse a fitted estimator whose parts contradict each other, before anything of it is used."""
-        if not attributes.keys() - _ALSO.keys() and not isinstance(model, Pipeline):
-            return  # not fitted; a pipeline has no attributes of its own
         try:
-            check(model)
+            _check_state(model, attributes)
         except rules.StateMismatch as error:
             raise ModelFileError(
                 f"{self._path} contradicts itself: of its {type(model).__name__}, {error}. Use another copy of it, or "
@@ -397,10 +395,6 @@ class _Unpacker:
             raise ModelFileError(
                 f"{self._path} holds a {name}, which {here} does not have; it was written with scikit-learn {version}."
             )
-        if name in UNCHECKED:
-            raise ModelFileError(
-                f"{self._path} holds the class {name}, which cannot be checked and is not loaded from files."
-            )
         if version != sklearn.__version__:
             warnings.warn(
                 InconsistentVersionWarning(
@@ -414,7 +408,7 @@ class _Unpacker:
             check_pattern(model)  # which is run by vectorizers that are not fitted, too
         except rules.StateMismatch as error:
             raise ModelFileError(f"{self._path} is refused: of its {name}, {error}.") from None
-        self._check(model, tree["attributes"], check_sklearn)
+        self._check(model, tree["attributes"])
         return model
 
     def _built(self, cls: type, params: dict[str, Any], here: str, there: str) -> Any:
@@ -428,7 +422,36 @@ class _Unpacker:
         return cls(**params)
 
 
-def check_ours(model: Any) -> None:
+# -- what `load` and `save` hold models against
+
+
+def _check_state(model: Any, attributes: dict[str, Any]) -> None:
+    """Refuse a fitted estimator whose parameters and attributes contradict each other or its class."""
+    if not attributes.keys() - _ALSO.keys() and not isinstance(model, Pipeline):
+        return  # not fitted; a pipeline has no attributes of its own
+    if type(model).__module__.startswith("sklearn."):
+        check_sklearn(model)
+    else:
+        check_ours(model, {**vars(model), **attributes})
+
+
+def _check_saved(model: Any, where: str, attributes: dict[str, Any]) -> None:
+    """Refuse to write what `load` would refuse to read."""
+    ours = not type(model).__module__.startswith("sklearn.")
+    try:
+        unknown = [key for key in attributes if ours and not _is_known(type(model), key)]
+        if unknown:
+            raise rules.StateMismatch(f"{unknown[0]!r} is no attribute that a fit gives it")
+        if not ours:
+            check_pattern(model)
+        _check_state(model, attributes)
+    except rules.StateMismatch as error:
+        raise ModelFileError(
+            f"Cannot store {where}: load would refuse this {type(model).__name__}, since {error}. Fit it again."
+        ) from None
+
+
+def check_ours(model: Any, state: dict[str, Any]) -> None:
     """Refuse a fitted estimator of coview that is not what its class says."""
     try:
         check_parameters(model)
@@ -436,4 +459,4 @@ def check_ours(model: Any) -> None:
         raise rules.StateMismatch(f"the parameter {str(error).rstrip('.')}") from None
     if isinstance(model, CountVectorizer):  # which has scikit-learn's checks of parameters
         check_sklearn(model)
-    rules.check_state({**_ALSO, **rules.fitted_state(type(model))}, vars(model))
+    rules.check_state({**_ALSO, **rules.fitted_state(type(model))}, state)

@@ -7,8 +7,8 @@ of all attributes that are not named, numbers must be finite.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
+from inspect import getattr_static, ismethoddescriptor, isroutine
 from typing import Any
 
 import numpy as np
@@ -16,33 +16,20 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin
 from sklearn.preprocessing import TargetEncoder
 
+from coview.io.libsvm_state import LIBSVM_STATE
+from coview.io.patterns import check_quick
 from coview.utils import fitted_state as rules
-from coview.utils.messages import short
 
-__all__ = ["UNCHECKED", "check_pattern", "check_sklearn"]
+__all__ = ["check_pattern", "check_sklearn"]
 
-UNCHECKED = (
-    "NuSVC",
-    "NuSVR",
-    "OneClassSVM",
-    "SVC",
-    "SVR",
-)  # compiled code trusts their counts, which no rule holds yet
-
-_LARGEST = {2: 7e4, 4: 1e16, 8: 1e150}  # as in `coview.utils.fitted_state`
+# by bytes of a number: what a few steps after each other make of such numbers, squared and divided, is still finite
+_LARGEST = {2: 7e4, 4: 1e16, 8: 1e40}
+_SMALLEST = 1e-40  # by which is divided
 # what may be NaN or infinite in a model that is whole: scores of constant features, failed folds, gaps to be filled
-_MAY_BE_NAN = (
-    "cv_results_",
-    "scores_",
-    "pvalues_",
-    "statistics_",
-    "categories_",
-    "classes_",
-    "bin_edges_",
-    "_fill_value",
-)
+_MAY_BE_NAN = ("cv_results_", "scores_", "pvalues_", "statistics_", "bin_edges_", "_fill_value")
+_LABELS = ("categories_", "classes_")  # may be any numbers, which are only compared
 _VECTOR = rules.floats("features")
-_POSITIVE = rules.floats("features", low=1e-300)
+_POSITIVE = rules.floats("features", low=_SMALLEST)
 
 
 def check_sklearn(model: Any) -> None:
@@ -68,15 +55,40 @@ def check_sklearn(model: Any) -> None:
             model._validate_params()
     except ValueError as error:
         raise rules.StateMismatch(str(error).rstrip(".")) from None
-    described = {**_GENERAL, **_BY_CLASS.get(type(model).__name__, {})}
+    known = LIBSVM_STATE.get(type(model).__name__)
+    if known is not None:
+        _check_names(model, known)
+        if "_sparse" not in state:
+            return  # not fitted: it has what its constructor sets
+    described = known or {**_GENERAL, **_BY_CLASS.get(type(model).__name__, {})}
+    _check_no_methods(model)
     rules.check_state(described, state)
     for name, value in state.items():
-        if name not in params and name not in described and name not in _MAY_BE_NAN:
-            _check_finite(value, name)
+        if name not in params and name not in _LABELS:
+            _check_finite(value, name, gaps=name in described or name in _MAY_BE_NAN)
+
+
+def _check_names(model: Any, known: Mapping[str, rules.Rule]) -> None:
+    """Refuse attributes that the class is not known to have; before a fit, those that its constructor does not set."""
+    fresh = vars(type(model)(**model.get_params(deep=False)))
+    for name, value in vars(model).items():
+        if "_sparse" in vars(model):
+            if name not in known and name not in fresh:
+                raise rules.StateMismatch(f"{name} is no attribute of a {type(model).__name__}")
+        elif name not in fresh or (value is not fresh[name] and value != fresh[name]):
+            raise rules.StateMismatch(f"{name} is there, but the model is not fitted")
+
+
+def _check_no_methods(model: Any) -> None:
+    """Refuse attributes that stand where the class has a method."""
+    for name in vars(model):
+        there = getattr_static(type(model), name, None)
+        if isroutine(there) or ismethoddescriptor(there):
+            raise rules.StateMismatch(f"{name} is stored, but is a method of a {type(model).__name__}")
 
 
 def check_pattern(model: Any) -> None:
-    """Refuse a pattern of words that could take forever on a text: one that repeats a group, or repeats often.
+    """Refuse a vectorizer whose pattern of words could take forever on a text.
 
     Examples
     --------
@@ -84,39 +96,41 @@ def check_pattern(model: Any) -> None:
     >>> check_pattern(CountVectorizer())
     >>> check_pattern(CountVectorizer(token_pattern=r"(a+)+b"))
     Traceback (most recent call last):
-    coview.utils.fitted_state.StateMismatch: token_pattern is '(a+)+b', but a file may repeat no group of a pattern
+    coview.utils.fitted_state.StateMismatch: token_pattern is '(a+)+b', which repeats what itself repeats
     """
     pattern = vars(model).get("token_pattern")
     if pattern is None:
         return
     if not isinstance(pattern, str):
         raise rules.StateMismatch(f"token_pattern is of type {type(pattern).__name__}, but must be a text")
-    bare = re.sub(r"\[\^?\]?[^\]]*\]", "x", re.sub(r"\\.", "x", pattern, flags=re.DOTALL))  # no escapes, no classes
-    if re.search(r"\)\s*[*+?{]", bare) or "#" in bare:
-        raise rules.StateMismatch(f"token_pattern is {short(pattern)}, but a file may repeat no group of a pattern")
-    if len(re.findall(r"(?<!\()[*+?{]", bare)) > 2:
-        raise rules.StateMismatch(f"token_pattern is {short(pattern)}, but a pattern of a file may repeat only twice")
+    check_quick(pattern, "token_pattern")
 
 
-def _check_finite(value: Any, where: str) -> None:
-    """Refuse numbers that are not finite, wherever they are in plain values."""
+def _check_finite(value: Any, where: str, gaps: bool) -> None:
+    """Refuse numbers too large to compute with, wherever they are in plain values; and without `gaps`, not finite."""
     if isinstance(value, BaseEstimator):
         return  # checked by itself
     if isinstance(value, (list, tuple)):
         for i, part in enumerate(value):
-            _check_finite(part, f"{where}[{i}]")
+            _check_finite(part, f"{where}[{i}]", gaps)
     elif isinstance(value, Mapping):
         for key, part in value.items():
-            _check_finite(part, f"{where}[{key!r}]")
-    elif isinstance(value, (float, np.floating)) and not math.isfinite(value):
-        raise rules.StateMismatch(f"{where} is {value}, but must be finite")
+            _check_finite(part, f"{where}[{key!r}]", gaps)
+    elif isinstance(value, (int, float, np.floating)):
+        if not abs(value) <= _LARGEST[8] and not (gaps and not math.isfinite(value)):
+            raise rules.StateMismatch(f"{where} is {value}, but must be finite, and no larger than {_LARGEST[8]:g}")
     else:
         array = value.data if sparse.issparse(value) else value
         if isinstance(array, np.ndarray) and array.dtype.kind == "f" and array.size:
-            low, high = float(array.min()), float(array.max())
             limit = _LARGEST[min(array.dtype.itemsize, 8)]
+            low, high = float(array.min()), float(array.max())
+            if gaps and not (math.isfinite(low) and math.isfinite(high)):
+                array = array[np.isfinite(array)]
+                low, high = float(array.min(initial=0)), float(array.max(initial=0))
             if not (-limit <= low and high <= limit):
-                raise rules.StateMismatch(f"{where} holds {low:g} to {high:g}, but must hold finite numbers")
+                raise rules.StateMismatch(
+                    f"{where} holds {low:g} to {high:g}, but must hold finite numbers, none larger than {limit:g}"
+                )
 
 
 # -- by class
@@ -266,7 +280,6 @@ _COUNTED = {
     "class_log_prior_": rules.floats("classes", logarithms=True),
     "class_count_": rules.floats("classes", low=0),
     "feature_count_": rules.floats("classes", "features", low=0),
-    "feature_log_prob_": _TABLE,
 }
 _LINEAR = {
     "classes_": rules.labels("classes"),
@@ -296,8 +309,14 @@ _NEAREST: dict[str, rules.Rule] = {
 
 _BY_CLASS: dict[str, dict[str, rules.Rule]] = {
     **dict.fromkeys(("KMeans", "MiniBatchKMeans"), _CLUSTERS),
-    **dict.fromkeys(("MultinomialNB", "ComplementNB", "BernoulliNB"), _COUNTED),
-    "ComplementNB": {**_COUNTED, "feature_all_": rules.floats("features", low=0)},
+    "MultinomialNB": {**_COUNTED, "feature_log_prob_": rules.floats("classes", "features", high=1e-3)},
+    # the logarithms of what is left are taken, too
+    "BernoulliNB": {**_COUNTED, "feature_log_prob_": rules.floats("classes", "features", high=-1e-15)},
+    "ComplementNB": {
+        **_COUNTED,
+        "feature_all_": rules.floats("features", low=0),
+        "feature_log_prob_": rules.floats("classes", "features", high=700.0),  # weights, with a sign or without
+    },
     **dict.fromkeys(
         ("LogisticRegression", "SGDClassifier", "RidgeClassifier", "LinearSVC", "Perceptron", "LogisticRegressionCV"),
         _LINEAR,
@@ -306,7 +325,7 @@ _BY_CLASS: dict[str, dict[str, rules.Rule]] = {
         "classes_": rules.labels("classes"),
         "n_features_in_": rules.count(1, size="features"),
         "theta_": _TABLE,
-        "var_": rules.floats("classes", "features", low=1e-300),
+        "var_": rules.floats("classes", "features", low=_SMALLEST),
         "class_prior_": rules.shares("classes"),
     },
     "DummyClassifier": {

@@ -123,6 +123,10 @@ class SharedWords:
             return max((share for shares in self.shares.values() for share in shares.values()), default=0.0)
         return float(np.mean([self.shares[name][target] for name in sources]))
 
+    def searched(self) -> set[str]:
+        """Return the views in which words count."""
+        return {target for shares in self.shares.values() for target, share in shares.items() if share}
+
     def weigh(self, name: str, counts: sparse.csr_array) -> sparse.csr_array:
         """Return the weights of the words of a view's objects (rows x buckets), float32."""
         length = np.asarray(counts.sum(axis=1)).ravel() / max(self.lengths[name], 1e-12)

@@ -25,6 +25,7 @@ __all__ = ["ObjectIndex"]
 
 MOST_SCORES = 20_000_000  # of queries and objects that are held at a time
 CANDIDATES = 100  # objects beyond k that are looked at by each of a graph and shared words
+_MOST_WEIGHT = 1e6  # of a word by BM25, which is a logarithm
 _SUGGESTED = 3  # ids that resemble an unknown one
 
 
@@ -60,7 +61,9 @@ class ObjectIndex:
         "groups": rules.integers("objects", low=-1),
         "next_key": rules.count(),
         "indexes": rules.mapping(rules.plain(), "views"),  # each is checked where it is made again
-        "words": rules.mapping(rules.floats("items of {view}", None, sparse=True), "views", some=True),
+        "words": rules.mapping(
+            rules.floats("items of {view}", None, low=0.0, high=_MOST_WEIGHT, sparse=True), "views", some=True
+        ),
     }
 
     def __init__(self, widths: Mapping[str, int], kind: str = "exact", recall: float = 0.95) -> None:

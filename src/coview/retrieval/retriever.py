@@ -90,6 +90,8 @@ def _check_words(checker: rules.Checker, value: Any, where: str) -> None:
         vars(value),
         where,
     )
+    if value.frequency.size and value.frequency.max() > value.n_rows:
+        checker.refuse(f"{where}.frequency", f"has a word in {value.frequency.max()} of {value.n_rows} texts")
 
 
 def _check_index(checker: rules.Checker, value: Any, where: str) -> None:
@@ -100,9 +102,14 @@ def _check_index(checker: rules.Checker, value: Any, where: str) -> None:
     for view, index in value.indexes.items():
         checker.size("dimensions", index.vectors.shape[1], f"the vectors of {view!r} in {where}")
     words = checker.state.get("words_")
-    counted = set(words.lengths) if isinstance(words, SharedWords) else set()
-    if value.words.keys() - counted or any(part.shape[1] != BUCKETS for part in value.words.values()):
+    if not isinstance(words, SharedWords):
+        return  # which is refused by itself
+    if value.words.keys() - words.lengths.keys() or any(part.shape[1] != BUCKETS for part in value.words.values()):
         checker.refuse(where, "has words of views that words_ does not know")
+    filled = {view for view, index in value.indexes.items() if len(index)}
+    absent = [view for view in words.searched() if view in filled - value.words.keys()]
+    if absent:
+        checker.refuse(where, f"has no words of {absent[0]!r}, though words count in its scores")
 
 
 @shared_parameters

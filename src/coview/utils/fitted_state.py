@@ -304,8 +304,8 @@ def floats(
 ) -> Rule:
     """Floating numbers of a shape, all finite and from `low` to `high`; or a CSR matrix of such, where `sparse`.
 
-    `logarithms` of shares are at most 0, and minus infinity where a share is 0. `dtype` wants one type, else numbers of
-    4 or 8 bytes are fine.
+    `logarithms` of shares are at most 0, and minus infinity where a share is 0, but not all of them. `dtype` wants one
+    type, else numbers of 4 or 8 bytes are fine.
     """
 
     def visit(checker: Checker, value: Any, where: str) -> None:
@@ -316,6 +316,8 @@ def floats(
         limit = _LARGEST[array.dtype.itemsize]
         if logarithms:
             _check_range(checker, array, -math.inf, _TOLERANCE, where)
+            if array.size and not (array.max(axis=-1) >= -limit).all():
+                checker.refuse(where, "holds logarithms of shares that are all zero")
         else:
             _check_range(checker, array, max(low, -limit), min(high, limit), where)
 

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from coview.exceptions import CoviewError, ViewsError
+import numpy as np
+from scipy import sparse
 
-__all__ = ["asking"]
+from coview.exceptions import CoviewError, ViewsError, ViewsTypeError
 
-
-class InnerTypeError(ViewsError, TypeError):
-    """An estimator inside another got something of a wrong type."""
+__all__ = ["asking", "finite_answer"]
 
 
 @contextmanager
@@ -36,6 +35,23 @@ def asking(model: Any, what: str) -> Iterator[None]:
     except (CoviewError, NotFittedError):
         raise
     except (ValueError, TypeError, AttributeError, LookupError, ArithmeticError) as error:
-        kind = InnerTypeError if isinstance(error, TypeError) else ViewsError
+        kind = ViewsTypeError if isinstance(error, TypeError) else ViewsError
         why = " ".join(str(error).split()) or type(error).__name__
         raise kind(f"{type(model).__name__} cannot answer for {what}: {why}") from error
+
+
+def finite_answer(model: Any, values: Any, what: str) -> Any:
+    """Return what an estimator answers; refused where it holds NaN or infinity, which only a damaged one says.
+
+    Examples
+    --------
+    >>> finite_answer(None, np.array([0.5, 0.5]), "view 'words'")
+    array([0.5, 0.5])
+    """
+    numbers = values.data if sparse.issparse(values) else np.asarray(values)
+    if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
+        raise ViewsError(
+            f"{type(model).__name__} answers for {what} with numbers that are not finite. Fit it again, or scale the "
+            "features."
+        )
+    return values

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from coview.exceptions import ViewsError
+from coview.exceptions import ViewsError, ViewsTypeError
 from coview.utils.messages import listed
 from coview.views.base import NamedViews, html_table, text_table
 from coview.views.checks import as_rows, texts_as_str
@@ -223,7 +223,7 @@ class LazyViews(NamedViews):
     # -- showing
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        raise TypeError(f"LazyViews ({listed(self.names)}) are not one matrix. Read rows first: X[:100].hstack().")
+        raise ViewsTypeError(f"LazyViews ({listed(self.names)}) are not one matrix. Read rows first: X[:100].hstack().")
 
     def _summary(self) -> list[tuple[str, str, str]]:
         return [

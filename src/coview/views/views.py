@@ -12,7 +12,7 @@ from typing import Any, Union
 import numpy as np
 from scipy import sparse
 
-from coview.exceptions import ViewsError
+from coview.exceptions import ViewsError, ViewsTypeError
 from coview.utils.messages import did_you_mean, listed
 from coview.views.alignment import concat_rows, join_rows
 from coview.views.arrays import as_matrix, density, frozen, is_dask_collection, read_only, side_by_side, take_rows
@@ -302,7 +302,7 @@ class Views(NamedViews):
         )
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        raise TypeError(
+        raise ViewsTypeError(
             f"Views ({listed(self._names)}) are not one matrix. Use X.hstack() to concatenate them, "
             f"X['{self._names[0]}'] "
             "for one of them, or a coview estimator."
