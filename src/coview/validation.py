@@ -330,12 +330,10 @@ def _as_column(y: Any) -> np.ndarray:
         )
     labels = label_array(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
-        warnings.warn(
-            DataConversionWarning(
-                "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
-                "(n_samples,), for example using ravel()."
-            ),
-            stacklevel=3,
+        warn_user(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
+            "for example using ravel().",
+            DataConversionWarning,
         )
         labels = labels.ravel()
     if labels.ndim != 1:

@@ -46,6 +46,17 @@ def test_a_file_is_streamed_into_a_table_and_a_model(tmp_path, mail):
     assert load(names[0]).t_ == 150
 
 
+def test_predictions_of_a_stream_that_breaks_off_are_not_left_half_written(tmp_path, mail):
+    (tmp_path / "mail.jsonl").write_text(mail + "{broken\n")
+    (tmp_path / "said.txt").write_text("of before\n")
+    run = coview(
+        str(tmp_path / "mail.jsonl"), "--labels", "kind", "--batch", "10", "--predictions", str(tmp_path / "said.txt")
+    )
+    assert run.returncode != 0
+    assert {file.name for file in tmp_path.iterdir()} == {"mail.jsonl", "said.txt"}
+    assert (tmp_path / "said.txt").read_text() == "of before\n"
+
+
 def test_standard_input_as_json_and_going_on(tmp_path, mail):
     options = ("-", "--format", "jsonl", "--labels", "kind", "--every", "100", "--json")
     run = coview(*options, "--save", str(tmp_path / "a.coview"), text=mail)

@@ -231,6 +231,24 @@ def test_an_answer_that_nobody_reads_is_dropped(retriever):
     assert size > 10_000_000 and len(content) < size
 
 
+def test_an_answer_that_is_read_in_small_pieces_is_dropped(retriever):
+    class Wide(Service):
+        def answer(self, key, questions):
+            return [{"coordinates": [[0.123456789] * 20_000] * len(views)} for views in questions]
+
+    short = Limits(stall_seconds=0.8, slowest_read=10e6)
+    with running(make_app(Wide(retriever), limits=short)) as url, connected(url) as connection:
+        body = json.dumps({"rows": {"words": ["wordaa"] * 50}}).encode()
+        connection.sendall(HEADER % len(body) + body)
+        content = connection.recv(1000)
+        for _ in range(60):  # never stuck, but slow
+            content += connection.recv(50_000)
+            time.sleep(0.05)
+        content += rest(connection)
+    size = int(content.split(b"content-length: ")[1].split(b"\r\n")[0])
+    assert len(content) < size
+
+
 def test_small_answers_leave_at_once(retriever, monkeypatch):
     seen = []
     made = TimedProtocol.connection_made

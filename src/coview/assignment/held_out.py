@@ -17,7 +17,6 @@ costs of the label program expect.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -31,6 +30,7 @@ from coview.engines.loop import Options, run
 from coview.engines.memory import MemoryHolder
 from coview.engines.protocol import Block, Engine
 from coview.engines.state import Sweep, Tree
+from coview.utils.warn import warn_user
 
 __all__ = ["best_sweeps", "best_weights", "make_folds", "weigh_views"]
 
@@ -83,11 +83,10 @@ def best_sweeps(
             options = Options(max_iter, 0.0, deadline=deadline.share(1 / (n_folds - fold)))
             curves.append(_agreement(steps, part, begin(part), codes, held, engine, options))
     if not curves:
-        warnings.warn(
+        warn_user(
             "early_stopping needs a class with at least two labeled objects, but there is none: the fit is not stopped "
             "early.",
             UserWarning,
-            stacklevel=4,
         )
         return None, []
     longest = max(map(len, curves))
@@ -158,11 +157,10 @@ def weigh_views(
                 present.append(steps.present(block)[rows])
                 truth.append(codes[block.start : block.stop][rows])
     if not truth:
-        warnings.warn(
+        warn_user(
             "view_weights='held_out' needs a class with at least two labeled objects, but there is none: all views get "
             "the same weight.",
             UserWarning,
-            stacklevel=4,
         )
         return np.ones(len(blocks[0].views))
     return best_weights(steps.rule, np.concatenate(scores), np.concatenate(present), np.concatenate(truth))

@@ -15,6 +15,7 @@ from rich.console import Console
 
 from coview.cli.files import check_table, read_input, read_labels, table_front
 from coview.cli.options import EscapeFormulas, TableOptions, takes_table
+from coview.utils.atomic import atomic_path
 from coview.utils.jsonable import plain
 from coview.utils.messages import not_text, printable
 from coview.utils.progress import progress, tell
@@ -71,7 +72,9 @@ def stream(
     with ExitStack() as stack:
         watched: Any = learner
         if predictions is not None:
-            file = stack.enter_context(open(predictions, "w", encoding="utf-8"))
+            whole = not predictions.exists() or predictions.is_file()  # a pipe gets each line at once
+            place = stack.enter_context(atomic_path(predictions)) if whole else predictions
+            file = stack.enter_context(open(place, "w", encoding="utf-8"))
             watched = _PredictionWriter(learner, file, escape_formulas and predictions.suffix in (".csv", ".tsv"))
         stack.enter_context(progress(verbose=0 if as_json else None))
         if raw.table is not None:

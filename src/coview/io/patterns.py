@@ -96,7 +96,8 @@ class _Walk:
                 raise _TooSlow("repeats without end while it looks around")
             return opened
         if operation in _REPEATS:
-            return self._repeat(*argument, opened)
+            least, most, body = argument
+            return self._repeat(least, most, body, opened)
         raise _TooSlow("refers to what it has found before")
 
     def _repeat(self, least: int, most: Any, body: Any, opened: Any) -> Any:

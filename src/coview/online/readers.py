@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import io
 import itertools
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -27,6 +26,7 @@ from coview.kernels.svmlight import parse_svmlight
 from coview.online.hashing import WIDTH, hash_rows
 from coview.utils.messages import not_text, one_sentence, short
 from coview.utils.text_files import check_unique, csv_rows, json_rows
+from coview.utils.warn import warn_user
 from coview.validation import check_count
 from coview.views.coerce import PLAIN
 from coview.views.views import Views
@@ -304,10 +304,10 @@ class _Assembler:
         cells = (cell for row in rows if self.table for cell in row.get(PLAIN, {}).items())
         text = next((cell for cell in cells if isinstance(cell[1], str) and len(cell[1].split()) > 3), None)
         if text is not None:
-            warnings.warn(
+            warn_user(
                 f"Column {text[0]!r} of {self.called} holds text ({short(text[1])}): each whole text is one feature. "
                 f"To count its words, name the column as a view, views=[{text[0]!r}, ...] (--views {text[0]},...).",
-                stacklevel=3,
+                UserWarning,
             )
 
     def _matrix(self, view: str, values: list[Any]) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -248,11 +247,10 @@ def _warn_of_text(column: Column, who: str) -> None:
     different = len(set(values.tolist()))
     by = "TextViews" if who == "ColumnViews" else f"{who}(text=)"
     if column.kind == "text" and len(values) >= 20 and different > 0.9 * len(values):
-        warnings.warn(
+        warn_user(
             f"Column {column.name!r} has {different} different values in {len(values)} rows, so hardly any category is "
             f"shared. If it contains text, count its words with {by} (--text on the command line).",
             UserWarning,
-            stacklevel=3,
         )
 
 

@@ -10,7 +10,6 @@ object have in common, divided by that of the best object.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -53,6 +52,7 @@ from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import cut, did_you_mean, listed
 from coview.utils.parameters import ESTIMATOR, NONE, by_view, instance, integer, list_of, number, one_of
+from coview.utils.warn import warn_user
 from coview.validation import base_seed, check_count, check_option, encode_labels, per_view
 from coview.views.arrays import take_rows
 from coview.views.views import Views
@@ -719,10 +719,10 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
                 [clone(model) for model in models], views[rest], None if y is None else np.asarray(y)[rest]
             )
         except ValueError as error:  # all objects did for the models: this part is too small, or lacks a view or class
-            warnings.warn(
+            warn_user(
                 f"lexical='auto' is {_UNCHOSEN}: it is chosen with models that are fitted on a part of the objects, "
                 f"and on these the fit failed ({cut(str(error), 120)}). Pass a number to choose it yourself.",
-                stacklevel=4,
+                UserWarning,
             )
             return None
         searched = np.concatenate([rest, held])  # held-out objects among the others

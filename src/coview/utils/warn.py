@@ -53,8 +53,10 @@ def is_at_work() -> bool:
     return _unwarned.get() or _worker.get() is not None
 
 
-def warn_user(message: str, category: type[Warning]) -> None:
+def warn_user(message: str, category: type[Warning], *, inside: bool = False) -> None:
     """Warn at the user's line, unless this is work inside other work, in folds or for scores.
+
+    `inside` of other work too where nobody else would speak, as of data that is handed on as it came.
 
     Examples
     --------
@@ -65,14 +67,14 @@ def warn_user(message: str, category: type[Warning]) -> None:
     >>> [str(each.message) for each in caught]
     ['Label more.']
     """
-    if _unwarned.get():
+    if _unwarned.get() and not inside:
         return
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None:
         module = frame.f_globals.get("__name__", "")
         if module.partition(".")[0] not in _LIBRARIES:
             break
-        if module.startswith(_VALIDATION):
+        if module.startswith(_VALIDATION) and not inside:
             return
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from coview.exceptions import ViewsError
 from coview.utils.messages import did_you_mean, listed
+from coview.utils.warn import warn_user
 from coview.views.arrays import place_columns
 from coview.views.views import Views
 
@@ -118,19 +118,23 @@ def _match_names(who: str, view: str, columns: np.ndarray, fitted: np.ndarray) -
             f"{listed(fitted[:3].tolist())}, ..."
         )
     if np.any(np.diff(targets[targets >= 0]) < 0):
-        warnings.warn(
+        warn_user(
             f"View {view!r} has its columns in another order than {who} was fitted with; they were put into the fitted "
             "order.",
-            stacklevel=4,
+            UserWarning,
+            inside=True,
         )
     if absent:
-        warnings.warn(
+        warn_user(
             f"View {view!r} lacks {len(absent)} of the {len(fitted)} columns that {who} was fitted with "
             f"({listed(absent)}); they count as 0.",
-            stacklevel=4,
+            UserWarning,
+            inside=True,
         )
     if unknown:
-        warnings.warn(
-            f"View {view!r} has {unknown} column(s) that {who} was not fitted with; they are ignored.", stacklevel=4
+        warn_user(
+            f"View {view!r} has {unknown} column(s) that {who} was not fitted with; they are ignored.",
+            UserWarning,
+            inside=True,
         )
     return targets

@@ -38,10 +38,11 @@ class TimedProtocol(H11Protocol):
         self._watch: asyncio.TimerHandle | None = None
         self._waiting_since: float | None = None  # for a header
         self._stuck_since: float | None = None  # with an answer
+        self._reading_since: tuple[float, int] | None = None  # an answer that waits, and the bytes read before it
         self._unread = 0  # bytes of the answer when last looked at
 
     def connection_made(self, transport: Any) -> None:
-        super().connection_made(transport)
+        super().connection_made(_Counted(transport))
         self._waiting_since = self.loop.time()
         self._look_later()
 
@@ -87,13 +88,24 @@ class TimedProtocol(H11Protocol):
         elif self._stuck_since is None:
             self._stuck_since = now
         self._unread = unread
-        if self._stuck_since is not None and now - self._stuck_since > self.limits.stall_seconds:
+        stuck = self._stuck_since is not None and now - self._stuck_since > self.limits.stall_seconds
+        if stuck or self._is_too_slow(now, self.transport.written - unread, waits=unread > 0):
             self.transport.abort()  # closing would wait until all is read
             return
         if self._waiting_since is not None and now - self._waiting_since > self.limits.header_seconds:
             self._waiting_since = None
             self._refuse()
         self._look_later()
+
+    def _is_too_slow(self, now: float, read: int, *, waits: bool) -> bool:
+        """Whether a client takes an answer in pieces so small that it would never end."""
+        if not waits:
+            self._reading_since = None
+            return False
+        if self._reading_since is None:
+            self._reading_since = now, read
+        since, before = self._reading_since
+        return now - since > self.limits.stall_seconds + (read - before) / self.limits.slowest_read
 
     def _is_broken(self) -> bool:
         """Whether the client has gone; nobody else notices while nothing is read from the connection."""
@@ -110,3 +122,17 @@ class TimedProtocol(H11Protocol):
             for event in (answer, h11.Data(data=_TOO_SLOW), h11.EndOfMessage()):
                 self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
+
+
+class _Counted:
+    """A transport that counts the bytes that were written to it."""
+
+    def __init__(self, transport: Any) -> None:
+        self._transport, self.written = transport, 0
+
+    def write(self, data: bytes) -> None:
+        self.written += len(data)
+        self._transport.write(data)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)

@@ -46,6 +46,8 @@ class Limits:
         Time for its whole header.
     stall_seconds : float
         Time in which a client must read some of an answer that waits for it.
+    slowest_read : float
+        Bytes a second that it must read of such an answer, once `stall_seconds` are over.
     """
 
     most_bytes: int = 8 * 2**20
@@ -53,6 +55,7 @@ class Limits:
     most_values: int = 1_000_000
     header_seconds: float = 15.0
     stall_seconds: float = 30.0
+    slowest_read: float = 2**14
 
 
 class Places:

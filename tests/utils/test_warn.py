@@ -1,0 +1,61 @@
+"""Warnings about a user's data name the user's line, however deep in coview they are found."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from coview import CCAClustering, ColumnViews, MultiViewNaiveBayes, SeededKMeansClassifier, Views, read_stream
+
+X = np.random.default_rng(0).poisson(1.0, (40, 6))
+Y = np.arange(40) % 2
+NAMES = [f"w{i}" for i in range(6)]
+
+
+def columns_in_another_order(folder):
+    model = CCAClustering(2, random_state=0).fit(Views(a=X, b=X, feature_names={"a": NAMES, "b": NAMES}))
+    model.predict(Views(a=X, b=X, feature_names={"a": NAMES[::-1], "b": NAMES}))
+
+
+def columns_that_are_absent(folder):
+    model = MultiViewNaiveBayes().fit(Views(a=X, feature_names={"a": NAMES}), Y)
+    model.predict_proba(Views(a=X[:, 1:], feature_names={"a": NAMES[1:]}))
+
+
+def classes_with_one_label(folder):
+    labels = np.full(40, -1)
+    labels[:2] = 0, 1
+    SeededKMeansClassifier(view_weights="held_out").fit(Views(a=X, b=X), labels)
+
+
+def categories_that_are_texts(folder):
+    ColumnViews({"facts": ["note"]}).fit_transform({"note": [f"text {i}" for i in range(40)]})
+
+
+def labels_in_a_column(folder):
+    MultiViewNaiveBayes().fit(Views(a=X), Y[:, None])
+
+
+def texts_in_a_stream(folder):
+    (folder / "s.csv").write_text("text,label\n" + "one two three four five,a\n" * 3)
+    list(read_stream(folder / "s.csv", label="label", n_features=16))
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        columns_in_another_order,
+        columns_that_are_absent,
+        classes_with_one_label,
+        categories_that_are_texts,
+        labels_in_a_column,
+        texts_in_a_stream,
+    ],
+)
+def test_the_line_is_the_users(work, tmp_path):
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        work(tmp_path)
+    assert heard and {each.filename for each in heard} == {__file__}
