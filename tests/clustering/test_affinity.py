@@ -179,3 +179,7 @@ def test_a_graph_without_edges_has_no_vectors():
     assert not values.any()
     assert vectors.shape == (500, 3)
     assert not vectors.any()
+
+
+def test_new_rows_lean_on_nothing_where_no_fitted_object_has_the_view():
+    assert edges_to(np.eye(3), np.ones(3, bool), np.zeros((0, 3)), 5).shape == (3, 0)

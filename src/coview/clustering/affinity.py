@@ -203,7 +203,7 @@ def edges_to(rows: Any, known: np.ndarray, among: Any, n_neighbors: int, *, cosi
     """
     have = np.flatnonzero(known)
     k = min(n_neighbors, among.shape[0])
-    if not have.size:
+    if not have.size or not k:  # k is 0 where no fitted object has the view
         return sparse.csr_array((rows.shape[0], among.shape[0]))
     some = for_sklearn(take_rows(rows, have))
     distances, positions = nearest(some, k, among)

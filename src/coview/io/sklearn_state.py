@@ -117,7 +117,8 @@ def _check_finite(value: Any, where: str, gaps: bool) -> None:
         for key, part in value.items():
             _check_finite(part, f"{where}[{key!r}]", gaps)
     elif isinstance(value, (int, float, np.floating)):
-        if not abs(value) <= _LARGEST[8] and not (gaps and not math.isfinite(value)):
+        size: Any = abs(value)
+        if not size <= _LARGEST[8] and not (gaps and not math.isfinite(size)):
             raise rules.StateMismatch(f"{where} is {value}, but must be finite, and no larger than {_LARGEST[8]:g}")
     else:
         array = value.data if sparse.issparse(value) else value

@@ -42,7 +42,9 @@ class TimedProtocol(H11Protocol):
         self._unread = 0  # bytes of the answer when last looked at
 
     def connection_made(self, transport: Any) -> None:
-        super().connection_made(_Counted(transport))
+        self._counted = _Counted(transport)
+        counted: Any = self._counted
+        super().connection_made(counted)
         self._waiting_since = self.loop.time()
         self._look_later()
 
@@ -89,7 +91,7 @@ class TimedProtocol(H11Protocol):
             self._stuck_since = now
         self._unread = unread
         stuck = self._stuck_since is not None and now - self._stuck_since > self.limits.stall_seconds
-        if stuck or self._is_too_slow(now, self.transport.written - unread, waits=unread > 0):
+        if stuck or self._is_too_slow(now, self._counted.written - unread, waits=unread > 0):
             self.transport.abort()  # closing would wait until all is read
             return
         if self._waiting_since is not None and now - self._waiting_since > self.limits.header_seconds:
