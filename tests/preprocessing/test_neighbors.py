@@ -31,9 +31,9 @@ def dense(matrix):
     return matrix.toarray() if sparse.issparse(matrix) else matrix
 
 
-def formula(words, links, hops, normalize="symmetric", restart=0.0, tol=0.0):
+def formula(words, links, hops, normalize="symmetric", restart=0.0, tol=0.0, self_weight=1.0):
     """(1 - restart) S H + restart X, without what is next to nothing, again and again, with everything dense."""
-    both = links + np.eye(len(links))
+    both = links + self_weight * np.eye(len(links))
     degree = both.sum(axis=1)
     if normalize == "symmetric":
         step = both / np.sqrt(np.outer(degree, degree))
@@ -60,6 +60,33 @@ def test_smoothing_is_the_dense_formula(seed, hops, normalize, as_sparse, restar
     assert found.names == ("words", "links", "words_near")
     expected = formula(dense(X["words"]), dense(X["links"]), hops, normalize, restart)
     assert_allclose(dense(found["words_near"]), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("normalize", ["symmetric", "rows"])
+def test_an_object_may_weigh_more_beside_its_links(normalize):
+    X = make(seed=3)
+    links = dense(X["links"])
+    for given_weight, weight in ((2.5, 2.5), ("mean", links.sum() / len(links))):
+        found = NeighborViews(hops=3, normalize=normalize, self_weight=given_weight).fit_transform(X)
+        expected = formula(dense(X["words"]), links, 3, normalize, self_weight=weight)
+        assert_allclose(dense(found["words_near"]), expected, atol=1e-12)
+
+
+def test_links_that_are_not_directed_count_at_both_ends():
+    X = make(seed=4)
+    one_way = X.map({"links": lambda part: sparse.csr_array(sparse.triu(part))})
+    found = NeighborViews(directed=False).fit_transform(one_way)
+    assert_allclose(dense(found["words_near"]), formula(dense(X["words"]), dense(X["links"]), 2), atol=1e-12)
+
+
+def test_after_many_hops_with_restart_one_layer_is_as_good_as_all():
+    X = make(seed=5)
+    every, last = (NeighborViews(hops=60, restart=0.3, layers=layers).fit(X) for layers in ("all", "last"))
+    assert (every.n_layers_, last.n_layers_) == (60, 1)
+    new = Views(words=np.ones((2, 6)), links=np.eye(2, 12, 3))
+    assert_allclose(every.transform(new)["words_near"], last.transform(new)["words_near"], atol=1e-8)
+    own = last.fit_transform(X)["words_near"]
+    assert_allclose(dense(last.transform(X)["words_near"]), dense(own), atol=1e-8)
 
 
 @settings(max_examples=15, deadline=None)

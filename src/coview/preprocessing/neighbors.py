@@ -1,15 +1,15 @@
 """`NeighborViews`: where one view is links among the objects, every other view smoothed over them.
 
-With A the links (row = object, column = the object it is linked to), D = 1 + row sums, and S = D^-1/2 (A + I) D^-1/2,
-`hops` times
+With A the links (row = object, column = the object it is linked to), s the weight of an object beside its neighbors
+(`self_weight`), D = s + row sums, and S = D^-1/2 (A + s I) D^-1/2, `hops` times
 
     H <- (1 - restart) S H + restart X,      H = X at first
 
 so that an object also carries what its neighbors, and theirs, are made of. S H is a product of sparse matrices; S^2 is
-never formed. A new object takes part with its own links: its row of S H is D_new^-1/2 (D_new^-1/2 H_new + A_new D^-1/2
-H). With `restart` (Gasteiger and others 2019) an object keeps its own features however many hops there are; many hops
-then are personalized PageRank over the links. With `tol`, values of a row below tol times its largest are dropped after
-each hop, so that sparse views stay sparse.
+never formed. A new object takes part with its own links: its row of S H is D_new^-1/2 (s D_new^-1/2 H_new + A_new
+D^-1/2 H). With `restart` (Gasteiger and others 2019) an object keeps its own features however many hops there are; many
+hops then are personalized PageRank over the links. With `tol`, values of a row below tol times its largest are dropped
+after each hop, so that sparse views stay sparse.
 
 Known labels become one more view, each object's own label left out. With Y one row per object (1 at its label, all 0
 where it has none), `hops` steps make P Y, P a polynomial in S. Row i of the view is that without what object i gave:
@@ -74,6 +74,16 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
     tol : float, default=0.0
         Drop values of sparse views below this share of the largest in their row, after each hop; at least 0 and below
         1. Many hops leave few zeros otherwise; 0.01 costs no accuracy on citations.
+    self_weight : float or "mean", default=1.0
+        Weight of an object itself beside its links in each hop, above 0; "mean" is the mean weight of an object's
+        links, for graphs of many links, where an object soon is lost among its neighbors.
+    directed : bool, default=True
+        Whether links count from the row's side alone. If False, a link counts at both of its ends; new objects know
+        their own links only.
+    layers : {"all", "last"}, default="all"
+        What new objects are joined to: the fitted ones as they were before each hop, or as they are at the end, which
+        stores one layer in place of `hops`. With `restart` and many hops both are the same, but for what is left after
+        so many: (1 - restart)^hops.
     normalize : {"symmetric", "rows"}, default="symmetric"
         Divide by the square roots of the degrees at both ends of a link, or by the degree of the row (a plain mean).
     views : str, list of str or None, default=None
@@ -95,7 +105,11 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
     Attributes
     ----------
     layers_ : dict of lists
-        The fitted objects after 0, 1, ... hops, by view: what new objects are joined to.
+        The fitted objects after 0, 1, ... hops, or after all of them, by view: what new objects are joined to.
+    n_layers_ : int
+        Layers of each view.
+    self_weight_ : float
+        Weight of an object itself in each hop.
     scale_ : ndarray (n_objects,)
         Factor of each fitted object as a neighbor.
     classes_ : ndarray
@@ -170,10 +184,12 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         "fitted_ids_": rules.or_none(rules.values("objects")),
         "link_names_": rules.or_none(rules.strings()),
         "scale_": rules.floats("objects", low=0),
+        "self_weight_": rules.weight(),
+        "n_layers_": rules.count(1, size="layers"),
         "layers_": rules.mapping(
-            rules.sequence(rules.floats("objects", "features of {view}", sparse=True), "hops"), "smoothed views"
+            rules.sequence(rules.floats("objects", "features of {view}", sparse=True), "layers"), "smoothed views"
         ),
-        "present_layers_": rules.mapping(rules.sequence(rules.booleans("objects"), "hops"), "smoothed views"),
+        "present_layers_": rules.mapping(rules.sequence(rules.booleans("objects"), "layers"), "smoothed views"),
         "classes_": rules.or_none(rules.labels("classes")),
         "label_layers_": rules.or_none(rules.sequence(rules.floats("objects", "classes"), "hops")),
         "labels_near_": rules.or_none(rules.floats("objects", "classes", sparse=True)),
@@ -185,6 +201,9 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         "hops": integer(),
         "restart": number(below=1),
         "tol": number(below=1),
+        "self_weight": number(above=0) | one_of("mean"),
+        "directed": TRUTH,
+        "layers": one_of("all", "last"),
         "normalize": one_of("symmetric", "rows"),
         "keep": TRUTH,
         "suffix": TEXT,
@@ -199,6 +218,9 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         *,
         restart: float = 0.0,
         tol: float = 0.0,
+        self_weight: Any = 1.0,
+        directed: bool = True,
+        layers: str = "all",
         normalize: str = "symmetric",
         views: Any = None,
         keep: bool = True,
@@ -210,6 +232,9 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         self.hops = hops
         self.restart = restart
         self.tol = tol
+        self.self_weight = self_weight
+        self.directed = directed
+        self.layers = layers
         self.normalize = normalize
         self.views = views
         self.keep = keep
@@ -263,15 +288,22 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         self.n_objects_ = len(views)
         links = as_links(self.links, views[self.links])
         rows = self._rows_of_columns(views)
-        graph = LinkGraph.of(pick_columns(links, rows), None, self.normalize)
+        within = pick_columns(links, rows)
+        if not self.directed:
+            within = sparse.csr_array(within.maximum(within.T))
+        self.self_weight_ = mean_links(within) if self.self_weight == "mean" else float(self.self_weight)
+        graph = LinkGraph.of(within, None, self.normalize, self.self_weight_)
         self.scale_ = graph.scale
+        self.n_layers_ = self.hops if self.layers == "all" else 1
         self.layers_, self.present_layers_ = {}, {}
         for name in self.smoothed_views_:
             array, mask = self._first_layer(views, name, rows)
             layers, present = [array], [mask]
-            for _ in range(self.hops - 1):
+            for _ in range(self.hops - 1 if self.layers == "all" else self.hops):
                 layers.append(self._anew(graph.step(layers[-1]), array))
                 present.append(graph.spread(present[-1]))
+                if self.layers == "last":
+                    del layers[0], present[0]
             self.layers_[name], self.present_layers_[name] = layers, present
         self._fit_labels(graph, y if self.labels else None)
         return graph
@@ -340,8 +372,8 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
             array, mask = self._first_layer(views, name, rows)
             own = array
             for hop in range(self.hops):
-                others = None if layers is None else layers[hop]
-                there = None if layers is None else self.present_layers_[name][hop]
+                others = None if layers is None else layers[hop if self.layers == "all" else 0]
+                there = None if layers is None else self.present_layers_[name][hop if self.layers == "all" else 0]
                 array = self._anew(graph.step(array, others, self.scale_), own)
                 mask = graph.spread(mask, there)
             arrays[near], present[near] = array, mask
@@ -373,10 +405,11 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
         else:  # without names the columns are the objects of the fit, and a new object is nobody's neighbor
             outside[: self.n_objects_] = np.arange(self.n_objects_)
         outside[inside >= 0] = -1  # an object that is given again counts as given
-        graph = LinkGraph.of(
-            pick_columns(links, inside, len(views)), pick_columns(links, outside, self.n_objects_), self.normalize
-        )
-        return graph, inside
+        within = pick_columns(links, inside, len(views))
+        if not self.directed:
+            within = sparse.csr_array(within.maximum(within.T))
+        others = pick_columns(links, outside, self.n_objects_)
+        return LinkGraph.of(within, others, self.normalize, self.self_weight_), inside
 
     def _rows_of_columns(self, views: Views) -> np.ndarray:
         """Row of X that each column of the links stands for in fit, -1 for none."""
@@ -443,20 +476,23 @@ class LinkGraph:
     outside: sparse.csr_array | None
     scale: np.ndarray
     symmetric: bool  # whether neighbors are scaled too
+    own: float = 1.0  # weight of an object beside its links
 
     @classmethod
-    def of(cls, within: sparse.csr_array, outside: sparse.csr_array | None, normalize: str) -> LinkGraph:
+    def of(
+        cls, within: sparse.csr_array, outside: sparse.csr_array | None, normalize: str, own: float = 1.0
+    ) -> LinkGraph:
         """Make one with the factors that the degrees give; `normalize` as in `NeighborViews`."""
-        degree = 1.0 + within.sum(axis=1)
+        degree = own + within.sum(axis=1)
         if outside is not None:
             degree = degree + outside.sum(axis=1)
         symmetric = normalize == "symmetric"
-        return cls(within, outside, degree**-0.5 if symmetric else degree**-1.0, symmetric)
+        return cls(within, outside, degree**-0.5 if symmetric else degree**-1.0, symmetric, own)
 
     def step(self, array: Any, others: Any = None, others_scale: Any = None) -> Any:
         """One hop: own features and those of the neighbors."""
         mine = scale_rows(array, self.scale) if self.symmetric else array
-        total = mine + self.within.astype(array.dtype) @ mine
+        total = mine * array.dtype.type(self.own) + self.within.astype(array.dtype) @ mine
         if others is not None and self.outside is not None and self.outside.nnz:
             theirs = scale_rows(others, others_scale) if self.symmetric else others
             total = total + self.outside.astype(array.dtype) @ theirs
@@ -476,6 +512,11 @@ def as_links(name: str, matrix: Any) -> sparse.csr_array:
     if links.nnz and links.data.min() < 0:
         raise ViewsError(f"View {name!r} has negative links (minimum {links.data.min():.3g}). Links must be 0 or more.")
     return links
+
+
+def mean_links(links: sparse.csr_array) -> float:
+    """Mean weight of an object's links; 1 where there are none."""
+    return float(links.sum()) / max(links.shape[0], 1) or 1.0
 
 
 def pick_columns(links: sparse.csr_array, positions: np.ndarray, width: int | None = None) -> sparse.csr_array:
@@ -553,7 +594,7 @@ def spread_labels(
 
 def own_shares(graph: LinkGraph, rows: np.ndarray, hops: int, restart: float) -> np.ndarray:
     """P_ii of some objects: how much of what an object starts with comes back to it."""
-    step = scale_rows(graph.within + sparse.eye_array(len(graph.scale), format="csr"), graph.scale)
+    step = scale_rows(graph.within + graph.own * sparse.eye_array(len(graph.scale), format="csr"), graph.scale)
     if graph.symmetric:
         step = sparse.csr_array(step @ sparse.diags_array(graph.scale))
     back = sparse.csr_array(step.T)

@@ -1,0 +1,139 @@
+"""Links among the objects: found, judged without labels, and used or left out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+
+from coview.auto.links import ENOUGH, RARE, find_links, judge_links, smoothed, smoothing
+from coview.exceptions import ViewsError
+from coview.views.views import Views
+
+N, K = 240, 3
+
+
+def made(kind: str, seed: int = 0, quality: float = 0.25, ids: bool = False) -> tuple[Views, np.ndarray]:
+    """Words that tell the clusters a little, and links within them, between them, or anywhere."""
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(N) % K)
+    topics = rng.dirichlet(np.full(300, 0.1), K)
+    mixed = quality * topics[y] + (1 - quality) / 300
+    words = np.array([rng.multinomial(40, row) for row in mixed])
+    same = (y[:, None] == y).astype(float)
+    chance = {"within": 0.06 * same + 0.001, "between": 0.03 * (1 - same), "anywhere": np.full((N, N), 0.02)}[kind]
+    upper = np.triu(rng.uniform(size=(N, N)) < chance, 1)
+    links = sparse.csr_array((upper | upper.T).astype(float))
+    names = np.array([f"page{i}" for i in range(N)])
+    extra = {"ids": names, "feature_names": {"cites": names}} if ids else {}
+    return Views(words=sparse.csr_array(words.astype(float)), cites=links, **extra), y
+
+
+@pytest.mark.parametrize("kind", ["within", "between", "anywhere"])
+def test_only_links_that_join_alike_objects_join_them(kind):
+    evidence = judge_links(made(kind, quality=0.6)[0], "cites", K)
+    assert evidence.join == (kind == "within")
+    assert evidence.why.startswith(f"links join {'alike' if evidence.join else 'unlike'} objects: ")
+    assert (max(evidence.alike_by_view["words"], evidence.together_by_view["words"]) >= ENOUGH) == evidence.join
+
+
+def test_the_share_is_chance_where_links_mean_nothing():
+    found = [judge_links(made("anywhere", seed)[0], "cites", K) for seed in range(5)]
+    assert_allclose(np.mean([one.alike_by_view["words"] for one in found]), RARE, atol=0.02)
+    assert_allclose(np.mean([one.together_by_view["words"] for one in found]), 0, atol=0.05)
+
+
+def test_measurements_tell_as_words_do():
+    y = made("within")[1]
+    rng = np.random.default_rng(0)
+    sizes = 3 * rng.normal(size=(K, 4))[y] + rng.normal(size=(N, 4))
+    for kind in ("within", "anywhere"):
+        links = made(kind)[0]["cites"]  # the same clusters, of the same seed
+        assert judge_links(Views(sizes=sizes, links=links), "links", K).join == (kind == "within")
+
+
+def test_a_view_that_tells_nothing_does_not_hide_one_that_does():
+    views, _ = made("within", quality=0.6)
+    noise = np.random.default_rng(1).normal(size=(N, 3))
+    evidence = judge_links(Views(noise=noise, **dict(views.items())), "cites", K)
+    assert evidence.join
+    assert list(evidence.alike_by_view) == ["noise", "words"]
+
+
+def test_links_by_a_sample_are_judged_the_same_way_each_time(monkeypatch):
+    monkeypatch.setattr("coview.auto.links.MOST_PAIRS", 100)
+    views, _ = made("within")
+    assert judge_links(views, "cites", K, 3) == judge_links(views, "cites", K, 3)
+
+
+def test_links_of_one_direction_or_both_are_the_same_evidence():
+    views, _ = made("within")
+    one_way = views.map({"cites": lambda part: sparse.csr_array(sparse.triu(part))})
+    assert judge_links(one_way, "cites", K) == judge_links(views, "cites", K)
+
+
+def test_too_few_links_tell_nothing():
+    views, _ = made("within")
+    few = views.map({"cites": lambda part: sparse.csr_array(np.eye(N))})
+    evidence = judge_links(few, "cites", K)
+    assert not evidence.join
+    assert evidence.why.startswith("too few of the 0 links")
+
+
+def test_links_are_found_by_their_ids_or_by_their_shape():
+    views, _ = made("within", ids=True)
+    assert find_links(views) == "cites"
+    unnamed = Views(dict(views.items()))
+    assert find_links(unnamed) == "cites"
+    assert find_links(unnamed.map({"cites": lambda part: sparse.csr_array(sparse.triu(part))})) is None  # any square
+    assert find_links(unnamed.select("cites")) is None
+    assert find_links(views, False) is None
+    other = Views(dict(views.items()), ids=views.ids, feature_names={"cites": np.array([f"word{i}" for i in range(N)])})
+    assert find_links(other) is None
+
+
+def test_some_ids_may_be_missing_and_columns_in_any_order():
+    views, _ = made("within", ids=True, quality=0.6)
+    order = np.random.default_rng(0).permutation(N)[: N - 40]
+    names = views.feature_names["cites"][order]
+    links = sparse.csr_array(views["cites"].tocsc()[:, order])
+    fewer = Views({"words": views["words"], "cites": links}, ids=views.ids, feature_names={"cites": names})
+    assert find_links(fewer) == "cites"
+    assert judge_links(fewer, "cites", K).join
+    assert smoothing(fewer, "cites").fit_transform(fewer)["words_near"].shape[0] == N
+
+
+def test_views_that_cannot_be_links_are_refused():
+    views, _ = made("within")
+    with pytest.raises(ViewsError, match=r"no view of links 'citse'; .*Did you mean 'cites'"):
+        find_links(views, "citse")
+    with pytest.raises(ViewsError, match=r"View 'words' cannot be links among 240 objects: its 300 columns"):
+        find_links(views, "words")
+
+
+def test_new_objects_are_smoothed_from_any_views():
+    views, _ = made("within", ids=True)
+    steps = smoothing(views, "cites").fit(views)
+    whole = steps.transform(views)
+    assert_allclose(smoothed(steps, views)["words_near"], whole["words_near"])
+    alone = smoothed(steps, views.select("words"))["words_near"]  # nobody's neighbors: as they were before any hop
+    assert_allclose(alone, steps[:-1].transform(views.select("words"))["words"], atol=1e-12)
+    new = Views(cites=views["cites"][:5], feature_names={"cites": views.feature_names["cites"]})
+    by_links = smoothed(steps, new)
+    assert by_links.present.all()
+    cosines = np.einsum("ij,ij->i", by_links["words_near"], whole["words_near"][:5])
+    lengths = np.linalg.norm(by_links["words_near"], axis=1) * np.linalg.norm(whole["words_near"][:5], axis=1)
+    assert (cosines / lengths > 0.8).all()
+
+
+def test_objects_without_links_keep_their_features():
+    views, _ = made("within")
+    keep = sparse.dia_array(((np.arange(N) >= 5).astype(float)[None, :], [0]), shape=(N, N))
+    isolated = views.map({"cites": lambda part: sparse.csr_array(keep @ part @ keep)})
+    steps = smoothing(isolated, "cites")
+    near = steps.fit_transform(isolated)["words_near"]
+    own = steps[:-1].transform(isolated)["words"]
+    linked = isolated["cites"].sum(axis=1) > 0
+    assert_allclose(near[~linked], own[~linked], atol=1e-12)
+    assert (abs(near[linked] - own[linked]).max(axis=1) > 1e-6).all()
