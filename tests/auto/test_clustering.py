@@ -336,7 +336,10 @@ def test_candidates_are_those_that_the_views_allow():
         "counts": [candidate.name for candidate in default_candidates(Views(a=np.eye(4), b=np.eye(4)), 2, seed=0)[0]],
         "one": [candidate.name for candidate in default_candidates(Views(a=-np.eye(4)), 2, seed=0)[0]],
     }
-    assert names == {"counts": ["graphs", "sphere", "correlation", "topics"], "one": ["graphs", "sphere"]}
+    assert names == {
+        "counts": ["graphs", "sphere", "correlation", "topics"],
+        "one": ["graphs", "sphere"],
+    }
 
 
 @pytest.fixture(scope="module")
@@ -356,7 +359,7 @@ def test_a_few_columns_beside_counts_do_not_make_the_clusters(mixed):
     assert min(normalized_mutual_info(made.target, labels) for labels in (sphere, topics)) > 0.8
     table = with_columns.candidates_
     assert dict(zip(table["name"], table["without"])) == {
-        "graphs": None, "sphere": "meta", "correlation": None, "topics": "meta"
+        "graphs": None, "sphere": "meta", "correlation": None, "topics": "meta", "anchors": None
     }  # fmt: skip
     assert_array_equal(with_columns.predict(X), with_columns.labels_)
 

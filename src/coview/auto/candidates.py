@@ -3,6 +3,7 @@
 | candidate | idea |
 |---|---|
 | graphs | spectral clustering by neighbors: of each view alone, of all views side by side, and of the views' sum |
+| anchors | many small graphs of objects and anchors, of more than 10,000 objects in place of neighbor graphs |
 | sphere | spherical k-means: angles between rows; beside other views, measurements are left out |
 | correlation | k-means where the views correlate |
 | topics | link-PLSA, an object's cluster being its likeliest topic: of views of counts only |
@@ -32,6 +33,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 from coview.auto.objects import Objects
 from coview.base import MultiViewEstimator
 from coview.clustering.affinity import looks_counted, metric_by_default
+from coview.clustering.anchor_graphs import AnchorGraphClustering
 from coview.clustering.cca import CCAClustering
 from coview.clustering.spectral import SpectralClusteringViews
 from coview.clustering.spherical_kmeans import SphericalKMeans, unit_side_by_side
@@ -62,7 +64,6 @@ LEAST_OBJECTS, OBJECTS_PER_CLUSTER = 300, 10  # of the first sample, where time 
 MOST_NODES = 10_000  # objects of full neighbor graphs, whose time grows with the square
 MOST_ROWS = 20_000  # objects of a fit of other methods, which place the others afterwards
 MOST = {"graphs": MOST_NODES, "sphere": MOST_ROWS, "correlation": MOST_ROWS, "topics": MOST_ROWS}  # of each
-STARTS = 4  # of k-means on a graph's eigenvectors
 
 
 @dataclass(frozen=True)
@@ -232,10 +233,13 @@ def default_candidates(
     angular = [name for name, matrix in views.items() if metric_by_default(matrix) != "standard"]
     candidates = []
     if n_objects <= MOST_NODES:
-        graphs = SpectralClusteringViews(n_clusters, method="stacked", n_init=STARTS, random_state=seed)
+        graphs = SpectralClusteringViews(n_clusters, method="stacked", random_state=seed)
         candidates.append(Candidate("graphs", graphs, GRAPH_PRIOR, cost=3, most=MOST_NODES))
+        skipped["anchors"] = f"up to {MOST_NODES:,} objects, graphs are the better of the two"
     else:
         skipped["graphs"] = f"more than {MOST_NODES:,} objects are too many for neighbor graphs"
+        anchors = AnchorGraphClustering(n_clusters, random_state=seed)
+        candidates.append(Candidate("anchors", anchors, GRAPH_PRIOR, cost=2))
     sphere = SphericalKMeans(n_clusters, random_state=seed)
     candidates.append(Candidate("sphere", sphere, views=_fewer(angular, views), most=MOST_ROWS))
     if len(views.names) > 1:

@@ -1,9 +1,10 @@
 """The clustering to trust where nobody knows which method suits the data: different methods, weighed by evidence.
 
-Every candidate (`candidates.py`) is fitted. A candidate that fails is dropped with the reason, and the others go on.
-Each is fitted twice more, on most of the objects, to see whether its clusters are stable; of more than 2,000 objects
-once more, on at most 2,000. Reliability and stability (`evidence.py`) give its weight, and the consensus of those that
-are kept (`coview.clustering.consensus`) is the clustering.
+Every candidate (`candidates.py`) is fitted to a sample of bounded size (`objects.py`), which is all objects where there
+are few. A candidate that fails is dropped with the reason, and the others go on. Those whose clusters are predicted
+well enough from the views to be kept are fitted once more, on half of the sample: are their clusters stable?
+Reliability and stability (`evidence.py`) give a weight. Those that are kept are then fitted to all objects, or to many
+and place the others, and their consensus (`coview.clustering.consensus`) is the clustering.
 """
 
 from __future__ import annotations
@@ -74,8 +75,8 @@ class AutoClustering(BaseConsensus):
         Number of clusters. None chooses it too: the number whose clusters tell most that comes back on other samples
         of the objects (`n_clusters_evidence_`), 2 to 20 or, where 14 and more are the best of these, to 100.
     candidates : None or list of (name, estimator), default=None
-        Clusterers of all views, or topic models, whose most likely topic is used. None tries neighbor graphs, angles,
-        correlations and, for counts, topics.
+        Clusterers of all views, or topic models, whose most likely topic is used. None tries neighbor graphs, of
+        more than 10,000 objects anchor graphs alone, angles, correlations and, for counts, topics.
     time_budget : float or None, default=None
         Seconds that `fit` may take. Candidates share it; one that would take too long on all objects is fitted to a
         sample, as large as there is time for, and one whose turn never comes is dropped (`candidates_` says so).
@@ -137,7 +138,7 @@ class AutoClustering(BaseConsensus):
     >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
     >>> model = AutoClustering(3, random_state=0).fit(X)
     >>> model.candidates_["name"]
-    ['graphs', 'sphere', 'correlation', 'topics']
+    ['graphs', 'sphere', 'correlation', 'topics', 'anchors']
     >>> max(model.candidates_["weight"])
     1.0
     """

@@ -10,14 +10,13 @@ The likeliest z is the prediction; its normalized mutual information with the cl
 
 | evidence | question |
 |---|---|
-| own | prediction with weights fitted to this clustering: one view may say what the others do not |
-| common | prediction with weights fitted to all clusterings together: the views support it as they do the others |
-| stability | the candidate fitted again on most of the objects: mutual information with its clusters of all of them |
+| reliability | prediction with weights fitted to all clusterings together: the views support it as they do the others |
+| stability | the candidate fitted again on half of the objects: mutual information with its clusters of all of them |
 
-    reliability = (own x common)^(1/2)     score = prior x reliability x stability^(1/4)
-    weight = (score / largest score)^24, 0 below a fifth
+    score = prior x reliability x stability^(1/10)     weight = (score / largest score)^12, 0 below a fifth
 
-With the first alone any cut through one view would be predicted well, by that view; hence the second.
+With weights fitted to one clustering alone any cut through one view would be predicted well, by that view. Half of the
+objects are a harder question than the one that matters, above all for graphs of few objects; hence the small power.
 Agreement with other candidates is shown and does not count: of rings only one kind of candidate is right, and all
 others agree more with each other.
 """
@@ -58,8 +57,8 @@ MIN_NEIGHBORS, MAX_NEIGHBORS = 10, 30
 SMOOTHING = 0.1  # share of the clusters' sizes in the votes of neighbors, so that no vote is not impossible
 STEPS = 30  # of the search for weights of the scores
 RIDGE = 1e-4  # keeps the weights finite where clusters are predicted without fault
-SHARPNESS = 24.0  # power of a candidate's score that is its weight: candidates within 6 % of the best are kept
-STABILITY_POWER = 0.25
+SHARPNESS = 12.0  # power of a candidate's score that is its weight: candidates within 12 % of the best are kept
+STABILITY_POWER = 0.1
 LEAST_WEIGHT = 0.2  # share of the largest weight below which a candidate is dropped
 
 
@@ -112,11 +111,10 @@ def view_evidence(views: Views, n_neighbors: int, n_objects: int = MOST_OBJECTS,
 
 
 def predictability(evidence: Sequence[ViewEvidence], labels: Sequence[np.ndarray]) -> np.ndarray:
-    """How well each clustering is predicted from all views: by its own weights of the scores, and by common ones."""
+    """How well each clustering is predicted from all views, by weights of the scores that all have in common."""
     predictions = [_Prediction.of(evidence, part) for part in labels]
     common = _score_weights(predictions)
-    own = [part.information(_score_weights([part])) for part in predictions]
-    return np.sqrt(np.array(own) * np.array([part.information(common) for part in predictions]))
+    return np.array([part.information(common) for part in predictions])
 
 
 def centroid_scores(rows: Any, labels: np.ndarray, n_clusters: int, chosen: np.ndarray) -> np.ndarray:
@@ -172,8 +170,8 @@ def may_be_kept(score: float, scores: np.ndarray, stability: np.ndarray) -> bool
 
     Examples
     --------
-    >>> scores, stability = np.array([0.9, 0.8]), np.array([1.0, np.nan])
-    >>> may_be_kept(0.8, scores, stability), may_be_kept(0.89, scores, stability)
+    >>> scores, stability = np.array([0.9, 0.7]), np.array([1.0, np.nan])
+    >>> may_be_kept(0.7, scores, stability), may_be_kept(0.89, scores, stability)
     (False, True)
     """
     known = ~np.isnan(stability)
