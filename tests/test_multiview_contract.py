@@ -9,7 +9,16 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from coview import CCAClustering, SphericalKMeans, Views, inspect, load, save
+from coview import (
+    CCAClustering,
+    MultiViewNaiveBayes,
+    SeededKMeansClassifier,
+    SphericalKMeans,
+    Views,
+    inspect,
+    load,
+    save,
+)
 from coview.catalog import ESTIMATORS, estimators
 from coview.exceptions import ViewsError
 
@@ -26,6 +35,10 @@ SETTINGS: dict[str, dict[str, object]] = {
     "AutoClustering": {
         "n_clusters": 3,
         "candidates": [("sphere", SphericalKMeans(3, n_init=1)), ("space", CCAClustering(3, n_init=1))],
+    },
+    "AutoClassifier": {
+        "candidates": [("bayes", MultiViewNaiveBayes()), ("centers", SeededKMeansClassifier())],
+        "cv": 2,
     },
     "ConsensusClustering": {"n_clusters": 3, "tol": 0, "n_init": 3},
     "SeededKMeansClassifier": {"max_iter": 20, "tol": 0},

@@ -8,14 +8,24 @@ from __future__ import annotations
 from inspect import signature
 
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from coview import CoPLSA, CrossModalRetriever, PairwiseCoPLSA, SphericalKMeans, Views
+from coview import (
+    ConcatenatedViews,
+    CoPLSA,
+    CrossModalRetriever,
+    PairwiseCoPLSA,
+    SeededKMeansClassifier,
+    SphericalKMeans,
+    Views,
+)
 from coview.catalog import estimators
 from coview.views.coerce import is_plain
 
 pytestmark = pytest.mark.no_cover
 
+LOGISTIC = ConcatenatedViews(LogisticRegression(), unlabeled="drop")
 # small settings where the defaults are meant for real data
 SETTINGS: dict[str, dict[str, object]] = {
     "PLSA": {"n_components": 2, "max_iter": 30},
@@ -28,6 +38,7 @@ SETTINGS: dict[str, dict[str, object]] = {
     "PairwiseCoPLSA": {"n_clusters": 2, "max_iter": 30},
     "VotingPLSA": {"n_clusters": 2, "max_iter": 30},
     "AutoClustering": {"n_clusters": 2, "candidates": [("sphere", SphericalKMeans(2, n_init=1))]},
+    "AutoClassifier": {"candidates": [("centers", SeededKMeansClassifier()), ("linear", LOGISTIC)], "cv": 2},
     "ConsensusClustering": {"n_clusters": 2, "n_init": 2},
     "SphericalKMeans": {"n_clusters": 2, "n_init": 2},
     "CCAClustering": {"n_clusters": 2},
@@ -42,6 +53,7 @@ BY_VIEW = "the check wants coef_ to be one matrix; here it is a dict of one matr
 CLUSTERER = {"check_clustering": NEGATIVE}
 SEMI_SUPERVISED = {"check_classifiers_classes": MINUS_ONE}
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {
+    "AutoClassifier": SEMI_SUPERVISED,
     "DualPLSA": CLUSTERER,
     "MultiViewPLSA": CLUSTERER,
     "HalvedPairwiseCoPLSA": CLUSTERER,

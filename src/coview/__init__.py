@@ -77,6 +77,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.assignment.label_program import solve_labels as solve_labels
     from coview.assignment.ontology import Ontology as Ontology
     from coview.assignment.seeded_kmeans import SeededKMeansClassifier as SeededKMeansClassifier
+    from coview.auto.classifier import AutoClassifier as AutoClassifier
     from coview.auto.clustering import AutoClustering as AutoClustering
     from coview.classification.best_view import BestView as BestView
     from coview.classification.co_training import CoTrainingClassifier as CoTrainingClassifier

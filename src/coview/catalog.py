@@ -47,6 +47,8 @@ _ENTRIES = (
           summary="one classifier per view; each labels objects for the others"),
     Entry("AutoClustering", "coview.auto.clustering", kind="clusterer",
           summary="tries several clusterings and combines those with the best evidence"),
+    Entry("AutoClassifier", "coview.auto.classifier", kind="classifier",
+          summary="tries several pipelines on held-out labels and combines the best, with calibrated probabilities"),
     Entry("ConsensusClustering", "coview.clustering.consensus", kind="clusterer", monotone=True,
           summary="clusters each view and combines the clusterings into one"),
     Entry("SphericalKMeans", "coview.clustering.spherical_kmeans", kind="clusterer", monotone=True,

@@ -39,6 +39,9 @@ from coview.utils.fitted_state import fitted_state
 
 SMALL = {"n_components": 3, "n_clusters": 3, "max_iter": 3, "n_init": 1, "random_state": 0}
 SETTINGS = {
+    "AutoClassifier": {
+        "candidates": [("bayes", coview.MultiViewNaiveBayes()), ("centers", coview.SeededKMeansClassifier())]
+    },
     "AutoClustering": {"candidates": [("sphere", coview.SphericalKMeans(3)), ("space", coview.CCAClustering(3))]},
     "SpectralClusteringViews": {"n_neighbors": 8},
     "PairwiseCoPLSA": {"pair_fraction": 0.2},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from coview.metrics.agreement import view_agreement, view_imbalance
+from coview.metrics.calibration import expected_calibration_error
 from coview.metrics.classification import hierarchical_f1, hierarchical_precision_recall_f1
 from coview.metrics.clustering import clustering_accuracy, normalized_mutual_info, pairwise_f1
 from coview.metrics.ranking import average_rank, rank_tests
@@ -13,6 +14,7 @@ __all__ = [
     "average_precision",
     "average_rank",
     "clustering_accuracy",
+    "expected_calibration_error",
     "hierarchical_f1",
     "hierarchical_precision_recall_f1",
     "labeled_scorer",

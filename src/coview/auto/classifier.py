@@ -1,0 +1,456 @@
+"""The classifier to trust where nobody knows which pipeline suits the data: several, weighed by held-out labels.
+
+Every candidate (`pipelines.py`) says what it thinks of labeled objects whose labels it has not seen
+(`cross_validation.py`). Those answers calibrate it and give its weight (`pooling.py`); candidates that are clearly
+worse than the best are given up after the first folds. Those with a weight are fitted to all labels, and their
+calibrated probabilities, by weight, are the answer. With one label per class nothing can be held out; then the prior of
+the candidates is their weight.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.base import ClassifierMixin
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from coview.auto.cross_validation import (
+    FoldScores,
+    PreparedViews,
+    class_scores,
+    deal_folds,
+    drop_hopeless,
+    fit_candidate,
+)
+from coview.auto.links import find_links, judge_links
+from coview.auto.pipelines import (
+    LINKED,
+    PipelineCandidate,
+    given_pipelines,
+    needed_view,
+    propose_pipelines,
+    seen_views,
+)
+from coview.auto.pooling import combine, fit_weights, log_loss
+from coview.base import MultiViewEstimator
+from coview.classification.wrapper import in_type_of
+from coview.engines.deadline import NO_DEADLINE, Deadline
+from coview.engines.threads import few_threads
+from coview.inspection import Features, Inspection
+from coview.inspection.features import cluster_frequencies, cluster_means
+from coview.metrics import expected_calibration_error
+from coview.utils import fitted_state as rules
+from coview.utils.docs import shared_parameters
+from coview.utils.parameters import NONE, TEXT, instance, integer, one_of
+from coview.utils.progress import print_line, tell
+from coview.utils.warn import unwarned
+from coview.validation import LabeledScoreMixin, base_seed, encode_labels, warn_of_lone_labels
+from coview.views.views import Views
+
+__all__ = ["AutoClassifier"]
+
+STRENGTH = 10.0  # labels that the prior of the weights counts for
+SPARE = 1e-6  # weight of a candidate that answers only where no other can
+KEPT = 0.03  # least weight of a candidate that is kept
+TABLE = ("name", "method", "weight", "accuracy", "log_loss", "seconds", "without", "dropped")
+UNNEEDED = "adds nothing to the others on held-out labels"
+FAILURES = (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, RuntimeError)
+JUDGED = 0.7  # share of the time for held-out labels; the rest is for the last fits
+
+
+def _check_kept(checker: rules.Checker, value: Any, where: str) -> None:
+    names = checker.state.get("candidates_", {}).get("name", ())
+    if not value or not set(value) <= set(names):
+        checker.refuse(where, "has an estimator that is no candidate, or none")
+
+
+@shared_parameters
+class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
+    """Classify from few labels by the pipelines that find held-out labels best: a default if none is known to fit.
+
+    Parameters
+    ----------
+    candidates : None or list of (name, estimator), default=None
+        Classifiers of all views to choose from, pipelines among them. None proposes some for the data: multi-view PLSA,
+        seeded k-means, a linear support vector machine, logistic regression on singular vectors of all views and of
+        each, labels spread over neighbors, and the same on features that are smoothed over links.
+    links : str, False or None, default=None
+        View of links among the objects, whose columns are the objects: candidates that smooth features over it take
+        part. None looks for such a view, and leaves them out where its links join objects that are no more alike than
+        others; False leaves them out.
+    cv : int, default=5
+        Largest number of folds in which labels are held out.
+    time_budget : float or None, default=None
+        Seconds that `fit` may take. Cheap candidates come first, and one whose turn never comes is dropped
+        (`candidates_` says so).
+    <shared: random_state>
+    verbose : int or None, default=None
+        1 writes to standard error which candidate is being fitted, and its weight; 0 nothing. None shows where the fit
+        stands in notebooks and on the command line, once it takes more than a moment.
+
+    Attributes
+    ----------
+    classes_ : ndarray (n_classes,)
+        The classes, sorted.
+    transduction_ : ndarray (n_objects,)
+        Class of each training object: its label, or the likeliest class.
+    memberships_ : ndarray (n_objects, n_classes)
+        Probability of each class for the training objects; 1 at a given label.
+    candidates_ : dict of lists
+        A table with one row per candidate: "name", "method" (its classifier), "weight" (0 where it was dropped),
+        "accuracy" and "log_loss" on held-out labels, "seconds" of one fit, "without" (the views that it leaves out, or
+        None), and "dropped" (why, or None).
+    estimators_ : dict
+        Fitted pipelines of the candidates that were kept; one of almost no weight answers where the others cannot, as
+        those that need links where links are not given.
+    temperatures_ : dict of float
+        What the scores of each kept candidate are divided by to be logarithms of probabilities.
+    seen_views_ : dict of lists
+        Names of the views that each kept candidate looks at.
+    accuracy_ : float
+        Share of held-out labels that the combination finds, its weights learned without their fold; NaN where no
+        label could be held out.
+    calibration_error_ : float
+        Expected calibration error of the same probabilities (`expected_calibration_error`).
+    n_held_out_ : int
+        Number of labels that were held out once.
+    links_ : str or None
+        The view of links that features were smoothed over.
+    class_prior_ : ndarray (n_classes,)
+        Share of each class among the labels: the answer for an object without any view.
+    class_means_ : dict of ndarray (n_classes, n_features of the view)
+        Mean of each feature over the objects of a class, rows brought to sum one first: what the classes are about.
+    class_frequencies_ : dict of ndarray (n_classes, n_features of the view)
+        Share of a class's objects that have the feature.
+    <shared: fitted views>
+
+    See Also
+    --------
+    AutoClustering : The same without any labels.
+
+    Notes
+    -----
+    Weights and temperatures come from labels that were held out. There are few of them where labels are few, so the
+    weights then stay near those that did well on other data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from coview import AutoClassifier
+    >>> from coview.datasets import make_topic_views
+    >>> data = make_topic_views(n_objects=120, n_clusters=3, random_state=0)
+    >>> y = np.where(np.arange(120) < 15, data.target, -1)
+    >>> model = AutoClassifier(random_state=0).fit(data.views, y)
+    >>> bool(np.mean(model.transduction_[15:] == data.target[15:]) > 0.9)
+    True
+    >>> round(sum(model.candidates_["weight"]), 2)
+    1.0
+    """
+
+    _models_counts = False  # candidates that model counts are proposed for counts only
+    candidates_: dict[str, list[Any]]
+    estimators_: dict[str, Any]
+    _fitted_state = {
+        "classes_": rules.labels("classes"),
+        "class_prior_": rules.shares("classes"),
+        "transduction_": rules.values("objects"),
+        "memberships_": rules.shares("objects", "classes"),
+        "candidates_": rules.record(
+            name=rules.sequence(rules.text(), "candidates"),
+            method=rules.sequence(rules.or_none(rules.text()), "candidates"),
+            weight=rules.sequence(rules.weight(), "candidates"),
+            accuracy=rules.sequence(rules.number(nan=True), "candidates"),
+            log_loss=rules.sequence(rules.number(nan=True), "candidates"),
+            seconds=rules.sequence(rules.number(nan=True), "candidates"),
+            without=rules.sequence(rules.or_none(rules.text()), "candidates"),
+            dropped=rules.sequence(rules.or_none(rules.text()), "candidates"),
+        ),
+        "estimators_": rules.custom(_check_kept),
+        "temperatures_": rules.mapping(rules.number(1e-12, 1e12)),
+        "seen_views_": rules.mapping(rules.view_names(some=True)),
+        "accuracy_": rules.number(nan=True),
+        "calibration_error_": rules.number(nan=True),
+        "n_held_out_": rules.count(),
+        "links_": rules.or_none(rules.text()),
+        "class_means_": rules.by_view(rules.floats("classes", "features of {view}")),
+        "class_frequencies_": rules.by_view(rules.floats("classes", "features of {view}")),
+    }
+    _parameters = {
+        "candidates": instance("a list of (name, classifier)", list, tuple) | NONE,
+        "links": TEXT | one_of(False) | NONE,
+        "cv": integer(2),
+    }
+
+    def __init__(
+        self,
+        candidates: Any = None,
+        *,
+        links: Any = None,
+        cv: int = 5,
+        time_budget: float | None = None,
+        random_state: Any = None,
+        verbose: int | None = None,
+    ) -> None:
+        self.candidates = candidates
+        self.links = links
+        self.cv = cv
+        self.time_budget = time_budget
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any) -> AutoClassifier:
+        """Judge the candidates by held-out labels, weigh them, and fit those that are kept to all labels.
+
+        Parameters
+        ----------
+        X : Views or what becomes Views
+            Training objects, labeled and unlabeled.
+        y : array-like
+            Their labels; -1, None or NaN for unlabeled objects.
+        """
+        deadline = Deadline.after(self.time_budget)
+        views = self._fit_views(X)
+        codes, self.classes_ = encode_labels(y, len(views))
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"y has labels of one class only, {self.classes_.tolist()[0]!r}. Label objects of at least two classes."
+            )
+        warn_of_lone_labels(codes, self.classes_)
+        seed = base_seed(self.random_state)
+        counts = np.bincount(codes[codes >= 0], minlength=len(self.classes_))
+        self.class_prior_ = counts / counts.sum()
+        dropped: dict[str, str] = {}
+        self.links_ = None
+        if self.candidates is not None:
+            candidates = given_pipelines(self.candidates, seed)
+        else:
+            self.links_, why = self._choose_links(views, seed)
+            candidates, dropped = propose_pipelines(views, self.links_, seed)
+            dropped.update(why)
+        with few_threads(len(views), len(counts)), unwarned(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a candidate that has not converged: its held-out labels speak for it
+            prepared = PreparedViews(views)
+            judged = self._judge(candidates, prepared, codes, seed, deadline.share(JUDGED))
+            weights = self._weigh(judged, codes)
+            self._fit_kept(judged, weights, prepared, codes, deadline)
+        self._fill_table(judged, dropped, views, codes)
+        own = self.memberships_.argmax(axis=1)
+        self.transduction_ = self.classes_[own]
+        self.class_means_ = cluster_means(views, own, len(counts))
+        self.class_frequencies_ = cluster_frequencies(views, own, len(counts))
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the most probable class of each object from some or all of the fitted views."""
+        probabilities = self.predict_proba(X)  # first: it says when the model is not fitted
+        return self.classes_[probabilities.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Compute calibrated class probabilities from some or all of the fitted views; rows sum to one."""
+        check_is_fitted(self, "estimators_")
+        views = self._new_views(X)
+        weights = dict(zip(self.candidates_["name"], self.candidates_["weight"]))
+        total = np.zeros((len(views), len(self.classes_)))
+        share = np.zeros(len(views))
+        for name, model in self.estimators_.items():
+            some = seen_views(views, self.seen_views_[name], needed_view(model))
+            if some is None:
+                continue
+            mine = weights[name] * some.present.any(axis=1)
+            total += mine[:, None] * softmax(
+                class_scores(model, some, self.classes_) / self.temperatures_[name], axis=1
+            )
+            share += mine
+        told = share > 0
+        total[told] /= share[told, None]
+        total[~told] = self.class_prior_
+        return in_type_of(views, total)
+
+    def _inspect(self) -> Inspection:
+        """Answer `inspect`: classes, and the candidates that they were found by."""
+
+        def features(view: str) -> Features:
+            means, frequencies = self.class_means_[view], self.class_frequencies_[view]
+            positive = bool(means.min(initial=0) >= 0)
+            return Features(means, positive, "mean of the class's objects", frequencies if positive else None)
+
+        answer = super()._inspect()
+        training = replace(answer.training, memberships=self.memberships_)
+        return replace(answer, candidates=self.candidates_, training=training, _features=features)
+
+    # -- pieces
+
+    def _choose_links(self, views: Views, seed: int) -> tuple[str | None, dict[str, str]]:
+        """View of links to smooth over: the one that was named, or one that joins alike objects; or why not."""
+        links = find_links(views, self.links)
+        if links is None or self.links is not None:
+            return links, {}
+        evidence = judge_links(views, links, len(self.classes_), seed)
+        return (links, {}) if evidence.join else (None, dict.fromkeys(LINKED, evidence.why))
+
+    def _judge(
+        self,
+        candidates: list[PipelineCandidate],
+        prepared: PreparedViews,
+        codes: np.ndarray,
+        seed: int,
+        deadline: Deadline,
+    ) -> list[FoldScores]:
+        """Scores of held-out objects by each candidate, fold by fold; where time is short the cheapest come first."""
+        folds = deal_folds(codes, self.cv, seed)
+        judged = [FoldScores(candidate, np.full((len(codes), len(self.classes_)), np.nan)) for candidate in candidates]
+        turns = judged if deadline == NO_DEADLINE else sorted(judged, key=lambda each: each.candidate.cost)
+        numbers = [number for number in range(self.cv) if (folds == number).any()]
+        for turn, number in enumerate(numbers):
+            for i, each in enumerate(turns):
+                if each.dropped is not None:
+                    continue
+                name = each.candidate.name
+                tell(f"fold {turn + 1}/{len(numbers)}, {name}", turn * len(turns) + i, len(numbers) * len(turns))
+                if turn + i and deadline.left() < max(each.seconds, default=0.0):
+                    if not each.seconds:
+                        each.dropped = f"not fitted within the time budget of {self.time_budget:g} seconds"
+                    continue
+                try:
+                    each.judge(prepared, codes, self.classes_, folds == number)
+                except FAILURES as error:
+                    each.dropped, each.error = f"could not be fitted: {error}", error
+                self._log(f"{name}: {each.dropped or f'fold {turn + 1} ({each.seconds[-1]:.1f} s)'}")
+            drop_hopeless(judged, codes)
+        return judged
+
+    def _weigh(self, judged: list[FoldScores], codes: np.ndarray) -> np.ndarray:
+        """Weight of each candidate, and its temperature, by what it says of held-out objects."""
+        alive = [i for i, each in enumerate(judged) if each.dropped is None]
+        if not alive:
+            last = next(each.error for each in judged if each.error is not None)
+            raise ValueError(f"No candidate could be fitted. The last error was: {last}") from last
+        rows = np.flatnonzero(np.all([judged[i].judged for i in alive], axis=0))
+        own = codes[rows]
+        for each in judged:
+            if each.dropped is None:
+                each.calibrate(codes)
+        prior = np.array([judged[i].candidate.prior for i in alive])
+        probabilities = np.array([judged[i].probabilities(rows) for i in alive])
+        weights = np.zeros(len(judged))
+        weights[alive] = fit_weights(probabilities, own, prior, STRENGTH)
+        self.n_held_out_ = len(rows)
+        self._score_combination(probabilities, own, prior)
+        return weights
+
+    def _score_combination(self, probabilities: np.ndarray, own: np.ndarray, prior: np.ndarray) -> None:
+        """Fill `accuracy_` and `calibration_error_` by weights that were learned without an object's own fold."""
+        self.accuracy_ = self.calibration_error_ = float("nan")
+        if not len(own):
+            return
+        combined, folds = np.empty((len(own), len(self.classes_))), deal_folds(own, self.cv, 0)
+        for number in np.unique(folds):
+            here = folds == number
+            learned = fit_weights(probabilities[:, ~here], own[~here], prior, STRENGTH)
+            combined[here] = combine(probabilities[:, here], learned)
+        self.accuracy_ = float(np.mean(combined.argmax(axis=1) == own))
+        self.calibration_error_ = expected_calibration_error(own, combined, classes=np.arange(combined.shape[1]))
+
+    def _fit_kept(
+        self,
+        judged: list[FoldScores],
+        weights: np.ndarray,
+        prepared: PreparedViews,
+        codes: np.ndarray,
+        deadline: Deadline,
+    ) -> None:
+        """Fit those with a weight to all labels; fills `estimators_`, `memberships_` and the weights that are left."""
+        self.estimators_, self.temperatures_, self.seen_views_ = {}, {}, {}
+        self.memberships_ = np.zeros((len(codes), len(self.classes_)))
+        kept = _kept(judged, weights, prepared.views)
+        for turn, i in enumerate(kept):
+            each = judged[i]
+            name = each.candidate.name
+            tell(f"last fit, {name}", turn, len(kept))
+            if self.estimators_ and deadline.left() < max(each.seconds, default=0.0):
+                each.dropped = f"not fitted within the time budget of {self.time_budget:g} seconds"
+                continue
+            began = time.monotonic()
+            try:
+                steps, rest, views = prepared.behind(each.candidate)
+                model = fit_candidate(rest, views, codes, self.classes_)
+                found = softmax(class_scores(model, views, self.classes_) / each.temperature, axis=1)
+            except FAILURES as error:
+                each.dropped, each.error = f"could not be fitted: {error}", error
+                continue
+            each.seconds.append(time.monotonic() - began)
+            each.weight = max(float(weights[i]), SPARE)
+            self.memberships_ += each.weight * found
+            self.estimators_[name] = _whole(steps, model)
+            self.temperatures_[name] = each.temperature
+            self.seen_views_[name] = list(each.candidate.views or prepared.views.names)
+        if not self.estimators_:
+            raise ValueError(f"No candidate could be fitted. The last error was: {judged[kept[-1]].error}")
+        total = sum(each.weight for each in judged)
+        for each in judged:
+            each.weight /= total
+        self.memberships_ /= self.memberships_.sum(axis=1, keepdims=True)
+        labeled = np.flatnonzero(codes >= 0)
+        self.memberships_[labeled] = np.eye(len(self.classes_))[codes[labeled]]
+
+    def _fill_table(
+        self, judged: list[FoldScores], skipped: Mapping[str, str], views: Views, codes: np.ndarray
+    ) -> None:
+        table: dict[str, list[Any]] = {key: [] for key in TABLE}
+        for each in judged:
+            seen = each.candidate.views or views.names
+            rows = np.flatnonzero(each.judged)
+            told = each.scores[rows].argmax(axis=1) == codes[rows]
+            line = (
+                each.candidate.name,
+                each.candidate.method,
+                each.weight,
+                float(np.mean(told)) if rows.size else float("nan"),
+                log_loss(each.probabilities(rows), codes[rows]) if rows.size else float("nan"),
+                float(np.median(each.seconds)) if each.seconds else float("nan"),
+                ", ".join(name for name in views.names if name not in seen) or None,
+                each.dropped if each.weight == 0 and each.dropped else None if each.weight > 0 else UNNEEDED,
+            )
+            for key, value in zip(TABLE, line):
+                table[key].append(value)
+        for name, why in skipped.items():
+            for key, value in zip(TABLE, (name, None, 0.0, *[float("nan")] * 3, None, why)):
+                table[key].append(value)
+        self.candidates_ = table
+        for name, weight, why in zip(*(table[key] for key in ("name", "weight", "dropped"))):
+            self._log(f"weight {weight:.2f} {name}" + (f": {why}" if why else ""))
+
+    def _log(self, text: str) -> None:
+        if self.verbose:
+            print_line(f"AutoClassifier: {text}")
+
+
+def _kept(judged: list[FoldScores], weights: np.ndarray, views: Views) -> list[int]:
+    """Candidates to fit, the heaviest first: those with some weight, and who answers from views that they cannot."""
+    order = [i for i in np.argsort(-weights, kind="stable").tolist() if judged[i].dropped is None]
+    kept = [i for i in order if weights[i] >= KEPT] or order[:1]
+    for name in views.names:
+        alone = views.select(name)
+        if all(judged[i].candidate.seen(alone) is None for i in kept):
+            kept += [i for i in order if judged[i].candidate.seen(alone) is not None][:1]
+    return kept
+
+
+def _whole(steps: list[Any], model: Any) -> Any:
+    """Pipeline of fitted steps and a fitted estimator behind them."""
+    if not steps:
+        return model
+    rest = model.steps if isinstance(model, Pipeline) else [("classifier", model)]
+    names = [type(step).__name__.lower() for step in steps]
+    named = [
+        (name if names.count(name) == 1 else f"{name}-{i + 1}", step)
+        for i, (name, step) in enumerate(zip(names, steps))
+    ]
+    return Pipeline([*named, *rest])

@@ -1,0 +1,180 @@
+"""Out-of-fold scores: what each candidate of `AutoClassifier` says of labeled objects whose labels it has not seen.
+
+The labeled objects are dealt into folds, class by class. For each fold a candidate is fitted to all objects, those of
+the fold without their labels, so that a candidate that learns from unlabeled objects does here too. The only object of
+a class is never held out: nothing could be learned of the class without it. Steps that read no labels are fitted once,
+for all folds, the final fit and all candidates that begin with them.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+from coview.auto.pipelines import PipelineCandidate
+from coview.auto.pooling import fit_temperature
+from coview.preprocessing.base import PerViewTransformer
+from coview.preprocessing.neighbors import NeighborViews
+from coview.utils import fitted_state as rules
+from coview.views.views import Views
+
+__all__ = ["FoldScores", "PreparedViews", "class_scores", "deal_folds", "drop_hopeless", "fit_candidate"]
+
+CLEARLY = 3.5  # standard deviations of a difference between two candidates that is no accident
+LEAST = 1e-6  # of a probability, so that its logarithm is finite
+
+
+def deal_folds(codes: np.ndarray, n_folds: int, seed: int) -> np.ndarray:
+    """Fold of each object, class by class; -1 for unlabeled objects and for the only one of a class.
+
+    Examples
+    --------
+    >>> deal_folds(np.array([0, 0, 1, 1, 2, -1]), 2, seed=0).tolist()
+    [0, 1, 1, 0, -1, -1]
+    """
+    rng, folds, start = np.random.default_rng(seed), np.full(len(codes), -1), 0
+    for code in range(codes.max() + 1):
+        rows = rng.permutation(np.flatnonzero(codes == code))
+        if len(rows) > 1:
+            folds[rows] = (start + np.arange(len(rows))) % n_folds
+            start += len(rows)
+    return folds
+
+
+def class_scores(estimator: Any, views: Views, classes: np.ndarray) -> np.ndarray:
+    """Scores of all classes (objects x classes), up to a factor logarithms of probabilities.
+
+    A class that the estimator has not met has the lowest score of the object.
+    """
+    probabilities = rules.ask(estimator, "predict_proba")
+    if probabilities is not None:
+        shares = np.nan_to_num(np.asarray(probabilities(views), dtype=np.float64))  # NaN where no label reaches
+        known = np.log(np.maximum(shares, LEAST))
+    elif (decision := rules.ask(estimator, "decision_function")) is not None:
+        known = np.asarray(decision(views), dtype=np.float64)
+        known = np.column_stack([-known, known]) if known.ndim == 1 else known
+    else:
+        known = np.where(np.asarray(estimator.predict(views))[:, None] == estimator.classes_, 0.0, np.log(LEAST))
+    if known.shape[1] == len(classes):
+        return known
+    scores = np.repeat(known.min(axis=1, keepdims=True), len(classes), axis=1)
+    scores[:, np.searchsorted(classes, estimator.classes_)] = known
+    return scores
+
+
+@dataclass
+class PreparedViews:
+    """Views after steps that read no labels, each kind of them fitted once."""
+
+    views: Views
+    _known: dict[tuple[str, ...], tuple[list[Any], Views]] = field(default_factory=dict)
+
+    def behind(self, candidate: PipelineCandidate) -> tuple[list[Any], Any, Views]:
+        """Fitted steps of a candidate that read no labels, what is left of it, and the views between the two."""
+        seen = candidate.seen(self.views)
+        assert seen is not None
+        steps, rest = label_free_steps(candidate.estimator)
+        fitted: list[Any] = []
+        key: tuple[str, ...] = (" ".join(seen.names),)
+        for step in steps:
+            key += (_described(step),)
+            if key not in self._known:
+                own = clone(step)
+                self._known[key] = [*fitted, own], own.fit_transform(seen)
+            fitted, seen = self._known[key]
+        return fitted, rest, seen
+
+
+def label_free_steps(estimator: Any) -> tuple[list[Any], Any]:
+    """Leading steps of a pipeline that do not read labels, and what is left of it.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from coview import MultiViewNaiveBayes, TfidfViews
+    >>> steps, rest = label_free_steps(make_pipeline(TfidfViews(), MultiViewNaiveBayes()))
+    >>> steps, rest.steps[0][0]
+    ([TfidfViews()], 'multiviewnaivebayes')
+    """
+    if not isinstance(estimator, Pipeline):
+        return [], estimator
+    free: list[Any] = []
+    for _, step in estimator.steps[:-1]:
+        if not isinstance(step, PerViewTransformer) and not (isinstance(step, NeighborViews) and not step.labels):
+            break
+        free.append(step)
+    return free, Pipeline(estimator.steps[len(free) :])
+
+
+def fit_candidate(rest: Any, views: Views, codes: np.ndarray, classes: np.ndarray) -> Any:
+    """A copy of an estimator, fitted to labeled and unlabeled objects (code -1)."""
+    labels = np.empty(len(codes), dtype=object)
+    labels[:] = classes[codes].tolist()
+    labels[codes < 0] = None
+    return clone(rest).fit(views, labels)
+
+
+@dataclass
+class FoldScores:
+    """What a candidate says of the objects of some folds, and how long a fit took."""
+
+    candidate: PipelineCandidate
+    scores: np.ndarray  # objects x classes; rows of NaN where an object was not held out
+    seconds: list[float] = field(default_factory=list)
+    temperature: float = 1.0
+    weight: float = 0.0
+    dropped: str | None = None
+    error: Exception | None = None
+
+    def judge(self, prepared: PreparedViews, codes: np.ndarray, classes: np.ndarray, fold: np.ndarray) -> None:
+        """Fit the candidate without the labels of a fold (a mask of objects), and keep what it says of them."""
+        began = time.monotonic()
+        _, rest, views = prepared.behind(self.candidate)
+        model = fit_candidate(rest, views, np.where(fold, -1, codes), classes)
+        rows = np.flatnonzero(fold)
+        # all objects at once: a step that spreads labels knows them by their links
+        self.scores[rows] = class_scores(model, views, classes)[rows]
+        self.seconds.append(time.monotonic() - began)
+
+    def calibrate(self, codes: np.ndarray) -> None:
+        """Find the temperature of the scores by the objects that were held out."""
+        rows = np.flatnonzero(self.judged)
+        if rows.size:
+            self.temperature = fit_temperature(self.scores[rows], codes[rows])
+
+    def probabilities(self, rows: np.ndarray) -> np.ndarray:
+        """Calibrated probabilities of objects that were held out (objects x classes)."""
+        return softmax(self.scores[rows] / self.temperature, axis=1)
+
+    @property
+    def judged(self) -> np.ndarray:
+        """Mask of the objects with scores."""
+        return ~np.isnan(self.scores[:, 0])
+
+
+def drop_hopeless(judged: list[FoldScores], codes: np.ndarray) -> None:
+    """Give up candidates that are clearly worse than the best on the objects held out so far.
+
+    Of two candidates, those objects count that one of them gets right and the other wrong. If both were equally good,
+    their difference would exceed so many standard deviations, the root of their number, once in thousands of times.
+    """
+    alive = [each for each in judged if each.dropped is None and each.judged.any()]
+    if len(alive) < 2:
+        return
+    rows = np.flatnonzero(np.all([each.judged for each in alive], axis=0))
+    right = np.array([each.scores[rows].argmax(axis=1) == codes[rows] for each in alive])
+    best = int(right.sum(axis=1).argmax())
+    for each, mine in zip(alive, right):
+        ahead, behind = int((right[best] & ~mine).sum()), int((mine & ~right[best]).sum())
+        if ahead - behind > CLEARLY * np.sqrt(ahead + behind):
+            each.dropped = f"clearly worse than {alive[best].candidate.name} on held-out labels"
+
+
+def _described(step: Any) -> str:
+    return f"{type(step).__name__}{sorted(step.get_params(deep=False).items())!r}"

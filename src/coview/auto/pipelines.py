@@ -1,0 +1,233 @@
+"""The candidates of `AutoClassifier`: pipelines for the data at hand, each of which is the best one somewhere.
+
+| candidate | pipeline | best where |
+|---|---|---|
+| topics | multi-view PLSA on counts | labels are few and all views are counts |
+| centers | weighted views, seeded k-means | labels are few; of measurements too |
+| latent | weighted views, 50 singular vectors of each, logistic regression | there are some labels of each class |
+| latent: VIEW | the same of one view | the other views say little |
+| graph | the same singular vectors, labels spread over a graph of neighbors | classes are no blobs |
+| margins | weighted views side by side, linear support vector machine | there are many labels |
+| near centers | singular vectors smoothed over links, seeded k-means | links join alike objects, labels are few |
+| near latent | the same, logistic regression | links join alike objects |
+| near margins | weighted views smoothed over links by two hops, linear support vector machine | the same, many labels |
+
+Views of counts are weighed by inverse document frequency, measurements have columns of variance 1, and rows of every
+view have length 1, so that no view drowns the others. PLSA sees counts as they are, unless their row sums differ
+widely: then one long text would outweigh a hundred short ones. Views that hold only 0 and 1 stay as they are, since a
+page with many links says more than one with few. Links that join objects no more alike than any two are no more than a
+view of counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.decomposition import TruncatedSVD
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.semi_supervised import LabelSpreading
+from sklearn.svm import LinearSVC
+
+from coview.assignment.seeded_kmeans import SeededKMeansClassifier
+from coview.auto.candidates import counted_views, with_seed
+from coview.classification.concatenated import ConcatenatedViews
+from coview.plsa.multiview import MultiViewPLSAClassifier
+from coview.preprocessing.each_view import EachView
+from coview.preprocessing.neighbors import NeighborViews
+from coview.preprocessing.weighting import TfidfViews, UnitRows
+from coview.views.views import Views
+
+__all__ = ["LINKED", "PipelineCandidate", "given_pipelines", "needed_view", "propose_pipelines", "seen_views"]
+
+LINKED = ("near centers", "near latent", "near margins")  # candidates that smooth over links
+UNEVEN = 0.6  # standard deviation of row sums over their mean, above which counts are weighed for PLSA
+FEW, MANY = 50, 200  # singular vectors
+SWEEPS = 60  # of PLSA
+GRAPH_OBJECTS = 5000  # above which neighbors of all objects take too long
+
+
+@dataclass(frozen=True)
+class PipelineCandidate:
+    """A classifier of views, as a pipeline of ordinary steps that has not been fitted.
+
+    `views` are the names of those that it sees, None for all.
+    `prior` is its factor before any evidence, `cost` its rank where time is short.
+    """
+
+    name: str
+    estimator: Any
+    views: tuple[str, ...] | None = None
+    prior: float = 1.0
+    cost: int = 0
+
+    @property
+    def method(self) -> str:
+        """Name of the class of the classifier, of one matrix where views are put side by side."""
+        last = self.estimator.steps[-1][1] if isinstance(self.estimator, Pipeline) else self.estimator
+        inner = last.estimator if isinstance(last, ConcatenatedViews) else last
+        return type(inner).__name__
+
+    def seen(self, views: Views) -> Views | None:
+        """Views that it looks at, of those given; None where it cannot answer from them."""
+        return seen_views(views, self.views, needed_view(self.estimator))
+
+
+def seen_views(views: Views, names: Sequence[str] | None, needed: str | None) -> Views | None:
+    """Some of the views, None for all; no views where `needed` is not among them, or nothing else is."""
+    chosen = [name for name in views.names if names is None or name in names]
+    if (needed is not None and needed not in views) or not set(chosen) - {needed}:
+        return None
+    return views if len(chosen) == len(views.names) else views.select(*chosen)
+
+
+def needed_view(estimator: Any) -> str | None:
+    """View of links that a pipeline smooths over, without which it cannot answer; None where it needs none."""
+    steps = [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else []
+    return next((step.links for step in steps if isinstance(step, NeighborViews)), None)
+
+
+def propose_pipelines(views: Views, links: str | None, seed: int) -> tuple[list[PipelineCandidate], dict[str, str]]:
+    """Candidates for these views, and why others do not apply; `links` joins alike objects, or is None."""
+    counted = counted_views(views)
+    kind = counted or list(views.names)  # angles are compared among views of one kind
+    skipped: dict[str, str] = {}
+    candidates = [
+        PipelineCandidate("margins", make_pipeline(*_weighing(views), _side_by_side(_margins())), prior=0.5),
+        PipelineCandidate("latent", make_pipeline(*_latent(views, FEW), _side_by_side(_logistic()))),
+    ]
+    plain = [name for name in views.names if name != links]
+    if len(plain) > 1:
+        candidates += [
+            PipelineCandidate(
+                f"latent: {name}",
+                make_pipeline(*_latent(views.select(name), FEW), _side_by_side(_logistic())),
+                (name,),
+                prior=1 / len(plain),
+            )
+            for name in plain
+        ]
+    if len(views) <= GRAPH_OBJECTS:
+        spread = make_pipeline(*_latent(views, FEW), _side_by_side(_spreading(len(views))))
+        candidates.append(PipelineCandidate("graph", spread, cost=1))
+    else:
+        skipped["graph"] = f"there are more than {GRAPH_OBJECTS:,} objects"
+    centers = make_pipeline(*_weighing(views.select(*kind)), SeededKMeansClassifier(engine="cpu"))
+    candidates.append(PipelineCandidate("centers", centers, _fewer(kind, views), prior=2, cost=1))
+    if counted:
+        uneven = [name for name in counted if _uneven(views[name])]
+        model = MultiViewPLSAClassifier(max_iter=SWEEPS, engine="cpu")
+        topics = make_pipeline(*([TfidfViews(views=uneven)] if uneven else []), model)
+        candidates.append(PipelineCandidate("topics", topics, _fewer(counted, views), prior=4, cost=2))
+    else:
+        skipped["topics"] = "no view holds counts"
+    if links is not None and plain:
+        candidates += _with_links(views.select(*plain), links)
+    for candidate in candidates:
+        with_seed(candidate.estimator, seed)
+    return candidates, skipped
+
+
+def given_pipelines(estimators: Any, seed: int) -> list[PipelineCandidate]:
+    """Candidates from a list of (name, classifier), each cloned and seeded."""
+    if not isinstance(estimators, (list, tuple)):
+        raise TypeError(f"candidates must be None or a list of (name, classifier), got {estimators!r}.")
+    candidates = []
+    for pair in estimators:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not isinstance(pair[0], str):
+            raise TypeError(f"candidates must be a list of (name, classifier), got {pair!r} in it.")
+        name, estimator = pair
+        if not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
+            raise TypeError(f"Candidate {name!r} must be a classifier, got {estimator!r}.")
+        candidates.append(PipelineCandidate(name, with_seed(clone(estimator), seed)))
+    names = [candidate.name for candidate in candidates]
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"candidates must have at least one entry and unique names, got {names!r}.")
+    return candidates
+
+
+def row_spread(matrix: Any) -> float:
+    """Standard deviation of the sums of the rows that are not empty, over their mean.
+
+    Examples
+    --------
+    >>> row_spread(np.array([[1.0, 1.0], [0.0, 2.0], [0.0, 0.0]])), row_spread(np.array([[9.0], [1.0]]))
+    (0.0, 0.8)
+    """
+    sums = np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
+    sums = sums[sums > 0]
+    return float(sums.std() / sums.mean()) if sums.size else 0.0
+
+
+# -- pieces
+
+
+def _uneven(matrix: Any) -> bool:
+    """Whether PLSA would hear mostly of a few objects: their row sums differ widely, and not by the number of entries.
+
+    Examples
+    --------
+    >>> _uneven(np.array([[9, 0], [1, 0], [0, 0]])), _uneven(np.array([[1, 1, 1, 1], [1, 0, 0, 0], [0, 0, 0, 1]]))
+    (True, False)
+    """
+    values = matrix.data if sparse.issparse(matrix) else matrix
+    return bool(values.size) and bool(values.max() > 1) and row_spread(matrix) > UNEVEN
+
+
+def _with_links(plain: Views, links: str) -> list[PipelineCandidate]:
+    def smoothed(**settings: Any) -> list[Any]:
+        return [*_latent(plain, MANY)[:-1], NeighborViews(links, keep=False, layers="last", **settings), UnitRows()]
+
+    centers = make_pipeline(*smoothed(hops=10, restart=0.2), SeededKMeansClassifier(engine="cpu"))
+    latent = make_pipeline(*smoothed(hops=10, restart=0.1), _side_by_side(_logistic()))
+    near = NeighborViews(links, keep=False, hops=2, tol=0.01, layers="last")
+    margins = make_pipeline(*_weighing(plain), near, UnitRows(), _side_by_side(_margins()))
+    priors = (4.0, 4.0, 1.0)
+    return [
+        PipelineCandidate(name, pipeline, prior=prior, cost=1)
+        for name, pipeline, prior in zip(LINKED, (centers, latent, margins), priors)
+    ]
+
+
+def _latent(views: Views, width: int) -> list[Any]:
+    """Transformers to dense rows of length 1: singular vectors of wide views, measurements as they are."""
+    wide = {name: TruncatedSVD(width) for name in counted_views(views) if min(views[name].shape) > width}
+    return [*_weighing(views), *([EachView(wide)] if wide else []), UnitRows()]
+
+
+def _spreading(n_objects: int) -> LabelSpreading:
+    return LabelSpreading(kernel="knn", n_neighbors=min(10, n_objects - 1), alpha=0.9, max_iter=100)
+
+
+def _weighing(views: Views) -> list[Any]:
+    """Transformers that bring every view to rows of length 1: weights for counts, scales for measurements."""
+    counted = counted_views(views)
+    measured = [name for name in views.names if name not in counted]
+    steps: list[Any] = [TfidfViews(views=counted)] if counted else []
+    if measured:
+        scalers = {name: StandardScaler(with_mean=not sparse.issparse(views[name])) for name in measured}
+        steps += [EachView(scalers), UnitRows(views=measured)]
+    return steps
+
+
+def _side_by_side(classifier: Any) -> ConcatenatedViews:
+    return ConcatenatedViews(classifier, unlabeled="auto" if isinstance(classifier, LabelSpreading) else "drop")
+
+
+def _margins() -> LinearSVC:
+    return LinearSVC(class_weight="balanced")
+
+
+def _logistic() -> LogisticRegression:
+    return LogisticRegression(C=10, class_weight="balanced", solver="newton-cg", tol=1e-3)
+
+
+def _fewer(names: Sequence[str], views: Views) -> tuple[str, ...] | None:
+    """Return these views; None, for all, where they are all of them."""
+    return tuple(names) if len(names) < len(views.names) else None

@@ -1,0 +1,193 @@
+"""AutoClassifier: near its best candidate, useless candidates dropped, any views, links, files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+
+from coview import (
+    AutoClassifier,
+    ConcatenatedViews,
+    MultiViewNaiveBayes,
+    SeededKMeansClassifier,
+    Views,
+    inspect,
+    load,
+    save,
+)
+from coview.datasets import make_topic_views
+from coview.metrics import expected_calibration_error
+
+LINEAR = ConcatenatedViews(LogisticRegression(), unlabeled="drop")
+DUMMY = ConcatenatedViews(DummyClassifier(strategy="prior"), unlabeled="drop")
+
+
+def few(target: np.ndarray, per_class: int) -> np.ndarray:
+    """So many labels of each class, the first ones; -1 for all other objects."""
+    y = np.full(len(target), -1)
+    for code in np.unique(target):
+        y[np.flatnonzero(target == code)[:per_class]] = code
+    return y
+
+
+def why_dropped(model: AutoClassifier) -> dict[str, str | None]:
+    return dict(zip(model.candidates_["name"], model.candidates_["dropped"]))
+
+
+def weights(model: AutoClassifier) -> dict[str, float]:
+    return dict(zip(model.candidates_["name"], model.candidates_["weight"]))
+
+
+@pytest.fixture(scope="module")
+def counts():
+    return make_topic_views(n_objects=150, n_clusters=3, quality=0.6, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def fitted(counts):
+    return AutoClassifier(random_state=0, cv=3).fit(counts.views, few(counts.target, 5))
+
+
+def test_it_is_near_its_best_candidate(counts, fitted):
+    hidden = few(counts.target, 5) < 0
+    truth = counts.target[hidden]
+    alone = [
+        np.mean(model.predict(counts.views.select(*fitted.seen_views_[name]))[hidden] == truth)
+        for name, model in fitted.estimators_.items()
+    ]
+    assert np.mean(fitted.transduction_[hidden] == truth) > max(alone) - 0.03
+
+
+def test_given_labels_stay(counts, fitted):
+    y = few(counts.target, 5)
+    assert_array_equal(fitted.transduction_[y >= 0], y[y >= 0])
+    assert_array_equal(fitted.memberships_[y >= 0].argmax(axis=1), y[y >= 0])
+
+
+def test_weights_sum_to_one_and_kept_candidates_have_one(fitted):
+    kept = {name for name, weight in weights(fitted).items() if weight > 0}
+    assert kept == set(fitted.estimators_) == set(fitted.temperatures_)
+    assert_allclose(sum(weights(fitted).values()), 1)
+    assert all((why is None) == (name in kept) for name, why in why_dropped(fitted).items())
+
+
+def test_probabilities_of_any_view_are_probabilities(counts, fitted):
+    for names in (["view1"], ["view0"], ["view1", "view0"]):
+        probabilities = fitted.predict_proba(counts.views.select(*names))
+        assert_allclose(probabilities.sum(axis=1), 1)
+        assert np.mean(fitted.classes_[probabilities.argmax(axis=1)] == counts.target) > 0.6
+
+
+def test_who_knows_nothing_has_no_weight(counts):
+    y = few(counts.target, 20)
+    model = AutoClassifier([("nothing", DUMMY), ("linear", LINEAR)], random_state=0).fit(counts.views, y)
+    assert weights(model)["nothing"] == 0
+    assert "linear" in why_dropped(model)["nothing"]
+
+
+def test_one_label_per_class_is_enough(counts):
+    y = few(counts.target, 1)
+    model = AutoClassifier(random_state=0).fit(counts.views, y)
+    assert model.n_held_out_ == 0 and np.isnan(model.accuracy_) and np.isnan(model.calibration_error_)
+    assert np.mean(model.transduction_[y < 0] == counts.target[y < 0]) > 0.8
+
+
+def test_a_candidate_that_fails_is_dropped_with_the_reason(counts):
+    signed = counts.views.map({"view1": lambda matrix: -matrix})
+    given = [("bayes", MultiViewNaiveBayes()), ("linear", LINEAR)]
+    model = AutoClassifier(given, random_state=0).fit(signed, few(counts.target, 4))
+    assert "negative values" in why_dropped(model)["bayes"]
+    assert list(model.estimators_) == ["linear"]
+
+
+def test_where_all_fail_the_last_error_is_told(counts):
+    signed = counts.views.map({"view1": lambda matrix: -matrix})
+    with pytest.raises(ValueError, match=r"No candidate could be fitted.*negative values"):
+        AutoClassifier([("bayes", MultiViewNaiveBayes())]).fit(signed, few(counts.target, 4))
+
+
+def test_labels_of_any_kind_come_back(counts):
+    y = few(counts.target, 4)
+    names = np.array([None if code < 0 else f"class {code}" for code in y], dtype=object)
+    given = [("centers", SeededKMeansClassifier())]
+    model = AutoClassifier(given, random_state=0).fit(counts.views, names)
+    plain = AutoClassifier(given, random_state=0).fit(counts.views, y)
+    assert_array_equal(model.transduction_, [f"class {code}" for code in plain.transduction_])
+
+
+def test_the_reported_calibration_error_is_that_of_new_objects():
+    data = make_topic_views(n_objects=900, n_clusters=3, quality=0.25, random_state=1)
+    y = few(data.target, 100)
+    model = AutoClassifier([("bayes", MultiViewNaiveBayes()), ("linear", LINEAR)], random_state=0).fit(data.views, y)
+    hidden = y < 0
+    found = expected_calibration_error(data.target[hidden], model.predict_proba(data.views)[hidden])
+    assert abs(found - model.calibration_error_) < 0.05
+    assert abs(np.mean(model.predict(data.views)[hidden] == data.target[hidden]) - model.accuracy_) < 0.06
+
+
+def linked(alike: bool, n: int = 200, seed: int = 0) -> tuple[Views, np.ndarray]:
+    """Objects with few words each, linked to others of their class, or to any."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    words = rng.poisson(np.where(np.arange(40)[None] % 2 == y[:, None], 0.6, 0.3))
+    ends = [rng.choice(np.flatnonzero(y == y[i]) if alike else n, 4) for i in range(n)]
+    links = sparse.csr_array((np.ones(4 * n), (np.repeat(np.arange(n), 4), np.concatenate(ends))), shape=(n, n))
+    links = sparse.csr_array(((links + links.T) > 0).astype(float))
+    ids = np.array([f"page {i}" for i in range(n)])
+    views = Views(words=sparse.csr_array(words * 1.0), links=links, ids=ids, feature_names={"links": ids})
+    return views, y
+
+
+def test_links_among_alike_objects_are_used_and_may_be_absent_later():
+    X, y = linked(alike=True)
+    labels = few(y, 20)
+    model = AutoClassifier(random_state=0, cv=3).fit(X, labels)
+    assert model.links_ == "links" and any(name.startswith("near") for name in model.estimators_)
+    assert_allclose(model.predict_proba(X.select("words")).sum(axis=1), 1)
+
+
+def test_links_among_any_objects_are_left_out_with_the_reason():
+    X, y = linked(alike=False)
+    model = AutoClassifier(random_state=0, cv=2).fit(X, few(y, 4))
+    assert model.links_ is None and "unlike objects" in why_dropped(model)["near latent"]
+
+
+def test_no_view_of_links_by_that_name_is_an_error(counts):
+    with pytest.raises(ValueError, match="no view of links 'friends'"):
+        AutoClassifier(links="friends").fit(counts.views, few(counts.target, 3))
+
+
+def test_one_class_is_refused(counts):
+    with pytest.raises(ValueError, match="labels of one class only"):
+        AutoClassifier().fit(counts.views, np.where(counts.target == 0, 0, -1))
+
+
+def test_an_object_without_any_view_gets_the_shares_of_the_classes(counts, fitted):
+    X = counts.views[:3].map(lambda matrix: sparse.csr_array(matrix.toarray() * np.array([[1.0], [0.0], [1.0]])))
+    gap = Views(dict(X.items()), present=dict.fromkeys(X.names, np.array([True, False, True])))
+    assert_allclose(fitted.predict_proba(gap)[1], fitted.class_prior_)
+
+
+def test_a_file_gives_the_same_answers(counts, fitted, tmp_path):
+    save(fitted, tmp_path / "model.coview")
+    again = load(tmp_path / "model.coview")
+    assert_array_equal(again.predict_proba(counts.views), fitted.predict_proba(counts.views))
+    assert str(again.candidates_) == str(fitted.candidates_)
+
+
+def test_inspect_and_report_say_what_was_chosen(counts, fitted):
+    answer = inspect(fitted)
+    assert answer.kind == "class" and answer.candidates is fitted.candidates_
+    assert_allclose(answer.features("view1").sum(axis=1), 1)
+    text = fitted.report(counts.views).html
+    assert all(name in text for name in fitted.candidates_["name"])
+
+
+def test_a_time_budget_drops_what_there_is_no_time_for(counts):
+    model = AutoClassifier(time_budget=1e-6, random_state=0).fit(counts.views, few(counts.target, 4))
+    assert len(model.estimators_) >= 1
+    assert any("time budget" in str(why) for why in why_dropped(model).values())

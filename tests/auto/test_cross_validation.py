@@ -1,0 +1,90 @@
+"""Folds and out-of-fold scores: no label is seen by whoever is asked for it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.pipeline import make_pipeline
+
+from coview import MultiViewNaiveBayes, NeighborViews, TfidfViews, UnitRows, Views
+from coview.auto.cross_validation import (
+    FoldScores,
+    PreparedViews,
+    class_scores,
+    deal_folds,
+    drop_hopeless,
+    fit_candidate,
+    label_free_steps,
+)
+from coview.auto.pipelines import PipelineCandidate
+from coview.datasets import make_topic_views
+
+DATA = make_topic_views(n_objects=60, n_clusters=3, random_state=0)
+
+
+def judged(scores: np.ndarray, name: str) -> FoldScores:
+    return FoldScores(PipelineCandidate(name, MultiViewNaiveBayes()), scores)
+
+
+def test_folds_are_even_in_every_class_and_spare_lone_labels():
+    codes = np.array([0] * 7 + [1] * 4 + [2] + [-1] * 5)
+    folds = deal_folds(codes, 3, seed=1)
+    assert (folds[codes == -1] == -1).all() and folds[codes == 2] == -1
+    for code in (0, 1):
+        sizes = np.bincount(folds[codes == code], minlength=3)
+        assert sizes.max() - sizes.min() <= 1
+
+
+def test_scores_are_those_of_a_fit_without_the_labels_of_the_fold():
+    codes, classes = np.where(np.arange(60) < 30, DATA.target, -1), np.arange(3)
+    fold = np.arange(60) < 10
+    candidate = PipelineCandidate("bayes", make_pipeline(TfidfViews(), MultiViewNaiveBayes()))
+    each = FoldScores(candidate, np.full((60, 3), np.nan))
+    each.judge(PreparedViews(DATA.views), codes, classes, fold)
+    labels = np.where(fold | (codes < 0), np.nan, codes)
+    expected = candidate.estimator.fit(DATA.views, labels).predict_proba(DATA.views)
+    assert_allclose(np.exp(each.scores[fold]), np.maximum(expected[fold], 1e-6))
+    assert_array_equal(each.judged, fold)
+
+
+def test_steps_that_read_labels_are_fitted_in_every_fold():
+    free, rest = label_free_steps(make_pipeline(UnitRows(), NeighborViews(labels=True), MultiViewNaiveBayes()))
+    assert [type(step) for step in free] == [UnitRows] and len(rest.steps) == 2
+    free, rest = label_free_steps(make_pipeline(UnitRows(), NeighborViews(), MultiViewNaiveBayes()))
+    assert len(free) == 2 and len(rest.steps) == 1
+
+
+def test_steps_in_common_are_fitted_once():
+    prepared = PreparedViews(DATA.views)
+    one, two = (PipelineCandidate(str(a), make_pipeline(TfidfViews(), MultiViewNaiveBayes(alpha=a))) for a in (1, 2))
+    assert prepared.behind(one)[0][0] is prepared.behind(two)[0][0]
+    other = PipelineCandidate("other", make_pipeline(TfidfViews(norm="l1"), MultiViewNaiveBayes()))
+    assert prepared.behind(other)[0][0] is not prepared.behind(one)[0][0]
+
+
+def test_a_class_that_was_not_met_has_the_lowest_score():
+    codes = np.where(DATA.target == 1, -1, DATA.target)
+    model = fit_candidate(MultiViewNaiveBayes(), DATA.views, codes, np.arange(3))
+    scores = class_scores(model, DATA.views, np.arange(3))
+    assert (scores[:, 1] <= scores[:, [0, 2]].min(axis=1)).all()
+
+
+def test_only_clear_differences_drop_a_candidate():
+    codes = np.zeros(40, dtype=int)
+    good = np.tile([1.0, 0.0], (40, 1))
+    close, poor = good.copy(), good.copy()
+    close[:5] = [0.0, 1.0]
+    poor[:20] = [0.0, 1.0]
+    each = [judged(good, "good"), judged(close, "close"), judged(poor, "poor")]
+    drop_hopeless(each, codes)
+    assert [one.dropped is None for one in each] == [True, True, False]
+    assert "good" in each[2].dropped
+
+
+def test_views_that_a_candidate_cannot_answer_from():
+    links = Views(links=np.eye(4), words=np.ones((4, 2)))
+    near = PipelineCandidate("near", make_pipeline(NeighborViews(), MultiViewNaiveBayes()))
+    some = PipelineCandidate("words", MultiViewNaiveBayes(), ("words",))
+    assert near.seen(links.select("words")) is None and near.seen(links.select("links")) is None
+    assert near.seen(links) is links
+    assert some.seen(links).names == ("words",) and some.seen(links.select("links")) is None
