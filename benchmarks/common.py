@@ -136,15 +136,32 @@ def median(values: list[float]) -> float:
 
 def write(name: str, title: str, head: list[str], rows: list[list[Any]], notes: list[str]) -> None:
     """Write results/name.json and a Markdown table beside it."""
+    write_parts(name, [part(title, head, rows, notes)])
+
+
+def part(
+    title: str, head: list[str], rows: list[list[Any]], notes: list[str], about: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """A table as it is stored, measured here and now or as `about` says (empty: nothing was measured)."""
+    told = {"machine": machine() if about is None else about} if about != {} else {}
+    return {"title": title, **told, "columns": head, "rows": rows, "notes": notes}
+
+
+def write_parts(name: str, parts: list[dict[str, Any]]) -> None:
+    """Write several tables to results/name.json, the others under "more" of the first, and Markdown beside it."""
     RESULTS.mkdir(exist_ok=True)
-    about = machine()
-    (RESULTS / f"{name}.json").write_text(
-        json.dumps({"title": title, "machine": about, "columns": head, "rows": rows, "notes": notes}, indent=1) + "\n"
-    )
-    where = ", ".join(f"{key} {value}" for key, value in about.items())
-    lines = [f"# {title}", "", f"Measured: {where}.", "", "| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    lines += ["| " + " | ".join(_shown(cell) for cell in row) + " |" for row in rows]
-    lines += ["", *(f"- {note}" for note in notes), ""]
+    first, *more = parts
+    stored = {**first, "more": more} if more else first
+    (RESULTS / f"{name}.json").write_text(json.dumps(stored, indent=1) + "\n")
+    lines: list[str] = []
+    for level, table in zip(["#", *["##"] * len(more)], parts):
+        lines += [f"{level} {table['title']}", ""]
+        if "machine" in table:
+            where = ", ".join(f"{key} {value}" for key, value in table["machine"].items())
+            lines += [f"Measured: {where}.", ""]
+        lines += ["| " + " | ".join(table["columns"]) + " |", "|" + "---|" * len(table["columns"])]
+        lines += ["| " + " | ".join(_shown(cell) for cell in row) + " |" for row in table["rows"]]
+        lines += ["", *(f"- {note}" for note in table["notes"]), ""]
     (RESULTS / f"{name}.md").write_text("\n".join(lines))
     print("\n".join(lines))
 

@@ -30,9 +30,9 @@ AUTO = "AutoClustering"
 
 
 def corpus(loader: str, **options: Any) -> Any:
-    import coview
+    from coview import datasets as collections
 
-    found = getattr(coview, loader)(**options)
+    found = getattr(collections, loader)(**options)
     return dict(found.views.items()), np.asarray(found.target)
 
 
@@ -90,17 +90,22 @@ def load(name: str) -> tuple[dict[str, Any], dict[str, Any], np.ndarray, int]:
     views, y = DATA[name]()
     n, rng = len(y), np.random.default_rng(0)
     kept = np.sort(rng.choice(n, MOST_ROWS, replace=False)) if n > MOST_ROWS else np.arange(n)
+    given, ready = prepare({view: matrix[kept] for view, matrix in views.items()}, MOST_COLUMNS)
+    return given, ready, np.unique(y[kept], return_inverse=True)[1], n
+
+
+def prepare(views: dict[str, Any], most: int | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Views as given and prepared, with the most frequent columns (all but empty ones by default)."""
     given, ready = {}, {}
     for view, matrix in views.items():
-        part = matrix[kept]
-        often = np.asarray((part != 0).sum(axis=0)).ravel()
-        wide = np.sort(np.argsort(-often, kind="stable")[:MOST_COLUMNS])
-        part = part[:, wide[often[wide] > 0]].astype(np.float64)
+        often = np.asarray((matrix != 0).sum(axis=0)).ravel()
+        wide = np.sort(np.argsort(-often, kind="stable")[:most])
+        part = matrix[:, wide[often[wide] > 0]].astype(np.float64)
         given[view] = short(part) if sparse.issparse(part) else np.nan_to_num(part)
         tfidf, scale = TfidfTransformer(sublinear_tf=False), StandardScaler()
         ready[view] = (tfidf if sparse.issparse(part) else scale).fit_transform(given[view])
         ready[view] = short(ready[view]) if sparse.issparse(part) else ready[view]
-    return given, ready, np.unique(y[kept], return_inverse=True)[1], n
+    return given, ready
 
 
 def short(matrix: Any) -> sparse.csr_array:
