@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from coview import AnchorGraphClustering, LazyViews, Views
+from coview import AnchorGraphClustering, LazyViews, Views, read_views, write_views
 from coview.datasets import make_blobs_views, make_topic_views
 from coview.engines.cpu import CpuEngine
 from coview.engines.reference import ReferenceEngine
@@ -27,12 +27,13 @@ def naive_graph(model: AnchorGraphClustering, views: Views, repeat: int) -> np.n
         if model.metrics_[name] == "cosine":
             rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-300)
         anchors = model.anchors_[name][repeat].astype(float)
+        s = model.n_nearest_[name]
         joined = np.zeros((len(rows), len(anchors)))
         for i, row in enumerate(rows):
             distances = ((anchors - row) ** 2).sum(axis=1)
             order = np.argsort(distances)
-            gaps = distances[order[model.n_nearest_]] - distances[order[: model.n_nearest_]]
-            joined[i, order[: model.n_nearest_]] = views.present[i, v] * model.view_weights_[name] * gaps / gaps.sum()
+            gaps = distances[order[s]] - distances[order[:s]]
+            joined[i, order[:s]] = views.present[i, v] * model.view_weights_[name] * gaps / gaps.sum()
         parts.append(joined)
     return np.hstack(parts)
 
@@ -103,3 +104,67 @@ def test_the_number_of_threads_changes_nothing():
     one, two = (AnchorGraphClustering(4, n_repeats=2, n_jobs=jobs, random_state=0).fit(views) for jobs in (1, 2))
     assert_array_equal(one.labels_, two.labels_)
     assert_array_equal(one.maps_, two.maps_)
+
+
+def test_the_order_of_objects_and_views_changes_no_cluster():
+    corpus = topics(500)
+    order = np.random.default_rng(1).permutation(500)
+    model = AnchorGraphClustering(4, random_state=0).fit(corpus.views)
+    other = AnchorGraphClustering(4, random_state=0).fit(corpus.views[order].select("links", "words"))
+    assert normalized_mutual_info(model.labels_[order], other.labels_) > 0.95
+
+
+def test_objects_that_lack_a_view_are_placed_by_the_other():
+    corpus = topics(800)
+    present = np.ones((800, 2), dtype=bool)
+    present[:200, 0], present[200:400, 1] = False, False
+    rows = {name: matrix.toarray() * present[:, [v]] for v, (name, matrix) in enumerate(corpus.views.items())}
+    model = AnchorGraphClustering(4, random_state=0).fit(Views(rows, present=present))
+    assert clustering_accuracy(corpus.target[400:], model.labels_[400:]) > 0.9
+    assert clustering_accuracy(corpus.target[:400], model.labels_[:400]) > 0.8
+
+
+def test_a_view_of_no_weight_has_no_say():
+    corpus = topics(400)
+    noise = np.random.default_rng(0).normal(size=(400, 3))
+    views = Views(words=corpus.views["words"], noise=noise)
+    other = Views(words=corpus.views["words"], noise=noise[::-1])
+    models = [AnchorGraphClustering(4, view_weights={"noise": 0}, random_state=0).fit(X) for X in (views, other)]
+    assert_array_equal(models[0].labels_, models[1].labels_)
+
+
+def test_wide_measurements_are_brought_to_few_columns():
+    corpus = make_blobs_views(400, {"a": 150, "b": 20}, n_clusters=3, random_state=0)
+    model = AnchorGraphClustering(3, n_dimensions=30, random_state=0).fit(corpus.views)
+    assert {name: part.shape[2] for name, part in model.anchors_.items()} == {"a": 30, "b": 20}
+    assert normalized_mutual_info(corpus.target, model.labels_) > 0.95
+
+
+def test_as_many_clusters_as_objects_and_one_cluster_of_equal_rows():
+    rows = np.arange(12.0).reshape(6, 2)
+    assert len(set(AnchorGraphClustering(6, random_state=0).fit_predict(rows).tolist())) >= 4
+    assert_array_equal(AnchorGraphClustering(1, random_state=0).fit_predict(np.ones((9, 3))), np.zeros(9))
+
+
+def test_shards_on_disk_give_the_model_of_rows_in_memory(tmp_path):
+    views = topics(400).views
+    write_views(views, tmp_path / "shards", rows_per_shard=90)
+    whole = AnchorGraphClustering(4, n_repeats=2, random_state=0).fit(views)
+    parts = AnchorGraphClustering(4, n_repeats=2, random_state=0).fit(read_views(tmp_path / "shards"))
+    assert_array_equal(whole.labels_, parts.labels_)
+
+
+def test_a_cluster_gives_the_model_of_one_process():
+    da = pytest.importorskip("dask.array")
+    distributed = pytest.importorskip("distributed")
+    corpus = make_blobs_views(400, n_clusters=4, random_state=0)
+    whole = AnchorGraphClustering(4, n_repeats=2, random_state=0).fit(corpus.views)
+    parts = {name: da.from_array(np.asarray(matrix), chunks=(90, -1)) for name, matrix in corpus.views.items()}
+    with (
+        distributed.LocalCluster(2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        distributed.Client(cluster),
+    ):
+        spread = AnchorGraphClustering(4, n_repeats=2, random_state=0).fit(parts)
+        assert_array_equal(whole.labels_, spread.labels_)
+        assert_array_equal(whole.labels_, np.asarray(spread.predict(parts)))
+    assert_allclose(whole.singular_values_, spread.singular_values_, atol=1e-6)

@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
+from scipy.sparse.linalg import ArpackError, eigsh
 from sklearn.base import ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.utils.extmath import randomized_svd
@@ -55,27 +56,31 @@ __all__ = ["AnchorGraphClustering", "anchors_by_default"]
 
 METRICS = ("auto", "cosine", "standard", "euclidean")
 SAMPLE = 20_000  # objects among which anchors and first centers are looked for
-FEWEST, MOST = 100, 500  # anchors of a view
+FEWEST, MOST, MOST_BY_COSINE = 100, 500, 200  # anchors of a view
+NEAREST, NEAREST_BY_COSINE = 5, 10  # anchors of an object
 MOST_IN_ALL = 2_000  # anchors of all views: a Gram matrix of them is kept for every repeat
 PER_ANCHOR = 20  # objects of the sample for each anchor
 ROUNDS = 5  # of k-means that move the anchors
 LAST_ROUNDS = 20  # most rounds of k-means over all objects
 REST = 1e-4  # share of the squared distances: a round that gains less is the last
+SMALL, DENSE_SHARE = 300, 20  # matrices, or shares of the vectors, from which on Lanczos is quicker than all vectors
 _FAR = 1e9  # columns of new objects beyond this are cut: squares stay within single precision
 _NOTHING = 1e-9  # an eigenvalue, or the length of a row by cosines
 
 
-def anchors_by_default(n_objects: int, n_clusters: int, n_views: int) -> int:
-    """Anchors of each view where their number is not given.
+def anchors_by_default(cosine: bool, n_objects: int, n_clusters: int, n_views: int) -> int:
+    """Anchors of a view where their number is not given.
 
-    A fourth of the objects, 100 to 500 of them, but at least five for each cluster.
+    A fourth of the objects, 100 to 500 of them, or 200 by cosines, but at least five for each cluster. Short distances
+    between measurements say much; texts on one matter share few words by chance, and want each anchor to stand for
+    many.
 
     Examples
     --------
-    >>> anchors_by_default(1_000, 5, 2), anchors_by_default(100_000, 20, 2), anchors_by_default(1_000_000, 20, 8)
-    (250, 500, 250)
+    >>> anchors_by_default(False, 1_000, 5, 2), anchors_by_default(True, 10_000, 60, 2)
+    (250, 300)
     """
-    wanted = int(np.clip(n_objects // 4, FEWEST, MOST))
+    wanted = int(np.clip(n_objects // 4, FEWEST, MOST_BY_COSINE if cosine else MOST))
     return max(2, min(max(min(wanted, MOST_IN_ALL // n_views), 5 * n_clusters), n_objects))
 
 
@@ -88,10 +93,10 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
     n_clusters : int, default=8
         Number of clusters, and of singular vectors of each graph.
     n_anchors : int or None, default=None
-        Anchors of each view. None is a fourth of the objects, from 100 to 500 and at least 5 for each cluster; fewer
-        where more than four views share 2,000.
-    n_nearest : int, default=5
-        Anchors that an object is joined to, in each view.
+        Anchors of each view. None is a fourth of the objects, from 100 to 500 (200 by cosines) and at least 5 for each
+        cluster; fewer where many views share 2,000.
+    n_nearest : int or None, default=None
+        Anchors that an object is joined to, in each view. None is 10 by cosines, else 5.
     n_repeats : int, default=8
         Number of graphs, each with other anchors.
     n_dimensions : int, default=100
@@ -131,8 +136,8 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
         Sum of the squared distances of the objects to their centers.
     n_iter_ : int
         Rounds of k-means over all objects.
-    n_nearest_ : int
-        Anchors that an object is joined to; fewer than `n_nearest` where there are fewer anchors.
+    n_nearest_ : dict of int
+        Anchors that an object is joined to, by view; fewer than `n_nearest` where there are fewer anchors.
     view_weights_ : dict
         Weight of each view.
     <shared: fitted views>
@@ -181,12 +186,12 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
         "cluster_frequencies_": rules.by_view(rules.floats("clusters", "features of {view}")),
         "inertia_": rules.number(0.0),
         "n_iter_": rules.count(),
-        "n_nearest_": rules.count(1),
+        "n_nearest_": rules.by_view(rules.count(1)),
         "view_weights_": rules.by_view(rules.weight()),
     }
     _parameters = {
         "n_anchors": integer(2) | NONE,
-        "n_nearest": integer(),
+        "n_nearest": integer() | NONE,
         "n_repeats": integer(),
         "n_dimensions": integer(),
         "metric": by_view(one_of(*METRICS)),
@@ -197,7 +202,7 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
         n_clusters: int = 8,
         *,
         n_anchors: int | None = None,
-        n_nearest: int = 5,
+        n_nearest: int | None = None,
         n_repeats: int = 8,
         n_dimensions: int = 100,
         metric: Any = "auto",
@@ -289,10 +294,7 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
 
     def _choose_anchors(self, sample: Views, n_objects: int, seed: int, engine: Engine) -> None:
         """Learn from a sample how each view is projected, and where its anchors are."""
-        count = self.n_anchors or anchors_by_default(n_objects, self.n_clusters, len(sample.names))
-        count = min(count, len(sample))
-        self.n_nearest_ = min(self.n_nearest, max(count - 1, 1))
-        self.metrics_, self.projections_, self.offsets_, self.anchors_ = {}, {}, {}, {}
+        self.metrics_, self.projections_, self.offsets_, self.anchors_, self.n_nearest_ = {}, {}, {}, {}, {}
         for v, (name, matrix) in enumerate(sample.items()):
             have = np.flatnonzero(sample.present[:, v])
             some = matrix if len(have) == len(sample) else take_rows(matrix, have)
@@ -305,6 +307,11 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
             rows = _local(engine).to_numpy(rows)[known]
             if not len(rows):  # nobody says anything in this view
                 rows = np.zeros((1, projection.turn.shape[1]), dtype=np.float32)
+            cosine = projection.metric == "cosine"
+            count = self.n_anchors or anchors_by_default(cosine, n_objects, self.n_clusters, len(sample.names))
+            count = min(count, len(sample))
+            near = self.n_nearest or (NEAREST_BY_COSINE if cosine else NEAREST)
+            self.n_nearest_[name] = min(near, max(count - 1, 1))
             draws = [np.random.default_rng([seed, v, r]) for r in range(self.n_repeats)]
             self.anchors_[name] = np.stack([draw_anchors(rows, count, rng, _local(engine)) for rng in draws])
 
@@ -423,7 +430,7 @@ class _AnchorSteps:
     weights: dict[str, float]
     firsts: dict[str, int]  # column of each view's first anchor
     n_columns: int
-    n_nearest: int
+    n_nearest: dict[str, int]
     parts: dict[str, Any]  # projections, offsets and anchors by view
 
     def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree:
@@ -449,7 +456,7 @@ class _AnchorSteps:
             metric, anchors = self.metrics[name], self.parts["anchors"][name]
             projection = _Projection(metric, self.parts["projections"][name], self.parts["offsets"][name])
             placed, known = projection.rows(X, block.present[name], ops)
-            near, by = ops.nearest_anchors(ops.asarray(placed), ops.asarray(anchors), self.n_nearest)
+            near, by = ops.nearest_anchors(ops.asarray(placed), ops.asarray(anchors), self.n_nearest[name])
             by *= ops.asarray((self.weights[name] * known).astype(np.float32))[:, None, None]
             positions.append(ops.to_numpy(near) + np.int32(self.firsts[name]))
             weights.append(ops.to_numpy(by))
@@ -470,14 +477,27 @@ def leading_maps(gram: np.ndarray, count: int, team: Any) -> tuple[np.ndarray, n
         degree = gram[r].sum(axis=1)
         root = np.where(degree > 0, 1 / np.sqrt(np.where(degree > 0, degree, 1.0)), 0.0)
         scaled = gram[r] * root[:, None] * root
-        last = len(root) - 1
-        squares, vectors = eigh(scaled, subset_by_index=(last - count + 1, last), overwrite_a=True, check_finite=False)
+        squares, vectors = _leading_pairs(scaled, count)
         values = np.sqrt(np.maximum(squares[::-1], 0.0))
         inverse = np.where(values > _NOTHING, 1 / np.maximum(values, _NOTHING), 0.0)
         return values, root[:, None] * vectors[:, ::-1] * inverse
 
     values, maps = zip(*team.map(decompose, [(r, r + 1) for r in range(len(gram))]))
     return np.stack(values), np.stack(maps).astype(np.float32)
+
+
+def _leading_pairs(matrix: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Largest eigenvalues of a symmetric matrix, rising, and their vectors; by Lanczos where these are few."""
+    size = len(matrix)
+    if size > SMALL and DENSE_SHARE * count < size:
+        try:
+            start = np.random.default_rng(0).uniform(0.5, 1.5, size)
+            values, vectors = eigsh(matrix, count, which="LA", v0=start, tol=1e-6, ncv=2 * count + 20)
+            order = np.argsort(values, kind="stable")
+            return values[order], vectors[:, order]
+        except ArpackError:
+            pass  # did not converge: the whole decomposition does
+    return eigh(matrix, subset_by_index=(size - count, size - 1), check_finite=False)
 
 
 # -- what is done with the rows of a block once they are joined
