@@ -7,14 +7,19 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
+from coview import AutoClustering, load, save
 from coview.auto.links import ENOUGH, RARE, find_links, judge_links, smoothed, smoothing
-from coview.exceptions import ViewsError
+from coview.exceptions import ParameterError, ViewsError
+from coview.metrics import normalized_mutual_info
+from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
 N, K = 240, 3
 
 
-def made(kind: str, seed: int = 0, quality: float = 0.25, ids: bool = False) -> tuple[Views, np.ndarray]:
+def made(
+    kind: str, seed: int = 0, quality: float = 0.25, ids: bool = False, links: float = 5
+) -> tuple[Views, np.ndarray]:
     """Words that tell the clusters a little, and links within them, between them, or anywhere."""
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.arange(N) % K)
@@ -22,12 +27,12 @@ def made(kind: str, seed: int = 0, quality: float = 0.25, ids: bool = False) -> 
     mixed = quality * topics[y] + (1 - quality) / 300
     words = np.array([rng.multinomial(40, row) for row in mixed])
     same = (y[:, None] == y).astype(float)
-    chance = {"within": 0.06 * same + 0.001, "between": 0.03 * (1 - same), "anywhere": np.full((N, N), 0.02)}[kind]
-    upper = np.triu(rng.uniform(size=(N, N)) < chance, 1)
-    links = sparse.csr_array((upper | upper.T).astype(float))
+    chance = {"within": 0.95 * K * same + 0.05, "between": (1 - same) * K / (K - 1), "anywhere": np.ones((N, N))}[kind]
+    upper = np.triu(rng.uniform(size=(N, N)) < chance * links / N, 1)
+    both = sparse.csr_array((upper | upper.T).astype(float))
     names = np.array([f"page{i}" for i in range(N)])
     extra = {"ids": names, "feature_names": {"cites": names}} if ids else {}
-    return Views(words=sparse.csr_array(words.astype(float)), cites=links, **extra), y
+    return Views(words=sparse.csr_array(words.astype(float)), cites=both, **extra), y
 
 
 @pytest.mark.parametrize("kind", ["within", "between", "anywhere"])
@@ -137,3 +142,89 @@ def test_objects_without_links_keep_their_features():
     linked = isolated["cites"].sum(axis=1) > 0
     assert_allclose(near[~linked], own[~linked], atol=1e-12)
     assert (abs(near[linked] - own[linked]).max(axis=1) > 1e-6).all()
+
+
+# -- in AutoClustering
+
+
+@pytest.fixture(scope="module")
+def linked() -> tuple[Views, np.ndarray, AutoClustering]:
+    views, y = made("within", ids=True)
+    return views, y, AutoClustering(K, random_state=0).fit(views)
+
+
+def row_of(model: AutoClustering, name: str) -> dict[str, object]:
+    place = model.candidates_["name"].index(name)
+    return {column: values[place] for column, values in model.candidates_.items()}
+
+
+def test_features_smoothed_over_links_make_better_clusters_than_both_as_they_are():
+    views, y = made("within", links=2)
+    model = AutoClustering(K, random_state=0).fit(views)
+    assert model.links_["join"]
+    row = row_of(model, "smoothed")
+    assert (row["weight"], row["without"]) == (1.0, None)
+    smooth, plain = (normalized_mutual_info(y, model.labels_by_candidate_[name]) for name in ("smoothed", "sphere"))
+    assert smooth > plain + 0.1
+
+
+def test_links_may_be_taken_as_any_other_features():
+    model = AutoClustering(K, links=False, random_state=0).fit(made("within")[0])
+    assert model.links_ is None
+    assert "smoothed" not in model.candidates_["name"]
+
+
+@pytest.mark.parametrize("kind", ["between", "anywhere"])
+def test_links_that_join_unlike_objects_are_left_out_and_it_is_said_why(kind):
+    model = AutoClustering(K, random_state=0).fit(made(kind)[0])
+    row = row_of(model, "smoothed")
+    assert row["weight"] == 0
+    assert row["dropped"] == model.links_["why"]
+    assert row["dropped"].startswith("links join unlike objects: ")
+    plain = AutoClustering(K, links=False, random_state=0).fit(made(kind)[0])
+    np.testing.assert_array_equal(model.labels_, plain.labels_)
+
+
+def test_new_objects_come_from_any_views(linked):
+    views, y, model = linked
+    np.testing.assert_array_equal(model.predict(views), model.labels_)
+    new = Views({name: matrix[:50] for name, matrix in views.items()}, feature_names=views.feature_names)
+    assert np.mean(model.predict(new) == model.labels_[:50]) > 0.95  # without ids, they are new
+    assert normalized_mutual_info(y, model.predict(views.select("cites"))) > 0.5
+    assert normalized_mutual_info(y, model.predict(views.select("words"))) > 0.2
+
+
+def test_a_saved_model_predicts_the_same_from_any_views(linked, tmp_path):
+    views, _, model = linked
+    save(model, tmp_path / "model.coview")
+    again = load(tmp_path / "model.coview")
+    assert again.links_ == model.links_
+    for some in (views, views.select("words"), views.select("cites")):
+        np.testing.assert_array_equal(again.predict(some), model.predict(some))
+
+
+def test_links_without_ids_are_used_too(linked):
+    views, _, model = linked
+    unnamed = AutoClustering(K, links="cites", random_state=0).fit(Views(dict(views.items())))
+    assert unnamed.links_ == model.links_
+    assert normalized_mutual_info(model.labels_, unnamed.labels_) > 0.95
+
+
+def test_a_warm_start_goes_on_with_the_links(linked):
+    views, _, _ = linked
+    model = AutoClustering(K, warm_start=True, random_state=0).fit(views)
+    before = model.labels_
+    np.testing.assert_array_equal(model.fit(views).labels_, before)
+
+
+def test_links_of_lazy_views_are_features_unless_they_are_asked_for():
+    lazy = LazyViews.from_views(made("within", ids=True)[0], 100)
+    assert AutoClustering(K, random_state=0).fit(lazy).links_ is None
+    with pytest.raises(ViewsError, match="links='cites' needs all objects in memory"):
+        AutoClustering(K, links="cites", random_state=0).fit(lazy)
+
+
+@pytest.mark.parametrize("links", [True, 3, ["cites"]])
+def test_other_values_of_links_are_refused(links):
+    with pytest.raises((ParameterError, TypeError, ValueError), match="links"):
+        AutoClustering(K, links=links).fit(made("within")[0])

@@ -7,6 +7,7 @@
 | sphere | spherical k-means: angles between rows; beside other views, measurements are left out |
 | correlation | k-means where the views correlate |
 | topics | link-PLSA, an object's cluster being its likeliest topic: of views of counts only |
+| smoothed | spherical k-means of views smoothed over links, where links join alike objects (`links.py`) |
 
 Views of counts are weighed by inverse document frequency first, and columns of measurements have variance 1. Rows of a
 few measurements are all within a few directions, those of texts nearly at right angles to each other: side by side,
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -30,6 +32,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler, normalize
 
+from coview.auto.links import with_smoothed
 from coview.auto.objects import Objects
 from coview.base import MultiViewEstimator
 from coview.clustering.affinity import looks_counted, metric_by_default
@@ -53,6 +56,7 @@ __all__ = [
     "counted_views",
     "default_candidates",
     "given_candidates",
+    "linked_candidates",
     "placed",
     "preparation",
     "prepared",
@@ -63,7 +67,9 @@ GRAPH_PRIOR = 1.05  # graphs fail less often than others, so they count for more
 LEAST_OBJECTS, OBJECTS_PER_CLUSTER = 300, 10  # of the first sample, where time is short
 MOST_NODES = 10_000  # objects of full neighbor graphs, whose time grows with the square
 MOST_ROWS = 20_000  # objects of a fit of other methods, which place the others afterwards
-MOST = {"graphs": MOST_NODES, "sphere": MOST_ROWS, "correlation": MOST_ROWS, "topics": MOST_ROWS}  # of each
+MOST = {"graphs": MOST_NODES} | dict.fromkeys(("sphere", "correlation", "topics", "smoothed"), MOST_ROWS)  # of each
+SMOOTH_STARTS = 20  # of k-means on smoothed views, which have few dimensions
+SMOOTH_PRIOR = 1.15  # where links join alike objects; what the other views say of these is evidence for it already
 
 
 @dataclass(frozen=True)
@@ -81,8 +87,8 @@ class Candidate:
     """A clusterer or topic model of all views, and the factor of its score before any evidence.
 
     Where time is short, candidates of the least `cost` are fitted first; one of a higher rank takes longer.
-    `views` are the names of those that it sees, None for all. Of more than `most` objects it is fitted to so many,
-    and the others are placed by it.
+    `views` are the names of those that it sees, None for all, and `sources` those that they were made of. Of more than
+    `most` objects it is fitted to so many, and the others are placed by it.
     """
 
     name: str
@@ -91,6 +97,7 @@ class Candidate:
     cost: int = 0
     views: tuple[str, ...] | None = None
     most: float = math.inf
+    sources: tuple[str, ...] | None = None
 
     @property
     def method(self) -> str:
@@ -196,8 +203,10 @@ def counted_views(views: Views) -> list[str]:
     return [name for name, matrix in views.items() if looks_counted(matrix)]
 
 
-def preparation(views: Views) -> list[Any]:
+def preparation(views: Views, first: Sequence[Any] = ()) -> list[Any]:
     """Transformers that make views comparable, learned: weights for counts, scales for measurements.
+
+    `first` are fitted ones that come before: those that add views smoothed over links, which stay as they are.
 
     Examples
     --------
@@ -208,15 +217,19 @@ def preparation(views: Views) -> list[Any]:
     """
     counted = counted_views(views)
     measured = [name for name, matrix in views.items() if metric_by_default(matrix) == "standard"]
+    views = prepared(views, list(first))
     transformers: list[Any] = [TfidfViews(views=counted).fit(views)] if counted else []
     if measured:
         transformers.append(EachView(StandardScaler(), views=measured).fit(_filled(views, measured)))
-    return transformers
+    return [*first, *transformers]
 
 
 def prepared(views: Views, by: list[Any]) -> Views:
     """Views after the transformers of `preparation`."""
     for transformer in by:
+        if isinstance(transformer, Pipeline):
+            views = with_smoothed(transformer, views)
+            continue
         if isinstance(transformer, EachView):
             views = _filled(views, transformer.views)
         views = transformer.transform(views)
@@ -256,6 +269,17 @@ def default_candidates(
         reason = "has negative values" if matrix.min() < 0 else "has few zeros, unlike counts"
         skipped["topics"] = f"view {first!r} {reason}"
     return candidates, skipped
+
+
+def linked_candidates(candidates: list[Candidate], names: Sequence[str], steps: Pipeline, seed: int) -> list[Candidate]:
+    """Candidates that see the views as they are, and one that sees those smoothed over links by fitted steps."""
+    last = steps.steps[-1][1]
+    n_clusters = candidates[0].estimator.get_params()["n_clusters"]
+    near = tuple(f"{name}{last.suffix}" for name in last.smoothed_views_)
+    model = SphericalKMeans(n_clusters, n_init=SMOOTH_STARTS, random_state=seed)
+    sources = (last.links, *last.smoothed_views_)
+    smooth = Candidate("smoothed", model, SMOOTH_PRIOR, views=near, most=MOST_ROWS, sources=sources)
+    return [*(replace(one, views=one.views or tuple(names)) for one in candidates), smooth]
 
 
 def _fewer(names: list[str], views: Views) -> tuple[str, ...] | None:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 
 from coview.auto.candidates import (
@@ -27,11 +28,13 @@ from coview.auto.candidates import (
     can_place,
     default_candidates,
     given_candidates,
+    linked_candidates,
     placed,
     preparation,
     prepared,
 )
 from coview.auto.evidence import agreements, candidate_weights, may_be_kept, reliabilities
+from coview.auto.links import find_links, judge_links, smoothing
 from coview.auto.number import choose_number
 from coview.auto.objects import Objects
 from coview.base import NumbersGate
@@ -46,7 +49,7 @@ from coview.inspection.features import cluster_frequencies, cluster_means
 from coview.metrics import normalized_mutual_info
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.utils.parameters import NONE, TRUTH, instance, integer
+from coview.utils.parameters import NONE, TEXT, TRUTH, instance, integer, one_of
 from coview.utils.progress import print_line, tell
 from coview.utils.warn import warn_user
 from coview.validation import base_seed, check_enough_objects
@@ -57,6 +60,7 @@ from coview.views.views import Views
 __all__ = ["AutoClustering"]
 
 SHARE = 0.5  # of the objects that a repeated fit sees
+N_CLUSTERS = 8  # that links are judged by, where the number is not given
 NUMBERED = 0.3  # share of the time for the number of clusters, where it is not given
 FIRST = 0.5  # share of the time for the sample; the rest is for all objects
 FITTED = 0.6  # share of a candidate's time for its fit; the rest is for the fits that stability is measured by
@@ -77,6 +81,10 @@ class AutoClustering(BaseConsensus):
     candidates : None or list of (name, estimator), default=None
         Clusterers of all views, or topic models, whose most likely topic is used. None tries neighbor graphs, of
         more than 10,000 objects anchor graphs alone, angles, correlations and, for counts, topics.
+    links : str, False or None, default=None
+        A view of links among the objects, which the other views are smoothed over for one more candidate if the links
+        join alike objects (`links_`). Its columns are the objects: named by their ids, or in the order of the rows.
+        None looks for such a view; False takes links as features and nothing else.
     time_budget : float or None, default=None
         Seconds that `fit` may take. Candidates share it; one that would take too long on all objects is fitted to a
         sample, as large as there is time for, and one whose turn never comes is dropped (`candidates_` says so).
@@ -119,6 +127,10 @@ class AutoClustering(BaseConsensus):
         Share of a cluster's objects that have the feature, of all its objects: features that many have name it.
     preparation_ : list
         Fitted transformers that make the views comparable for the default candidates.
+    links_ : dict or None
+        The view of links, if there is one, and whether they join alike objects: "view", "n_links", "alike_by_view"
+        (share of linked pairs that are more alike in another view than 95 % of pairs joined at random),
+        "together_by_view" (share of links within a cluster of that view, less the share by chance), "join", "why".
     softness_ : float
         Share of each object's cluster that is spread over all clusters of a candidate.
     history_ : dict of lists
@@ -164,6 +176,16 @@ class AutoClustering(BaseConsensus):
             information=rules.sequence(rules.number(), "numbers"),
             reproduced=rules.sequence(rules.number(), "numbers"),
         ),
+        "links_": rules.or_none(
+            rules.record(
+                view=rules.text(),
+                n_links=rules.count(),
+                alike_by_view=rules.mapping(rules.number(0, 1)),
+                together_by_view=rules.mapping(rules.number(high=1)),
+                join=rules.flag(),
+                why=rules.text(),
+            )
+        ),
         "estimators_": rules.mapping(rules.estimator(), "clusterings"),
         "labels_by_candidate_": rules.mapping(rules.integers("objects", low=-1)),
         "preparation_": rules.sequence(rules.estimator(methods=["transform"])),
@@ -173,6 +195,7 @@ class AutoClustering(BaseConsensus):
     _parameters = {
         "n_clusters": integer() | NONE,
         "warm_start": TRUTH,
+        "links": TEXT | one_of(False) | NONE,
         "candidates": instance("a list of (name, clusterer)", list, tuple) | NONE,
     }
 
@@ -181,6 +204,7 @@ class AutoClustering(BaseConsensus):
         n_clusters: int | None = 8,
         *,
         candidates: Any = None,
+        links: Any = None,
         time_budget: float | None = None,
         warm_start: bool = False,
         random_state: Any = None,
@@ -188,6 +212,7 @@ class AutoClustering(BaseConsensus):
     ) -> None:
         self.n_clusters = n_clusters
         self.candidates = candidates
+        self.links = links
         self.time_budget = time_budget
         self.warm_start = warm_start
         self.random_state = random_state
@@ -201,7 +226,7 @@ class AutoClustering(BaseConsensus):
         seed = base_seed(self.random_state)
         objects = Objects.of(views, self.n_clusters or 0, seed)
         known = None if earlier is None else earlier.predict(objects.sample)
-        transformers = preparation(objects.base)
+        transformers = preparation(objects.base, self._smoothing(views, seed, earlier))
         ready = objects.through(partial(prepared, by=transformers))
         self.n_clusters_, self.n_clusters_evidence_ = self._number(ready, seed, deadline, earlier)
         self.preparation_ = transformers if self.candidates is None else []
@@ -288,7 +313,26 @@ class AutoClustering(BaseConsensus):
             return self.n_clusters, {column: [] for column in ("n_clusters", "information", "reproduced")}
         if self.candidates is not None:
             raise ValueError("n_clusters must be a number where candidates are given, which have numbers of their own.")
-        return choose_number(ready.sample, seed, deadline.share(NUMBERED))
+        return choose_number(ready.sample.select(*self.view_names_), seed, deadline.share(NUMBERED))
+
+    def _smoothing(self, views: Any, seed: int, earlier: AutoClustering | None) -> list[Any]:
+        """Fitted steps that smooth views over links, where there are any that join alike objects; fills `links_`."""
+        self.links_ = None
+        if self.candidates is not None or (isinstance(views, LazyViews) and not self.links):
+            return []
+        if isinstance(views, LazyViews):
+            raise ViewsError(
+                f"links={self.links!r} needs all objects in memory, got LazyViews. Use X.collect(), or links=False."
+            )
+        links = find_links(views, self.links)
+        if links is None:
+            return []
+        tell("links")
+        self.links_ = vars(judge_links(views, links, self.n_clusters or N_CLUSTERS, seed)).copy()
+        join = (
+            self.links_["join"] if earlier is None else any(isinstance(one, Pipeline) for one in earlier.preparation_)
+        )
+        return [smoothing(views, links, seed).fit(views)] if join else []
 
     def _kept(self) -> list[Judged]:
         """Return the fitted candidates with their weights, ready to be fitted again."""
@@ -305,11 +349,17 @@ class AutoClustering(BaseConsensus):
         dropped: dict[str, str] = {}
         if self.candidates is None:
             candidates, dropped = default_candidates(objects.sample, self.n_clusters_, seed, len(objects))
+            steps = [one for one in self.preparation_ if isinstance(one, Pipeline)]
+            if steps:
+                candidates = linked_candidates(candidates, objects.base.names, steps[0], seed)
+            elif self.links_ is not None:
+                dropped["smoothed"] = self.links_["why"]
         else:
             candidates = given_candidates(self.candidates, seed)
         with few_threads(len(objects.sample), self.n_clusters_):
             fits, failed = self._fit_candidates(candidates, data.sample, seed, deadline)
-            judged = self._weigh(fits, data.sample, ready.sample, seed, deadline.share(JUDGED))
+            plain = ready.sample.select(*objects.base.names)  # what views are made of says all that they say
+            judged = self._weigh(fits, data.sample, plain, seed, deadline.share(JUDGED))
         methods = {one.name: one.method for one in candidates}
         self._tabulate(judged, objects.base.names, {**failed, **dropped}, methods)
         return judged
@@ -504,7 +554,7 @@ def matching(known: np.ndarray, codes: np.ndarray, n_clusters: int) -> np.ndarra
 
 def _left_out(candidate: Candidate, views: Sequence[str]) -> str | None:
     """Names of the views that a candidate does not see, in one text."""
-    seen = views if candidate.views is None else candidate.views
+    seen = candidate.sources or candidate.views or views
     return ", ".join(name for name in views if name not in seen) or None
 
 

@@ -43,7 +43,7 @@ from coview.utils.messages import did_you_mean, listed
 from coview.views.arrays import density, take_rows
 from coview.views.views import Views
 
-__all__ = ["SUFFIX", "LinkEvidence", "find_links", "judge_links", "smoothed", "smoothing"]
+__all__ = ["LinkEvidence", "find_links", "judge_links", "smoothed", "smoothing", "with_smoothed"]
 
 ENOUGH = 0.38  # of either figure: from there on links join alike objects
 RARE = 0.05  # share of linked pairs that are alike by chance
@@ -200,14 +200,30 @@ def smoothed(steps: Pipeline, views: Views) -> Views:
     [[-1.02], [-0.34], [1.36]]
     """
     last = steps.steps[-1][1]
-    arrays, present = dict(views.items()), {name: views.present[:, v] for v, name in enumerate(views.names)}
-    for name in (last.links, *last.smoothed_views_):
-        if name not in arrays:
+    wanted = (last.links, *last.smoothed_views_)
+    arrays: dict[str, Any] = {}
+    present = {}
+    for name in wanted:
+        if name in views:
+            arrays[name], present[name] = views[name], views.present[:, views.names.index(name)]
+        else:
             arrays[name] = sparse.csr_array((len(views), steps.steps[0][1].n_features_by_view_[name]))
             present[name] = np.zeros(len(views), dtype=bool)
-    wanted = {name: arrays[name] for name in (last.links, *last.smoothed_views_)}
-    names = {name: columns for name, columns in views.feature_names.items() if name in wanted}
-    return steps.transform(Views(wanted, ids=views.ids, present={n: present[n] for n in wanted}, feature_names=names))
+    names = {name: columns for name, columns in views.feature_names.items() if name in arrays}
+    # a fitted object that comes again without its features has them from the fit: then it is not known by its id
+    ids = views.ids if all(name in views for name in wanted) else None
+    return steps.transform(Views(arrays, ids=ids, present=present, feature_names=names))
+
+
+def with_smoothed(steps: Pipeline, views: Views) -> Views:
+    """Views with the smoothed ones beside them, if they have links or any view that is smoothed."""
+    last = steps.steps[-1][1]
+    if not any(name in views for name in (last.links, *last.smoothed_views_)):
+        return views
+    near = smoothed(steps, views)
+    present = {name: part.present[:, v] for part in (views, near) for v, name in enumerate(part.names)}
+    arrays = {**dict(views.items()), **dict(near.items())}
+    return Views(arrays, ids=views.ids, present=present, feature_names=views.feature_names)
 
 
 # -- pieces
