@@ -4,7 +4,8 @@ python benchmarks/bench_auto_scale.py [objects ...]
 
 Each number of objects runs in a process of its own, so that the peak of memory is its own. A million objects, and more,
 are read from shards on disk; fewer are held in memory. The peer sees the views side by side, in batches where they are
-read from shards.
+read from shards. What is found is kept in a folder of the temporary ones, so that the table can be made in pieces:
+without numbers all sizes run that are not kept yet, and then the table is written.
 """
 
 from __future__ import annotations
@@ -83,8 +84,9 @@ def main(words: list[str]) -> None:
     if words[:1] == ["--measure"]:
         print(json.dumps(measure(words[1], int(words[2]), Path(words[3]))))
         return
-    rows: list[list[Any]] = []
-    for n in [int(word) for word in words] or SIZES:
+    kept = Path(tempfile.gettempdir()) / "coview_auto_scale"
+    kept.mkdir(exist_ok=True)
+    for n in [int(word) for word in words] or [n for n in SIZES if not (kept / f"{n}.json").exists()]:
         with tempfile.TemporaryDirectory() as folder:
             if n >= ON_DISK:
                 prepare(n, Path(folder))
@@ -93,13 +95,22 @@ def main(words: list[str]) -> None:
                 command = [sys.executable, __file__, "--measure", who, str(n), folder]
                 out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
                 found[who] = json.loads(out.strip().splitlines()[-1])
+        (kept / f"{n}.json").write_text(json.dumps(found))
+        print(n, found, flush=True)
+    if not words:
+        table(kept)
+
+
+def table(kept: Path) -> None:
+    rows = []
+    for n in SIZES:
+        found = json.loads((kept / f"{n}.json").read_text())
         ours, theirs = found["auto"], found["peer"]
         rows.append([
             n, "shards on disk" if n >= ON_DISK else "memory", round(ours["s"], 1), round(ours["cpu"], 1),
             round(ours["peak"], 2), round(ours["nmi"], 3), ours["method"], round(theirs["s"], 1),
             round(theirs["nmi"], 3), round(ours["s"] / theirs["s"], 1),
         ])  # fmt: skip
-        print(rows[-1], flush=True)
     head = ["objects", "held in", "seconds", "of the processor", "peak GiB", "NMI", "methods kept",
             "MiniBatchKMeans seconds", "its NMI", "times its seconds"]  # fmt: skip
     notes = [

@@ -74,3 +74,13 @@ new, classes = half_noise(200, 1)
 model = AutoClustering(4, random_state=0).fit(X)
 print(f"new objects, by both views: {normalized_mutual_info(classes, model.predict(new)):.2f}")
 print(f"new objects, by one view:   {normalized_mutual_info(classes, model.predict(new.select('good'))):.2f}")
+
+# %%
+# The evidence behind a choice is a figure of its own: how well each method's clusters are predicted from the views, how
+# stable they are, and its weight. Without a number of clusters that is chosen too, and a second panel shows why.
+from coview.plot import CandidatesDisplay
+
+model = AutoClustering(None, random_state=0).fit(data["texts"][0])
+print(model.n_clusters_, "clusters")
+CandidatesDisplay.from_estimator(model)
+plt.show()

@@ -113,8 +113,8 @@ class AutoClustering(BaseConsensus):
         Number of clusters, given or chosen.
     n_clusters_evidence_ : dict of lists
         A table with one row for each number that was tried: "n_clusters", "information" (nats of its clusters that
-        come back on other samples, less those that do not) and "reproduced" (adjusted mutual information of the
-        clusters of two samples). Empty where the number was given.
+        come back on other samples, less those that do not) and "reproduced" (adjusted mutual information of
+        the clusters of two samples). Empty where the number was given.
     labels_by_candidate_ : dict of ndarray (n_objects,)
         Clusters of the training objects by each candidate that was fitted to all of them.
     estimators_ : dict

@@ -1,12 +1,14 @@
-"""How many clusters: the number whose clusters tell most that comes back on other samples of the objects.
+"""How many clusters: the number whose clusters tell most that comes back on other objects.
 
-Of two samples, each most of the objects, the neighbor graphs are made once, with as many eigenvectors as the largest
-number needs. For each number k, k-means on the first k eigenvectors clusters both, and what they share is
+The objects are cut into halves, and the neighbor graphs of each half are made once, with as many eigenvectors as the
+largest number needs. For each number k, k-means on the first k eigenvectors clusters each half, and each half's graphs
+place the objects of the other among its own clusters. What an object's cluster in its own half tells of where the other
+half puts it is
 
-    information(k) = H (2 AMI - 1),     H = mean entropy, AMI = adjusted mutual information, on the objects of both
+    information(k) = H (AMI - c (1 - AMI)),     H mean entropy, AMI adjusted mutual information of the two clusterings
 
-nats that come back less nats that do not: a split that comes back adds to it, one that does not takes away. The number
-with the most is taken. Large numbers are tried only where the largest of the small ones are among the best.
+nats that come back less those that do not, times a cost: a split that comes back adds to it, one that does not takes
+away. The number with the most is taken. Large numbers are tried only where high ones are the best of the small.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from scipy.stats import entropy
 from sklearn.metrics import adjusted_mutual_info_score
 
 from coview.clustering.affinity import unit_length
-from coview.clustering.spectral import SpectralClusteringViews, kmeans_of_parts
+from coview.clustering.spectral import SpectralClusteringViews, kmeans_of_parts, nearest_center
 from coview.engines.deadline import Deadline
 from coview.utils.progress import tell
 from coview.utils.sampling import sample_positions
@@ -28,13 +30,13 @@ from coview.views.views import Views
 __all__ = ["choose_number", "reproduced_information"]
 
 MOST_OBJECTS = 2000  # that the number is chosen by
-SHARE = 0.8  # of them in each sample
-REPEATS = 2  # pairs of samples
+REPEATS = 2  # pairs of halves
+COST = 1.0  # of a nat that does not come back, in nats that do
 STARTS = 2  # of k-means
 SMALL = (*range(2, 11), 12, 14, 16, 20)
 LARGE = (25, 30, 40, 50, 65, 80, 100)
 HIGH = 14  # best of the small numbers from which large ones are tried
-OBJECTS_PER_CLUSTER = 8
+OBJECTS_PER_CLUSTER = 10
 
 
 def choose_number(views: Views, seed: int, deadline: Deadline) -> tuple[int, dict[str, list[Any]]]:
@@ -60,7 +62,7 @@ def choose_number(views: Views, seed: int, deadline: Deadline) -> tuple[int, dic
 
 
 def reproduced_information(one: np.ndarray, two: np.ndarray) -> float:
-    """Nats of two clusterings that come back less those that do not: H (2 AMI - 1); 0 where one is a single cluster.
+    """Nats of two clusterings that come back less those that do not; 0 where one is a single cluster.
 
     Examples
     --------
@@ -75,7 +77,7 @@ def _information(one: np.ndarray, two: np.ndarray) -> tuple[float, float]:
         return 0.0, 0.0
     spread = float(np.mean([entropy(np.unique(labels, return_counts=True)[1]) for labels in (one, two)]))
     again = float(adjusted_mutual_info_score(one, two))
-    return spread * (2 * again - 1), again
+    return spread * (again - COST * (1 - again)), again
 
 
 def _best(table: dict[str, list[Any]]) -> int:
@@ -85,33 +87,34 @@ def _best(table: dict[str, list[Any]]) -> int:
 def _clusterings(
     views: Views, numbers: Sequence[int], seed: int, deadline: Deadline
 ) -> dict[int, list[tuple[np.ndarray, np.ndarray]]]:
-    """Clusters of the objects that two samples have in common, for each number and pair of samples."""
+    """Clusters of the objects of a half, by itself and by the other half, for each number."""
     found: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {number: [] for number in numbers}
     for repeat in range(REPEATS):
         if repeat and deadline.is_over():
             break
         tell(f"number of clusters, up to {numbers[-1]}", repeat, REPEATS)
-        rng = np.random.default_rng([seed, repeat])
-        size = max(int(SHARE * len(views)), 2)
-        samples = [np.sort(rng.choice(len(views), size, replace=False)) for _ in range(2)]
-        _, *places = np.intersect1d(samples[0], samples[1], return_indices=True)
-        embeddings = []
-        for turn, sample in enumerate(samples):
-            model = SpectralClusteringViews(
-                numbers[-1], method="stacked", n_init=1, random_state=seed + 2 * repeat + turn
-            ).fit(views[sample])
-            embeddings.append((model.embedding_, model.part_weights_))
+        order = np.random.default_rng([seed, repeat]).permutation(len(views))
+        halves = [views[np.sort(order[: len(order) // 2])], views[np.sort(order[len(order) // 2 :])]]
+        models = [
+            SpectralClusteringViews(numbers[-1], method="stacked", n_init=1, random_state=seed + repeat).fit(half)
+            for half in halves
+        ]
+        others = [model._positions(half) for model, half in zip(models, halves[::-1])]
         for number in numbers:
-            pair = [
-                _cut(embedding, weights, number, seed + 2 * repeat + turn)[place]
-                for turn, ((embedding, weights), place) in enumerate(zip(embeddings, places))
-            ]
-            found[number].append((pair[0], pair[1]))
+            cuts = [_cut(model, number, other, seed + repeat) for model, other in zip(models, others)]
+            found[number] += [(cuts[0][0], cuts[1][1]), (cuts[1][0], cuts[0][1])]
     return found
 
 
-def _cut(embedding: np.ndarray, part_weights: np.ndarray, n_clusters: int, seed: int) -> np.ndarray:
-    """Clusters by the first eigenvectors of each part, each row of a part as long as the root of its weight."""
+def _cut(model: SpectralClusteringViews, n_clusters: int, others: np.ndarray, seed: int) -> tuple[Any, Any]:
+    """Clusters by the first eigenvectors of each part, of the fitted objects and of others."""
+    rows, others = (_first(part, model.part_weights_, n_clusters) for part in (model.embedding_, others))
+    n_parts = len(model.part_weights_)
+    centers, labels = kmeans_of_parts(rows, n_parts, n_clusters, STARTS, seed)
+    return labels, nearest_center(others, centers, n_parts)
+
+
+def _first(embedding: np.ndarray, part_weights: np.ndarray, count: int) -> np.ndarray:
+    """The first columns of each part, each row of a part as long as the root of its weight."""
     parts = np.split(embedding, len(part_weights), axis=1)
-    beside = [np.sqrt(share) * unit_length(part[:, :n_clusters]) for share, part in zip(part_weights, parts)]
-    return kmeans_of_parts(np.hstack(beside), len(parts), n_clusters, STARTS, seed)[1]
+    return np.hstack([np.sqrt(share) * unit_length(part[:, :count]) for share, part in zip(part_weights, parts)])

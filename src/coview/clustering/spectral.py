@@ -245,7 +245,10 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
     def predict(self, X: Any) -> np.ndarray:
         """Predict the cluster of each object from some or all of the fitted views."""
         check_is_fitted(self, "cluster_centers_")
-        views = self._new_views(X)
+        return nearest_center(self._positions(self._new_views(X)), self.cluster_centers_, len(self.part_weights_))
+
+    def _positions(self, views: Views) -> np.ndarray:
+        """Where new objects stand in the embedding."""
         weights = self.view_weights_
         rows, known = {}, {}
         for v, (name, matrix) in enumerate(views.items()):
@@ -253,13 +256,12 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
             rows[name] = scaling.rows(matrix, views.present[:, v])
             known[name] = scaling.known(rows[name], views.present[:, v])
         if self.method_ == "stacked":
-            placed = self._stacked_place(rows, known, weights)
-            return nearest_center(placed, self.cluster_centers_, len(self.part_weights_))
+            return self._stacked_place(rows, known, weights)
         if self.method_ == "concatenated":
             placed = self._by_all(rows, known) @ self.embedding_
         else:
             placed = _added_up(self._edges(rows, known), weights, self.embedding_)
-        return nearest_center(unit_length(placed), self.cluster_centers_)
+        return unit_length(placed)
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: graphs say nothing of features, so the means of a cluster's objects do."""

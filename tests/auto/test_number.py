@@ -1,0 +1,47 @@
+"""How many clusters: chosen by what comes back, within bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_mutual_info_score
+
+from coview.auto.number import LARGE, SMALL, choose_number, reproduced_information
+from coview.datasets import make_blobs_views
+from coview.engines.deadline import NO_DEADLINE, Deadline
+from coview.views.views import Views
+
+
+@pytest.mark.parametrize("n_clusters", [3, 6])
+def test_blobs_that_are_apart_are_counted(n_clusters):
+    made = make_blobs_views(n_objects=240, n_clusters=n_clusters, random_state=0)
+    number, table = choose_number(made.views, 0, NO_DEADLINE)
+    assert number == n_clusters
+    assert table["n_clusters"] == list(SMALL)
+
+
+def test_information_is_what_comes_back_less_what_does_not():
+    rng = np.random.default_rng(0)
+    one = rng.integers(0, 4, 200)
+    two = np.where(rng.random(200) < 0.9, one, rng.integers(0, 4, 200))
+    again = adjusted_mutual_info_score(one, two)
+    sizes = [np.bincount(labels) / 200 for labels in (one, two)]
+    spread = np.mean([-(share * np.log(share)).sum() for share in sizes])
+    assert reproduced_information(one, two) == pytest.approx(spread * (2 * again - 1))
+    assert reproduced_information(one, np.zeros(200, dtype=int)) == 0
+
+
+def test_few_objects_are_asked_about_few_numbers():
+    number, table = choose_number(Views(a=np.random.default_rng(0).normal(size=(33, 3))), 0, NO_DEADLINE)
+    assert table["n_clusters"] == [2, 3] and number in table["n_clusters"]
+    assert choose_number(Views(a=np.eye(3)), 0, NO_DEADLINE) == (2, {key: [] for key in table})
+
+
+def test_large_numbers_are_tried_where_the_best_of_the_small_is_high():
+    centers = np.arange(30)[:, None] * 100.0
+    rows = np.repeat(centers, 12, axis=0) + np.random.default_rng(0).normal(size=(360, 1))
+    X = Views(a=np.hstack([rows, rows[::-1] * 0]), b=rows)
+    number, table = choose_number(X, 0, NO_DEADLINE)
+    assert set(LARGE[:2]) <= set(table["n_clusters"]) and number >= 20
+    hurried = choose_number(X, 0, Deadline.after(1e-9))[1]
+    assert hurried["n_clusters"] == list(SMALL)
