@@ -172,9 +172,10 @@ def _leaderboard(figures: list[dict[str, Any]]) -> dict[str, Any]:
             "coview against the best published of the same set (of another version, where there is no other), NMI: "
             f"ahead on {len(ahead)} ({', '.join(ahead) or 'none'}), behind "
             f"on {len(behind)} ({'; '.join(behind) or 'none'}) of {len(gaps)}.",
+            "Empty cells were not measured.",
             f"Left out where they failed: {'; '.join(failed) or 'none'}.",
         ],
-        found.get("machine", {}),
+        found["machine"],
     )  # fmt: skip
 
 
