@@ -92,6 +92,17 @@ def test_sweeps_and_objective_are_shown_where_the_objective_is_one_curve(run, fo
     assert code == 0 and found["candidates"] and not {"objective", "sweeps"} & set(found)
 
 
+def test_auto_is_a_classifier_with_labels_and_a_clustering_without(run, pages, tmp_path):
+    words = ["--table", pages, "--text", "words=body"]
+    code, out, _ = run("fit", "auto", *words, "--labels", "kind", "-o", tmp_path / "kinds.coview", "--json")
+    found = json.loads(out)
+    assert code == 0 and found["model"] == "AutoClassifier" and "classes" in found and found["candidates"]
+    for labels in ([], ["--labels", "kind"]):
+        code, out, _ = run("fit", "auto", *words, *labels, "--clusters", "2", "-o", tmp_path / "m.coview", "--json")
+        found = json.loads(out)
+        assert code == 0 and found["model"] == "AutoClustering" and len(found["clusters"]) == 2
+
+
 def test_a_classifier_without_labels_says_which_option_is_missing(run, pages, folder, tmp_path):
     table = ["--table", pages, "--text", "words=body"]
     for data, sentence in ((table, "--labels COLUMN or FILE."), (["--data", folder], "--labels FILE.")):

@@ -192,3 +192,10 @@ def test_candidates_are_bars_of_their_reliability_and_those_not_used_are_gray():
     assert display.axes_[0, 1].lines[1].get_xdata()[0] == 3
     with pytest.raises(ValueError, match="LinkPLSA was not chosen from candidates"):
         CandidatesDisplay.from_estimator(LinkPLSA(2, random_state=0).fit(np.eye(4)))
+
+
+def test_candidates_of_a_classifier_have_bars_of_accuracy():
+    table = {"name": ["topics", "graph"], "weight": [1.0, 0.0], "accuracy": [0.8, np.nan]}
+    display = CandidatesDisplay(table).plot()
+    assert [bar.get_width() for bar in display.ax_.patches] == [0.8, 0.0]
+    assert "accuracy" in display.ax_.get_xlabel() and not display.ax_.lines

@@ -10,7 +10,7 @@
 | margins | weighted views side by side, linear support vector machine | there are many labels |
 | near centers | singular vectors smoothed over links, seeded k-means | links join alike objects, labels are few |
 | near latent | the same, logistic regression | links join alike objects |
-| near margins | weighted views smoothed over links by two hops, linear support vector machine | the same, many labels |
+| near linear | weighted views smoothed over links by four hops, logistic regression | the same, many labels |
 
 Views of counts are weighed by inverse document frequency, measurements have columns of variance 1, and rows of every
 view have length 1, so that no view drowns the others. PLSA sees counts as they are, unless their row sums differ
@@ -46,7 +46,7 @@ from coview.views.views import Views
 
 __all__ = ["LINKED", "PipelineCandidate", "given_pipelines", "needed_view", "propose_pipelines", "seen_views"]
 
-LINKED = ("near centers", "near latent", "near margins")  # candidates that smooth over links
+LINKED = ("near centers", "near latent", "near linear")  # candidates that smooth over links
 UNEVEN = 0.6  # standard deviation of row sums over their mean, above which counts are weighed for PLSA
 FEW, MANY = 50, 200  # singular vectors
 SWEEPS = 60  # of PLSA
@@ -186,12 +186,12 @@ def _with_links(plain: Views, links: str) -> list[PipelineCandidate]:
 
     centers = make_pipeline(*smoothed(hops=10, restart=0.2), SeededKMeansClassifier(engine="cpu"))
     latent = make_pipeline(*smoothed(hops=10, restart=0.1), _side_by_side(_logistic()))
-    near = NeighborViews(links, keep=False, hops=2, tol=0.01, layers="last")
-    margins = make_pipeline(*_weighing(plain), near, UnitRows(), _side_by_side(_margins()))
+    near = NeighborViews(links, keep=False, hops=4, restart=0.2, tol=0.02, layers="last")
+    linear = make_pipeline(*_weighing(plain), near, UnitRows(), _side_by_side(_logistic()))
     priors = (4.0, 4.0, 1.0)
     return [
         PipelineCandidate(name, pipeline, prior=prior, cost=1)
-        for name, pipeline, prior in zip(LINKED, (centers, latent, margins), priors)
+        for name, pipeline, prior in zip(LINKED, (centers, latent, linear), priors)
     ]
 
 

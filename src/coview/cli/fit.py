@@ -36,11 +36,16 @@ __all__ = ["fit"]
 def fit(
     *,
     ctx: typer.Context,
-    model: Annotated[str | None, typer.Argument(help="Name of the model, such as MultiViewPLSA.")] = None,
+    model: Annotated[
+        str | None, typer.Argument(help="Name of the model, or auto: classes with --labels, else clusters.")
+    ] = None,
     view: View = None,
     data: Data = None,
     raw: TableOptions,
     labels: Labels = None,
+    clusters: Annotated[
+        int | None, typer.Option("--clusters", min=1, help="Number of clusters: short for --set n_clusters=K.")
+    ] = None,
     set: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter of the model: n_clusters=7; can be repeated.")
     ] = None,
@@ -68,13 +73,16 @@ def _fit(options: Any, raw: TableOptions) -> dict[str, Any]:
     """Fit and save by the options of the command; return what `coview fit --json` prints."""
     out = options.out
     if options.model is None:
-        raise ValueError("Name a model. Example: coview fit MultiViewPLSA --data folder --set n_clusters=7 -o m.coview")
+        raise ValueError("Name a model. Example: coview fit auto --data folder --clusters 7 -o m.coview")
     if out is None:
         raise ValueError("Specify where to write the model: --out model.coview")
     if out.is_dir():
         raise ValueError(f"{out} is a folder; give the name of a file, such as {out / 'model.coview'}.")
+    options.model = _chosen_model(options)
     find_entry(options.model)
     settings = parse_settings(options.set or [])
+    if options.clusters is not None:
+        settings.setdefault("n_clusters", options.clusters)
     check_table(raw, options.labels)
     check_input(options.view or [], options.data, raw.table, raw.sep)
 
@@ -103,6 +111,13 @@ def _fit(options: Any, raw: TableOptions) -> dict[str, Any]:
     save(estimator, out)
     fitted = inspect(estimator)
     return {**_summary(fitted, y), "seconds": round(seconds, 2), "out": str(out), "next": _next(fitted, options, raw)}
+
+
+def _chosen_model(options: Any) -> str:
+    """Name of the model: `auto` is a classifier where there are labels and nobody asks for clusters."""
+    if options.model.lower() != "auto":
+        return str(options.model)
+    return "AutoClustering" if options.labels is None or options.clusters is not None else "AutoClassifier"
 
 
 def _next(model: Any, options: Any, raw: TableOptions) -> list[str]:

@@ -37,7 +37,7 @@ START = """Multi-view learning: several feature sets per object.
 [bold]Start with your own table[/bold]: cluster its rows, write a report, browse the result.
 
 \b
-  coview fit AutoClustering --table pages.csv --id key --set n_clusters=8 \\
+  coview fit auto --table pages.csv --id key --clusters 8 \\
     --text words=body --text title=title --tokens tags=tags -o pages.coview
   coview report pages.coview --table pages.csv -o report.html
   coview explore pages.coview pages.csv
@@ -45,9 +45,8 @@ START = """Multi-view learning: several feature sets per object.
 If a column holds classes for some of the rows, fill in the others.
 
 \b
-  coview fit SeededKMeansClassifier --table pages.csv --id key \\
-    --text words=body --text title=title --step TfidfViews \\
-    --labels kind -o kinds.coview
+  coview fit auto --table pages.csv --id key --labels kind \\
+    --text words=body --text title=title --tokens tags=tags -o kinds.coview
   coview predict kinds.coview --table pages.csv -o kinds.csv
 """
 

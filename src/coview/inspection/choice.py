@@ -7,9 +7,11 @@ from typing import Any
 
 __all__ = ["describe_choice"]
 
+SHOWN = 0.005  # least weight of a method that is named
 EVIDENCE = {
     "reliability": "how well the clusters are predicted from the views",
     "stability": "how far they come back when the method is fitted to a sample",
+    "accuracy": "the share of held-out labels that a method finds",
 }
 
 
@@ -33,7 +35,7 @@ def describe_choice(candidates: Mapping[str, list[Any]], numbers: Mapping[str, l
     'Of 2 methods, those with the best evidence are combined'
     """
     names, weights = list(map(str, candidates.get("name", ()))), candidates.get("weight", [])
-    used = sorted((i for i, weight in enumerate(weights) if weight), key=lambda i: -weights[i])
+    used = sorted((i for i, weight in enumerate(weights) if weight >= SHOWN), key=lambda i: -weights[i])
     if not used:
         return ""
     kinds = [kind for kind in EVIDENCE if kind in candidates and _known(candidates[kind][used[0]])]

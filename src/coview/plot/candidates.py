@@ -16,12 +16,15 @@ OUT = "#c3c9d1"  # of a method that was not used
 
 
 class CandidatesDisplay:
-    """Reliability and stability of each method that a model was chosen from, and its weight.
+    """Evidence for each method that a model was chosen from, and its weight.
+
+    Of clusterings that is reliability and stability, of classifiers their accuracy on held-out labels.
 
     Parameters
     ----------
     candidates : dict of lists
-        A table with "name", "weight", "reliability" and "stability", as `AutoClustering.candidates_` is.
+        A table with "name", "weight", "reliability" and "stability", as `AutoClustering.candidates_` is, or with
+        "name", "weight" and "accuracy", as `AutoClassifier.candidates_` is.
     numbers : dict of lists, optional
         A table with "n_clusters" and "information", as `AutoClustering.n_clusters_evidence_` is; a second panel
         shows it where it has rows.
@@ -52,7 +55,7 @@ class CandidatesDisplay:
         Parameters
         ----------
         model : estimator
-            Fitted, and chosen from candidates, as `AutoClustering` is.
+            Fitted, and chosen from candidates, as `AutoClustering` and `AutoClassifier` are.
         ax : matplotlib Axes or array of Axes, optional
             Where to draw.
         """
@@ -62,7 +65,7 @@ class CandidatesDisplay:
         return cls(inspection.candidates, inspection.numbers).plot(ax)
 
     def plot(self, ax: Any = None) -> CandidatesDisplay:
-        """Draw a bar of reliability and a mark of stability for each method; those that were not used are gray.
+        """Draw a bar of reliability or accuracy for each method, and a mark of stability; those not used are gray.
 
         Parameters
         ----------
@@ -71,15 +74,17 @@ class CandidatesDisplay:
         """
         table, shown = self.candidates, bool(self.numbers.get("n_clusters"))
         names, weights = list(map(str, table["name"])), np.asarray(table["weight"], dtype=float)
-        reliability, stability = (np.asarray(table[kind], dtype=float) for kind in ("reliability", "stability"))
+        kind, mark = ("accuracy", None) if "accuracy" in table else ("reliability", "stability")
+        evidence = np.asarray(table[kind], dtype=float)
         size = (4.4, max(1.2 + 0.38 * len(names), 2.4))
         self.figure_, self.axes_ = panels(ax, 1, 2 if shown else 1, size)
         self.ax_ = self.axes_[0, 0]
         heights = np.arange(len(names))
         hues = [ACCENT if weight > 0 else OUT for weight in weights]
-        self.ax_.barh(heights, np.nan_to_num(reliability), color=hues, height=0.62, label="reliability")
-        self.ax_.plot(stability, heights, "D", ms=5, color="#16191f", label="stability")
-        for height, weight, value in zip(heights, weights, np.nan_to_num(reliability)):
+        self.ax_.barh(heights, np.nan_to_num(evidence), color=hues, height=0.62, label=kind)
+        if mark is not None:
+            self.ax_.plot(np.asarray(table[mark], dtype=float), heights, "D", ms=5, color="#16191f", label=mark)
+        for height, weight, value in zip(heights, weights, np.nan_to_num(evidence)):
             text = f"weight {weight:.2f}" if weight > 0 else "not used"
             inside = value > 0.5
             place, side = (value - 0.02, "right") if inside else (value + 0.04, "left")
@@ -87,7 +92,7 @@ class CandidatesDisplay:
             self.ax_.text(place, height, text, va="center", ha=side, fontsize=8, color=color)
         self.ax_.set_yticks(heights, names)
         self.ax_.invert_yaxis()
-        self.ax_.set(xlim=(0, 1.05), xlabel="bar: reliability, mark: stability", title="Methods")
+        self.ax_.set(xlim=(0, 1.05), xlabel=f"bar: {kind}" + (f", mark: {mark}" if mark else ""), title="Methods")
         bare(self.ax_)
         if shown:
             self._plot_numbers(self.axes_[0, 1])
