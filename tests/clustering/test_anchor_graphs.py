@@ -168,3 +168,35 @@ def test_a_cluster_gives_the_model_of_one_process():
         assert_array_equal(whole.labels_, spread.labels_)
         assert_array_equal(whole.labels_, np.asarray(spread.predict(parts)))
     assert_allclose(whole.singular_values_, spread.singular_values_, atol=1e-6)
+
+
+def test_torch_gives_the_model_of_the_cpu():
+    pytest.importorskip("torch", reason="torch is not installed: the CUDA engine's plain path is not checked")
+    from coview.engines.cuda import CudaEngine
+
+    words = topics(400).views["words"]
+    dense = make_blobs_views(400, 1, n_clusters=4, random_state=0).views["view0"]
+    views = Views(words=words, dense=dense)
+    settings = {"n_repeats": 2, "random_state": 0}
+    ours = AnchorGraphClustering(4, engine=CudaEngine(device="cpu"), **settings).fit(views)
+    right = AnchorGraphClustering(4, **settings).fit(views)
+    assert_allclose(ours.singular_values_, right.singular_values_, atol=1e-4)
+    assert normalized_mutual_info(ours.labels_, right.labels_) > 0.98
+    assert_array_equal(ours.predict(views), ours.labels_)
+
+
+def test_torch_joins_rows_as_the_cpu_does():
+    pytest.importorskip("torch", reason="torch is not installed: the CUDA engine's plain path is not checked")
+    from coview.engines.cuda import CudaEngine
+
+    rng = np.random.default_rng(0)
+    rows, anchors, maps = rng.normal(size=(70, 5)), rng.normal(size=(3, 20, 5)), rng.normal(size=(3, 20, 2))
+    found = []
+    for ops in (CudaEngine(device="cpu"), CpuEngine()):
+        at, by = ops.nearest_anchors(ops.asarray(rows), ops.asarray(anchors), 4)
+        gram = ops.anchor_gram(at, by, ops.asarray(np.zeros((3, 20, 20))))
+        labels, sums, inertia = ops.center_sums(ops.asarray(rows), ops.asarray(anchors[0]))
+        parts = (at, by, gram, ops.anchor_embedding(at, by, ops.asarray(maps)), labels)
+        found.append([*map(ops.to_numpy, parts), sums, inertia])
+    for ours, right in zip(*found):
+        assert_allclose(ours, right, atol=1e-9)
