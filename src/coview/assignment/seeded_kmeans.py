@@ -30,6 +30,7 @@ from coview.assignment.seeded_kmeans_steps import (
     unit_views,
 )
 from coview.base import BatchEstimator
+from coview.classification.view_evidence import LEARNED, learned_view_weights
 from coview.engines.deadline import START_SHARE, Deadline
 from coview.engines.memory import MemoryHolder
 from coview.engines.protocol import Block, Engine
@@ -98,10 +99,12 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         For "product": where all products are equal, as where no class has features in common with an object in
         every view, or a positive cosine in every view, the first class wins, or the sum decides. Use "sum" for data
         with negative values, where such objects are frequent.
-    view_weights : None, float, {view: float} or "held_out", default=None
+    view_weights : None, float, {view: float}, "held_out" or "auto", default=None
         Factor of each view's scores, or their exponent for "product", where a factor would change nothing; 1 by
         default, and 0 leaves a view out. "held_out" chooses them: labeled objects are left out in folds, and a view
-        counts more or less where that clearly gives more of them their label back.
+        counts more or less where that clearly gives more of them their label back. "auto" leaves views out that say
+        nothing of the classes, by held-out labels and by what views agree on: one label per class may be enough. Not
+        with an ontology.
     early_stopping : bool, default=False
         Choose the number of sweeps by held-out agreement: labeled objects are left out in folds, and the number of
         sweeps that finds most of their labels is taken. Learning from unlabeled objects often hurts where a view is
@@ -191,7 +194,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         "subset_cost": number(),
         "mutex_cost": number(),
         "fallback": one_of(None, "sum"),
-        "view_weights": by_view(number()) | one_of("held_out") | NONE,
+        "view_weights": by_view(number()) | one_of("held_out", LEARNED) | NONE,
         "early_stopping": TRUTH,
         "validation_fraction": number(above=0, most=0.5),
         "n_new_clusters": integer(0) | one_of("auto"),
@@ -258,9 +261,20 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         targets = read_labels(y, len(views), self.ontology)
         if self.ontology is None:  # else a class has the labels of those below it too
             warn_of_lone_labels(targets.codes, targets.classes)
-        weights = None if self._weighs() else self.view_weights
+        weights = None if isinstance(self.view_weights, str) else self.view_weights
+        if self.view_weights == LEARNED:
+            weights = self._learned_weights(views, targets, deadline.share(START_SHARE))
         self.view_weights_ = dict(zip(self.view_names_, per_view("view_weights", weights, self.view_names_).tolist()))
         return self._fit(X, unit_views(views), targets, deadline)
+
+    def _learned_weights(self, views: Views, targets: LabelTargets, deadline: Deadline) -> dict[str, float]:
+        if self.ontology is not None:
+            raise ParameterError(
+                "cannot be 'auto' with an ontology, whose labels are no classes. Use 'held_out'.",
+                parameter="view_weights",
+            )
+        seed = base_seed(self.random_state)
+        return learned_view_weights(views, targets.codes, len(targets.classes), seed, deadline)
 
     @with_callbacks
     def _fit(self, X: Any, views: Views, targets: LabelTargets, deadline: Deadline) -> SeededKMeansClassifier:

@@ -331,6 +331,7 @@ class NaiveBayesStart:
         return cls({name: feature_log_prob(part, 1.0) for name, part in counts.items()}, prior, scales)
 
     def __call__(self, views: Views) -> np.ndarray:
+        views = views.select(*self.log_probs)
         posteriors = {
             name: view_posterior(matrix, self.log_probs[name] * self.scales[name], self.log_prior)
             for name, matrix in views.items()

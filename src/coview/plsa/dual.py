@@ -63,7 +63,7 @@ class DualPLSAClassifier(MultiViewPLSAClassifier):
     ----------
     n_components : int, default=32
         Number of topics, shared by all views. Topics are cheap: a sweep costs non-zeros x classes, however many.
-    <same: view_weights, max_iter, tol, n_init, init, schedule, acceleration, engine, n_jobs>
+    <same: view_weights, unit_mass, max_iter, tol, n_init, init, schedule, acceleration, engine, n_jobs>
     <same: learning_decay, learning_offset, time_budget, random_state, verbose, callbacks, checkpoint>
 
     Attributes
@@ -74,7 +74,7 @@ class DualPLSAClassifier(MultiViewPLSAClassifier):
     <same: topic_feature_>
     topic_view_ : ndarray (n_components, n_views)
         ``p(view | topic)``: how much of each topic lies in each view.
-    <same: view_weights_, history_, n_iter_, stopped_by_>
+    <same: view_weights_, row_masses_, history_, n_iter_, stopped_by_>
     <shared: fitted views>
 
     Examples

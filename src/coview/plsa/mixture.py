@@ -21,6 +21,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import BatchEstimator
+from coview.classification.view_evidence import LEARNED
 from coview.engines.deadline import NO_DEADLINE, START_SHARE, Deadline
 from coview.engines.loop import fold_in, sweep
 from coview.engines.memory import MemoryHolder
@@ -493,6 +494,11 @@ class WeightedModel(MixtureModel):
 
     def _fit_views(self, X: Any) -> Any:
         views = super()._fit_views(X)
-        weights = per_view("view_weights", self.view_weights, self.view_names_)
+        given = None if self._learns_weights() else self.view_weights
+        weights = per_view("view_weights", given, self.view_names_)
         self.view_weights_ = dict(zip(self.view_names_, weights.tolist()))
         return views
+
+    def _learns_weights(self) -> bool:
+        """Whether weights are to be learned from labels: by a classifier, later in its fit."""
+        return isinstance(self.view_weights, str) and self.view_weights == LEARNED

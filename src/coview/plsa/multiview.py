@@ -23,7 +23,8 @@ import numpy as np
 from sklearn.base import ClassifierMixin, ClusterMixin, is_classifier
 
 from coview.classification.naive_bayes import NaiveBayesStart, label_start
-from coview.engines.deadline import Deadline
+from coview.classification.view_evidence import LEARNED, learned_view_weights
+from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.passes import named
 from coview.engines.protocol import Block, Engine
 from coview.engines.state import Tree
@@ -47,12 +48,14 @@ from coview.plsa.factors import (
 from coview.plsa.likeliest_start import consensus_start, likeliest_start
 from coview.plsa.mixture import RESTART, FitContext, MixtureSteps, WeightedModel
 from coview.plsa.plsa import split_by_view
+from coview.plsa.row_mass import common_masses, with_masses_of
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import did_you_mean, listed
-from coview.utils.parameters import MAPPING, by_view, integer, one_of
+from coview.utils.parameters import MAPPING, NONE, TRUTH, by_view, integer, number, one_of
 from coview.validation import (
     LabeledScoreMixin,
+    base_seed,
     check_enough_objects,
     check_option,
     encode_labels,
@@ -189,12 +192,12 @@ class ClusterModel(WeightedModel):
         def make(here: int) -> Tree:
             features = random_topics(arrays.get("topic_feature", {}), n_topics, views.n_features, here)
             clusters = {}
-            for name, number in n_topics.items():
+            for name, count in n_topics.items():
                 stream = here if self._joint else here + stream_of(name)
                 if name in given:
-                    clusters[name] = as_distributions("cluster_topic", given[name], (n_columns, number))
+                    clusters[name] = as_distributions("cluster_topic", given[name], (n_columns, count))
                 else:
-                    clusters[name] = random_matrix(stream, 0, n_columns, number, np.float64)
+                    clusters[name] = random_matrix(stream, 0, n_columns, count, np.float64)
             if self._joint:
                 shares = view_shares(views, next(iter(n_topics.values())), arrays.get("topic_view"))
                 features = {name: part * shares[:, v] for v, (name, part) in enumerate(features.items())}
@@ -204,12 +207,12 @@ class ClusterModel(WeightedModel):
 
     def _each_start(self, views: Any, context: FitContext) -> list[Any]:
         """Starts of the objects: one, or one for each restart, as many as there is time for."""
-        number = self.n_init if self._own_starts and not self._fixed_start() else 1
+        n_starts = self.n_init if self._own_starts and not self._fixed_start() else 1
         starts: list[Any] = []
-        for restart in range(number):
+        for restart in range(n_starts):
             if starts and context.deadline.is_over():
                 break
-            ready = context.deadline.share(1 / (number - restart))
+            ready = context.deadline.share(1 / (n_starts - restart))
             here = replace(context, seed=context.seed + RESTART * restart, deadline=ready)
             starts.append(self._first_memberships(views, here))
         return starts
@@ -441,7 +444,14 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
     ----------
     n_components : int or {view: int}, default=32
         Number of topics in each view. Topics are cheap: a sweep costs non-zeros x classes, however many there are.
-    <shared: view_weights>
+    view_weights : float, {view: float}, None or "auto", default=None
+        Weight of each view; 1 by default. "auto" leaves views out that say nothing of the classes, and has a weight
+        below 1 for those that say little: by held-out labels, and by what views agree on
+        (`coview.classification.view_evidence`).
+    unit_mass : bool or "auto", default="auto"
+        Bring the rows of each view to the same sum, so that a long text counts no more than a short one. "auto" does so
+        where the sums of the objects differ widely, by a standard deviation above their mean: there a few long texts
+        would decide on all topics. False takes the counts as they are, as published.
     max_iter : int, default=150
         Largest number of sweeps over the data.
     <shared: tol>
@@ -468,6 +478,8 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
         ``p(topic | class, view)`` by view.
     <shared: topic_feature_>
     <shared: view_weights_>
+    row_masses_ : dict of float
+        Sum that the rows of each view are brought to; empty where they are taken as they are.
     <shared: history_, n_iter_, stopped_by_>
     <shared: fitted views>
 
@@ -484,8 +496,15 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
     True
     """
 
-    _fitted_state = {"classes_": rules.labels("clusters"), "transduction_": rules.values("objects")}
+    row_masses_: dict[str, float]
+    _fitted_state = {
+        "classes_": rules.labels("clusters"),
+        "transduction_": rules.values("objects"),
+        "row_masses_": rules.mapping(rules.number(1e-60, 1e60)),
+    }
     _parameters = {
+        "view_weights": by_view(number()) | one_of(LEARNED) | NONE,
+        "unit_mass": TRUTH | one_of("auto"),
         "n_components": by_view(integer()),
         "init": one_of("co_em", "naive_bayes", "random") | MAPPING,
     }
@@ -495,6 +514,7 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
         n_components: Any = 32,
         *,
         view_weights: Any = None,
+        unit_mass: bool | str = "auto",
         max_iter: int = 150,
         tol: float = 1e-5,
         n_init: int = 1,
@@ -513,6 +533,7 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
     ) -> None:
         self.n_components = n_components
         self.view_weights = view_weights
+        self.unit_mass = unit_mass
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
@@ -541,6 +562,7 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
         views = self._fit_views(X)
         codes, self.classes_ = encode_labels(y, len(views))
         warn_of_lone_labels(codes, self.classes_)
+        self._learn_weights(views, codes, deadline.share(self._start_share))
         self._fit(X, views, deadline, {"labels": codes})
         self.transduction_ = named(self.classes_, self.memberships_.argmax(axis=1))
         return self
@@ -557,8 +579,11 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
             raise ValueError(
                 "classes must be passed in the first call to partial_fit: list every class that may occur."
             )
+        new = not self._has_learned()
         views = self._known_views(X)
         codes, self.classes_ = encode_labels(y, len(views), classes)
+        if new:
+            self._learn_weights(views, codes)
         self._learn_stream(views, {"labels": codes})
         self.transduction_ = named(self.classes_, self.memberships_.argmax(axis=1))
         return self
@@ -575,8 +600,22 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
     def _n_columns(self) -> int:
         return len(self.classes_)
 
+    def _fit_views(self, X: Any) -> Any:
+        views = super()._fit_views(X)
+        self.row_masses_ = common_masses(views, self.unit_mass)
+        return with_masses_of(views, self.row_masses_)
+
+    def _new_views(self, X: Any) -> Any:
+        return with_masses_of(super()._new_views(X), self.row_masses_)
+
+    def _learn_weights(self, views: Any, codes: np.ndarray, deadline: Deadline = NO_DEADLINE) -> None:
+        if self._learns_weights():
+            seed = base_seed(self.random_state)
+            self.view_weights_ = learned_view_weights(views, codes, len(self.classes_), seed, deadline)
+
     def _first_memberships(self, views: Any, context: FitContext) -> Any:
         assert context.labels is not None
+        views = views.select(*(name for name in views.names if self.view_weights_[name] > 0))
         if self.init == "naive_bayes":
             return NaiveBayesStart.learned(views, context.labels, len(self.classes_))
         return label_start(views, context.labels, len(self.classes_), deadline=context.deadline)

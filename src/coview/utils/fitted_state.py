@@ -214,8 +214,15 @@ def number(low: float = -math.inf, high: float = math.inf, *, nan: bool = False)
 
 
 def weight() -> Rule:
-    """A weight: not negative, and not so large that products with it are infinite."""
-    return number(0.0, 1e15)
+    """A weight: 0, or neither so large nor so small that products and quotients with it are infinite."""
+    inside = number(0.0, 1e15)
+
+    def visit(checker: Checker, value: Any, where: str) -> None:
+        checker.check(inside, value, where)
+        if 0 < value < 1e-60:
+            checker.refuse(where, f"is {short(value)}, but must be 0 or at least 1e-60")
+
+    return Rule(visit)
 
 
 def flag() -> Rule:

@@ -1,0 +1,151 @@
+"""How much each view says of the classes, from few labels: the weights of `view_weights="auto"`.
+
+Two things tell a view that helps from one that does not. Its opinion of held-out labeled objects: does it give their
+labels back? And its opinion of the unlabeled objects: does another view share it? A view that knows nothing of the
+classes agrees with no other beyond chance. Both are measured as Cohen's kappa, less what chance alone may bring,
+
+    a_v = max over views w of kappa(opinion of v, opinion of w) - 2 / sqrt(n)       n unlabeled objects with both views
+    h_v = kappa(labels, opinion of v without them) - 1 / sqrt(m)                    m labeled objects held out
+
+each as a share of its largest and joined, h_v with the weight of its m labels against 20. Opinions are those of naive
+Bayes after two rounds of EM; of a view with negative values those of the nearest class mean. What is left is no
+measure of how good a view is: good views may agree little. So a view whose share is at least 0.4 keeps the weight 1,
+one below 0.1 gets 0, and those between stand between. Where nothing rises above chance, all views keep theirs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from coview.classification.naive_bayes import label_start
+from coview.engines.deadline import NO_DEADLINE, Deadline
+from coview.views.arrays import unit_rows
+from coview.views.views import Views
+
+__all__ = ["LEARNED", "learned_view_weights"]
+
+LEARNED = "auto"  # what asks for weights of this kind
+MOST_OBJECTS = 5000  # that are looked at
+FOLDS = 5
+LABELS = 20  # that count as much as the agreement of the views
+NOTHING, ENOUGH = 0.1, 0.4  # shares of the best view's evidence below which a view is left out, from which it counts
+ROUNDS = 2  # of learning from the unlabeled, for views with negative values
+
+
+def learned_view_weights(
+    views: Any, codes: np.ndarray, n_classes: int, seed: int, deadline: Deadline = NO_DEADLINE
+) -> dict[str, float]:
+    """Weights from 0 to 1 by view, from the labeled (code not -1) and unlabeled objects of views in memory or lazy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> classes = np.arange(200) % 2
+    >>> words, tags = (rng.poisson(0.2 + 3 * np.eye(2)[classes]) for _ in range(2))
+    >>> noise = rng.poisson(1.0, (200, 5))
+    >>> codes = np.where(np.arange(200) < 4, classes, -1)
+    >>> learned_view_weights(Views(words=words, tags=tags, noise=noise), codes, 2, seed=0)
+    {'words': 1.0, 'tags': 1.0, 'noise': 0.0}
+    """
+    if len(views.names) == 1:
+        return dict.fromkeys(views.names, 1.0)
+    rng = np.random.default_rng(seed)
+    rows = _some_rows(codes, rng)
+    some, codes = views[rows], codes[rows]
+    known = {name: _filled(some[name]) & some.present[:, v] for v, name in enumerate(some.names)}
+    agreement = _agreement(some, codes, known, n_classes)
+    held_out, n_held = _held_out(some, codes, n_classes, rng, deadline)
+    evidence, total = np.zeros(len(some.names)), 0.0
+    for values, weight in ((agreement, LABELS), (held_out, n_held)):
+        if values.max() > 0:
+            evidence, total = evidence + weight * values / values.max(), total + weight
+    if not total:
+        return dict.fromkeys(views.names, 1.0)
+    weights = np.clip((evidence / total - NOTHING) / (ENOUGH - NOTHING), 0.0, 1.0)
+    return dict(zip(views.names, weights.tolist()))
+
+
+def _some_rows(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """At most so many objects, at most half of them labeled if there are others."""
+    labeled, free = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
+    n_labeled = min(len(labeled), max(MOST_OBJECTS // 2, MOST_OBJECTS - len(free)))
+    parts = rng.permutation(labeled)[:n_labeled], rng.permutation(free)[: MOST_OBJECTS - n_labeled]
+    return np.sort(np.concatenate(parts))
+
+
+def _agreement(views: Views, codes: np.ndarray, known: dict[str, np.ndarray], n_classes: int) -> np.ndarray:
+    """For each view the agreement with the view that it agrees with most, on unlabeled objects."""
+    opinions = {name: _opinion(views, name, codes, n_classes) for name in views.names}
+    best = np.zeros(len(views.names))
+    for v, one in enumerate(views.names):
+        for w, other in enumerate(views.names[:v]):
+            both = (codes < 0) & known[one] & known[other]
+            if both.any():
+                chance = 2 / np.sqrt(both.sum())
+                kappa = _kappa(opinions[one][both], opinions[other][both], n_classes) - chance
+                best[[v, w]] = np.maximum(best[[v, w]], kappa)
+    return best
+
+
+def _held_out(
+    views: Views, codes: np.ndarray, n_classes: int, rng: np.random.Generator, deadline: Deadline
+) -> tuple[np.ndarray, int]:
+    """For each view how well held-out labels come back, and how many were held out: classes with one are left out."""
+    labeled = rng.permutation(np.flatnonzero(codes >= 0))
+    sizes = np.bincount(codes[labeled], minlength=n_classes)
+    fold = np.full(len(codes), -1)
+    for label in np.flatnonzero(sizes > 1):
+        members = labeled[codes[labeled] == label]
+        fold[members] = np.arange(len(members)) % FOLDS
+    answers = np.full((len(views.names), len(codes)), -1)
+    for number in range(FOLDS):
+        hidden = fold == number
+        if not hidden.any() or deadline.is_over():
+            continue
+        seen = np.where(hidden, -1, codes)
+        for v, name in enumerate(views.names):
+            answers[v, hidden] = _opinion(views, name, seen, n_classes)[hidden]
+    tried = answers[0] >= 0
+    if not tried.any():
+        return np.zeros(len(views.names)), 0
+    chance = 1 / np.sqrt(tried.sum())
+    kappas = [_kappa(codes[tried], answer[tried], n_classes) - chance for answer in answers]
+    return np.maximum(kappas, 0.0), int(tried.sum())
+
+
+def _opinion(views: Views, name: str, codes: np.ndarray, n_classes: int) -> np.ndarray:
+    """Class of each object by one view alone."""
+    one = views.select(name)
+    matrix = one[name]
+    values = matrix.data if sparse.issparse(matrix) else matrix
+    if not values.size or values.min() >= 0:
+        return label_start(one, codes, n_classes)(one).argmax(axis=1)
+    rows = unit_rows(matrix)
+    answer = codes
+    for _ in range(ROUNDS + 1):
+        members = sparse.csr_array(
+            (np.ones((answer >= 0).sum(), rows.dtype), (answer[answer >= 0], np.flatnonzero(answer >= 0))),
+            shape=(n_classes, len(answer)),
+        )
+        centers = unit_rows(members @ rows)
+        scores = rows @ centers.T
+        nearest = np.asarray(scores.toarray() if sparse.issparse(scores) else scores).argmax(axis=1)
+        answer = np.where(codes >= 0, codes, nearest)
+    return answer
+
+
+def _filled(matrix: Any) -> np.ndarray:
+    """Which rows hold anything."""
+    return np.diff(matrix.indptr) > 0 if sparse.issparse(matrix) else np.asarray(matrix.any(axis=1))
+
+
+def _kappa(one: np.ndarray, other: np.ndarray, n_classes: int) -> float:
+    """Agreement beyond chance (Cohen)."""
+    table = np.zeros((n_classes, n_classes))
+    np.add.at(table, (one, other), 1.0 / len(one))
+    chance = float(table.sum(axis=0) @ table.sum(axis=1))
+    return (float(np.trace(table)) - chance) / (1 - chance) if chance < 1 else 0.0

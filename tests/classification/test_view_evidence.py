@@ -1,0 +1,97 @@
+"""Weights of views that are learned from few labels: useless views are left out, useful ones keep theirs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from coview import MultiViewPLSAClassifier, SeededKMeansClassifier, Views
+from coview.classification.view_evidence import MOST_OBJECTS, _kappa, _some_rows, learned_view_weights
+from coview.datasets import make_topic_views
+from coview.views.lazy import LazyViews
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    data = make_topic_views(400, {"words": 60, "tags": 40}, n_clusters=3, quality=0.25, random_state=0)
+    noise = data.views["words"][np.random.default_rng(1).permutation(400)]  # real texts, but of other objects
+    codes = np.full(400, -1)
+    for label in range(3):
+        codes[np.flatnonzero(data.target == label)[:3]] = label
+    return data, Views({**dict(data.views.items()), "noise": noise}), codes
+
+
+def test_kappa_is_scikit_learns():
+    from sklearn.metrics import cohen_kappa_score
+
+    one, other = np.random.default_rng(0).integers(0, 3, (2, 50))
+    assert _kappa(one, other, 3) == pytest.approx(cohen_kappa_score(one, other))
+
+
+def test_useless_views_are_left_out_and_useful_ones_keep_their_weight(corpus):
+    _, noisy, codes = corpus
+    assert learned_view_weights(noisy, codes, 3, seed=0) == {"words": 1.0, "tags": 1.0, "noise": 0.0}
+
+
+def test_one_label_per_class_is_enough_where_views_agree(corpus):
+    data, noisy, _ = corpus
+    codes = np.full(400, -1)
+    first = [np.flatnonzero(data.target == label)[0] for label in range(3)]
+    codes[first] = range(3)
+    weights = learned_view_weights(noisy, codes, 3, seed=0)
+    assert weights["words"] == weights["tags"] == 1.0 > weights["noise"]
+
+
+def test_two_views_that_agree_by_chance_keep_their_weights_without_labels_to_hold_out(corpus):
+    _, noisy, codes = corpus
+    lone = np.where(np.arange(400) == np.flatnonzero(codes >= 0)[0], codes, -1)
+    assert set(learned_view_weights(noisy.select("tags", "noise"), lone, 3, seed=0).values()) == {1.0}
+
+
+def test_views_with_negative_values_are_judged_by_class_means(corpus):
+    data, _, codes = corpus
+    rng = np.random.default_rng(0)
+    vectors = np.eye(3)[data.target] + 0.3 * rng.standard_normal((400, 3))
+    views = Views(words=data.views["words"], vectors=vectors, noise=rng.standard_normal((400, 4)))
+    assert learned_view_weights(views, codes, 3, seed=0) == {"words": 1.0, "vectors": 1.0, "noise": 0.0}
+
+
+def test_lazy_views_give_the_same_weights(corpus):
+    _, noisy, codes = corpus
+    lazy = LazyViews.from_views(noisy, rows_per_part=90)
+    assert learned_view_weights(lazy, codes, 3, seed=0) == learned_view_weights(noisy, codes, 3, seed=0)
+
+
+def test_a_bounded_number_of_objects_is_looked_at():
+    codes = np.where(np.arange(4 * MOST_OBJECTS) % 2, 1, -1)
+    rows = _some_rows(codes, np.random.default_rng(0))
+    assert len(rows) == MOST_OBJECTS == 2 * np.sum(codes[rows] >= 0)
+
+
+@pytest.mark.parametrize("model", [MultiViewPLSAClassifier, SeededKMeansClassifier])
+def test_a_useless_view_costs_a_model_nothing(corpus, model):
+    data, noisy, codes = corpus
+
+    def accuracy(X, **settings):
+        return np.mean(
+            model(random_state=0, **settings).fit(X, codes).transduction_[codes < 0] == data.target[codes < 0]
+        )
+
+    assert accuracy(noisy, view_weights="auto") == accuracy(data.views) > accuracy(noisy)
+
+
+def test_seeded_kmeans_refuses_learned_weights_under_an_ontology(corpus):
+    from coview import Ontology
+
+    _, noisy, codes = corpus
+    ontology = Ontology(["any", "0", "1", "2"], subset=[("0", "any"), ("1", "any"), ("2", "any")])
+    y = [str(code) if code >= 0 else None for code in codes]
+    with pytest.raises(ValueError, match="cannot be 'auto' with an ontology"):
+        SeededKMeansClassifier(ontology=ontology, view_weights="auto").fit(noisy, y)
+
+
+def test_empty_views_say_nothing(corpus):
+    data, _, codes = corpus
+    views = Views(words=data.views["words"], tags=data.views["tags"], none=sparse.csr_array((400, 3)))
+    assert learned_view_weights(views, codes, 3, seed=0)["none"] == 0.0
