@@ -295,8 +295,7 @@ def table(names: list[str], folder: Path, result: str) -> None:
         [
             *counts,
             "No labels are used by a fit. Candidates and rule were settled with an eye on the sets marked seen. Those "
-            "marked fresh were first looked at when the rule stood; after that only what objects without a view or "
-            "without anything in common do to a graph was mended, not by these sets, and all were run again.",
+            "marked fresh had no part in that; they were measured once for the first rule, and once for this one.",
             "Many sets share objects with others, fresh ones too: other columns, views, classes or halves of the same "
             "collection.",
             "random_state=0; seconds of the processor.",
