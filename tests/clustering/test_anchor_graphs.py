@@ -200,3 +200,22 @@ def test_torch_joins_rows_as_the_cpu_does():
         found.append([*map(ops.to_numpy, parts), sums, inertia])
     for ours, right in zip(*found):
         assert_allclose(ours, right, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "change"),
+    [
+        ("cluster_centers_", lambda centers: centers[:, :-1]),
+        ("maps_", lambda maps: maps[:, :-1]),
+        ("n_nearest_", lambda nearest: dict.fromkeys(nearest, 10**6)),
+    ],
+)
+def test_a_state_whose_sizes_contradict_each_other_is_refused(tmp_path, attribute, change):
+    from coview import save
+    from coview.exceptions import ModelFileError
+
+    X = make_topic_views(60, n_clusters=2, random_state=0).views
+    model = AnchorGraphClustering(2, n_repeats=2, random_state=0).fit(X)
+    setattr(model, attribute, change(getattr(model, attribute)))
+    with pytest.raises(ModelFileError, match=f"load would refuse.*{attribute}"):
+        save(model, tmp_path / "model.coview")

@@ -84,6 +84,25 @@ def anchors_by_default(cosine: bool, n_objects: int, n_clusters: int, n_views: i
     return max(2, min(max(min(wanted, MOST_IN_ALL // n_views), 5 * n_clusters), n_objects))
 
 
+def _check_centers(checker: rules.Checker, value: Any, where: str) -> None:
+    """Each repeat's vectors stand side by side in a center, and each view's anchors one below the other in a map."""
+    checker.check(rules.floats("clusters", "dimensions"), value, where)
+
+    def look() -> None:
+        views, _ = checker.keys.get("views", ([], ""))
+        anchors = sum(checker.known(f"anchors of {view!r}") or 0 for view in views)
+        repeats, vectors = checker.known("repeats") or 0, checker.known("vectors") or 0
+        if checker.known("dimensions") != repeats * vectors:
+            checker.refuse(where, f"has {checker.known('dimensions')} columns, but {repeats} x {vectors} are needed")
+        if checker.known("anchors") != anchors:
+            checker.refuse("maps_", f"is for {checker.known('anchors')} anchors, but the views have {anchors}")
+        for view in views:
+            if not checker.state["n_nearest_"][view] < max(checker.known(f"anchors of {view!r}") or 0, 2):
+                checker.refuse("n_nearest_", f"of {view!r} is not below the number of its anchors")
+
+    checker.later.append(look)
+
+
 @shared_parameters
 class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
     """Clustering of any number of objects by many small graphs, each of objects and a few hundred anchors.
@@ -181,7 +200,7 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
         "metrics_": rules.by_view(rules.one_of(*METRICS[1:])),
         "maps_": rules.floats("repeats", "anchors", "vectors"),
         "singular_values_": rules.floats("repeats", "vectors", low=0.0),
-        "cluster_centers_": rules.floats("clusters", "dimensions"),
+        "cluster_centers_": rules.custom(_check_centers),
         "cluster_means_": rules.by_view(rules.floats("clusters", "features of {view}")),
         "cluster_frequencies_": rules.by_view(rules.floats("clusters", "features of {view}")),
         "inertia_": rules.number(0.0),
