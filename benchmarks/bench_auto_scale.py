@@ -46,7 +46,7 @@ def prepare(n: int, folder: Path) -> None:
 
 
 def peak() -> float:
-    """Peak of memory of this process so far, in GiB; the kernel's resource usage would carry over that of its parent."""
+    """Peak of memory of this process alone, in GiB (resource usage would carry over that of its parent)."""
     status = Path("/proc/self/status").read_text().splitlines()
     return int(next(line for line in status if line.startswith("VmHWM")).split()[1]) / 2**20
 
