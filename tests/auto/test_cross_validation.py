@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 from coview import MultiViewNaiveBayes, NeighborViews, TfidfViews, UnitRows, Views
 from coview.auto.cross_validation import (
     FoldScores,
+    LabeledSample,
     PreparedViews,
     class_scores,
     deal_folds,
@@ -40,7 +41,7 @@ def test_scores_are_those_of_a_fit_without_the_labels_of_the_fold():
     fold = np.arange(60) < 10
     candidate = PipelineCandidate("bayes", make_pipeline(TfidfViews(), MultiViewNaiveBayes()))
     each = FoldScores(candidate, np.full((60, 3), np.nan))
-    each.judge(PreparedViews(DATA.views), codes, classes, fold)
+    each.judge(LabeledSample.of(DATA.views, codes, 60, seed=0), classes, fold)
     labels = np.where(fold | (codes < 0), np.nan, codes)
     expected = candidate.estimator.fit(DATA.views, labels).predict_proba(DATA.views)
     assert_allclose(np.exp(each.scores[fold]), np.maximum(expected[fold], 1e-6))
@@ -88,3 +89,16 @@ def test_views_that_a_candidate_cannot_answer_from():
     assert near.seen(links.select("words")) is None and near.seen(links.select("links")) is None
     assert near.seen(links) is links
     assert some.seen(links).names == ("words",) and some.seen(links.select("links")) is None
+
+
+def test_a_sample_has_labels_of_every_class_and_unlabeled_objects():
+    codes = np.full(1000, -1)
+    codes[:300] = 0
+    codes[300:304] = 1
+    data = Views(x=np.arange(1000.0)[:, None])
+    sample = LabeledSample.of(data, codes, 100, seed=0)
+    assert len(sample.rows) == 100 and (sample.codes >= 0).sum() == 50
+    assert (sample.codes == 1).sum() >= 1
+    assert_array_equal(sample.prepared.views["x"].ravel(), sample.rows)
+    assert_array_equal(sample.codes, codes[sample.rows])
+    assert len(LabeledSample.of(data, codes, 1000, seed=0).rows) == 1000

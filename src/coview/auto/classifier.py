@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from coview.auto.cross_validation import (
     FoldScores,
+    LabeledSample,
     PreparedViews,
     class_scores,
     deal_folds,
@@ -56,9 +57,12 @@ from coview.views.views import Views
 
 __all__ = ["AutoClassifier"]
 
+ENOUGH = 80  # held-out labels
+LARGE, SAMPLE = 12_000, 6_000  # objects above which candidates are judged by a sample, and its size
 STRENGTH = 10.0  # labels that the prior of the weights counts for
 SPARE = 1e-6  # weight of a candidate that answers only where no other can
 KEPT = 0.03  # least weight of a candidate that is kept
+DEAR, WORTHY = 3, 0.15  # a candidate that takes so many times as long as the heaviest must have more weight
 TABLE = ("name", "method", "weight", "accuracy", "log_loss", "seconds", "without", "dropped")
 UNNEEDED = "adds nothing to the others on held-out labels"
 FAILURES = (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, RuntimeError)
@@ -236,10 +240,10 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             dropped.update(why)
         with few_threads(len(views), len(counts)), unwarned(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a candidate that has not converged: its held-out labels speak for it
-            prepared = PreparedViews(views)
-            judged = self._judge(candidates, prepared, codes, seed, deadline.share(JUDGED))
+            whole = LabeledSample.of(views, codes, len(views), seed)
+            judged = self._judge(candidates, whole, seed, deadline.share(JUDGED))
             weights = self._weigh(judged, codes)
-            self._fit_kept(judged, weights, prepared, codes, deadline)
+            self._fit_kept(judged, weights, whole.prepared, codes, deadline)
         self._fill_table(judged, dropped, views, codes)
         own = self.memberships_.argmax(axis=1)
         self.transduction_ = self.classes_[own]
@@ -298,13 +302,19 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     def _judge(
         self,
         candidates: list[PipelineCandidate],
-        prepared: PreparedViews,
-        codes: np.ndarray,
+        whole: LabeledSample,
         seed: int,
         deadline: Deadline,
     ) -> list[FoldScores]:
-        """Scores of held-out objects by each candidate, fold by fold; where time is short the cheapest come first."""
-        folds = deal_folds(codes, self.cv, seed)
+        """Scores of held-out objects by each candidate, fold by fold; where time is short the cheapest come first.
+
+        Of many objects a sample is used, but by those that need links, which lead out of a sample. When enough labels
+        have been held out, the folds that are left are not needed.
+        """
+        codes = whole.codes
+        sample = whole if len(codes) <= LARGE else LabeledSample.of(whole.prepared.views, codes, SAMPLE, seed)
+        folds = np.full(len(codes), -1)
+        folds[sample.rows] = deal_folds(sample.codes, self.cv, seed)
         judged = [FoldScores(candidate, np.full((len(codes), len(self.classes_)), np.nan)) for candidate in candidates]
         turns = judged if deadline == NO_DEADLINE else sorted(judged, key=lambda each: each.candidate.cost)
         numbers = [number for number in range(self.cv) if (folds == number).any()]
@@ -319,11 +329,14 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
                         each.dropped = f"not fitted within the time budget of {self.time_budget:g} seconds"
                     continue
                 try:
-                    each.judge(prepared, codes, self.classes_, folds == number)
+                    linked = needed_view(each.candidate.estimator) is not None
+                    each.judge(whole if linked else sample, self.classes_, folds == number)
                 except FAILURES as error:
                     each.dropped, each.error = f"could not be fitted: {error}", error
                 self._log(f"{name}: {each.dropped or f'fold {turn + 1} ({each.seconds[-1]:.1f} s)'}")
             drop_hopeless(judged, codes)
+            if turn and np.isin(folds, numbers[: turn + 1]).sum() >= ENOUGH:
+                break
         return judged
 
     def _weigh(self, judged: list[FoldScores], codes: np.ndarray) -> np.ndarray:
@@ -435,7 +448,10 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
 def _kept(judged: list[FoldScores], weights: np.ndarray, views: Views) -> list[int]:
     """Candidates to fit, the heaviest first: those with some weight, and who answers from views that they cannot."""
     order = [i for i in np.argsort(-weights, kind="stable").tolist() if judged[i].dropped is None]
-    kept = [i for i in order if weights[i] >= KEPT] or order[:1]
+    limit = DEAR * max(judged[order[0]].seconds, default=0.0)
+    kept = order[:1] + [
+        i for i in order[1:] if weights[i] >= (KEPT if max(judged[i].seconds, default=0.0) <= limit else WORTHY)
+    ]
     for name in views.names:
         alone = views.select(name)
         if all(judged[i].candidate.seen(alone) is None for i in kept):

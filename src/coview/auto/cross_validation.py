@@ -24,7 +24,15 @@ from coview.preprocessing.neighbors import NeighborViews
 from coview.utils import fitted_state as rules
 from coview.views.views import Views
 
-__all__ = ["FoldScores", "PreparedViews", "class_scores", "deal_folds", "drop_hopeless", "fit_candidate"]
+__all__ = [
+    "FoldScores",
+    "LabeledSample",
+    "PreparedViews",
+    "class_scores",
+    "deal_folds",
+    "drop_hopeless",
+    "fit_candidate",
+]
 
 CLEARLY = 3.5  # standard deviations of a difference between two candidates that is no accident
 LEAST = 1e-6  # of a probability, so that its logarithm is finite
@@ -121,8 +129,33 @@ def fit_candidate(rest: Any, views: Views, codes: np.ndarray, classes: np.ndarra
 
 
 @dataclass
+class LabeledSample:
+    """Objects that candidates are judged by: all, or some labeled and unlabeled ones."""
+
+    prepared: PreparedViews
+    codes: np.ndarray
+    rows: np.ndarray  # among all objects
+
+    @classmethod
+    def of(cls, views: Views, codes: np.ndarray, most: int, seed: int) -> LabeledSample:
+        """Take all objects, or at most so many: half of them labeled, where there are as many, and drawn by class."""
+        rows = np.arange(len(codes))
+        if len(codes) > most:
+            rng = np.random.default_rng([seed, len(codes)])
+            labeled, others = (rng.permutation(np.flatnonzero(part)) for part in (codes >= 0, codes < 0))
+            turns = np.empty(len(labeled), dtype=np.int64)  # first one object of every class, then a second ...
+            for code in np.unique(codes[labeled]):
+                mine = codes[labeled] == code
+                turns[mine] = np.arange(mine.sum()) * len(labeled) // mine.sum()
+            labeled = labeled[np.argsort(turns, kind="stable")][: max(most // 2, most - len(others))]
+            rows = np.sort(np.concatenate([labeled, others[: most - len(labeled)]]))
+            views, codes = views[rows], codes[rows]
+        return cls(PreparedViews(views), codes, rows)
+
+
+@dataclass
 class FoldScores:
-    """What a candidate says of the objects of some folds, and how long a fit took."""
+    """What a candidate says of the objects of some folds, and how long a fit of all objects takes."""
 
     candidate: PipelineCandidate
     scores: np.ndarray  # objects x classes; rows of NaN where an object was not held out
@@ -132,15 +165,15 @@ class FoldScores:
     dropped: str | None = None
     error: Exception | None = None
 
-    def judge(self, prepared: PreparedViews, codes: np.ndarray, classes: np.ndarray, fold: np.ndarray) -> None:
-        """Fit the candidate without the labels of a fold (a mask of objects), and keep what it says of them."""
+    def judge(self, sample: LabeledSample, classes: np.ndarray, fold: np.ndarray) -> None:
+        """Fit the candidate without the labels of a fold (a mask of all objects), and keep what it says of them."""
         began = time.monotonic()
-        _, rest, views = prepared.behind(self.candidate)
-        model = fit_candidate(rest, views, np.where(fold, -1, codes), classes)
-        rows = np.flatnonzero(fold)
+        hidden = fold[sample.rows]
+        _, rest, views = sample.prepared.behind(self.candidate)
+        model = fit_candidate(rest, views, np.where(hidden, -1, sample.codes), classes)
         # all objects at once: a step that spreads labels knows them by their links
-        self.scores[rows] = class_scores(model, views, classes)[rows]
-        self.seconds.append(time.monotonic() - began)
+        self.scores[sample.rows[hidden]] = class_scores(model, views, classes)[hidden]
+        self.seconds.append((time.monotonic() - began) * len(self.scores) / len(sample.rows))
 
     def calibrate(self, codes: np.ndarray) -> None:
         """Find the temperature of the scores by the objects that were held out."""
