@@ -144,3 +144,143 @@ def test_every_batch_model_runs_on_torch_and_agrees_with_the_cpu(acceleration):
         ours, right = make(torch).fit(made.views, y), make("cpu").fit(made.views, y)
         assert_allclose(ours.history_["objective"], right.history_["objective"], rtol=1e-10)
         assert_allclose(ours.transform(made.views), right.transform(made.views), atol=1e-8)
+
+
+# -- verbs of anchor graphs and neighbors
+
+
+def matrices(seed: int = 0):
+    """Rows whose leading singular values are apart, sparse and dense."""
+    rng = np.random.default_rng(seed)
+    wide = sparse.random_array((60, 90), density=0.3, format="csr", rng=rng)
+    falling = np.diag(0.6 ** np.arange(12))
+    tall = rng.normal(size=(90, 12)) @ falling @ rng.normal(size=(12, 40))
+    return {"sparse": sparse.csr_array(wide * np.geomspace(1, 1e-3, 90)), "dense": tall}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("kind", ["sparse", "dense"])
+def test_right_vectors_are_those_of_the_whole_decomposition(engine, kind):
+    X = matrices()[kind]
+    ops, right = engine_of(engine), select_engine("reference")
+    ours = ops.to_numpy(ops.right_vectors(ops.prepare(X), 5, 0))
+    expected = right.right_vectors(right.prepare(X), 5, 0)
+    assert_allclose(ours @ ours.T, np.eye(5), atol=1e-10)
+    assert_allclose(np.abs((ours * expected).sum(axis=1)), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["sparse", "dense"])
+def test_right_vectors_on_torch_have_the_draws_and_signs_of_the_cpu(kind):
+    X = matrices(1)[kind]
+    found = [ops.to_numpy(ops.right_vectors(ops.prepare(X), 8, 3)) for ops in map(engine_of, ["torch", "cpu"])]
+    assert_allclose(*found, atol=1e-9)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("size", "count"), [(12, 12), (40, 3), (350, 4)])
+def test_leading_pairs_are_eigenvectors_of_the_largest_eigenvalues(engine, size, count):
+    rng = np.random.default_rng(0)
+    stack = rng.normal(size=(2, size, size))
+    stack = stack @ stack.transpose(0, 2, 1)
+    values, vectors = engine_of(engine).leading_pairs(stack, count)
+    assert_allclose(values, select_engine("reference").leading_pairs(stack, count)[0], rtol=1e-6)
+    assert_allclose(stack @ vectors, vectors * values[:, None, :], atol=1e-3 * size)
+    assert_allclose(vectors.transpose(0, 2, 1) @ vectors, np.broadcast_to(np.eye(count), (2, count, count)), atol=1e-8)
+
+
+@pytest.mark.parametrize("n_clusters", [1, 3, 7])
+def test_kmeans_on_torch_finds_the_centers_of_scikit_learn(n_clusters):
+    rng = np.random.default_rng(n_clusters)
+    rows = rng.normal(size=(300, 4)) + 3 * rng.integers(0, 3, size=(300, 1))
+    ours, right = engine_of("torch"), select_engine("reference")
+    found = ours.kmeans_centers([ours.asarray(rows[:100]), ours.asarray(rows[100:])], n_clusters, 4, 5)
+    assert_allclose(found, right.kmeans_centers([rows], n_clusters, 4, 5), atol=1e-9)
+
+
+def test_kmeans_on_torch_of_fewer_different_rows_than_clusters_ends():
+    ops = engine_of("torch")
+    found = ops.kmeans_centers([ops.asarray(np.repeat(np.eye(2), 5, axis=0))], 4, 2, 0)
+    assert_allclose(np.unique(found.round(9), axis=0), np.eye(2)[::-1])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("cosine", [False, True])
+@pytest.mark.parametrize("kind", ["sparse", "dense"])
+def test_comparable_rows_agree_and_empty_ones_are_told(engine, cosine, kind):
+    X = matrices()[kind]
+    scale = np.where(np.arange(X.shape[0]) < 2, 0.0, 1.0)[:, None]
+    scale[-1] = 1e30
+    X = sparse.csr_array(X.multiply(scale)) if sparse.issparse(X) else X * scale
+    rng = np.random.default_rng(0)
+    turn, offset = rng.normal(size=(X.shape[1], 6)), np.zeros(6) if cosine else rng.normal(size=6)
+    found = []
+    for ops in (engine_of(engine), select_engine("reference")):
+        parts = ops.comparable_rows(ops.prepare(X), ops.asarray(turn), ops.asarray(offset), cosine)
+        found.append([ops.to_numpy(part) for part in parts])
+    assert_allclose(found[0][0], found[1][0], rtol=1e-6, atol=1e-6)
+    assert_array_equal(found[0][1], found[1][1])
+    assert found[0][1].sum() == (X.shape[0] - 2 if cosine else X.shape[0])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("among", [False, True])
+@pytest.mark.parametrize("kind", ["sparse", "dense"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_nearest_rows_are_those_of_plain_loops(engine, among, kind, dtype):
+    X = matrices(2)[kind].astype(dtype)
+    found = []
+    for ops in (engine_of(engine), select_engine("reference")):
+        rows = ops.prepare(X[:20] if among else X)
+        found.append(ops.nearest_rows(rows, ops.prepare(X[20:]) if among else None, 4))
+    assert_allclose(found[0][0], found[1][0], rtol=1e-5, atol=1e-7)
+    assert_array_equal(found[0][1], found[1][1])
+
+
+def test_nearest_rows_on_torch_are_the_same_in_pieces(monkeypatch):
+    ops = engine_of("torch")
+    X = ops.prepare(matrices(3)["sparse"])
+    whole = ops.nearest_rows(X, None, 5)
+    monkeypatch.setattr("coview.engines.cuda._SLICE", 200)  # several pieces of a few rows
+    for ours, right in zip(ops.nearest_rows(X, None, 5), whole):
+        assert_allclose(ours, right, atol=1e-12)
+
+
+def test_dense_rows_on_torch_are_those_of_their_non_zeros():
+    ops, dense = engine_of("torch"), np.random.default_rng(0).poisson(0.7, size=(30, 9)).astype(float)
+    A, B = (ops.asarray(np.random.default_rng(1).random((n, 3))) for n in dense.shape)
+    x, y = ops.prepare(dense), ops.prepare(sparse.csr_array(dense))
+    some = np.array([0, 3, 4])
+    for verb in (
+        lambda X: ops.ratio_rows(X, A, B)[0],
+        lambda X: ops.ratio_features(X, A, B, None),
+        lambda X: ops.project(X, B),
+        lambda X: ops.accumulate(X, A, None),
+        ops.row_sums,
+        lambda X: ops.project(ops.take(X, some), B),
+    ):
+        assert_allclose(ops.to_numpy(verb(x)), ops.to_numpy(verb(y)), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["sparse", "dense"])
+def test_rows_that_stay_on_the_host_project_like_those_on_the_device(kind):
+    from coview.engines.cuda import CudaEngine, StreamedMatrix
+
+    engine_of("torch")
+    X, small = matrices()[kind], CudaEngine("cpu", memory_limit=2000)
+    W = np.random.default_rng(0).normal(size=(X.shape[1], 3))
+    streamed = small.prepare(X)
+    assert isinstance(streamed, StreamedMatrix)
+    assert_allclose(small.to_numpy(small.project(streamed, small.asarray(W))), X @ W, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["stacked", "co-regularized-centroid"])
+def test_spectral_clusters_are_the_same_with_neighbors_from_torch(method):
+    from coview import SpectralClusteringViews
+    from coview.datasets import make_topic_views
+
+    made = make_topic_views(150, n_clusters=3, random_state=0)
+    engines = engine_of("torch"), "cpu", "auto"
+    models = [SpectralClusteringViews(3, method=method, engine=e, random_state=0).fit(made.views) for e in engines]
+    for model in models[1:]:
+        assert_array_equal(models[0].labels_, model.labels_)
+        assert_array_equal(models[0].predict(made.views), model.predict(made.views))

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
-from sklearn import config_context
-from sklearn.neighbors import NearestNeighbors
 
 from coview.decomposition.cca import column_signs
+from coview.engines.protocol import Engine
+from coview.engines.select import select_engine
 from coview.views.arrays import density, for_sklearn, take_rows, unit_rows
 
 __all__ = [
@@ -47,7 +47,6 @@ SOME, MANY = 40, 90  # fewest and most neighbors by cosines
 _ZERO = 1e-6  # distances below this share of the k-th are none
 _SMALL = 400  # objects up to which a dense decomposition is as quick, and surer
 _FAINT = 1e-6  # weight that keeps an object beside a pile in the graph, far below any that counts
-_PIECE = 64  # MiB of distances at a time, which is also quicker than more
 _DEPTH = 4  # products with the operator in each round of drawing
 
 
@@ -153,16 +152,15 @@ def neighbors_by_default(cosine: bool, n_objects: int, n_clusters: int) -> int:
     return max(min(int(np.clip(n_objects // (2 * n_clusters), SOME, MANY)), n_objects // 4), FEW)
 
 
-def nearest(rows: Any, k: int, among: Any = None) -> tuple[np.ndarray, np.ndarray]:
+def nearest(rows: Any, k: int, among: Any = None, ops: Engine | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Distances and positions of the k nearest rows: of the other rows, or of those in `among` for new rows."""
-    index = NearestNeighbors(n_neighbors=k, algorithm="brute" if sparse.issparse(rows) else "auto")
-    with config_context(working_memory=_PIECE):
-        if among is None:
-            return index.fit(rows).kneighbors()
-        return index.fit(among).kneighbors(rows)
+    ops = ops or select_engine("cpu")
+    return ops.nearest_rows(ops.prepare(rows), None if among is None else ops.prepare(among), k)
 
 
-def neighbor_graph(rows: Any, known: np.ndarray, n_neighbors: int, *, cosine: bool = False) -> Any:
+def neighbor_graph(
+    rows: Any, known: np.ndarray, n_neighbors: int, *, cosine: bool = False, ops: Engine | None = None
+) -> Any:
     """Affinity (objects x objects, CSR, symmetric) of each object and its nearest; rows not known have no edges.
 
     Parameters
@@ -175,6 +173,8 @@ def neighbor_graph(rows: Any, known: np.ndarray, n_neighbors: int, *, cosine: bo
         Neighbors of each object; fewer where there are fewer objects.
     cosine : bool, default=False
         Rows at right angles have nothing in common, and no edge.
+    ops : Engine or None, default=None
+        Who looks for the neighbors; None is the processor.
     """
     n = rows.shape[0]
     have = np.flatnonzero(known)
@@ -182,7 +182,7 @@ def neighbor_graph(rows: Any, known: np.ndarray, n_neighbors: int, *, cosine: bo
     if k < 1:
         return sparse.csr_array((n, n))
     some = rows if len(have) == n else for_sklearn(take_rows(rows, have))
-    distances, positions = nearest(some, k)
+    distances, positions = nearest(some, k, ops=ops)
     reach = distances[:, -1]
     product = reach[:, None] * reach[positions]
     gaps = np.divide(distances**2, product, out=np.where(distances > 0, np.inf, 0.0), where=product > 0)
@@ -196,7 +196,9 @@ def neighbor_graph(rows: Any, known: np.ndarray, n_neighbors: int, *, cosine: bo
     return ((one_way + one_way.T) * 0.5).tocsr()
 
 
-def edges_to(rows: Any, known: np.ndarray, among: Any, n_neighbors: int, *, cosine: bool = False) -> Any:
+def edges_to(
+    rows: Any, known: np.ndarray, among: Any, n_neighbors: int, *, cosine: bool = False, ops: Engine | None = None
+) -> Any:
     """Weights (new rows x fitted rows, CSR) by which new rows lean on fitted ones; those of a row sum to one, or none.
 
     A row that equals a fitted one leans on that one alone, so that fitted objects stay where they are.
@@ -206,7 +208,7 @@ def edges_to(rows: Any, known: np.ndarray, among: Any, n_neighbors: int, *, cosi
     if not have.size or not k:  # k is 0 where no fitted object has the view
         return sparse.csr_array((rows.shape[0], among.shape[0]))
     some = for_sklearn(take_rows(rows, have))
-    distances, positions = nearest(some, k, among)
+    distances, positions = nearest(some, k, among, ops)
     reach = np.maximum(distances[:, -1:], 1e-12)
     same = distances <= _ZERO * np.maximum(reach, 1.0)
     weights = np.where(same.any(axis=1, keepdims=True), same, np.exp(-((distances / reach) ** 2)))

@@ -26,20 +26,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
-from scipy.sparse.linalg import ArpackError, eigsh
 from sklearn.base import ClusterMixin
-from sklearn.cluster import KMeans
-from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 
 from coview.base import MultiViewEstimator, NumbersGate
 from coview.clustering.affinity import Scaling, row_squares
 from coview.engines.passes import blockwise
 from coview.engines.protocol import Block, Engine, floating_type, make_blocks, row_bytes
-from coview.engines.select import hold, select_engine
+from coview.engines.select import hold, local_engine, select_engine
 from coview.engines.state import Tree
-from coview.engines.threads import few_threads, team_of
 from coview.inspection import Features, Inspection, numbered
 from coview.inspection.features import cluster_frequencies, cluster_means
 from coview.utils import fitted_state as rules
@@ -63,8 +58,6 @@ PER_ANCHOR = 20  # objects of the sample for each anchor
 ROUNDS = 5  # of k-means that move the anchors
 LAST_ROUNDS = 20  # most rounds of k-means over all objects
 REST = 1e-4  # share of the squared distances: a round that gains less is the last
-SMALL, DENSE_SHARE = 300, 20  # matrices, or shares of the vectors, from which on Lanczos is quicker than all vectors
-_FAR = 1e9  # columns of new objects beyond this are cut: squares stay within single precision
 _NOTHING = 1e-9  # an eigenvalue, or the length of a row by cosines
 
 
@@ -269,7 +262,7 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
         check_is_fitted(self, "cluster_centers_")
         views = self._new_views(X)
         engine = select_engine(self.engine, n_jobs=self.n_jobs, data=X)
-        engine = _local(engine)
+        engine = local_engine(engine)
         with engine.limits():
             labels = [
                 _Assignment(engine, self.maps_, self.cluster_centers_)(self._steps().joined(block, engine))["labels"]
@@ -313,26 +306,26 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
 
     def _choose_anchors(self, sample: Views, n_objects: int, seed: int, engine: Engine) -> None:
         """Learn from a sample how each view is projected, and where its anchors are."""
+        ops = local_engine(engine)
         self.metrics_, self.projections_, self.offsets_, self.anchors_, self.n_nearest_ = {}, {}, {}, {}, {}
         for v, (name, matrix) in enumerate(sample.items()):
             have = np.flatnonzero(sample.present[:, v])
             some = matrix if len(have) == len(sample) else take_rows(matrix, have)
             metric = self.metric.get(name, "auto") if isinstance(self.metric, Mapping) else self.metric
-            projection = _Projection.learned(some, metric, self.n_dimensions, seed)
+            projection = _Projection.learned(some, metric, self.n_dimensions, seed, ops)
             self.metrics_[name] = projection.metric
             self.projections_[name], self.offsets_[name] = projection.turn, projection.offset
-            block = next(make_blocks(Views({name: some}), _local(engine), len(have)))
-            rows, known = projection.rows(block.views[name], np.ones(len(have), dtype=bool), _local(engine))
-            rows = _local(engine).to_numpy(rows)[known]
+            rows, known = projection.rows(ops.prepare(some), ops)
+            rows = rows[np.flatnonzero(ops.to_numpy(known))]
             if not len(rows):  # nobody says anything in this view
-                rows = np.zeros((1, projection.turn.shape[1]), dtype=np.float32)
+                rows = ops.asarray(np.zeros((1, projection.turn.shape[1]), dtype=np.float32))
             cosine = projection.metric == "cosine"
             count = self.n_anchors or anchors_by_default(cosine, n_objects, self.n_clusters, len(sample.names))
             count = min(count, len(sample))
             near = self.n_nearest or (NEAREST_BY_COSINE if cosine else NEAREST)
             self.n_nearest_[name] = min(near, max(count - 1, 1))
             draws = [np.random.default_rng([seed, v, r]) for r in range(self.n_repeats)]
-            self.anchors_[name] = np.stack([draw_anchors(rows, count, rng, _local(engine)) for rng in draws])
+            self.anchors_[name] = np.stack([draw_anchors(rows, count, rng, ops) for rng in draws])
 
     def _fit_rows(self, views: Any, sample: Views, gate: NumbersGate, seed: int, engine: Engine) -> np.ndarray:
         """Join all objects to the anchors, cut the graphs, and cluster the rows of their vectors."""
@@ -344,16 +337,12 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
         rows, stats = holder.step(steps, rows, shared)
         holder.release()
         tell("singular vectors")
-        local = _local(engine)
-        self.singular_values_, self.maps_ = leading_maps(local.to_numpy(stats["gram"]), self.n_clusters, team_of(local))
+        local = local_engine(engine)
+        self.singular_values_, self.maps_ = leading_maps(local.to_numpy(stats["gram"]), self.n_clusters, local)
         tell("k-means")
-        placed = [
-            local.to_numpy(_placed(steps.joined(block, local), self.maps_, local))
-            for block in self._blocks(sample, local)
-        ]
-        with few_threads(len(sample), self.n_clusters):
-            start = KMeans(self.n_clusters, n_init=self.n_init, random_state=seed).fit(np.concatenate(placed))
-        centers, self.inertia_, self.n_iter_ = start.cluster_centers_, np.inf, 0
+        placed = [_placed(steps.joined(block, local), self.maps_, local) for block in self._blocks(sample, local)]
+        centers = local.kmeans_centers(placed, self.n_clusters, self.n_init, seed)
+        self.inertia_, self.n_iter_ = np.inf, 0
         for _ in range(LAST_ROUNDS):
             totals = holder.total(_CenterSums(local, self.maps_, centers), rows)
             before, self.inertia_ = self.inertia_, float(totals[-1, 0])
@@ -373,11 +362,6 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
         self.cluster_frequencies_ = cluster_frequencies(some, labels, len(self.cluster_centers_))
 
 
-def _local(engine: Any) -> Any:
-    """Return the engine that computes in this process, or in a worker's."""
-    return select_engine(engine.worker_engine, n_jobs=1) if engine.name == "dask" else engine
-
-
 # -- rows of one view as few columns
 
 
@@ -390,7 +374,7 @@ class _Projection:
     offset: np.ndarray
 
     @classmethod
-    def learned(cls, matrix: Any, metric: str, n_dimensions: int, seed: int) -> _Projection:
+    def learned(cls, matrix: Any, metric: str, n_dimensions: int, seed: int, ops: Engine) -> _Projection:
         """Learn it from some rows, of which there may be none."""
         scaling = Scaling.learned(matrix, metric)
         rows = scaling.rows(matrix)
@@ -405,36 +389,29 @@ class _Projection:
         else:
             count = max(1, min(n_dimensions, *rows.shape))
             single = rows.astype(np.float32) if scaling.metric != "euclidean" else (rows * scale[0]).astype(np.float32)
-            _, _, axes = randomized_svd(single, count, n_iter=4, random_state=seed)
+            axes = ops.to_numpy(ops.right_vectors(ops.prepare(single), count, seed))
             turn = scale[:, None] * axes.T
         center = scaling.mean @ turn if scaling.metric == "standard" else np.zeros(turn.shape[1])
         return cls(scaling.metric, turn, center)
 
-    def rows(self, X: Any, present: np.ndarray, ops: Engine) -> tuple[np.ndarray, np.ndarray]:
+    def rows(self, X: Any, ops: Engine) -> tuple[Any, Any]:
         """Rows of a view that an engine holds in few columns, and which of them say anything."""
-        turn = ops.asarray(self.turn)
-        placed = ops.to_numpy(ops.project(X, turn)) - self.offset
-        known = np.asarray(present)
-        if self.metric == "cosine":
-            length = np.linalg.norm(placed, axis=1, keepdims=True)
-            known = known & (length[:, 0] > 0)
-            placed = placed / np.where(length > 0, length, 1.0)
-        return np.clip(placed, -_FAR, _FAR).astype(np.float32), known
+        return ops.comparable_rows(X, ops.asarray(self.turn), ops.asarray(self.offset), self.metric == "cosine")
 
 
-def draw_anchors(rows: np.ndarray, count: int, rng: np.random.Generator, ops: Engine) -> np.ndarray:
-    """Draw rows as anchors and move them by a few rounds of k-means over some of the rows.
+def draw_anchors(rows: Any, count: int, rng: np.random.Generator, ops: Engine) -> np.ndarray:
+    """Draw rows, which the engine holds, as anchors and move them by a few rounds of k-means over some of the rows.
 
     Where there are fewer rows than anchors, some are drawn twice.
     """
     some = rows[rng.permutation(len(rows))[: PER_ANCHOR * count]]
-    anchors = some[np.arange(count) % len(some)]
+    anchors = ops.to_numpy(some[np.arange(count) % len(some)])
     if len(some) <= count:
         return anchors
     for _ in range(ROUNDS):
-        _, sums, _ = ops.center_sums(ops.asarray(some), ops.asarray(anchors))
+        _, sums, _ = ops.center_sums(some, ops.asarray(anchors))
         sizes = sums[:, -1:]
-        anchors = np.where(sizes > 0, sums[:, :-1] / np.maximum(sizes, 1), anchors).astype(some.dtype)
+        anchors = np.where(sizes > 0, sums[:, :-1] / np.maximum(sizes, 1), anchors).astype(anchors.dtype)
     return anchors
 
 
@@ -474,49 +451,26 @@ class _AnchorSteps:
         for name, X in block.views.items():
             metric, anchors = self.metrics[name], self.parts["anchors"][name]
             projection = _Projection(metric, self.parts["projections"][name], self.parts["offsets"][name])
-            placed, known = projection.rows(X, block.present[name], ops)
-            near, by = ops.nearest_anchors(ops.asarray(placed), ops.asarray(anchors), self.n_nearest[name])
-            by *= ops.asarray((self.weights[name] * known).astype(np.float32))[:, None, None]
-            positions.append(ops.to_numpy(near) + np.int32(self.firsts[name]))
-            weights.append(ops.to_numpy(by))
-        return {
-            "positions": ops.asarray(np.concatenate(positions, axis=2)),
-            "weights": ops.asarray(np.concatenate(weights, axis=2)),
-        }
+            placed, known = projection.rows(X, ops)
+            near, by = ops.nearest_anchors(placed, ops.asarray(anchors), self.n_nearest[name])
+            weight = ops.asarray((self.weights[name] * block.present[name]).astype(np.float32))
+            positions.append(near + self.firsts[name])
+            weights.append(by * (weight * known)[:, None, None])
+        return {"positions": ops.beside(positions), "weights": ops.beside(weights)}
 
 
-def leading_maps(gram: np.ndarray, count: int, team: Any) -> tuple[np.ndarray, np.ndarray]:
+def leading_maps(gram: np.ndarray, count: int, ops: Engine) -> tuple[np.ndarray, np.ndarray]:
     """Largest singular values of Z (repeats x count), and C^-1/2 V S^-1 (repeats x columns x count).
 
     `gram` is B' R^-1 B of each repeat, whose row sums are the column sums c of B.
     """
-    count = min(count, gram.shape[1])
-
-    def decompose(r: int, _: int) -> tuple[np.ndarray, np.ndarray]:
-        degree = gram[r].sum(axis=1)
-        root = np.where(degree > 0, 1 / np.sqrt(np.where(degree > 0, degree, 1.0)), 0.0)
-        scaled = gram[r] * root[:, None] * root
-        squares, vectors = _leading_pairs(scaled, count)
-        values = np.sqrt(np.maximum(squares[::-1], 0.0))
-        inverse = np.where(values > _NOTHING, 1 / np.maximum(values, _NOTHING), 0.0)
-        return values, root[:, None] * vectors[:, ::-1] * inverse
-
-    values, maps = zip(*team.map(decompose, [(r, r + 1) for r in range(len(gram))]))
-    return np.stack(values), np.stack(maps).astype(np.float32)
-
-
-def _leading_pairs(matrix: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Largest eigenvalues of a symmetric matrix, rising, and their vectors; by Lanczos where these are few."""
-    size = len(matrix)
-    if size > SMALL and DENSE_SHARE * count < size:
-        try:
-            start = np.random.default_rng(0).uniform(0.5, 1.5, size)
-            values, vectors = eigsh(matrix, count, which="LA", v0=start, tol=1e-6, ncv=2 * count + 20)
-            order = np.argsort(values, kind="stable")
-            return values[order], vectors[:, order]
-        except ArpackError:
-            pass  # did not converge: the whole decomposition does
-    return eigh(matrix, subset_by_index=(size - count, size - 1), check_finite=False)
+    degree = gram.sum(axis=2)
+    root = np.where(degree > 0, 1 / np.sqrt(np.where(degree > 0, degree, 1.0)), 0.0)
+    scaled = gram * root[:, :, None] * root[:, None, :]
+    squares, vectors = ops.leading_pairs(scaled, min(count, gram.shape[1]))
+    values = np.sqrt(np.maximum(squares[:, ::-1], 0.0))
+    inverse = np.where(values > _NOTHING, 1 / np.maximum(values, _NOTHING), 0.0)
+    return values, (root[:, :, None] * vectors[:, :, ::-1] * inverse[:, None, :]).astype(np.float32)
 
 
 # -- what is done with the rows of a block once they are joined

@@ -44,6 +44,7 @@ from coview.clustering.affinity import (
     row_squares,
     unit_length,
 )
+from coview.engines.select import local_engine, select_engine
 from coview.engines.threads import few_threads
 from coview.inspection import Features, Inspection, numbered
 from coview.inspection.features import cluster_frequencies, cluster_means
@@ -104,6 +105,9 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         Stop when the objective changes by less than this, relative to itself; 0 makes exactly `max_iter` rounds.
     n_init : int, default=10
         Number of starts of k-means.
+    engine : str or engine, default="auto"
+        Where neighbors are looked for: "auto", "cpu", "cuda", "reference" or an engine object; "auto" is the
+        processor. Eigenvectors and k-means, which take less time, are the processor's.
     <shared: random_state>
 
     Attributes
@@ -214,6 +218,7 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         max_iter: int = 10,
         tol: float = 1e-4,
         n_init: int = 10,
+        engine: Any = "auto",
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -226,6 +231,7 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.n_init = n_init
+        self.engine = engine
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> SpectralClusteringViews:
@@ -331,7 +337,8 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
     def _near(self, name: str | None = None) -> dict[str, Any]:
         """What `neighbor_graph` and `edges_to` have to know of a view, or of all side by side."""
         count = self.joint_neighbors_ if name is None else self.n_neighbors_[name]
-        return {"n_neighbors": count, "cosine": self._cosine(self.scalings_ if name is None else [name])}
+        ops = None if self.engine == "auto" else local_engine(select_engine(self.engine))
+        return {"n_neighbors": count, "cosine": self._cosine(self.scalings_ if name is None else [name]), "ops": ops}
 
     def _known(self, name: str, views: Views) -> np.ndarray:
         present = views.present[:, views.names.index(name)]

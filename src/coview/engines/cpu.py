@@ -9,9 +9,16 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import eigh
+from scipy.sparse.linalg import ArpackError, eigsh
+from sklearn import config_context
+from sklearn.cluster import KMeans
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.extmath import randomized_svd
 
 from coview.engines.memory import bytes_of
-from coview.engines.threads import Team, balanced_chunks, thread_count, thread_pools
+from coview.engines.reference import comparable
+from coview.engines.threads import Team, balanced_chunks, few_threads, thread_count, thread_pools
 from coview.exceptions import EngineError
 from coview.kernels import anchors as anchor_kernels
 from coview.kernels import announce, shares
@@ -25,6 +32,8 @@ _ROWS = 32_768  # rows per chunk of the dense passes
 _CHUNK = 1024  # rows per product with anchors or centers: what comes out stays in cache
 _TILE = 6 << 20  # bytes of the feature factor that one pass over the rows gathers from, where its rows are long
 _LONG = 384  # bytes of a long row
+_SMALL, _DENSE_SHARE = 300, 20  # matrices, or shares of the vectors, from which on Lanczos is quicker than all vectors
+_PIECE = 64  # MiB of distances at a time, which is also quicker than more
 _LEAST = 12  # non-zeros of a row per tile: with fewer, going over the rows again costs more than the cache gives
 
 
@@ -250,6 +259,34 @@ class CpuEngine:
             return CpuMatrix(slice_csr(X.csr, int(rows[0]), int(rows[-1]) + 1))
         return CpuMatrix(X.csr[rows])
 
+    def comparable_rows(
+        self, X: CpuMatrix, turn: np.ndarray, offset: np.ndarray, cosine: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        return comparable(self.project(X, turn) - offset, cosine)
+
+    def right_vectors(self, X: CpuMatrix, count: int, seed: int) -> np.ndarray:
+        return randomized_svd(X.matrix, count, n_iter=4, random_state=seed)[2]
+
+    def leading_pairs(self, matrices: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+        each = [(r, r + 1) for r in range(len(matrices))]
+        values, vectors = zip(*self.team.map(lambda r, _: _leading_pairs(matrices[r], count), each))
+        return np.stack(values), np.stack(vectors)
+
+    def kmeans_centers(self, parts: list[np.ndarray], n_clusters: int, n_init: int, seed: int) -> np.ndarray:
+        rows = np.concatenate(parts)
+        with few_threads(len(rows), n_clusters):
+            return KMeans(n_clusters, n_init=n_init, random_state=seed).fit(rows).cluster_centers_
+
+    def beside(self, parts: list[np.ndarray]) -> np.ndarray:
+        return np.concatenate(parts, axis=-1)
+
+    def nearest_rows(self, X: CpuMatrix, among: CpuMatrix | None, n_nearest: int) -> tuple[np.ndarray, np.ndarray]:
+        index = NearestNeighbors(n_neighbors=n_nearest, algorithm="auto" if X.is_dense else "brute")
+        with config_context(working_memory=_PIECE):
+            if among is None:
+                return index.fit(X.matrix).kneighbors()
+            return index.fit(among.matrix).kneighbors(X.matrix)
+
     def nearest_anchors(self, P: np.ndarray, anchors: np.ndarray, n_nearest: int) -> tuple[np.ndarray, np.ndarray]:
         n, n_repeats = len(P), len(anchors)
         positions = np.empty((n, n_repeats, n_nearest), dtype=np.int32)
@@ -290,3 +327,17 @@ class CpuEngine:
 
         inertia = float(np.sum(self.team.map(work, chunks)))
         return labels, sums.sum(axis=0), inertia
+
+
+def _leading_pairs(matrix: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Largest eigenvalues of a symmetric matrix, rising, and their vectors; by Lanczos where these are few."""
+    size = len(matrix)
+    if size > _SMALL and _DENSE_SHARE * count < size:
+        try:
+            start = np.random.default_rng(0).uniform(0.5, 1.5, size)
+            values, vectors = eigsh(matrix, count, which="LA", v0=start, tol=1e-6, ncv=2 * count + 20)
+            order = np.argsort(values, kind="stable")
+            return values[order], vectors[:, order]
+        except ArpackError:
+            pass  # did not converge: the whole decomposition does
+    return eigh(matrix, subset_by_index=(size - count, size - 1), check_finite=False)

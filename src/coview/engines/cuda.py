@@ -22,6 +22,7 @@ import numpy as np
 from scipy import sparse
 
 from coview.engines.memory import bytes_of
+from coview.engines.reference import FAR
 from coview.exceptions import EngineError
 
 try:
@@ -32,7 +33,10 @@ except ImportError:
         use={"engine": "cpu"},
     ) from None
 
-__all__ = ["CudaEngine", "CudaMatrix", "StreamedMatrix"]
+from coview.kernels.torch_kmeans import kmeans_centers
+from coview.kernels.torch_svd import right_vectors
+
+__all__ = ["CudaEngine", "CudaMatrix", "DenseCudaMatrix", "StreamedMatrix"]
 
 _SLICE = 1 << 22  # values gathered at a time by the plain path: never non-zeros x components
 _PRECISIONS = ("single", "mixed")
@@ -67,6 +71,11 @@ class CudaMatrix:
             part = slice(start, start + step)
             yield self.rows[part], self.indices[part], self.values[part]
 
+    def coordinates(self, dtype: Any) -> Any:
+        """Torch's own sparse matrix, for products with dense ones."""
+        places = torch.stack([self.rows, self.indices]).long()
+        return torch.sparse_coo_tensor(places, self.values.to(dtype), self.shape, is_coalesced=True)
+
     @cached_property
     def transposed(self) -> CudaMatrix:
         """The same matrix by columns."""
@@ -84,17 +93,43 @@ class CudaMatrix:
         return segments(self.indptr)
 
 
+class DenseCudaMatrix:
+    """Dense rows of one view on the device; their non-zeros are looked for there when a verb first asks for them."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return tuple(self.values.shape)
+
+    @classmethod
+    def moved(cls, rows: np.ndarray, device: Any) -> DenseCudaMatrix:
+        """Bring a NumPy array to the device."""
+        return cls(_host_parts(rows)[0].to(device))
+
+    @cached_property
+    def by_non_zeros(self) -> CudaMatrix:
+        """The same rows as CSR."""
+        rows, columns = torch.nonzero(self.values, as_tuple=True)
+        indptr = torch.zeros(self.shape[0] + 1, dtype=torch.int64, device=rows.device)
+        torch.cumsum(torch.bincount(rows, minlength=self.shape[0]), 0, out=indptr[1:])
+        return CudaMatrix(indptr, columns.to(torch.int32), self.values[rows, columns], self.shape)
+
+
 class StreamedMatrix:
     """Rows of one view that stay on the host, in pinned memory, and come to the device when they are worked on."""
 
-    def __init__(self, csr: Any, device: Any) -> None:
-        self.shape, self.size = csr.shape, _device_bytes(csr)
-        parts = _host_parts(csr)
-        self.parts = [part.pin_memory() if device.type == "cuda" else part for part in parts]
+    def __init__(self, matrix: Any, device: Any) -> None:
+        self.shape, self.size = matrix.shape, _device_bytes(matrix)
+        self.parts = [part.pin_memory() if device.type == "cuda" else part for part in _host_parts(matrix)]
 
-    def moved(self, device: Any) -> CudaMatrix:
+    def moved(self, device: Any) -> CudaMatrix | DenseCudaMatrix:
         """Bring the rows to the device."""
-        indptr, indices, values = (part.to(device, non_blocking=True) for part in self.parts)
+        parts = [part.to(device, non_blocking=True) for part in self.parts]
+        if len(parts) == 1:
+            return DenseCudaMatrix(parts[0])
+        indptr, indices, values = parts
         return CudaMatrix(indptr, indices, values, self.shape)
 
 
@@ -104,7 +139,7 @@ class _ResidentBytes:
     def __init__(self) -> None:
         self.bytes = 0
 
-    def count(self, matrix: CudaMatrix, size: int) -> CudaMatrix:
+    def count(self, matrix: Any, size: int) -> Any:
         self.bytes += size
         weakref.finalize(matrix, self._forget, size)
         return matrix
@@ -113,8 +148,10 @@ class _ResidentBytes:
         self.bytes -= size
 
 
-def _host_parts(csr: Any) -> list[Any]:
-    parts = (csr.indptr.astype(np.int64), np.ascontiguousarray(csr.indices), np.ascontiguousarray(csr.data))
+def _host_parts(matrix: Any) -> list[Any]:
+    """Arrays of a CSR matrix, or the one of dense rows, as tensors on the host."""
+    whole = (matrix.indptr.astype(np.int64), matrix.indices, matrix.data) if sparse.issparse(matrix) else (matrix,)
+    parts = map(np.ascontiguousarray, whole)
     return [torch.from_numpy(part if part.flags.writeable else part.copy()) for part in parts]
 
 
@@ -123,11 +160,14 @@ def _log_terms(values: Any, model: Any) -> Any:
     return values.double() * torch.where(model > 0, model, torch.ones_like(model)).double().log()
 
 
-def _device_bytes(csr: Any) -> int:
-    return int(_FORMS * (csr.data.nbytes + csr.indices.nbytes + 8 * len(csr.indptr)))
+def _device_bytes(matrix: Any) -> int:
+    """Bytes that rows may come to take on the device; those of dense rows, as if all their values were non-zeros."""
+    if not sparse.issparse(matrix):
+        return int(_FORMS * (matrix.nbytes + 4 * matrix.size + 8 * (len(matrix) + 1)))
+    return int(_FORMS * (matrix.data.nbytes + matrix.indices.nbytes + 8 * len(matrix.indptr)))
 
 
-Rows = CudaMatrix | StreamedMatrix
+Rows = CudaMatrix | DenseCudaMatrix | StreamedMatrix
 
 
 class CudaEngine:
@@ -176,7 +216,7 @@ class CudaEngine:
         self.tensors = tensors
         self._limit = None if memory_limit is None else bytes_of(memory_limit)
         self._resident = _ResidentBytes()
-        self._at_work: list[tuple[StreamedMatrix, CudaMatrix]] = []
+        self._at_work: list[tuple[StreamedMatrix, CudaMatrix | DenseCudaMatrix]] = []
         self._moving = threading.Lock()  # the threads of a Dask worker share one engine
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -227,17 +267,23 @@ class CudaEngine:
             return max(n_rows, 1)
         return max(1, min(n_rows, int(limit / _BLOCKS / per_row)))
 
-    def prepare(self, matrix: Any) -> CudaMatrix | StreamedMatrix:
-        csr = matrix if sparse.issparse(matrix) else sparse.csr_array(matrix)
-        size = _device_bytes(csr)
+    def prepare(self, matrix: Any) -> Rows:
+        rows = matrix if sparse.issparse(matrix) else np.asarray(matrix)
+        size = _device_bytes(rows)
         limit = self.memory_limit
         if limit is not None and self._resident.bytes + size > limit * (1 - 2 / _BLOCKS):
-            return StreamedMatrix(csr, self.device)
-        return self._resident.count(CudaMatrix.moved(csr, self.device), size)
+            return StreamedMatrix(rows, self.device)
+        form = CudaMatrix if sparse.issparse(rows) else DenseCudaMatrix
+        return self._resident.count(form.moved(rows, self.device), size)
 
     def _on_device(self, X: Rows) -> CudaMatrix:
+        """Non-zeros of rows, on the device."""
+        X = self._moved(X)
+        return X.by_non_zeros if isinstance(X, DenseCudaMatrix) else X
+
+    def _moved(self, X: Rows) -> CudaMatrix | DenseCudaMatrix:
         """Rows on the device; streamed ones stay until others need their place, so that both passes find them."""
-        if isinstance(X, CudaMatrix):
+        if not isinstance(X, StreamedMatrix):
             return X
         with self._moving:
             for streamed, matrix in self._at_work:
@@ -315,13 +361,22 @@ class CudaEngine:
         return out
 
     def project(self, X: Rows, W: Any) -> Any:
-        X = self._on_device(X)
+        X = self._moved(X)
+        if isinstance(X, DenseCudaMatrix):
+            out = torch.empty((X.shape[0], W.shape[1]), dtype=W.dtype, device=self.device)
+            for part in _runs(*X.shape):
+                torch.matmul(X.values[part].to(W.dtype), W, out=out[part])
+            return out
         out = torch.zeros((X.shape[0], W.shape[1]), dtype=W.dtype, device=self.device)
         return self._accumulate(X, W, out)
 
     def accumulate(self, X: Rows, W: Any, into: Any = None) -> Any:
-        X = self._on_device(X)
+        X = self._moved(X)
         out = torch.zeros((X.shape[1], W.shape[1]), dtype=W.dtype, device=self.device) if into is None else into
+        if isinstance(X, DenseCudaMatrix):
+            for part in _runs(*X.shape):
+                out.addmm_(X.values[part].to(W.dtype).T, W[part])
+            return out
         return self._accumulate(X.transposed, W, out)
 
     def _accumulate(self, X: CudaMatrix, W: Any, out: Any) -> Any:
@@ -334,15 +389,64 @@ class CudaEngine:
         out = torch.zeros(X.shape[0], dtype=torch.float64, device=self.device)
         return out.index_add_(0, X.rows, X.values.double())
 
-    def take(self, X: Rows, rows: np.ndarray) -> CudaMatrix:
-        X = self._on_device(X)
+    def take(self, X: Rows, rows: np.ndarray) -> CudaMatrix | DenseCudaMatrix:
+        X = self._moved(X)
         chosen = torch.as_tensor(rows, device=self.device)
+        if isinstance(X, DenseCudaMatrix):
+            return DenseCudaMatrix(X.values[chosen])
         counts = (X.indptr[1:] - X.indptr[:-1])[chosen]
         indptr = torch.zeros(len(chosen) + 1, dtype=X.indptr.dtype, device=self.device)
         torch.cumsum(counts, 0, out=indptr[1:])
         of = torch.repeat_interleave(torch.arange(len(chosen), device=self.device), counts)
         at = X.indptr[chosen][of] + torch.arange(len(of), device=self.device) - indptr[of]
         return CudaMatrix(indptr, X.indices[at], X.values[at], (len(chosen), X.shape[1]))
+
+    def comparable_rows(self, X: Rows, turn: Any, offset: Any, cosine: bool) -> tuple[Any, Any]:
+        placed = self.project(X, turn) - offset
+        known = torch.ones(len(placed), dtype=torch.bool, device=self.device)
+        if cosine:
+            length = placed.norm(dim=1, keepdim=True)
+            known = length[:, 0] > 0
+            placed = placed / torch.where(length > 0, length, torch.ones_like(length))
+        return placed.clamp_(-FAR, FAR).float(), known
+
+    def right_vectors(self, X: Rows, count: int, seed: int) -> Any:
+        X = self._moved(X)
+        return right_vectors(
+            lambda Q: self.project(X, Q), lambda Q: self.accumulate(X, Q), X.shape, count, seed, X.values[:0]
+        )
+
+    def leading_pairs(self, matrices: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+        values, vectors = torch.linalg.eigh(self.asarray(matrices))
+        return self.to_numpy(values[:, -count:]), self.to_numpy(vectors[:, :, -count:])
+
+    def kmeans_centers(self, parts: list[Any], n_clusters: int, n_init: int, seed: int) -> np.ndarray:
+        return kmeans_centers(torch.cat(parts), n_clusters, n_init, seed, self.center_sums)
+
+    def beside(self, parts: list[Any]) -> Any:
+        return torch.cat(parts, dim=-1)
+
+    def nearest_rows(self, X: Rows, among: Rows | None, n_nearest: int) -> tuple[np.ndarray, np.ndarray]:
+        with self.limits():
+            return self._nearest_rows(X, among, n_nearest)
+
+    def _nearest_rows(self, X: Rows, among: Rows | None, n_nearest: int) -> tuple[np.ndarray, np.ndarray]:
+        """Whole rows of products at a time, in float64 as on the processor: equal rows are at distance 0."""
+        rows = self._moved(X)
+        others = rows if among is None else self._moved(among)
+        n, m = rows.shape[0], others.shape[0]
+        distances = torch.empty((n, n_nearest), dtype=torch.float64, device=self.device)
+        positions = torch.empty((n, n_nearest), dtype=torch.int64, device=self.device)
+        lengths, squares = _squares(rows), _squares(others)
+        times = _products(others)
+        for part in _runs(n, max(m, rows.shape[1])):
+            apart = lengths[part][:, None] + squares - 2 * times(_dense_part(rows, part))
+            if among is None:
+                own = torch.arange(len(apart), device=self.device)
+                apart[own, own + part.start] = torch.inf
+            near, positions[part] = torch.topk(apart, n_nearest, dim=1, largest=False, sorted=True)
+            distances[part] = near.clamp_(min=0).sqrt_()
+        return self.to_numpy(distances), self.to_numpy(positions)
 
     def nearest_anchors(self, P: Any, anchors: Any, n_nearest: int) -> tuple[Any, Any]:
         n, (n_repeats, count, _) = len(P), anchors.shape
@@ -403,3 +507,30 @@ def _runs(n_rows: int, width: int) -> Iterator[slice]:
     """Runs of rows of which so many values each are made at a time."""
     step = max(1, 4 * _SLICE // max(width, 1))
     return (slice(start, start + step) for start in range(0, n_rows, step))
+
+
+def _squares(X: CudaMatrix | DenseCudaMatrix) -> Any:
+    """Squared length of each row, in float64."""
+    if isinstance(X, DenseCudaMatrix):
+        return torch.cat([(X.values[part].double() ** 2).sum(dim=1) for part in _runs(*X.shape)])
+    out = torch.zeros(X.shape[0], dtype=torch.float64, device=X.values.device)
+    return out.index_add_(0, X.rows, X.values.double() ** 2)
+
+
+def _dense_part(X: CudaMatrix | DenseCudaMatrix, part: slice) -> Any:
+    """Some rows, dense and in float64."""
+    if isinstance(X, DenseCudaMatrix):
+        return X.values[part].double()
+    start, stop = part.start, min(part.stop, X.shape[0])
+    own = slice(*X.indptr[[start, stop]].tolist())
+    out = torch.zeros((stop - start, X.shape[1]), dtype=torch.float64, device=X.values.device)
+    return out.index_put_((X.rows[own].long() - start, X.indices[own].long()), X.values[own].double(), accumulate=True)
+
+
+def _products(X: CudaMatrix | DenseCudaMatrix) -> Any:
+    """Return the function of dense rows D that gives D @ X.T, in float64."""
+    if isinstance(X, DenseCudaMatrix):
+        whole = X.values.double()
+        return lambda rows: rows @ whole.T
+    pairs = X.coordinates(torch.float64)
+    return lambda rows: torch.sparse.mm(pairs, rows.T).T

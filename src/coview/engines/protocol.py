@@ -99,6 +99,24 @@ class Engine(Protocol):
     def take(self, X: Handle, rows: np.ndarray) -> Handle:
         """Some rows of a view."""
 
+    def comparable_rows(self, X: Handle, turn: Array, offset: Array, cosine: bool) -> tuple[Array, Array]:
+        """X turn - offset in single precision, by cosines with rows of length 1; and which rows are not empty then."""
+
+    def right_vectors(self, X: Handle, count: int, seed: int) -> Array:
+        """Right singular vectors (count x columns), those of the largest singular values first."""
+
+    def leading_pairs(self, matrices: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Largest eigenvalues of each symmetric matrix, rising, and their vectors (matrices x rows x count)."""
+
+    def kmeans_centers(self, parts: list[Array], n_clusters: int, n_init: int, seed: int) -> np.ndarray:
+        """Centers of k-means, the best of some starts; the parts are rows one below the other."""
+
+    def beside(self, parts: list[Array]) -> Array:
+        """Arrays side by side, along the last axis."""
+
+    def nearest_rows(self, X: Handle, among: Handle | None, n_nearest: int) -> tuple[np.ndarray, np.ndarray]:
+        """Distances and positions (rows x nearest) of each row's nearest in `among`, rising; None is the other rows."""
+
     def nearest_anchors(self, P: Array, anchors: Array, n_nearest: int) -> tuple[Array, Array]:
         """Positions and weights (rows x repeats x nearest) of each row's nearest anchors (repeats x anchors x columns).
 

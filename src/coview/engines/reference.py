@@ -7,8 +7,21 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.cluster import KMeans
 
-__all__ = ["ReferenceEngine"]
+__all__ = ["ReferenceEngine", "comparable"]
+
+FAR = 1e9  # columns of new objects beyond this are cut: squares stay within single precision
+
+
+def comparable(placed: np.ndarray, cosine: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Rows in single precision, by cosines of length 1; and which rows are not empty then."""
+    known = np.ones(len(placed), dtype=bool)
+    if cosine:
+        length = np.linalg.norm(placed, axis=1, keepdims=True)
+        known = length[:, 0] > 0
+        placed = placed / np.where(length > 0, length, 1.0)
+    return np.clip(placed, -FAR, FAR).astype(np.float32), known
 
 
 class ReferenceEngine:
@@ -94,6 +107,35 @@ class ReferenceEngine:
 
     def take(self, X: sparse.csr_array, rows: np.ndarray) -> sparse.csr_array:
         return X[rows]
+
+    def comparable_rows(
+        self, X: sparse.csr_array, turn: np.ndarray, offset: np.ndarray, cosine: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        return comparable(self.project(X, turn) - offset, cosine)
+
+    def right_vectors(self, X: sparse.csr_array, count: int, seed: int) -> np.ndarray:
+        return np.linalg.svd(X.toarray(), full_matrices=False)[2][:count]
+
+    def leading_pairs(self, matrices: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+        values, vectors = np.linalg.eigh(matrices)
+        return values[:, -count:], vectors[:, :, -count:]
+
+    def kmeans_centers(self, parts: list[np.ndarray], n_clusters: int, n_init: int, seed: int) -> np.ndarray:
+        return KMeans(n_clusters, n_init=n_init, random_state=seed).fit(np.concatenate(parts)).cluster_centers_
+
+    def beside(self, parts: list[np.ndarray]) -> np.ndarray:
+        return np.concatenate(parts, axis=-1)
+
+    def nearest_rows(
+        self, X: sparse.csr_array, among: sparse.csr_array | None, n_nearest: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        rows = X.toarray().astype(np.float64)
+        others = rows if among is None else among.toarray().astype(np.float64)
+        distances = np.array([np.sqrt(((others - row) ** 2).sum(axis=1)) for row in rows])
+        if among is None:
+            np.fill_diagonal(distances, np.inf)
+        order = np.argsort(distances, axis=1, kind="stable")[:, :n_nearest]
+        return np.take_along_axis(distances, order, axis=1), order
 
     def nearest_anchors(self, P: np.ndarray, anchors: np.ndarray, n_nearest: int) -> tuple[np.ndarray, np.ndarray]:
         positions = np.zeros((len(P), len(anchors), n_nearest), dtype=np.int32)

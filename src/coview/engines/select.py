@@ -10,7 +10,7 @@ from coview.exceptions import EngineError
 from coview.views.arrays import is_tensor
 from coview.views.lazy import LazyViews
 
-__all__ = ["hold", "select_engine"]
+__all__ = ["hold", "local_engine", "select_engine"]
 
 _NAMES = "'auto', 'cpu', 'cuda', 'dask', 'reference' or an engine object"
 
@@ -44,6 +44,11 @@ def select_engine(engine: Any = "auto", *, n_jobs: int | None = None, data: Any 
 
         return ReferenceEngine()
     raise EngineError(f"engine must be {_NAMES}, got {engine!r}.")
+
+
+def local_engine(engine: Any) -> Any:
+    """Return the engine that computes in this process, or in a worker's."""
+    return select_engine(engine.worker_engine, n_jobs=1) if engine.name == "dask" else engine
 
 
 def hold(views: Any, engine: Any, width: int, extra: Extra, gate: Gate) -> Holder:
