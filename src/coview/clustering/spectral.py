@@ -107,7 +107,7 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         Number of starts of k-means.
     engine : str or engine, default="auto"
         Where neighbors are looked for: "auto", "cpu", "cuda", "reference" or an engine object; "auto" is the
-        processor. Eigenvectors and k-means, which take less time, are the processor's.
+        processor. Eigenvectors and k-means are always the processor's.
     <shared: random_state>
 
     Attributes
