@@ -486,3 +486,32 @@ def test_mutated_files_are_refused_or_answer_finite_numbers():
     ran = subprocess.run(words, cwd=home, capture_output=True, text=True, check=False, timeout=300)
     assert ran.returncode == 0, ran.stdout[-4000:] + ran.stderr[-4000:]
     assert ran.stdout.startswith("100 files: ")
+
+
+def test_spread_labels_and_classes_inside_are_checked(tmp_path):
+    from sklearn.semi_supervised import LabelSpreading
+
+    from coview import BestView, load, save
+
+    rng = np.random.default_rng(0)
+    X = Views(a=rng.random((40, 4)), b=rng.random((40, 3)))
+    y = np.where(np.arange(40) < 12, np.arange(40) % 3, -1)
+    model = BestView(LabelSpreading(kernel="knn", n_neighbors=5)).fit(X, y)
+    save(model, tmp_path / "whole.coview")
+    np.testing.assert_array_equal(load(tmp_path / "whole.coview").predict(X), model.predict(X))
+    whole = model.classes_
+    model.classes_ = whole[:2]
+    with pytest.raises(ModelFileError, match="has a class that classes_ has not"):
+        save(model, tmp_path / "classes.coview")
+    model.classes_ = whole
+    model.best_estimator_.label_distributions_ = np.ones((40, 5))
+    with pytest.raises(ModelFileError, match="label_distributions_ has 5 classes, but classes_ has 3"):
+        save(model, tmp_path / "wider.coview")
+
+
+def test_a_number_of_clusters_set_anew_makes_no_more_groups_than_objects():
+    from coview import SphericalKMeans, inspect
+
+    model = SphericalKMeans(2, random_state=0).fit(np.eye(6)[:, :4] + 0.1)
+    model.n_clusters = 2**62
+    assert len(inspect(model).groups) <= 6

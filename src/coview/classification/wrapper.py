@@ -276,7 +276,10 @@ def like_inner(features: str) -> rules.Rule:
                 checker.refuse("classes_", "is not there")
             own = checker.state.get("code_book_") is not None
             known = rules.integers(None, low=-1, below="codes") if own else rules.values(None)
-            checker.check(known, rules.ask(value, "classes_"), f"{where}.classes_")
+            inner = rules.ask(value, "classes_")
+            checker.check(known, inner, f"{where}.classes_")
+            if not own and not set(np.asarray(inner).tolist()) <= set(np.asarray(checker.state["classes_"]).tolist()):
+                checker.refuse(f"{where}.classes_", "has a class that classes_ has not")
 
     return rules.custom(visit)
 

@@ -139,7 +139,10 @@ def describe(estimator: Any, views: Mapping[str, ViewInput]) -> Inspection:
     labels_ = getattr(estimator, "labels_", None)
     if is_clusterer(estimator) or labels_ is not None:
         known = np.asarray([] if labels_ is None else labels_).astype(np.int64)
-        count = max(int(known.max(initial=-1)) + 1, int(getattr(estimator, "n_clusters", 0) or 0))
+        asked = int(
+            getattr(estimator, "n_clusters", 0) or 0
+        )  # may have been set anew: there are never more than objects
+        count = max(int(known.max(initial=-1)) + 1, min(asked, len(known)) if len(known) else asked)
         training = Training(codes=None if labels_ is None else known)
         predict = estimator.predict if has["predict"] else None
         embed = estimator.transform if has["transform"] else None

@@ -308,6 +308,16 @@ _NEAREST: dict[str, rules.Rule] = {
     "effective_metric_": rules.text(),
 }
 
+_SPREAD: dict[str, rules.Rule] = {
+    "classes_": rules.labels("classes"),
+    "n_features_in_": rules.count(1, size="features"),
+    "X_": _numbers("objects", "features"),
+    "label_distributions_": _with_gaps(  # NaN where no label arrives
+        rules.floats("objects", "classes", low=0), lambda _, value: np.isnan(value)
+    ),
+    "transduction_": rules.values("objects"),
+}
+
 _BY_CLASS: dict[str, dict[str, rules.Rule]] = {
     **dict.fromkeys(("KMeans", "MiniBatchKMeans"), _CLUSTERS),
     "MultinomialNB": {**_COUNTED, "feature_log_prob_": rules.floats("classes", "features", high=1e-3)},
@@ -373,6 +383,8 @@ _BY_CLASS: dict[str, dict[str, rules.Rule]] = {
     },
     "KNeighborsRegressor": {**_NEAREST, "_y": rules.either(_numbers("objects"), _numbers("objects", None))},
     "NearestNeighbors": _NEAREST,
+    "LabelSpreading": _SPREAD,
+    "LabelPropagation": _SPREAD,
     "Pipeline": {"steps": rules.custom(_steps)},
     "GridSearchCV": {"best_estimator_": rules.optional(rules.custom(_is_estimator))},
     "RandomizedSearchCV": {"best_estimator_": rules.optional(rules.custom(_is_estimator))},
