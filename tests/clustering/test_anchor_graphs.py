@@ -80,6 +80,31 @@ def test_equal_distances_have_equal_weights():
     assert_allclose(weights, np.full((1, 1, 3), 1 / 3))
 
 
+@pytest.mark.parametrize("ops", [CpuEngine(), ReferenceEngine()], ids=lambda ops: ops.name)
+def test_only_the_anchors_compared_say_which_distances_are_equal(ops):
+    anchors = np.array([[[0.0], [0.001], [0.002], [1000.0]]])
+    _, weights = ops.nearest_anchors(np.zeros((1, 1)), anchors, 2)
+    assert_allclose(weights[0, 0], [4 / 7, 3 / 7], atol=1e-12)
+    _, weights = ops.nearest_anchors(np.full((1, 1), 1e5), anchors + 1e5, 2)  # less than squares of 1e10 can tell
+    assert_allclose(weights[0, 0], [1 / 2, 1 / 2], atol=1e-12)
+
+
+@pytest.mark.parametrize("n_dimensions", [100, 3])
+@pytest.mark.parametrize("stored", [np.asarray, sparse.csr_array])
+def test_euclidean_clusters_do_not_hang_on_where_zero_is(n_dimensions, stored):
+    corpus = make_blobs_views(300, n_clusters=3, random_state=0)
+    moved = Views({name: stored(matrix + 1e5) for name, matrix in corpus.views.items()})
+    model = AnchorGraphClustering(3, metric="euclidean", n_dimensions=n_dimensions, random_state=0).fit(moved)
+    assert normalized_mutual_info(corpus.target, model.labels_) > 0.95
+    assert_array_equal(model.predict(moved), model.labels_)
+
+
+def test_equal_rows_by_euclidean_distances_are_one_place():
+    model = AnchorGraphClustering(1, metric="euclidean", random_state=0).fit(np.full((9, 3), 7.1))
+    assert np.isfinite(model.maps_).all()
+    assert np.abs(next(iter(model.anchors_.values()))).max() < 1
+
+
 def test_made_topics_and_measurements_are_found_again_and_new_objects_placed():
     for corpus in (topics(800), make_blobs_views(800, n_clusters=4, random_state=0)):
         model = AnchorGraphClustering(4, random_state=0).fit(corpus.views[:600])

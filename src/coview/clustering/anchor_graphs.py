@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -58,6 +59,7 @@ PER_ANCHOR = 20  # objects of the sample for each anchor
 ROUNDS = 5  # of k-means that move the anchors
 LAST_ROUNDS = 20  # most rounds of k-means over all objects
 REST = 1e-4  # share of the squared distances: a round that gains less is the last
+_EQUAL = 1e-14  # share of the mean square: rows closer to their mean than this are all the same
 _NOTHING = 1e-9  # an eigenvalue, or the length of a row by cosines
 
 
@@ -379,11 +381,12 @@ class _Projection:
         scaling = Scaling.learned(matrix, metric)
         rows = scaling.rows(matrix)
         width = rows.shape[1]
-        scale = np.ones(width)
+        scale, mean = np.ones(width), np.zeros(width)
         if scaling.metric == "standard":
-            scale = 1 / scaling.deviation
-        elif scaling.metric == "euclidean":  # distances in any unit: the mean row has length 1
-            scale /= np.sqrt(max(float(row_squares(rows).mean()) if rows.shape[0] else 1.0, 1e-300))
+            scale, mean = 1 / scaling.deviation, scaling.mean
+        elif scaling.metric == "euclidean" and rows.shape[0]:
+            rows, mean, unit = _about_mean(rows)
+            scale /= unit
         if width <= n_dimensions:
             turn = np.diag(scale)
         else:
@@ -391,12 +394,27 @@ class _Projection:
             single = rows.astype(np.float32) if scaling.metric != "euclidean" else (rows * scale[0]).astype(np.float32)
             axes = ops.to_numpy(ops.right_vectors(ops.prepare(single), count, seed))
             turn = scale[:, None] * axes.T
-        center = scaling.mean @ turn if scaling.metric == "standard" else np.zeros(turn.shape[1])
-        return cls(scaling.metric, turn, center)
+        return cls(scaling.metric, turn, mean @ turn)
 
     def rows(self, X: Any, ops: Engine) -> tuple[Any, Any]:
         """Rows of a view that an engine holds in few columns, and which of them say anything."""
         return ops.comparable_rows(X, ops.asarray(self.turn), ops.asarray(self.offset), self.metric == "cosine")
+
+
+def _about_mean(rows: Any) -> tuple[Any, np.ndarray, float]:
+    """Rows less their mean where they are dense, the mean, and the root mean square distance to it.
+
+    Single precision tells rows apart that lie around zero, and in any unit where that distance is 1. Sparse rows stay.
+    """
+    mean = np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel()
+    if sparse.issparse(rows):
+        square = float(row_squares(rows.astype(np.float64)).mean()) - float(mean @ mean)
+    else:
+        rows = rows - mean
+        square = float(row_squares(rows).mean())
+    whole = square + float(mean @ mean)
+    square = square if square > _EQUAL * whole else whole  # rows that are all the same have no distances
+    return rows, mean, np.sqrt(square) if square > 0 else 1.0
 
 
 def draw_anchors(rows: Any, count: int, rng: np.random.Generator, ops: Engine) -> np.ndarray:

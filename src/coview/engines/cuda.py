@@ -461,7 +461,7 @@ class CudaEngine:
                 far = near[:, -1:]
                 gaps = far - near[:, :n_nearest]
                 total = gaps.sum(dim=1, keepdim=True)
-                even = total <= 1e-6 * n_nearest * (far + lengths[part][:, None]).abs()
+                even = total <= 1e-6 * n_nearest * (lengths[part][:, None] + squares[r][at[:, -1:]])
                 shares = gaps / torch.where(even, torch.ones_like(total), total)
                 positions[part, r] = at[:, :n_nearest].to(torch.int32)
                 weights[part, r] = torch.where(even, torch.full_like(shares, 1 / n_nearest), shares)

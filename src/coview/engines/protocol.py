@@ -120,7 +120,8 @@ class Engine(Protocol):
     def nearest_anchors(self, P: Array, anchors: Array, n_nearest: int) -> tuple[Array, Array]:
         """Positions and weights (rows x repeats x nearest) of each row's nearest anchors (repeats x anchors x columns).
 
-        The weights are w_j = (d_(s+1) - d_j) / sum, d squared distances, and even where these are all the same.
+        The weights are w_j = (d_(s+1) - d_j) / sum, d squared distances, and even where only rounding tells them apart:
+        the sum is below 1e-6 s (|p|^2 + |a|^2) of the row p and its anchor number s + 1.
         """
 
     def anchor_gram(self, positions: Array, weights: Array, into: Array) -> Array:

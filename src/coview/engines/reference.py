@@ -145,8 +145,9 @@ class ReferenceEngine:
                 distances = ((points - row) ** 2).sum(axis=1)
                 order = np.argsort(distances, kind="stable")
                 positions[i, r] = order[:n_nearest]
-                gaps = distances[order[min(n_nearest, len(points) - 1)]] - distances[order[:n_nearest]]
-                if gaps.sum() > 1e-6 * n_nearest * distances[order[-1]]:
+                far = order[min(n_nearest, len(points) - 1)]
+                gaps = distances[far] - distances[order[:n_nearest]]
+                if gaps.sum() > 1e-6 * n_nearest * (row @ row + points[far] @ points[far]):
                     weights[i, r] = gaps / gaps.sum()
         return positions, weights
 

@@ -44,7 +44,7 @@ def nearest_anchors(products, squares, lengths, positions, weights, r, start):
         total = 0.0
         for t in range(s):
             total += far - near[t]
-        even = total <= 1e-6 * s * abs(far + lengths[start + i])  # rounding is all that tells them apart
+        even = total <= 1e-6 * s * (lengths[start + i] + squares[at[kept - 1]])  # rounding is all that tells them apart
         for t in range(s):
             positions[start + i, r, t] = at[t]
             weights[start + i, r, t] = 1.0 / s if even else (far - near[t]) / total
