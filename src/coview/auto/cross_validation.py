@@ -44,7 +44,7 @@ def deal_folds(codes: np.ndarray, n_folds: int, seed: int) -> np.ndarray:
     Examples
     --------
     >>> deal_folds(np.array([0, 0, 1, 1, 2, -1]), 2, seed=0).tolist()
-    [0, 1, 1, 0, -1, -1]
+    [0, 1, 0, 1, -1, -1]
     """
     rng, folds, start = np.random.default_rng(seed), np.full(len(codes), -1), 0
     for code in range(codes.max() + 1):
