@@ -263,9 +263,9 @@ def test_dense_rows_on_torch_are_those_of_their_non_zeros():
 
 @pytest.mark.parametrize("kind", ["sparse", "dense"])
 def test_rows_that_stay_on_the_host_project_like_those_on_the_device(kind):
+    engine_of("torch")
     from coview.engines.cuda import CudaEngine, StreamedMatrix
 
-    engine_of("torch")
     X, small = matrices()[kind], CudaEngine("cpu", memory_limit=2000)
     W = np.random.default_rng(0).normal(size=(X.shape[1], 3))
     streamed = small.prepare(X)
