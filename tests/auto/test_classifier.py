@@ -191,3 +191,21 @@ def test_a_time_budget_drops_what_there_is_no_time_for(counts):
     model = AutoClassifier(time_budget=1e-6, random_state=0).fit(counts.views, few(counts.target, 4))
     assert len(model.estimators_) >= 1
     assert any("time budget" in str(why) for why in why_dropped(model).values())
+
+
+def test_the_same_seed_gives_the_same_model():
+    data = make_topic_views(120, {"a": 300, "b": 200}, n_clusters=3, quality=0.15, random_state=0)
+    y = np.where(np.arange(120) < 18, data.target, -1)
+    one, other = (AutoClassifier(cv=2, random_state=0).fit(data.views, y) for _ in range(2))
+    assert list(one.estimators_) == list(other.estimators_)
+    np.testing.assert_array_equal(one.predict_proba(data.views), other.predict_proba(data.views))
+
+
+def test_a_few_measured_columns_are_saved_and_asked_as_sparse_rows(tmp_path):
+    rng = np.random.default_rng(0)
+    target = np.arange(60) % 2
+    X = Views(sizes=rng.normal(size=(60, 3)) + 3 * target[:, None], words=rng.poisson(0.3 + np.eye(2)[target]))
+    model = AutoClassifier(cv=2, random_state=0).fit(X, np.where(np.arange(60) < 20, target, -1))
+    save(model, tmp_path / "model.coview")
+    sparse_rows = X.map({"sizes": sparse.csr_array})
+    np.testing.assert_allclose(load(tmp_path / "model.coview").predict_proba(sparse_rows), model.predict_proba(X))

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler, normalize
 
@@ -179,7 +179,7 @@ class Candidate:
 
 
 def with_seed(estimator: Any, seed: int, always: bool = False) -> Any:
-    """Give an estimator, or the steps of a pipeline, a seed where they have none (or always).
+    """Give an estimator, the steps of a pipeline and the transformers of views a seed where they have none (or always).
 
     Examples
     --------
@@ -187,6 +187,11 @@ def with_seed(estimator: Any, seed: int, always: bool = False) -> Any:
     (3, 1)
     """
     params = estimator.get_params()
+    for value in params.values():
+        if isinstance(value, dict):  # of transformers by view, which `get_params` does not look into
+            for inner in value.values():
+                if isinstance(inner, BaseEstimator):
+                    with_seed(inner, seed, always)
     states = [name for name in params if name.split("__")[-1] == "random_state" and (always or params[name] is None)]
     return estimator.set_params(**dict.fromkeys(states, seed)) if states else estimator
 

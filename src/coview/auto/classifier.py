@@ -62,7 +62,7 @@ LARGE, SAMPLE = 12_000, 6_000  # objects above which candidates are judged by a 
 STRENGTH = 10.0  # labels that the prior of the weights counts for
 SPARE = 1e-6  # weight of a candidate that answers only where no other can
 KEPT = 0.03  # least weight of a candidate that is kept
-DEAR, WORTHY = 3, 0.15  # a candidate that takes so many times as long as the heaviest must have more weight
+WORTHY = 0.15  # least weight of one that costs more than the heaviest
 TABLE = ("name", "method", "weight", "accuracy", "log_loss", "seconds", "without", "dropped")
 UNNEEDED = "adds nothing to the others on held-out labels"
 FAILURES = (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, RuntimeError)
@@ -448,10 +448,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
 def _kept(judged: list[FoldScores], weights: np.ndarray, views: Views) -> list[int]:
     """Candidates to fit, the heaviest first: those with some weight, and who answers from views that they cannot."""
     order = [i for i in np.argsort(-weights, kind="stable").tolist() if judged[i].dropped is None]
-    limit = DEAR * max(judged[order[0]].seconds, default=0.0)
-    kept = order[:1] + [
-        i for i in order[1:] if weights[i] >= (KEPT if max(judged[i].seconds, default=0.0) <= limit else WORTHY)
-    ]
+    usual = judged[order[0]].candidate.cost
+    kept = order[:1] + [i for i in order[1:] if weights[i] >= (KEPT if judged[i].candidate.cost <= usual else WORTHY)]
     for name in views.names:
         alone = views.select(name)
         if all(judged[i].candidate.seen(alone) is None for i in kept):

@@ -54,6 +54,7 @@ UNEVEN = 0.6  # standard deviation of row sums over their mean, above which coun
 FEW, MANY = 50, 200  # singular vectors
 SWEEPS = 60  # of PLSA
 GRAPH_OBJECTS = 5000  # above which neighbors of all objects take too long
+TREE_COLUMNS = 15  # of so few scikit-learn searches neighbors by a tree, which no model file holds
 
 
 @dataclass(frozen=True)
@@ -116,16 +117,20 @@ def propose_pipelines(views: Views, links: str | None, seed: int) -> tuple[list[
             )
             for name in plain
         ]
-    if len(views) <= GRAPH_OBJECTS:
+    if sum(views.n_features.values()) <= TREE_COLUMNS:
+        skipped["graph"] = (
+            f"there are at most {TREE_COLUMNS} columns, of which a model file cannot hold the search tree"
+        )
+    elif len(views) <= GRAPH_OBJECTS:
         spread = make_pipeline(*_latent(views, FEW), _side_by_side(_spreading(len(views))))
         candidates.append(PipelineCandidate("graph", spread, prior=1 if counted else 4, cost=1))
     else:
         skipped["graph"] = f"there are more than {GRAPH_OBJECTS:,} objects"
-    centers = make_pipeline(*_weighing(views.select(*kind)), SeededKMeansClassifier(engine="cpu"))
+    centers = make_pipeline(*_weighing(views.select(*kind)), SeededKMeansClassifier(view_weights="auto", engine="cpu"))
     candidates.append(PipelineCandidate("centers", centers, _fewer(kind, views), prior=2 if counted else 4, cost=1))
     if counted:
         uneven = [name for name in counted if _uneven(views[name])]
-        model = MultiViewPLSAClassifier(max_iter=SWEEPS, engine="cpu")
+        model = MultiViewPLSAClassifier(view_weights="auto", max_iter=SWEEPS, engine="cpu")
         topics = make_pipeline(*([TfidfViews(views=uneven)] if uneven else []), model)
         candidates.append(PipelineCandidate("topics", topics, _fewer(counted, views), prior=20, cost=2))
     else:

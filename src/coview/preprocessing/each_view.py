@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 
 from coview.exceptions import ParameterError
@@ -114,6 +115,8 @@ class EachView(PerViewTransformer):
     def _transform_view(self, name: str, array: Any, present: np.ndarray) -> Any:
         # copies: some of scikit-learn's functions want values that they could write to, and views cannot be
         transformer = self.transformers_[name]
+        if sparse.issparse(array) and _centers(transformer):
+            array = array.toarray()  # it was dense when it was fitted, and would be after centering
         with asking(transformer, f"view {name!r}"):
             if not present.any():
                 return np.zeros((len(present), transformer.transform(array[:1].copy()).shape[1]))
@@ -127,3 +130,9 @@ class EachView(PerViewTransformer):
             return np.asarray(self.transformers_[name].get_feature_names_out(columns), dtype=str)
         except AttributeError:  # the transformer, or a step of it, has no names to give
             return None
+
+
+def _centers(transformer: Any) -> bool:
+    """Whether a scaler subtracts something of every column, which no sparse matrix stays sparse by."""
+    params = transformer.get_params(deep=False)
+    return bool(params.get("with_mean") or params.get("with_centering"))
