@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from coview import AnchorGraphClustering, LazyViews, Views, read_views, write_views
+from coview.clustering.anchor_graphs import anchors_by_default
 from coview.datasets import make_blobs_views, make_topic_views
 from coview.engines.cpu import CpuEngine
 from coview.engines.reference import ReferenceEngine
@@ -147,6 +148,38 @@ def test_objects_that_lack_a_view_are_placed_by_the_other():
     model = AnchorGraphClustering(4, random_state=0).fit(Views(rows, present=present))
     assert clustering_accuracy(corpus.target[400:], model.labels_[400:]) > 0.9
     assert clustering_accuracy(corpus.target[:400], model.labels_[:400]) > 0.8
+
+
+def test_objects_that_lack_every_view_move_no_center():
+    corpus = topics(400)
+    empty = {
+        name: sparse.vstack([matrix, sparse.csr_array((200, matrix.shape[1]))]).tocsr()
+        for name, matrix in corpus.views.items()
+    }
+    model = AnchorGraphClustering(4, n_repeats=2, n_anchors=40, random_state=0).fit(Views(empty))
+    gaps = []
+    for z in range(4):
+        mine = np.flatnonzero(model.labels_[:400] == z)
+        B = [naive_graph(model, Views(empty)[mine], r) for r in range(2)]
+        placed = [b @ turn for b, turn in zip(B, model.maps_)]
+        mean = np.hstack([part / np.linalg.norm(part, axis=1, keepdims=True) for part in placed]).mean(axis=0)
+        gaps.append(np.abs(mean - model.cluster_centers_[z]).max())
+    assert max(gaps) < 1e-3
+    assert normalized_mutual_info(corpus.target, model.labels_[:400]) > 0.9
+
+
+def test_fewer_objects_that_say_anything_than_clusters():
+    rows = np.zeros((8, 4))
+    rows[:2, :2] = np.eye(2)
+    model = AnchorGraphClustering(3, n_repeats=2, metric="cosine", random_state=0).fit(rows)
+    assert model.labels_[0] != model.labels_[1]
+
+
+@pytest.mark.parametrize("n_views", [1, 3, 10])
+@pytest.mark.parametrize("n_clusters", [5, 200, 3000])
+def test_all_views_share_a_number_of_anchors(n_views, n_clusters):
+    in_all = n_views * anchors_by_default(True, 100_000, n_clusters, n_views)
+    assert n_clusters < in_all <= max(2_000, n_clusters + n_views)
 
 
 def test_a_view_of_no_weight_has_no_say():

@@ -66,17 +66,20 @@ _NOTHING = 1e-9  # an eigenvalue, or the length of a row by cosines
 def anchors_by_default(cosine: bool, n_objects: int, n_clusters: int, n_views: int) -> int:
     """Anchors of a view where their number is not given.
 
-    A fourth of the objects, 100 to 500 of them, or 200 by cosines, but at least five for each cluster. Short distances
-    between measurements say much; texts on one matter share few words by chance, and want each anchor to stand for
-    many.
+    A fourth of the objects, 100 to 500 of them, or 200 by cosines, but at least five for each cluster; all views
+    together no more than 2,000, or one more than clusters where these are as many. Short distances between measurements
+    say much; texts on one matter share few words by chance, and want each anchor to stand for many.
 
     Examples
     --------
     >>> anchors_by_default(False, 1_000, 5, 2), anchors_by_default(True, 10_000, 60, 2)
     (250, 300)
+    >>> anchors_by_default(True, 100_000, 200, 10)
+    200
     """
     wanted = int(np.clip(n_objects // 4, FEWEST, MOST_BY_COSINE if cosine else MOST))
-    return max(2, min(max(min(wanted, MOST_IN_ALL // n_views), 5 * n_clusters), n_objects))
+    most = max(MOST_IN_ALL // n_views, -(-(n_clusters + 1) // n_views))
+    return max(2, min(max(wanted, 5 * n_clusters), most, n_objects))
 
 
 def _check_centers(checker: rules.Checker, value: Any, where: str) -> None:
@@ -108,7 +111,7 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
         Number of clusters, and of singular vectors of each graph.
     n_anchors : int or None, default=None
         Anchors of each view. None is a fourth of the objects, from 100 to 500 (200 by cosines) and at least 5 for each
-        cluster; fewer where many views share 2,000.
+        cluster; fewer where all views together would have more than 2,000.
     n_nearest : int or None, default=None
         Anchors that an object is joined to, in each view. None is 10 by cosines, else 5.
     n_repeats : int, default=8
@@ -147,7 +150,7 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
     cluster_frequencies_ : dict of ndarray (n_clusters, n_features of the view)
         Share of a cluster's objects that have the feature, of some of its objects.
     inertia_ : float
-        Sum of the squared distances of the objects to their centers.
+        Sum of the squared distances of the objects to their centers, without objects that no view says anything of.
     n_iter_ : int
         Rounds of k-means over all objects.
     n_nearest_ : dict of int
@@ -342,7 +345,10 @@ class AnchorGraphClustering(ClusterMixin, MultiViewEstimator):
         local = local_engine(engine)
         self.singular_values_, self.maps_ = leading_maps(local.to_numpy(stats["gram"]), self.n_clusters, local)
         tell("k-means")
-        placed = [_placed(steps.joined(block, local), self.maps_, local) for block in self._blocks(sample, local)]
+        joined = [steps.joined(block, local) for block in self._blocks(sample, local)]
+        placed = [_placed_known(part, self.maps_, local) for part in joined]
+        if sum(map(len, placed)) < self.n_clusters:  # too few to start from
+            placed = [_placed(part, self.maps_, local) for part in joined]
         centers = local.kmeans_centers(placed, self.n_clusters, self.n_init, seed)
         self.inertia_, self.n_iter_ = np.inf, 0
         for _ in range(LAST_ROUNDS):
@@ -499,16 +505,23 @@ def _placed(rows: Tree, maps: np.ndarray, ops: Engine) -> Any:
     return ops.anchor_embedding(rows["positions"], rows["weights"], ops.asarray(maps))
 
 
+def _placed_known(rows: Tree, maps: np.ndarray, ops: Engine) -> Any:
+    """Rows that some view says anything of: the others lie at zero, and would draw a center there."""
+    known = rows["weights"][:, 0].sum(axis=1) > 0
+    placed = _placed(rows, maps, ops)
+    return placed if bool(known.all()) else placed[known]
+
+
 @dataclass(frozen=True)
 class _CenterSums:
-    """Sums of the rows by their nearest center, with their number in the last column, and the inertia below."""
+    """Sums of the known rows by their nearest center, with their number in the last column, and the inertia below."""
 
     ops: Any
     maps: np.ndarray
     centers: np.ndarray
 
     def __call__(self, rows: Tree) -> np.ndarray:
-        placed = _placed(rows, self.maps, self.ops)
+        placed = _placed_known(rows, self.maps, self.ops)
         _, sums, inertia = self.ops.center_sums(placed, self.ops.asarray(self.centers))
         return np.vstack([sums, np.full((1, sums.shape[1]), inertia)])
 

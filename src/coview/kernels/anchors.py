@@ -1,7 +1,7 @@
 """Rows joined to their nearest anchors, and sums over such rows: sparse matrices with a fixed number of values per row.
 
-Row i has the columns positions[i, r, :] and the values weights[i, r, :] in the sparse matrix number r. Column -1 is no
-column: the row lacks what would be there.
+Row i has the columns positions[i, r, :] and the values weights[i, r, :] in the sparse matrix number r. What a row
+lacks has the value 0, in any column.
 """
 
 from __future__ import annotations
