@@ -236,7 +236,7 @@ def prepared(views: Views, by: list[Any]) -> Views:
             views = with_smoothed(transformer, views)
             continue
         if isinstance(transformer, EachView):
-            views = _filled(views, transformer.views or views.names)
+            views = _filled(views, list(transformer.views or views.names))
         views = transformer.transform(views)
     return views
 

@@ -18,7 +18,7 @@ widely: then one long text would outweigh a hundred short ones. Views that hold 
 page with many links says more than one with few. Links that join objects no more alike than any two are no more than a
 view of counts.
 
-Priors were settled on two draws of labels from twelve collections, for labels so few that held-out ones say little:
+Priors were settled on two draws of labels from nine collections, for labels so few that held-out ones say little:
 topics of counts are then the best or near it, centers and graphs of measurements, and over links centers and latent.
 """
 

@@ -16,6 +16,7 @@ from coview.preprocessing.raw_columns import Column, RawTransformer, Table, as_t
 from coview.preprocessing.stop_words import detect_language
 from coview.preprocessing.vectorizer import STOPPED, TextVectorizer, find_separators
 from coview.utils import fitted_state as rules
+from coview.utils.inner import asking
 from coview.utils.messages import cut, did_you_mean, listed, short
 from coview.utils.parameters import COLUMNS, MAPPING, NONE, TRANSFORMER, frequency, one_of
 from coview.views.arrays import scatter_rows
@@ -200,7 +201,8 @@ class TextViews(RawTransformer):
         expected = _input(view, vectorizer)
         if not texts and expected.vectorizer is None:  # an empty text is no image
             return sparse.csr_array((0, expected.n_features))
-        return vectorizer.transform(texts or [""])
+        with asking(vectorizer, f"view {view!r}"):
+            return vectorizer.transform(texts or [""])
 
     def _table(self, X: Any, columns: Any) -> Table:
         one = isinstance(columns, Mapping) and len(columns) == 1
