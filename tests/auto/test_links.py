@@ -228,3 +228,25 @@ def test_links_of_lazy_views_are_features_unless_they_are_asked_for():
 def test_other_values_of_links_are_refused(links):
     with pytest.raises((ParameterError, TypeError, ValueError), match="links"):
         AutoClustering(K, links=links).fit(made("within")[0])
+
+
+def test_links_of_many_objects_are_smoothed_over_as_of_few(monkeypatch):
+    views, _ = made("within", links=2)
+    one_way = views.map({"cites": lambda part: sparse.csr_array(sparse.triu(part))})
+    seen = []
+    fit = AutoClustering._fit_kept
+    monkeypatch.setattr(
+        AutoClustering, "_fit_kept", lambda self, *given: (seen.append(given[1].all), fit(self, *given))[1]
+    )
+    few = AutoClustering(K, links="cites", random_state=0).fit(one_way)
+    for name, size in (("SAMPLE", 90), ("BASE", 150), ("BLOCK", 64)):
+        monkeypatch.setattr(f"coview.auto.objects.{name}", size)
+        monkeypatch.setattr(f"coview.auto.objects.{name}_PER_CLUSTER", 1, raising=False)
+    monkeypatch.setattr("coview.auto.candidates.MOST_NODES", 100)
+    monkeypatch.setattr("coview.auto.candidates.GRAPH_PRIOR", 5.0)  # so that anchors are kept
+    many = AutoClustering(K, links="cites", random_state=0).fit(one_way)
+    assert "anchors" in many.labels_by_candidate_ and many.labels_.shape == (N,)
+    for model, data in zip((few, many), seen):
+        fitted = model.preparation_[0][-1].layers_["words"][-1]
+        assert_allclose(data.select("words_near")[:]["words_near"], fitted, atol=1e-12)
+    np.testing.assert_array_equal(few.predict(one_way), few.labels_)

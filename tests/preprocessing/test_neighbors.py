@@ -294,3 +294,14 @@ def test_labels_without_y_and_repeated_ids_are_refused():
         NeighborViews(labels=True).fit(twice, [0, 1, 0])
     with pytest.raises(ValueError, match="continuous"):
         NeighborViews(labels=True).fit(X, [0.5, 1.5, 2.25])
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_fitted_objects_without_ids_are_known_by_links_of_one_direction(labels):
+    X = make()
+    one_way = Views(words=X["words"], links=sparse.csr_array(sparse.triu(X["links"])))
+    model = NeighborViews(hops=3, directed=False, labels=labels)
+    fitted = model.fit_transform(one_way, np.arange(12) % 3 if labels else None)
+    again = model.transform(one_way)
+    for name in fitted.names:
+        assert_allclose(dense(again[name]), dense(fitted[name]), atol=1e-12)

@@ -208,10 +208,10 @@ def counted_views(views: Views) -> list[str]:
     return [name for name, matrix in views.items() if looks_counted(matrix)]
 
 
-def preparation(views: Views, first: Sequence[Any] = ()) -> list[Any]:
+def preparation(views: Views, names: Sequence[str] | None = None) -> list[Any]:
     """Transformers that make views comparable, learned: weights for counts, scales for measurements.
 
-    `first` are fitted ones that come before: those that add views smoothed over links, which stay as they are.
+    Only views of these names are changed, None for all: those smoothed over links stay as they are.
 
     Examples
     --------
@@ -220,13 +220,13 @@ def preparation(views: Views, first: Sequence[Any] = ()) -> list[Any]:
     >>> prepared(X, preparation(X))["sizes"].ravel().round(2)
     array([-0.93, -0.46,  1.39])
     """
-    counted = counted_views(views)
-    measured = [name for name, matrix in views.items() if metric_by_default(matrix) == "standard"]
-    views = prepared(views, list(first))
+    given = views if names is None else views.select(*names)
+    counted = counted_views(given)
+    measured = [name for name, matrix in given.items() if metric_by_default(matrix) == "standard"]
     transformers: list[Any] = [TfidfViews(views=counted).fit(views)] if counted else []
     if measured:
         transformers.append(EachView(StandardScaler(), views=measured).fit(_filled(views, measured)))
-    return [*first, *transformers]
+    return transformers
 
 
 def prepared(views: Views, by: list[Any]) -> Views:

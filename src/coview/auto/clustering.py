@@ -226,10 +226,13 @@ class AutoClustering(BaseConsensus):
         seed = base_seed(self.random_state)
         objects = Objects.of(views, self.n_clusters or 0, seed)
         known = None if earlier is None else earlier.predict(objects.sample)
-        transformers = preparation(objects.base, self._smoothing(views, seed, earlier))
-        ready = objects.through(partial(prepared, by=transformers))
+        steps = self._smoothing(views, seed, earlier)
+        # smoothed once, all objects together: one by one or in blocks they lack links of others to them
+        beside = Objects.of(prepared(views, steps), self.n_clusters or 0, seed) if steps else objects
+        transformers = preparation(beside.base, views.names)
+        ready = beside.through(partial(prepared, by=transformers))
         self.n_clusters_, self.n_clusters_evidence_ = self._number(ready, seed, deadline, earlier)
-        self.preparation_ = transformers if self.candidates is None else []
+        self.preparation_ = [*steps, *transformers] if self.candidates is None else []
         data = ready if self.preparation_ else objects if isinstance(views, LazyViews) else replace(objects, all=views)
         if earlier is None:
             judged = self._judge(objects, data, ready, seed, deadline.share(FIRST) if objects.sampled else deadline)

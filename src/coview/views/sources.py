@@ -27,6 +27,7 @@ import numpy as np
 from scipy import sparse
 
 from coview.exceptions import EngineError, ViewsError
+from coview.utils.messages import listed
 from coview.views.views import Matrix, Views
 
 __all__ = [
@@ -185,9 +186,10 @@ def _renamed(old: dict[str, str], views: Views) -> Views:
 
 
 class Changed(_Derived):
-    """Views that go through a step as a whole, which must take any of them and keep the rows.
+    """Views that go through a step, which must change each by itself, take any of them, and keep the rows and names.
 
-    A few rows of the first part tell their layout, when asked for.
+    A few rows of the first part tell their layout, when asked for. Views that are left out are not read, so that a view
+    cannot be made of others here.
     """
 
     nnz = None
@@ -200,7 +202,10 @@ class Changed(_Derived):
     def _probe(self) -> tuple[Views, Views]:
         """Some rows before and after."""
         before = self._base.read(0, 0, min(_PROBE, self.lengths[0]))
-        return before, self._step(before)
+        after = self._step(before)
+        if after.names != before.names:
+            raise ViewsError(f"A step must keep the views {listed(before.names)}, got {listed(after.names)}.")
+        return before, after
 
     @cached_property
     def layout(self) -> dict[str, ViewLayout]:  # type: ignore[override]
