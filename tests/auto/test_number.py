@@ -7,6 +7,7 @@ import pytest
 from sklearn.metrics import adjusted_mutual_info_score
 
 from coview.auto.number import LARGE, SMALL, choose_number, reproduced_information
+from coview.clustering.spectral import SpectralClusteringViews
 from coview.datasets import make_blobs_views
 from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.views.views import Views
@@ -45,3 +46,17 @@ def test_large_numbers_are_tried_where_the_best_of_the_small_is_high():
     assert set(LARGE[:2]) <= set(table["n_clusters"]) and number >= 20
     hurried = choose_number(X, 0, Deadline.after(1e-9))[1]
     assert hurried["n_clusters"] == list(SMALL)
+
+
+def test_where_time_is_short_fewer_objects_are_asked(monkeypatch):
+    X, sizes = make_blobs_views(n_objects=900, n_clusters=3, random_state=0).views, []
+    fit = SpectralClusteringViews.fit
+    monkeypatch.setattr(
+        SpectralClusteringViews, "fit", lambda self, views: (sizes.append(len(views)), fit(self, views))[1]
+    )
+    number, table = choose_number(X, 0, Deadline.after(1e-9))
+    assert sizes == [150, 150]
+    assert number == 3 and table["n_clusters"] == list(SMALL)
+    sizes.clear()
+    choose_number(X, 0, NO_DEADLINE)
+    assert set(sizes) == {450}

@@ -13,6 +13,7 @@ away. The number with the most is taken. Large numbers are tried only where high
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,7 +23,7 @@ from sklearn.metrics import adjusted_mutual_info_score
 
 from coview.clustering.affinity import unit_length
 from coview.clustering.spectral import SpectralClusteringViews, kmeans_of_parts, nearest_center
-from coview.engines.deadline import Deadline
+from coview.engines.deadline import Deadline, largest_in_time
 from coview.utils.progress import tell
 from coview.utils.sampling import sample_positions
 from coview.views.views import Views
@@ -37,6 +38,8 @@ SMALL = (*range(2, 11), 12, 14, 16, 20)
 LARGE = (25, 30, 40, 50, 65, 80, 100)
 HIGH = 14  # best of the small numbers from which large ones are tried
 OBJECTS_PER_CLUSTER = 10
+FEWEST = 300  # objects of the first sample, where time is short
+LONGER = 3  # times as long as the small numbers the large ones may take
 
 
 def choose_number(views: Views, seed: int, deadline: Deadline) -> tuple[int, dict[str, list[Any]]]:
@@ -45,20 +48,34 @@ def choose_number(views: Views, seed: int, deadline: Deadline) -> tuple[int, dic
     some = views if len(rows) == len(views) else views[rows]
     known = np.flatnonzero(some.present.any(axis=1))
     some = some if len(known) == len(some) else some[known]
-    most = max(len(some) // OBJECTS_PER_CLUSTER, 1)
-    table: dict[str, list[Any]] = {"n_clusters": [], "information": [], "reproduced": []}
-    for numbers in (SMALL, LARGE):
-        tried = [number for number in numbers if number <= most]
-        if not tried or (table["n_clusters"] and (_best(table) < HIGH or deadline.is_over())):
-            break
-        for number, pairs in _clusterings(some, tried, seed, deadline).items():
-            shared = [_information(*pair) for pair in pairs]
-            for column, values in zip(("information", "reproduced"), zip(*shared)):
-                table[column].append(float(np.mean(values)))
-            table["n_clusters"].append(number)
+    took = 0.0
+
+    def small(rows: np.ndarray) -> dict[str, list[Any]]:
+        nonlocal took
+        began = time.monotonic()
+        table = _evidence(some[rows], SMALL, seed, deadline)
+        took = time.monotonic() - began
+        return table
+
+    table, rows = largest_in_time(small, len(some), FEWEST, seed, deadline)
     if not table["n_clusters"]:  # so few objects that any number is as good
-        return min(2, len(views)), {column: [] for column in table}
+        return min(2, len(views)), table
+    if _best(table) >= HIGH and deadline.left() > LONGER * took:
+        large = _evidence(some[rows], LARGE, seed, deadline)
+        table = {column: values + large[column] for column, values in table.items()}
     return _best(table), table
+
+
+def _evidence(views: Views, numbers: Sequence[int], seed: int, deadline: Deadline) -> dict[str, list[Any]]:
+    """Table of what comes back, by number of clusters: those that there are enough objects for."""
+    table: dict[str, list[Any]] = {"n_clusters": [], "information": [], "reproduced": []}
+    tried = [number for number in numbers if number <= max(len(views) // OBJECTS_PER_CLUSTER, 1)]
+    for number, pairs in (_clusterings(views, tried, seed, deadline) if tried else {}).items():
+        shared = [_information(*pair) for pair in pairs]
+        for column, values in zip(("information", "reproduced"), zip(*shared)):
+            table[column].append(float(np.mean(values)))
+        table["n_clusters"].append(number)
+    return table
 
 
 def reproduced_information(one: np.ndarray, two: np.ndarray) -> float:
