@@ -250,3 +250,15 @@ def test_links_of_many_objects_are_smoothed_over_as_of_few(monkeypatch):
         fitted = model.preparation_[0][-1].layers_["words"][-1]
         assert_allclose(data.select("words_near")[:]["words_near"], fitted, atol=1e-12)
     np.testing.assert_array_equal(few.predict(one_way), few.labels_)
+
+
+def test_counts_whose_columns_have_numbers_for_names_are_no_links():
+    views, _ = made("within")
+    rows, names = np.arange(N), {name: [str(i) for i in range(part.shape[1])] for name, part in views.items()}
+    numbered = Views(dict(views.items()), ids=rows, feature_names=names)
+    assert find_links(numbered.select("words", "cites")) == "cites"  # square, with a link back for every link
+    words = Views(words=views["words"], sizes=np.ones((N, 2)), ids=rows, feature_names={"words": names["words"]})
+    assert find_links(words) is None
+    few = Views(words=views["words"][:, :20], sizes=np.ones((N, 2)), ids=[f"p{i}" for i in rows],
+                feature_names={"words": [f"p{i}" for i in range(20)]})  # fmt: skip
+    assert find_links(few) is None

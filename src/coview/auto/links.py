@@ -1,6 +1,7 @@
 """Links among the objects: which view they are, whether they join alike objects, and features smoothed over them.
 
-A view is links where its columns are the objects: named by their ids, or square with a link back for every link.
+A view is links where its columns are the objects: most of either named by the others, or square with a link back for
+every link.
 Whether links help is judged without labels, by two questions to each other view.
 
 | figure | question |
@@ -49,7 +50,7 @@ ENOUGH = 0.38  # of either figure: from there on links join alike objects
 RARE = 0.05  # share of linked pairs that are alike by chance
 FEWEST = 30  # linked pairs that have a view, to judge by it
 MOST_PAIRS = 5000  # linked pairs that are looked at
-NAMED = 0.5  # share of the columns that must be named like objects
+NAMED = 0.5  # share of the columns that must be named like objects, and of the objects that must be columns
 DIMENSIONS = 64  # of a view before it is smoothed
 HOPS, RESTART = 20, 0.12
 SUFFIX = "_near"  # of a smoothed view's name
@@ -235,7 +236,10 @@ def _is_links(views: Views, name: str) -> bool:
         return False
     names = views.feature_names.get(name)
     if names is not None and views.ids is not None:
-        return bool(np.mean(find_rows(names, views.ids) >= 0) > NAMED)
+        rows = find_rows(names, views.ids)
+        found = np.unique(rows[rows >= 0])
+        if names.tolist() != [str(i) for i in range(len(names))]:  # numbers from 0 on are no names, but the places
+            return bool(np.mean(rows >= 0) > NAMED and len(found) > NAMED * len(views))
     if matrix.shape[1] != len(views) or density(matrix) == 0:
         return False
     table = sparse.csr_array(matrix) != 0
