@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence
 from sklearn.base import clone
@@ -24,8 +24,10 @@ from coview import (
     load,
     save,
 )
-from coview.auto.candidates import default_candidates
+from coview.auto.candidates import Candidate, default_candidates
+from coview.auto.objects import Objects
 from coview.datasets import make_topic_views
+from coview.engines.deadline import Deadline
 from coview.exceptions import ViewsError
 from coview.inspection.choice import describe_choice
 from coview.metrics import normalized_mutual_info
@@ -216,6 +218,48 @@ def test_a_warm_start_keeps_the_choice_and_the_numbers_of_the_clusters(many):
     assert normalized_mutual_info(many.target, again.labels_) > 0.9
     with pytest.raises(ViewsError, match="warm_start needs the views of the earlier one"):
         again.fit(many.views.select("view0"))
+
+
+def test_a_warm_start_says_that_another_number_of_clusters_is_not_used(counts):
+    model = AutoClustering(3, candidates=[("sphere", SphericalKMeans(3))], warm_start=True, random_state=0)
+    model.fit(counts.views)
+    with pytest.warns(UserWarning, match=r"n_clusters=5 is not used: .* keeps the 3 clusters"):
+        model.set_params(n_clusters=5).fit(counts.views)
+    assert model.n_clusters_ == 3
+
+
+class Recorded(LinkPLSA):
+    """A topic model that notes the time that its fits have."""
+
+    seen: ClassVar[list[float | None]] = []
+
+    def fit(self, X, y=None):
+        self.seen.append(self.time_budget)
+        return super().fit(X, y)
+
+
+@pytest.mark.parametrize("own", [None, 90.0])
+def test_the_time_of_one_fit_is_not_that_of_the_next(counts, own):
+    candidate = Candidate("topics", Recorded(3, time_budget=own, random_state=0))
+    Recorded.seen.clear()
+    candidate.fit_in_time(counts.views, 0, Deadline.after(0.2))
+    again, _ = candidate.refit(Objects.of(counts.views, 3, 0), Deadline.after(60))
+    first, second = Recorded.seen
+    assert first <= 0.2 and 1 < second <= 60
+    assert candidate.estimator.time_budget == again.estimator.time_budget == own
+
+
+def test_objects_without_any_view_are_in_no_cluster_whatever_their_number(small_samples, many, monkeypatch):
+    monkeypatch.setattr("coview.auto.candidates.GRAPH_PRIOR", 5.0)  # so that anchors are kept
+    present = np.ones((700, len(many.views.names)), dtype=bool)
+    present[3:6] = False
+    keep = sparse.diags_array(present[:, 0].astype(float))
+    X = Views({name: sparse.csr_array(keep @ part) for name, part in many.views.items()}, present=present)
+    model = AutoClustering(3, random_state=0).fit(X)
+    assert "anchors" in model.labels_by_candidate_
+    for labels in model.labels_by_candidate_.values():
+        assert_array_equal(np.flatnonzero(labels < 0), [3, 4, 5])
+    assert_allclose(model.memberships_[3:6], 1 / 3, rtol=1e-6)
 
 
 def test_the_table_has_a_line_for_every_candidate(fitted):

@@ -21,7 +21,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -128,43 +129,41 @@ class Candidate:
             took.append(time.monotonic() - start)
             return labels
 
-        params, seconds = self.estimator.get_params(), deadline.seconds()
-        limits = [name for name in params if name.split("__")[-1] == "time_budget"]
-        if seconds is None or limits:
-            if seconds is not None:
-                self.estimator.set_params(**{name: min(seconds, params[name] or seconds) for name in limits})
-            return TimedFit(fit(views), len(views), took[0], took[0])
-        first = max(LEAST_OBJECTS, OBJECTS_PER_CLUSTER * params.get("n_clusters", 1))
+        seconds = deadline.seconds()
+        if seconds is None or _time_budgets(self.estimator):
+            with _within(self.estimator, seconds):
+                return TimedFit(fit(views), len(views), took[0], took[0])
+        first = max(LEAST_OBJECTS, OBJECTS_PER_CLUSTER * self.estimator.get_params().get("n_clusters", 1))
         labels, rows = largest_in_time(lambda some: fit(views[some]), len(views), first, seed, deadline)
         if len(rows) < len(views):
             seen, labels = labels, _nearest_clusters(views, rows, labels)
             labels[rows] = seen
         return TimedFit(labels, len(rows), took[0], time.monotonic() - began)
 
-    def fit_sample(self, views: Views, seed: int) -> np.ndarray:
-        """Clusters of these objects by a new copy of the estimator, with another seed."""
-        return _fit_labels(with_seed(clone(self.estimator), seed, always=True), self._seen(views))
+    def fit_sample(self, views: Views, seed: int, seconds: float | None = None) -> np.ndarray:
+        """Clusters of these objects by a new copy of the estimator, with another seed, within so many seconds."""
+        again = with_seed(clone(self.estimator), seed, always=True)
+        with _within(again, seconds):
+            return _fit_labels(again, self._seen(views))
 
     def refit(self, objects: Objects, deadline: Deadline) -> tuple[Candidate, np.ndarray | None]:
         """Return a copy that is fitted to all objects, and their clusters; or to as many as it takes, and None."""
         again = replace(self, estimator=clone(self.estimator))
-        params, seconds = again.estimator.get_params(), deadline.seconds()
-        limits = [name for name in params if name.split("__")[-1] == "time_budget"]
-        if seconds is not None and limits:
-            again.estimator.set_params(**{name: min(seconds, params[name] or seconds) for name in limits})
+        with _within(again.estimator, deadline.seconds()):
+            return again, again._fit_all(objects)
+
+    def _fit_all(self, objects: Objects) -> np.ndarray | None:
         views = objects.all
         if isinstance(views, LazyViews):
-            if (
-                self.most == math.inf
-                and isinstance(again.estimator, MultiViewEstimator)
-                and again.estimator._takes_lazy
-            ):
-                return again, _fit_labels(again.estimator, again._seen(views))
+            if self.most == math.inf and isinstance(self.estimator, MultiViewEstimator) and self.estimator._takes_lazy:
+                views = self._seen(views)
+                labels = _fit_labels(self.estimator, views)
+                return np.where(np.concatenate(over_rows(views, _has_any)), labels, -1)
             views = objects.base
         if len(views) > self.most:
             views = views[np.linspace(0, len(views) - 1, int(self.most)).astype(int)]
-        labels = again.fit(views)
-        return again, labels if len(views) == len(objects) else None
+        labels = self.fit(views)
+        return labels if len(views) == len(objects) else None
 
     def can_place(self) -> bool:
         """Whether the fitted estimator can say to which clusters other objects belong."""
@@ -194,6 +193,24 @@ def with_seed(estimator: Any, seed: int, always: bool = False) -> Any:
                     with_seed(inner, seed, always)
     states = [name for name in params if name.split("__")[-1] == "random_state" and (always or params[name] is None)]
     return estimator.set_params(**dict.fromkeys(states, seed)) if states else estimator
+
+
+def _time_budgets(estimator: Any) -> dict[str, float | None]:
+    """Time budgets of an estimator or of the steps of a pipeline, by the parameter's name."""
+    return {name: value for name, value in estimator.get_params().items() if name.split("__")[-1] == "time_budget"}
+
+
+@contextmanager
+def _within(estimator: Any, seconds: float | None) -> Iterator[None]:
+    """Let an estimator that has a time budget fit within so many seconds, or its own; afterwards it is as it was."""
+    own = _time_budgets(estimator)
+    if seconds is not None and own:
+        estimator.set_params(**{name: min(seconds, value or seconds) for name, value in own.items()})
+    try:
+        yield
+    finally:
+        if own:
+            estimator.set_params(**own)
 
 
 def counted_views(views: Views) -> list[str]:
@@ -337,6 +354,11 @@ def placed(estimator: Any, names: tuple[str, ...] | None, views: Views, first: i
     if known.any():
         labels[known] = inspect(estimator).predict(some if known.all() else some[np.flatnonzero(known)])
     return labels
+
+
+def _has_any(views: Views, first: int = 0) -> np.ndarray:
+    """Whether each object has a view."""
+    return np.asarray(views.present.any(axis=1))
 
 
 def _nearest_clusters(views: Views, rows: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -311,6 +311,12 @@ class AutoClustering(BaseConsensus):
     ) -> tuple[int, dict[str, list[Any]]]:
         """Return the number of clusters: that of the earlier fit, the one that is given, or the best by evidence."""
         if earlier is not None:
+            if self.n_clusters not in (None, earlier.n_clusters_):
+                warn_user(
+                    f"n_clusters={self.n_clusters} is not used: a fit with warm_start keeps the {earlier.n_clusters_} "
+                    "clusters of the earlier one. Use warm_start=False for another number.",
+                    UserWarning,
+                )
             return earlier.n_clusters_, earlier.n_clusters_evidence_
         if self.n_clusters is not None:
             return self.n_clusters, {column: [] for column in ("n_clusters", "information", "reproduced")}
@@ -574,4 +580,5 @@ def _stability(candidate: Candidate, views: Views, fit: TimedFit, seed: int, dea
     if deadline.left() < fit.seconds * size / fit.n_seen:
         return float("nan")
     some = np.sort(np.random.default_rng([seed, 1]).choice(known, size, replace=False))
-    return float(normalized_mutual_info(fit.labels[some], candidate.fit_sample(views[some], seed + 1)))
+    again = candidate.fit_sample(views[some], seed + 1, None if deadline == NO_DEADLINE else max(fit.seconds, 1e-9))
+    return float(normalized_mutual_info(fit.labels[some], again))
