@@ -140,8 +140,8 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         if isinstance(views, LazyViews) and not self._takes_lazy:
             raise ViewsError(
                 f"{type(self).__name__} requires in-memory views, got lazy views of {len(views)} rows.",
-                python="Read them with X.collect(), or use a model of the PLSA family.",
-                cli="Pass one file per view, or use a model of the PLSA family.",
+                python="Read them with X.collect(), or use AutoClustering or a model of the PLSA family.",
+                cli="Pass one file per view, or use auto or a model of the PLSA family.",
             )
         return views
 
