@@ -61,6 +61,7 @@ __all__ = [
     "placed",
     "preparation",
     "prepared",
+    "within",
 ]
 
 GRAPH_PRIOR = 1.05  # graphs fail less often than others, so they count for more if the evidence is the same
@@ -131,7 +132,7 @@ class Candidate:
 
         seconds = deadline.seconds()
         if seconds is None or _time_budgets(self.estimator):
-            with _within(self.estimator, seconds):
+            with within(self.estimator, seconds):
                 return TimedFit(fit(views), len(views), took[0], took[0])
         first = max(LEAST_OBJECTS, OBJECTS_PER_CLUSTER * self.estimator.get_params().get("n_clusters", 1))
         labels, rows = largest_in_time(lambda some: fit(views[some]), len(views), first, seed, deadline)
@@ -143,13 +144,13 @@ class Candidate:
     def fit_sample(self, views: Views, seed: int, seconds: float | None = None) -> np.ndarray:
         """Clusters of these objects by a new copy of the estimator, with another seed, within so many seconds."""
         again = with_seed(clone(self.estimator), seed, always=True)
-        with _within(again, seconds):
+        with within(again, seconds):
             return _fit_labels(again, self._seen(views))
 
     def refit(self, objects: Objects, deadline: Deadline) -> tuple[Candidate, np.ndarray | None]:
         """Return a copy that is fitted to all objects, and their clusters; or to as many as it takes, and None."""
         again = replace(self, estimator=clone(self.estimator))
-        with _within(again.estimator, deadline.seconds()):
+        with within(again.estimator, deadline.seconds()):
             return again, again._fit_all(objects)
 
     def _fit_all(self, objects: Objects) -> np.ndarray | None:
@@ -201,7 +202,7 @@ def _time_budgets(estimator: Any) -> dict[str, float | None]:
 
 
 @contextmanager
-def _within(estimator: Any, seconds: float | None) -> Iterator[None]:
+def within(estimator: Any, seconds: float | None) -> Iterator[None]:
     """Let an estimator that has a time budget fit within so many seconds, or its own; afterwards it is as it was."""
     own = _time_budgets(estimator)
     if seconds is not None and own:

@@ -330,7 +330,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
                     continue
                 try:
                     linked = needed_view(each.candidate.estimator) is not None
-                    each.judge(whole if linked else sample, self.classes_, folds == number)
+                    seconds = deadline.share(1 / (len(turns) - i)).seconds()
+                    each.judge(whole if linked else sample, self.classes_, folds == number, seconds)
                 except FAILURES as error:
                     each.dropped, each.error = f"could not be fitted: {error}", error
                 self._log(f"{name}: {each.dropped or f'fold {turn + 1} ({each.seconds[-1]:.1f} s)'}")
@@ -393,7 +394,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             began = time.monotonic()
             try:
                 steps, rest, views = prepared.behind(each.candidate)
-                model = fit_candidate(rest, views, codes, self.classes_)
+                seconds = deadline.share(1 / (len(kept) - turn)).seconds()
+                model = fit_candidate(rest, views, codes, self.classes_, seconds)
                 found = softmax(class_scores(model, views, self.classes_) / each.temperature, axis=1)
             except FAILURES as error:
                 each.dropped, each.error = f"could not be fitted: {error}", error

@@ -17,6 +17,7 @@ from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from coview.auto.candidates import within
 from coview.auto.pipelines import PipelineCandidate
 from coview.auto.pooling import fit_temperature
 from coview.preprocessing.base import PerViewTransformer
@@ -120,12 +121,14 @@ def label_free_steps(estimator: Any) -> tuple[list[Any], Any]:
     return free, Pipeline(estimator.steps[len(free) :])
 
 
-def fit_candidate(rest: Any, views: Views, codes: np.ndarray, classes: np.ndarray) -> Any:
-    """A copy of an estimator, fitted to labeled and unlabeled objects (code -1)."""
+def fit_candidate(rest: Any, views: Views, codes: np.ndarray, classes: np.ndarray, seconds: float | None = None) -> Any:
+    """A copy of an estimator, fitted to labeled and unlabeled objects (code -1); within so many seconds if it can."""
     labels = np.empty(len(codes), dtype=object)
     labels[:] = classes[codes].tolist()
     labels[codes < 0] = None
-    return clone(rest).fit(views, labels)
+    copy = clone(rest)
+    with within(copy, seconds):
+        return copy.fit(views, labels)
 
 
 @dataclass
@@ -165,12 +168,12 @@ class FoldScores:
     dropped: str | None = None
     error: Exception | None = None
 
-    def judge(self, sample: LabeledSample, classes: np.ndarray, fold: np.ndarray) -> None:
+    def judge(self, sample: LabeledSample, classes: np.ndarray, fold: np.ndarray, seconds: float | None = None) -> None:
         """Fit the candidate without the labels of a fold (a mask of all objects), and keep what it says of them."""
         began = time.monotonic()
         hidden = fold[sample.rows]
         _, rest, views = sample.prepared.behind(self.candidate)
-        model = fit_candidate(rest, views, np.where(hidden, -1, sample.codes), classes)
+        model = fit_candidate(rest, views, np.where(hidden, -1, sample.codes), classes, seconds)
         # all objects at once: a step that spreads labels knows them by their links
         self.scores[sample.rows[hidden]] = class_scores(model, views, classes)[hidden]
         self.seconds.append((time.monotonic() - began) * len(self.scores) / len(sample.rows))

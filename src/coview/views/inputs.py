@@ -62,6 +62,7 @@ def match_columns(who: str, views: Any, n_features: Mapping[str, int], feature_n
 
     Examples
     --------
+    >>> import warnings
     >>> from coview import Views
     >>> X = Views(x=np.array([[1, 2]]), feature_names={"x": ["b", "a"]})
     >>> with warnings.catch_warnings(record=True) as caught:
