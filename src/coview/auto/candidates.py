@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -51,6 +51,7 @@ from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
 __all__ = [
+    "FAILURES",
     "Candidate",
     "TimedFit",
     "can_place",
@@ -58,12 +59,15 @@ __all__ = [
     "default_candidates",
     "given_candidates",
     "linked_candidates",
+    "named_estimators",
     "placed",
     "preparation",
     "prepared",
     "within",
 ]
 
+# what a fit of a candidate may end in: it is dropped then, and the others go on
+FAILURES = (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, RuntimeError)
 GRAPH_PRIOR = 1.05  # graphs fail less often than others, so they count for more if the evidence is the same
 
 LEAST_OBJECTS, OBJECTS_PER_CLUSTER = 300, 10  # of the first sample, where time is short
@@ -312,20 +316,28 @@ def _fewer(names: list[str], views: Views) -> tuple[str, ...] | None:
 
 def given_candidates(estimators: Any, seed: int) -> list[Candidate]:
     """Candidates from a list of (name, estimator), each cloned and seeded."""
-    if not isinstance(estimators, (list, tuple)):
-        raise TypeError(f"candidates must be None or a list of (name, clusterer), got {estimators!r}.")
-    candidates = []
-    for pair in estimators:
+
+    def clusters(estimator: Any) -> bool:
+        return hasattr(estimator, "fit_predict") or hasattr(estimator, "fit_transform")
+
+    pairs = named_estimators(estimators, "clusterer", "a clusterer or a topic model", clusters)
+    return [Candidate(name, with_seed(clone(estimator), seed)) for name, estimator in pairs]
+
+
+def named_estimators(given: Any, what: str, kind: str, fits: Callable[[Any], bool]) -> list[tuple[str, Any]]:
+    """Check a list of (name, estimator) that a user gave; `what` and `kind` are the words for what `fits`."""
+    if not isinstance(given, (list, tuple)):
+        raise TypeError(f"candidates must be None or a list of (name, {what}), got {given!r}.")
+    for pair in given:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not isinstance(pair[0], str):
-            raise TypeError(f"candidates must be a list of (name, clusterer), got {pair!r} in it.")
+            raise TypeError(f"candidates must be a list of (name, {what}), got {pair!r} in it.")
         name, estimator = pair
-        if not hasattr(estimator, "fit_predict") and not hasattr(estimator, "fit_transform"):
-            raise TypeError(f"Candidate {name!r} must be a clusterer or a topic model, got {estimator!r}.")
-        candidates.append(Candidate(name, with_seed(clone(estimator), seed)))
-    names = [candidate.name for candidate in candidates]
+        if not fits(estimator):
+            raise TypeError(f"Candidate {name!r} must be {kind}, got {estimator!r}.")
+    names = [name for name, _ in given]
     if not names or len(set(names)) < len(names):
         raise ValueError(f"candidates must have at least one entry and unique names, got {names!r}.")
-    return candidates
+    return [(name, estimator) for name, estimator in given]
 
 
 def _fit_labels(estimator: Any, views: Views) -> np.ndarray:

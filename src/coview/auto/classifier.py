@@ -21,6 +21,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from coview.auto.candidates import FAILURES
 from coview.auto.cross_validation import (
     FoldScores,
     LabeledSample,
@@ -44,8 +45,8 @@ from coview.base import MultiViewEstimator
 from coview.classification.wrapper import in_type_of
 from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.threads import few_threads
-from coview.inspection import Features, Inspection
-from coview.inspection.features import cluster_frequencies, cluster_means
+from coview.inspection import Inspection
+from coview.inspection.features import cluster_frequencies, cluster_means, features_of_means
 from coview.metrics import expected_calibration_error
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
@@ -65,7 +66,6 @@ KEPT = 0.03  # least weight of a candidate that is kept
 WORTHY = 0.15  # least weight of one that costs more than the heaviest
 TABLE = ("name", "method", "weight", "accuracy", "log_loss", "seconds", "without", "dropped")
 UNNEEDED = "adds nothing to the others on held-out labels"
-FAILURES = (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, RuntimeError)
 JUDGED = 0.7  # share of the time for held-out labels; the rest is for the last fits
 
 
@@ -279,15 +279,14 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: classes, and the candidates that they were found by."""
-
-        def features(view: str) -> Features:
-            means, frequencies = self.class_means_[view], self.class_frequencies_[view]
-            positive = bool(means.min(initial=0) >= 0)
-            return Features(means, positive, "mean of the class's objects", frequencies if positive else None)
-
         answer = super()._inspect()
         training = replace(answer.training, memberships=self.memberships_)
-        return replace(answer, candidates=self.candidates_, training=training, _features=features)
+        return replace(
+            answer,
+            candidates=self.candidates_,
+            training=training,
+            _features=lambda view: features_of_means(self.class_means_[view], self.class_frequencies_[view], "class"),
+        )
 
     # -- pieces
 

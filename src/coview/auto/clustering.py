@@ -22,6 +22,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 
 from coview.auto.candidates import (
+    FAILURES,
     MOST,
     Candidate,
     TimedFit,
@@ -44,8 +45,8 @@ from coview.engines.passes import blockwise
 from coview.engines.protocol import floating_type
 from coview.engines.threads import few_threads
 from coview.exceptions import ViewsError
-from coview.inspection import Features, Inspection, inspect
-from coview.inspection.features import cluster_frequencies, cluster_means
+from coview.inspection import Inspection, inspect
+from coview.inspection.features import cluster_frequencies, cluster_means, features_of_means
 from coview.metrics import normalized_mutual_info
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
@@ -66,7 +67,6 @@ FIRST = 0.5  # share of the time for the sample; the rest is for all objects
 FITTED = 0.6  # share of a candidate's time for its fit; the rest is for the fits that stability is measured by
 JUDGED = 0.8  # share of the time after the candidates for reliability; the rest is for stability
 PROBE = 500  # objects that are placed to see how long that takes
-ERRORS = (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, RuntimeError)
 
 
 @shared_parameters
@@ -270,12 +270,6 @@ class AutoClustering(BaseConsensus):
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: clusters, and the candidates that they were chosen from."""
-
-        def features(view: str) -> Features:
-            means, frequencies = self.cluster_means_[view], self.cluster_frequencies_[view]
-            positive = bool(means.min(initial=0) >= 0)
-            return Features(means, positive, "mean of the cluster's objects", frequencies if positive else None)
-
         # the objective is that of a consensus of labels, which tells nobody how good the clusters are
         # and memberships are shares of the weight of the methods that say so
         return replace(
@@ -284,7 +278,9 @@ class AutoClustering(BaseConsensus):
             numbers=self.n_clusters_evidence_,
             history={},
             probabilities=False,
-            _features=features,
+            _features=lambda view: features_of_means(
+                self.cluster_means_[view], self.cluster_frequencies_[view], "cluster"
+            ),
         )
 
     # -- pieces
@@ -394,7 +390,7 @@ class AutoClustering(BaseConsensus):
             began = time.monotonic()
             try:
                 fit = candidate.fit_in_time(views, seed, mine.share(FITTED))
-            except ERRORS as error:
+            except FAILURES as error:
                 failed[candidate.name], last = f"could not be fitted: {error}", error
                 how = failed[candidate.name]
             else:
@@ -465,7 +461,7 @@ class AutoClustering(BaseConsensus):
             began = time.monotonic()
             try:
                 candidate, labels = self._fit_one(one, objects, deadline.share(1 / (len(chosen) - number + 0.5)), kept)
-            except ERRORS as error:
+            except FAILURES as error:
                 self._drop(one.candidate.name, f"could not be fitted to all objects: {error}")
                 if number == len(chosen) - 1 and not kept:
                     raise

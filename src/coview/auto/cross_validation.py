@@ -20,9 +20,11 @@ from sklearn.pipeline import Pipeline
 from coview.auto.candidates import within
 from coview.auto.pipelines import PipelineCandidate
 from coview.auto.pooling import fit_temperature
+from coview.exceptions import ViewsError
 from coview.preprocessing.base import PerViewTransformer
 from coview.preprocessing.neighbors import NeighborViews
 from coview.utils import fitted_state as rules
+from coview.utils.messages import listed
 from coview.views.views import Views
 
 __all__ = [
@@ -87,7 +89,8 @@ class PreparedViews:
     def behind(self, candidate: PipelineCandidate) -> tuple[list[Any], Any, Views]:
         """Fitted steps of a candidate that read no labels, what is left of it, and the views between the two."""
         seen = candidate.seen(self.views)
-        assert seen is not None
+        if seen is None:
+            raise ViewsError(f"Candidate {candidate.name!r} needs a view that is not among {listed(self.views.names)}.")
         steps, rest = label_free_steps(candidate.estimator)
         fitted: list[Any] = []
         key: tuple[str, ...] = (" ".join(seen.names),)

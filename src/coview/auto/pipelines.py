@@ -39,7 +39,7 @@ from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import LinearSVC
 
 from coview.assignment.seeded_kmeans import SeededKMeansClassifier
-from coview.auto.candidates import counted_views, with_seed
+from coview.auto.candidates import counted_views, named_estimators, with_seed
 from coview.classification.concatenated import ConcatenatedViews
 from coview.plsa.multiview import MultiViewPLSAClassifier
 from coview.preprocessing.each_view import EachView
@@ -145,20 +145,12 @@ def propose_pipelines(views: Views, links: str | None, seed: int) -> tuple[list[
 
 def given_pipelines(estimators: Any, seed: int) -> list[PipelineCandidate]:
     """Candidates from a list of (name, classifier), each cloned and seeded."""
-    if not isinstance(estimators, (list, tuple)):
-        raise TypeError(f"candidates must be None or a list of (name, classifier), got {estimators!r}.")
-    candidates = []
-    for pair in estimators:
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not isinstance(pair[0], str):
-            raise TypeError(f"candidates must be a list of (name, classifier), got {pair!r} in it.")
-        name, estimator = pair
-        if not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
-            raise TypeError(f"Candidate {name!r} must be a classifier, got {estimator!r}.")
-        candidates.append(PipelineCandidate(name, with_seed(clone(estimator), seed)))
-    names = [candidate.name for candidate in candidates]
-    if not names or len(set(names)) < len(names):
-        raise ValueError(f"candidates must have at least one entry and unique names, got {names!r}.")
-    return candidates
+
+    def classifies(estimator: Any) -> bool:
+        return hasattr(estimator, "fit") and hasattr(estimator, "predict")
+
+    pairs = named_estimators(estimators, "classifier", "a classifier", classifies)
+    return [PipelineCandidate(name, with_seed(clone(estimator), seed)) for name, estimator in pairs]
 
 
 def row_spread(matrix: Any) -> float:

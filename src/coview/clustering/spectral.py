@@ -46,8 +46,8 @@ from coview.clustering.affinity import (
 )
 from coview.engines.select import local_engine, select_engine
 from coview.engines.threads import few_threads
-from coview.inspection import Features, Inspection, numbered
-from coview.inspection.features import cluster_frequencies, cluster_means
+from coview.inspection import Inspection, numbered
+from coview.inspection.features import cluster_frequencies, cluster_means, features_of_means
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import NONE, by_view, integer, number, one_of
@@ -271,18 +271,14 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: graphs say nothing of features, so the means of a cluster's objects do."""
-
-        def features(view: str) -> Features:
-            means, frequencies = self.cluster_means_[view], self.cluster_frequencies_[view]
-            positive = bool(means.min(initial=0) >= 0)
-            return Features(means, positive, "mean of the cluster's objects", frequencies if positive else None)
-
         return replace(
             super()._inspect(),
             **numbered(len(self.cluster_centers_)),
             view_weights=dict(self.view_weights_),
             history=self.history_,
-            _features=features,
+            _features=lambda view: features_of_means(
+                self.cluster_means_[view], self.cluster_frequencies_[view], "cluster"
+            ),
         )
 
     # -- pieces

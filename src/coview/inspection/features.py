@@ -156,6 +156,12 @@ def cluster_means(views: Views, codes: np.ndarray, n_groups: int) -> dict[str, n
     }
 
 
+def features_of_means(means: np.ndarray, frequencies: np.ndarray, group: str) -> Features:
+    """Features of groups by what `cluster_means` and `cluster_frequencies` found; `group` is the word for a group."""
+    positive = bool(means.min(initial=0) >= 0)
+    return Features(means, positive, f"mean of the {group}'s objects", frequencies if positive else None)
+
+
 def feature_names(inspection: Inspection, view: str, views: Views | None = None) -> list[str]:
     """Return the names of a view's features: those of the objects where they have any, else those of the model."""
     if views is not None and view in views.feature_names:

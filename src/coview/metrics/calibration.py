@@ -50,6 +50,11 @@ def expected_calibration_error(y_true: Any, probabilities: Any, *, classes: Any 
         )
     known = np.unique(labels) if classes is None else np.asarray(classes)
     if classes is None and len(known) < shares.shape[1]:
+        if labels.dtype.kind not in "iu" or labels.min() < 0 or labels.max() >= shares.shape[1]:
+            raise ParameterError(
+                f"must name the {shares.shape[1]} columns of probabilities, of which y_true has {len(known)}.",
+                parameter="classes",
+            )
         known = np.arange(shares.shape[1])
     if len(known) != shares.shape[1]:
         raise ParameterError(
