@@ -8,11 +8,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
 from coview import (
     AutoClassifier,
     ConcatenatedViews,
     MultiViewNaiveBayes,
+    NeighborViews,
     SeededKMeansClassifier,
     Views,
     inspect,
@@ -209,3 +211,13 @@ def test_a_few_measured_columns_are_saved_and_asked_as_sparse_rows(tmp_path):
     save(model, tmp_path / "model.coview")
     sparse_rows = X.map({"sizes": sparse.csr_array})
     np.testing.assert_allclose(load(tmp_path / "model.coview").predict_proba(sparse_rows), model.predict_proba(X))
+
+
+def test_a_candidate_whose_view_is_absent_is_dropped_and_the_others_go_on():
+    data = make_topic_views(60, n_clusters=2, random_state=0)
+    y = np.where(np.arange(60) < 12, data.target, -1)
+    linked = make_pipeline(NeighborViews("cites"), MultiViewNaiveBayes())
+    model = AutoClassifier([("linked", linked), ("plain", MultiViewNaiveBayes())], cv=2, random_state=0)
+    table = model.fit(data.views, y).candidates_
+    assert table["weight"][table["name"].index("plain")] == 1.0
+    assert "needs a view" in table["dropped"][table["name"].index("linked")]

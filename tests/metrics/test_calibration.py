@@ -37,3 +37,9 @@ def test_names_of_the_classes():
 def test_bad_input(y, shares, match):
     with pytest.raises(ValueError, match=match):
         expected_calibration_error(y, shares)
+
+
+def test_labels_that_are_no_columns_need_classes():
+    with pytest.raises(ValueError, match="must name the 2 columns"):
+        expected_calibration_error(["a", "a"], [[0.9, 0.1]] * 2)
+    assert expected_calibration_error(["a", "a"], [[0.9, 0.1]] * 2, classes=["a", "b"]) == pytest.approx(0.1)
