@@ -102,7 +102,11 @@ def test_the_theme_changes_and_stays(page):
     page.locator(".theme").click()
     dark = page.evaluate(background)
     assert dark != light and page.locator(".theme").inner_text() == "Light"
-    page.reload()
+    for _ in range(20):  # the browser writes the choice to its store a moment later
+        page.reload()
+        if page.evaluate(background) == dark:
+            break
+        page.wait_for_timeout(100)
     assert page.evaluate(background) == dark
 
 
