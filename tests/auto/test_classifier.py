@@ -221,3 +221,14 @@ def test_a_candidate_whose_view_is_absent_is_dropped_and_the_others_go_on():
     table = model.fit(data.views, y).candidates_
     assert table["weight"][table["name"].index("plain")] == 1.0
     assert "needs a view" in table["dropped"][table["name"].index("linked")]
+
+
+def test_objects_that_no_label_reaches_do_not_drop_the_graph():
+    rng = np.random.default_rng(0)
+    target = np.arange(120) // 30
+    X = Views(sizes=100.0 * target[:, None] + rng.normal(size=(120, 2)), words=rng.poisson(0.2, size=(120, 8)))
+    y = np.where((np.arange(120) % 30 < 6) & (target < 3), target, -1)  # nobody knows the last group
+    model = AutoClassifier(cv=2, random_state=0).fit(X, y)
+    row = model.candidates_["name"].index("graph")
+    assert not str(model.candidates_["dropped"][row]).startswith("could not be fitted")
+    assert np.isfinite(model.candidates_["log_loss"][row])

@@ -35,12 +35,12 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import LinearSVC
 
 from coview.assignment.seeded_kmeans import SeededKMeansClassifier
 from coview.auto.candidates import counted_views, named_estimators, with_seed
 from coview.classification.concatenated import ConcatenatedViews
+from coview.classification.label_spreading import LabelSpreadingClassifier
 from coview.plsa.multiview import MultiViewPLSAClassifier
 from coview.preprocessing.each_view import EachView
 from coview.preprocessing.neighbors import NeighborViews
@@ -54,7 +54,6 @@ UNEVEN = 0.6  # standard deviation of row sums over their mean, above which coun
 FEW, MANY = 50, 200  # singular vectors
 SWEEPS = 60  # of PLSA
 GRAPH_OBJECTS = 5000  # above which neighbors of all objects take too long
-TREE_COLUMNS = 15  # of so few scikit-learn searches neighbors by a tree, which no model file holds
 
 
 @dataclass(frozen=True)
@@ -117,12 +116,8 @@ def propose_pipelines(views: Views, links: str | None, seed: int) -> tuple[list[
             )
             for name in plain
         ]
-    if sum(views.n_features.values()) <= TREE_COLUMNS:
-        skipped["graph"] = (
-            f"there are at most {TREE_COLUMNS} columns, of which a model file cannot hold the search tree"
-        )
-    elif len(views) <= GRAPH_OBJECTS:
-        spread = make_pipeline(*_latent(views, FEW), _side_by_side(_spreading(len(views))))
+    if len(views) <= GRAPH_OBJECTS:
+        spread = make_pipeline(*_latent(views, FEW), LabelSpreadingClassifier(metric="euclidean"))
         candidates.append(PipelineCandidate("graph", spread, prior=1 if counted else 4, cost=1))
     else:
         skipped["graph"] = f"there are more than {GRAPH_OBJECTS:,} objects"
@@ -202,10 +197,6 @@ def _latent(views: Views, width: int) -> list[Any]:
     return [*_weighing(views), *([EachView(wide)] if wide else []), UnitRows()]
 
 
-def _spreading(n_objects: int) -> LabelSpreading:
-    return LabelSpreading(kernel="knn", n_neighbors=min(10, n_objects - 1), alpha=0.9, max_iter=100)
-
-
 def _weighing(views: Views) -> list[Any]:
     """Transformers that bring every view to rows of length 1: weights for counts, scales for measurements."""
     counted = counted_views(views)
@@ -218,7 +209,7 @@ def _weighing(views: Views) -> list[Any]:
 
 
 def _side_by_side(classifier: Any) -> ConcatenatedViews:
-    return ConcatenatedViews(classifier, unlabeled="auto" if isinstance(classifier, LabelSpreading) else "drop")
+    return ConcatenatedViews(classifier, unlabeled="drop")
 
 
 def _margins() -> LinearSVC:
