@@ -27,6 +27,7 @@ from coview.auto.candidates import (
     Candidate,
     TimedFit,
     can_place,
+    candidate_table,
     default_candidates,
     given_candidates,
     linked_candidates,
@@ -35,7 +36,7 @@ from coview.auto.candidates import (
     prepared,
 )
 from coview.auto.evidence import agreements, candidate_weights, may_be_kept, reliabilities
-from coview.auto.links import find_links, judge_links, smoothing
+from coview.auto.links import LINK_EVIDENCE, find_links, judge_links, smoothing
 from coview.auto.number import choose_number
 from coview.auto.objects import Objects
 from coview.base import NumbersGate
@@ -160,32 +161,14 @@ class AutoClustering(BaseConsensus):
     estimators_: dict[str, Any]
     _takes_lazy = True
     _fitted_state = {
-        "candidates_": rules.record(
-            name=rules.sequence(rules.text(), "candidates"),
-            method=rules.sequence(rules.or_none(rules.text()), "candidates"),
-            weight=rules.sequence(rules.weight(), "candidates"),
-            reliability=rules.sequence(rules.number(nan=True), "candidates"),
-            stability=rules.sequence(rules.number(nan=True), "candidates"),
-            agreement=rules.sequence(rules.number(nan=True), "candidates"),
-            without=rules.sequence(rules.or_none(rules.text()), "candidates"),
-            dropped=rules.sequence(rules.or_none(rules.text()), "candidates"),
-        ),
+        "candidates_": candidate_table("reliability", "stability", "agreement"),
         "n_clusters_": rules.count(1, size="clusters"),
         "n_clusters_evidence_": rules.record(
             n_clusters=rules.sequence(rules.count(1), "numbers"),
             information=rules.sequence(rules.number(), "numbers"),
             reproduced=rules.sequence(rules.number(), "numbers"),
         ),
-        "links_": rules.or_none(
-            rules.record(
-                view=rules.text(),
-                n_links=rules.count(),
-                alike_by_view=rules.mapping(rules.number(0, 1)),
-                together_by_view=rules.mapping(rules.number(high=1)),
-                join=rules.flag(),
-                why=rules.text(),
-            )
-        ),
+        "links_": LINK_EVIDENCE,
         "estimators_": rules.mapping(rules.estimator(), "clusterings"),
         "labels_by_candidate_": rules.mapping(rules.integers("objects", low=-1)),
         "preparation_": rules.sequence(rules.estimator(methods=["transform"])),
