@@ -75,6 +75,10 @@ def _check_kept(checker: rules.Checker, value: Any, where: str) -> None:
     names = checker.state.get("candidates_", {}).get("name", ())
     if not value or not set(value) <= set(names):
         checker.refuse(where, "has an estimator that is no candidate, or none")
+    for other in ("temperatures_", "seen_views_"):
+        said = checker.state.get(other)
+        if not isinstance(said, dict) or set(said) != set(value):
+            checker.refuse(other, f"has other names than {where}")
 
 
 @shared_parameters
