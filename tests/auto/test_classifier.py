@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import ClassVar
 
 import numpy as np
@@ -186,6 +187,14 @@ def test_a_file_gives_the_same_answers(counts, fitted, tmp_path):
     again = load(tmp_path / "model.coview")
     assert_array_equal(again.predict_proba(counts.views), fitted.predict_proba(counts.views))
     assert str(again.candidates_) == str(fitted.candidates_)
+
+
+@pytest.mark.parametrize("part", ["temperatures_", "seen_views_"])
+def test_parts_that_name_other_candidates_are_refused(fitted, part, tmp_path):
+    model = copy.copy(fitted)
+    setattr(model, part, {f"another {name}": value for name, value in getattr(fitted, part).items()})
+    with pytest.raises(ValueError, match=f"{part}.*has other names"):
+        save(model, tmp_path / "model.coview")
 
 
 def test_inspect_and_report_say_what_was_chosen(counts, fitted):
