@@ -205,6 +205,16 @@ def test_inspect_and_report_say_what_was_chosen(counts, fitted):
     assert all(name in text for name in fitted.candidates_["name"])
 
 
+def test_the_report_begins_with_what_held_out_labels_say(counts, fitted):
+    y = few(counts.target, 5)
+    page = fitted.report(counts.views, y)
+    held_out = page.summary["scores"]["held_out"]
+    assert held_out["measures"][0]["value"] == pytest.approx(fitted.accuracy_)
+    assert held_out["n_hidden"] == fitted.n_held_out_
+    figure = page.html.split('<div class="figure main">')[1].split("</div>")[0]
+    assert "held-out labels" in figure and f"{fitted.accuracy_:.3f}"[:4] in figure
+
+
 def test_a_time_budget_drops_what_there_is_no_time_for(counts):
     model = AutoClassifier(time_budget=1e-6, random_state=0).fit(counts.views, few(counts.target, 4))
     assert len(model.estimators_) >= 1

@@ -279,6 +279,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         return replace(
             answer,
             candidates=self.candidates_,
+            held_out={"accuracy": self.accuracy_, "n_labels": self.n_held_out_} if self.n_held_out_ else {},
             training=training,
             _features=lambda view: features_of_means(self.class_means_[view], self.class_frequencies_[view], "class"),
         )
