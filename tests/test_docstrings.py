@@ -31,7 +31,7 @@ CODES = {
 }  # fmt: skip
 LEFT_TO_SENTENCES = {"self", "cls", "X", "y", "sample_weight", "classes", "input_features"}
 # made by the library and never by a user: described by their attributes
-RESULTS = {"ClusterChoice", "Comparison", "StreamResult"}
+RESULTS = {"ClusterChoice", "Comparison", "LabelSuggestions", "StreamResult"}
 # what their methods do is said once, in `coview.engines.protocol.Engine`
 ENGINES = {"CpuEngine", "DaskEngine"}
 

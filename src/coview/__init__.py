@@ -18,6 +18,7 @@ _MODULES = {
     "coview.assignment.label_program": ("solve_labels",),
     "coview.model_selection.compare": ("compare",),
     "coview.model_selection.select": ("ClusterChoice", "select_clusters"),
+    "coview.model_selection.suggest": ("LabelSuggestions", "suggest_labels"),
     "coview.model_selection.table": ("Comparison",),
     "coview.preprocessing.codebook": ("Codebook",),
     "coview.views.coerce": ("as_views",),
@@ -82,7 +83,6 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.classification.best_view import BestView as BestView
     from coview.classification.co_training import CoTrainingClassifier as CoTrainingClassifier
     from coview.classification.concatenated import ConcatenatedViews as ConcatenatedViews
-    from coview.classification.label_spreading import LabelSpreadingClassifier as LabelSpreadingClassifier
     from coview.classification.naive_bayes import MultiViewNaiveBayes as MultiViewNaiveBayes
     from coview.clustering.anchor_graphs import AnchorGraphClustering as AnchorGraphClustering
     from coview.clustering.cca import CCAClustering as CCAClustering
@@ -104,6 +104,8 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.model_selection.compare import compare as compare
     from coview.model_selection.select import ClusterChoice as ClusterChoice
     from coview.model_selection.select import select_clusters as select_clusters
+    from coview.model_selection.suggest import LabelSuggestions as LabelSuggestions
+    from coview.model_selection.suggest import suggest_labels as suggest_labels
     from coview.model_selection.table import Comparison as Comparison
     from coview.online.passive_aggressive import (
         MultiViewPassiveAggressiveClassifier as MultiViewPassiveAggressiveClassifier,
