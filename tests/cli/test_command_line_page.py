@@ -80,7 +80,7 @@ def test_the_examples_of_the_help_follow_on_each_other(folder, monkeypatch, caps
 def test_the_help_starts_with_commands_that_run(folder, monkeypatch, capsys):
     lines = cli.START.replace("\\\n", " ").splitlines()
     shown = [shlex.split(line) for line in lines if line.startswith("  coview")]
-    assert [words[1] for words in shown] == ["fit", "report", "explore", "fit", "predict"]
+    assert [words[1] for words in shown] == ["fit", "report", "explore", "fit", "predict", "suggest"]
     for words in shown:
         if words[1] == "explore":  # it would serve until Ctrl-C
             continue

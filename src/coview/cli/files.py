@@ -188,7 +188,8 @@ def check_there(path: Path) -> None:
 def read_labels(source: str | None, X: Any, id: str | None = None) -> Any:
     """Return one label per object: of a file, or of a column of the table that X is; empty cells have no label.
 
-    A file of ids and labels is joined by the ids of the views, or by the column `id` of the table.
+    A file of ids and labels is joined by the ids of the views, or by the column `id` of the table; one of many columns
+    by those of its columns that are called "id" and "label", or "row" and "label", as `coview suggest` writes them.
     """
     if source is None:
         return None
@@ -199,8 +200,8 @@ def read_labels(source: str | None, X: Any, id: str | None = None) -> Any:
     path = Path(source)
     check_there(path)
     n_rows = len(X) if table is None else len(_values(table, _columns(table)[0]))
-    ids, labels = _labels_of_file(path, n_rows)
-    own = ids_of(X, id)
+    ids, labels, by_row = _labels_of_file(path, n_rows)
+    own = range(n_rows) if by_row else ids_of(X, id)
     if ids is not None and own is None:
         hint = "Name the column of the table that holds them: --id COLUMN" if table is not None else "Give labels alone"
         raise DataFileError(f"{path} labels objects by id, but the objects have no ids. {hint}.")
@@ -241,11 +242,12 @@ def _values(table: Any, name: str) -> list[Any]:
     return plain({name: table[name]})[name]
 
 
-def _labels_of_file(path: Path, n_rows: int) -> tuple[list[Any] | None, list[Any]]:
+def _labels_of_file(path: Path, n_rows: int) -> tuple[list[Any] | None, list[Any], bool]:
+    """What names the objects (None: their order), their labels, and whether they are named by row."""
     if path.suffix.lower() == ".npy":
         from coview.io.formats import load_matrix
 
-        return None, load_matrix(path).tolist()
+        return None, load_matrix(path).tolist(), False
     from coview.io.tables import TABLES, read_table
 
     lines = [] if path.suffix.lower() in (".parquet", ".json", ".jsonl") else _lines(path)
@@ -254,16 +256,23 @@ def _labels_of_file(path: Path, n_rows: int) -> tuple[list[Any] | None, list[Any
     sign = "\t" if path.suffix.lower() == ".tsv" else find_delimiter(lines[0] if lines else "")
     if lines and sign not in lines[0]:  # one column: with a header row there is one line more than objects
         cells = [line.strip().strip('"') for line in lines]
-        return None, [_number(without_escape(cell)) for cell in (cells[1:] if len(cells) == n_rows + 1 else cells)]
+        rows = cells[1:] if len(cells) == n_rows + 1 else cells
+        return None, [_number(without_escape(cell)) for cell in rows], False
     if path.suffix.lower() not in TABLES:
         raise DataFileError(f"{path} must hold one label per line, or be a table with an id and a label column.")
     table = read_table(path)
     names = _columns(table)
     if len(names) == 1:
-        return None, _values(table, names[0])
+        return None, _values(table, names[0]), False
+    key = next((name for name in ("id", "row") if name in names), None)
+    if len(names) > 2 and key is not None and "label" in names:
+        return _values(table, key), _values(table, "label"), key == "row"
     if len(names) != 2:
-        raise DataFileError(f"{path} has {len(names)} columns; labels are one column, or an id and a label.")
-    return _values(table, names[0]), _values(table, names[1])
+        raise DataFileError(
+            f"{path} has {len(names)} columns; labels are one column, an id and a label, or a table whose columns "
+            "are called id and label."
+        )
+    return _values(table, names[0]), _values(table, names[1]), False
 
 
 def _lines(path: Path) -> list[str]:
@@ -285,7 +294,7 @@ def _by_id(path: Path, ids: Sequence[Any], labels: Sequence[Any], own: Any) -> l
     if len(label_of) < len(ids):
         raise DataFileError(f"{path} holds {len(ids) - len(label_of)} ids more than once.")
     joined = [label_of.get(str(key)) for key in own]
-    if all(label is None for label in joined):
+    if not any(str(key) in label_of for key in own):
         raise DataFileError(
             f"{path} labels none of the objects: its ids ({short(ids[0])}, ...) differ from {short(own[0])}, ..."
         )

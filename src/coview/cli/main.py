@@ -25,6 +25,7 @@ from coview.cli.reproduce import reproduce
 from coview.cli.search import search
 from coview.cli.serve import explore, serve
 from coview.cli.stream import stream
+from coview.cli.suggest import suggest
 from coview.exceptions import CoviewError
 from coview.utils.messages import not_text, printable
 from coview.utils.progress import print_line, progress, show_progress
@@ -48,6 +49,7 @@ If a column holds classes for some of the rows, fill in the others.
   coview fit auto --table pages.csv --id key --labels kind \\
     --text words=body --text title=title --tokens tags=tags -o kinds.coview
   coview predict kinds.coview --table pages.csv -o kinds.csv
+  coview suggest kinds.coview --table pages.csv --labels kind -o labels.csv
 """
 
 app = typer.Typer(
@@ -64,6 +66,7 @@ EXAMPLES: dict[Any, str] = {
     compare: "coview compare --view words=words.npz --view links=links.mtx --labels y.csv --plot scores.png",
     fit: "coview fit MultiViewPLSA --view words=words.npz --view links=links.mtx --set n_clusters=7 --out model.coview",
     predict: "coview predict model.coview --view words=words.npz --out clusters.csv",
+    suggest: "coview suggest kinds.coview --table pages.csv --labels kind --count 20 --out labels.csv",
     transform: "coview transform model.coview --data folder --out topics.parquet",
     search: 'coview search "largest eigenvalues of a sparse matrix" -k 5',
     explore: "coview explore model.coview folder",
@@ -129,6 +132,7 @@ _OPTIONS = {
     "fit": {"y": "--labels", **_TABLE},
     "compare": {**_TABLE, "y": "--labels", "cv": "--folds", "n_clusters": "--clusters", "label_share": "--share"},
     "stream": _TABLE,
+    "suggest": {"y": "--labels", "n": "--count"},
     "report": {"y": "--labels", "method": "--map"},
     "search": {"source": "--source", "target": "--target"},
 }

@@ -18,7 +18,7 @@ from coview.utils.progress import progress, tell
 if TYPE_CHECKING:
     from coview.inspection import Inspection
 
-__all__ = ["predict", "run_predict", "run_transform", "transform"]
+__all__ = ["Model", "Out", "load_objects", "predict", "run_predict", "run_transform", "transform"]
 
 Model = Annotated[Path | None, typer.Argument(help="A model file that coview wrote.")]
 Out = Annotated[
@@ -92,7 +92,7 @@ def run_predict(
     proba: bool = False,
 ) -> dict[str, Any]:
     """Return the columns that `coview predict` writes; a warning counts the objects that the model knows nothing of."""
-    fitted, X = _load(model, "predict", view, data, table, sep)
+    fitted, X = load_objects(model, "predict", view, data, table, sep)
 
     from coview.inspection import NAMED_BY_FEATURES
     from coview.inspection.known import describe_unknown
@@ -123,7 +123,7 @@ def run_transform(
     sep: str | None = None,
 ) -> dict[str, Any]:
     """Return the columns that `coview transform` writes."""
-    fitted, X = _load(model, "transform", view, data, table, sep)
+    fitted, X = load_objects(model, "transform", view, data, table, sep)
 
     import numpy as np
     from scipy import sparse
@@ -143,7 +143,7 @@ def run_transform(
     return columns
 
 
-def _load(
+def load_objects(
     path: Path | None, method: str, view: Any, data: Path | None, table: Path | None, sep: str | None
 ) -> tuple[Inspection, Any]:
     """Return the model and the objects to ask it of; what is not there is refused before large libraries are loaded."""
@@ -158,8 +158,8 @@ def _load(
     from coview.io.models import load
 
     model = inspect(load(path))
-    if not (model.predicts if method == "predict" else model.transforms):
-        other = "transform" if method == "predict" else "predict"
+    if not (model.transforms if method == "transform" else model.predicts):
+        other = "predict" if method == "transform" else "transform"
         raise ValueError(f"{path} holds a {model.name}, which has no {method}. Use: coview {other} {path} ...")
     if model.front is not None and table is None:
         raise ValueError("The model was fitted on a raw table: pass --table FILE.")

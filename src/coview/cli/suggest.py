@@ -1,0 +1,103 @@
+"""`coview suggest`: a model file and data to a table of objects that a person is to label."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from coview.cli.files import check_writable, ids_of, plain, read_labels, write_table
+from coview.cli.options import Config, Data, EscapeFormulas, Json, Labels, Sep, Table, View, merge_config, write_config
+from coview.cli.predict import Model, Out, load_objects
+from coview.utils.messages import printable
+from coview.utils.progress import progress, tell
+
+__all__ = ["run_suggest", "suggest"]
+
+
+def suggest(
+    ctx: typer.Context,
+    model: Model = None,
+    view: View = None,
+    data: Data = None,
+    table: Table = None,
+    sep: Sep = None,
+    labels: Labels = None,
+    count: Annotated[int, typer.Option("--count", "-n", min=1, help="Number of objects to name.")] = 10,
+    out: Out = None,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed, of samples of many objects.")] = 0,
+    escape_formulas: EscapeFormulas = True,
+    config: Config = None,
+    as_json: Json = False,
+) -> None:
+    """Name the objects whose labels would help a classifier most, with an empty column for the label.
+
+    Pass the labels that the model was fitted with, --labels, so that labeled objects are not named. The file that --out
+    writes has them too, below: fill in the column "label" at its top, and pass the file to coview fit and to the next
+    coview suggest as --labels.
+
+    Columns say why: "uncertainty" of the model, "disagreement" of the views, "coverage" (share of what needs a label
+    that this one would tell of), each from 0 to 1, and "why" in words.
+    """
+    options = merge_config(ctx, config, ("model", "data", "table", "out"))
+    out, escape = options.pop("out"), options.pop("escape_formulas")
+    check_writable(out)
+    with progress(verbose=0 if as_json else None):
+        columns, given = run_suggest(**options)
+    count = len(columns["label"])
+    if out is not None:
+        write_table(_below(columns, given), out, escape_formulas=escape)
+    elif not as_json:
+        write_table(columns)
+    if out is not None and not as_json:
+        more = f" and {len(given['label']):,} labels so far" if given else ""
+        print(f"{printable(out)}: {count:,} objects to label{more}", file=sys.stderr)
+    if config is not None:
+        write_config(ctx, config, {**options, "out": out, "escape_formulas": escape})
+    if as_json:
+        print(json.dumps(plain(columns)))
+
+
+def run_suggest(
+    model: Path | None,
+    view: Any = None,
+    data: Path | None = None,
+    table: Path | None = None,
+    sep: str | None = None,
+    labels: str | None = None,
+    count: int = 10,
+    seed: int = 0,
+) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
+    """Return the columns that `coview suggest` writes: of the objects to label, and of those that are labeled."""
+    fitted, X = load_objects(model, "suggest", view, data, table, sep)
+
+    from coview.model_selection.suggest import suggest_labels
+    from coview.validation import minus_one_is_unlabeled, unlabeled_rows
+
+    y = read_labels(labels, X, fitted.id_column)
+    tell("choosing")
+    found = suggest_labels(fitted.model, X, count, y=y, random_state=seed)
+    ids = ids_of(X, fitted.id_column)
+    key = "row" if ids is None else "id"
+
+    def named(rows: list[int]) -> dict[str, list[Any]]:
+        return {key: rows if ids is None else plain({key: [ids[row] for row in rows]})[key]}
+
+    shown = {name: values for name, values in found.columns.items() if name not in ("row", "id")}
+    columns = {**named(found.indices.tolist()), "label": [None] * len(found), **shown}
+    if y is None:
+        return columns, {}
+    known = ~unlabeled_rows(y, semi_supervised=minus_one_is_unlabeled(fitted.estimator))
+    rows = [row for row, one in enumerate(known.tolist()) if one]
+    return columns, {**named(rows), "label": plain({"label": [y[row] for row in rows]})["label"]}
+
+
+def _below(columns: dict[str, list[Any]], given: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """The objects to label, and below them those that are labeled, whose other cells are empty."""
+    count = len(given.get("label", ()))
+    if not count:
+        return columns
+    return {name: [*part, *given.get(name, [None] * count)] for name, part in columns.items()}

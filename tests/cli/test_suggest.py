@@ -1,0 +1,92 @@
+"""`coview suggest`: objects to label, and the way of the labels back into the next fit."""
+
+from __future__ import annotations
+
+import csv
+import sys
+
+import numpy as np
+import pytest
+
+from coview import MultiViewNaiveBayes, Views, load, save, write_views
+from coview.cli import main as cli
+from coview.cli.suggest import run_suggest
+
+WORDS = {"animal": ["fox", "den", "paw", "fur"], "water": ["sea", "salt", "wave", "tide"]}
+
+
+def run(monkeypatch, *words) -> None:
+    monkeypatch.setattr(sys, "argv", ["coview", *map(str, words)])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert not end.value.code
+
+
+def read(path) -> list[dict[str, str]]:
+    with open(path, newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+@pytest.fixture
+def pages(tmp_path):
+    """Pages of two kinds, four of them labeled."""
+    rng = np.random.default_rng(0)
+    with open(tmp_path / "pages.csv", "w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["key", "body", "title", "kind"])
+        for i in range(30):
+            kind = list(WORDS)[i % 2]
+            body, title = (" ".join(rng.choice(WORDS[kind], n)) for n in (8, 3))
+            writer.writerow([f"p{i}", body, title, kind if i < 4 else ""])
+    return tmp_path
+
+
+def test_labels_that_are_filled_in_reach_the_next_fit_and_are_not_asked_for_again(pages, monkeypatch):
+    table, model, labels = pages / "pages.csv", pages / "m.coview", pages / "labels.csv"
+    views = ("--table", table, "--id", "key", "--text", "body=body", "--text", "title=title")
+    run(monkeypatch, "fit", "MultiViewNaiveBayes", *views, "--labels", "kind", "-o", model)
+    run(monkeypatch, "suggest", model, "--table", table, "--labels", "kind", "--count", "5", "-o", labels)
+    rows = read(labels)
+    assert [row["label"] for row in rows[:5]] == [""] * 5 and all(row["why"] for row in rows[:5])
+    assert [(row["id"], row["label"]) for row in rows[5:]] == [
+        (f"p{i}", kind) for i, kind in enumerate(["animal", "water"] * 2)
+    ]
+    for row in rows[:5]:
+        row["label"] = list(WORDS)[int(row["id"][1:]) % 2]
+    with open(labels, "w", newline="", encoding="utf-8") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    run(monkeypatch, "fit", "MultiViewNaiveBayes", *views, "--labels", labels, "-o", model)
+    assert load(model)[-1].class_count_.sum() == 9
+    again, _ = run_suggest(model, table=table, labels=str(labels), count=50)
+    assert len(again["id"]) <= 21 and not {row["id"] for row in rows} & set(again["id"])
+
+
+def test_objects_without_ids_are_named_by_row(tmp_path, monkeypatch):
+    X = Views(words=np.random.default_rng(0).poisson(1.0, (12, 5)) + 0.0)
+    y = np.array(["a", "b"] * 2 + [""] * 8)
+    save(MultiViewNaiveBayes().fit(X, y), tmp_path / "m.coview")
+    write_views(X, tmp_path / "views")
+    np.save(tmp_path / "y.npy", y)
+    out = tmp_path / "out.csv"
+    command = ("suggest", tmp_path / "m.coview", "--data", tmp_path / "views", "--count", "3", "-o", out)
+    run(monkeypatch, *command, "--labels", tmp_path / "y.npy")
+    rows = read(out)
+    assert all(int(row["row"]) >= 4 for row in rows[:3]) and [row["row"] for row in rows[3:]] == ["0", "1", "2", "3"]
+    columns, given = run_suggest(tmp_path / "m.coview", data=tmp_path / "views", labels=str(out), count=3)
+    assert list(map(str, columns["row"])) == [row["row"] for row in rows[:3]] and given["label"] == ["a", "b", "a", "b"]
+
+
+def test_a_model_that_is_no_classifier_is_refused(tmp_path, monkeypatch, capsys):
+    from coview import SphericalKMeans
+
+    X = Views(words=np.eye(6))
+    save(SphericalKMeans(2, random_state=0).fit(X), tmp_path / "m.coview")
+    write_views(X, tmp_path / "views")
+    monkeypatch.setattr(
+        sys, "argv", ["coview", "suggest", str(tmp_path / "m.coview"), "--data", str(tmp_path / "views")]
+    )
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 2 and "needs a fitted classifier" in capsys.readouterr().err
