@@ -173,6 +173,30 @@ def test_a_slow_old_answer_does_not_replace_a_newer_one(page, address):
     assert page.get_by_text("This is consistent").is_visible()
 
 
+def test_labels_are_given_and_the_model_is_refitted(browser):
+    X, kinds = library()
+    y = np.array([kind if i < 6 else None for i, kind in enumerate(kinds)], dtype=object)
+    service = Service(MultiViewNaiveBayes().fit(X, y), X, labels=y)
+    with running(make_app(service, page=True)) as url:
+        page = browser.new_page(viewport={"width": 390, "height": 800})
+        page.goto(f"{url}/#/label")
+        first = page.locator(".labeling select").first
+        first.wait_for()
+        named = first.get_attribute("aria-label")
+        first.select_option("net")
+        page.reload()  # labels are kept in this tab
+        page.get_by_role("button", name="Refit with 1 new label").click()
+        page.get_by_text("What changed").wait_for()
+        page.get_by_text("7 objects labeled, 53 without a label").wait_for()
+        assert page.get_by_label(named, exact=True).count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Save all labels").click()
+        lines = saved.value.path().read_text().splitlines()
+        assert len(lines) == 8 and lines[-1] == f"{named.removeprefix('Label of ')},net"
+        page.close()
+
+
 def test_something_new_is_tried(page, address):
     page.goto(f"{address}/#/try")
     page.get_by_label("words").fill("open the file and read")

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from coview.cli.files import read_labels
 from coview.utils.messages import printable
 from coview.utils.progress import progress
 
@@ -71,6 +72,12 @@ def explore(
     model: Annotated[Path | None, typer.Argument(help="A model file that coview.save wrote.")] = None,
     data: Data = None,
     also: Also = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            "--labels", help="Labels of the fit, as in coview fit: new ones can be added, and the model refitted."
+        ),
+    ] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Explore the Python packages on this machine.")] = False,
     host: Host = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 chooses a free one.")] = 0,
@@ -78,7 +85,7 @@ def explore(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page.")] = True,
     timeout: Seconds = 120.0,
 ) -> None:
-    """Open a page to browse a model: topics, clusters, objects, search."""
+    """Open a page to browse a model: topics, clusters, objects, search, and what to label next."""
     _check_web()
     if demo == (model is not None):
         raise ValueError("Pass either a model file or --demo. Example: coview explore --demo.")
@@ -90,8 +97,11 @@ def explore(
         from coview.web.service import load_service
 
         assert model is not None
+        if labels is not None and data is None:
+            raise ValueError("--labels requires the objects: coview explore model.coview DATA --labels ...")
+        read = None if labels is None else partial(read_labels, labels)
         with progress("reading the model and its objects"):
-            service = load_service(model, data, also or ())
+            service = load_service(model, data, also or (), read)
     _run(service, host, port, token, {"seconds": timeout}, 2.0, page=True, browser=browser)
 
 

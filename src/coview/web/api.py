@@ -1,6 +1,6 @@
 """The HTTP face of a `Service`: a FastAPI application, with the explorer's page where it is asked for.
 
-Needs the extra `web`. Wrong input is 422 with one sentence, ``{"error": "..."}``; the service only reads.
+Needs the extra `web`. Wrong input is 422 with one sentence, ``{"error": "..."}``; the service reads, and keeps nothing.
 """
 
 from __future__ import annotations
@@ -81,6 +81,13 @@ class Labels(BaseModel):
 
     labels: list[str] = Field(max_length=1000)
     id: str | int | None = None
+
+
+class Given(BaseModel):
+    """Labels that a person gave, by identifier."""
+
+    labels: dict[str, str] = Field(default_factory=dict, max_length=10_000)
+    n: int = Field(10, ge=1, le=100, description="Number of objects to label next.")
 
 
 class Keys(BaseModel):
@@ -316,6 +323,18 @@ def _add_explorer(app: FastAPI, explorer: Explorer, in_thread: InThread) -> None
     ) -> Answers:
         pair = None if a is None or b is None else (a, b, first, second)
         return await in_thread(_rendered, explorer.disagreement, max(start, 0), pair)
+
+    @app.post("/api/suggestions", tags=["explorer"])
+    async def suggestions(ask: Given) -> Answers:
+        return await in_thread(_rendered, explorer.labeling.suggestions, ask.labels, ask.n)
+
+    @app.post("/api/refit", tags=["explorer"])
+    async def refit(ask: Given) -> Answers:
+        return await in_thread(_rendered, explorer.labeling.refit, ask.labels, ask.n)
+
+    @app.get("/api/known_labels", tags=["explorer"])
+    async def known_labels() -> Answers:
+        return await in_thread(_rendered, explorer.labeling.known)
 
     @app.get("/api/ontology", tags=["explorer"])
     async def ontology() -> Answers:

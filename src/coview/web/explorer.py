@@ -17,6 +17,7 @@ from coview.utils.sampling import sample_positions
 from coview.views.views import Views
 from coview.web.groups import Groups
 from coview.web.kinds import known_views, sorts
+from coview.web.labeling import Labeling
 from coview.web.service import Service, largest_shares, score_drops, without_each
 
 __all__ = ["Explorer"]
@@ -37,6 +38,7 @@ class Explorer:
     def __init__(self, service: Service) -> None:
         self.service = service
         self.groups = Groups(service)
+        self.labeling = Labeling(service, self.groups, self._known_row)
 
     # -- objects
 

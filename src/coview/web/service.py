@@ -7,7 +7,7 @@ answers are dicts of lists with one entry for each row, which `cut` takes apart 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -65,6 +65,8 @@ class Service:
         The raw text of the objects by view, to be shown.
     table : data frame, mapping of columns or None, default=None
         The table that the objects come from, to be shown.
+    labels : array-like or None, default=None
+        Labels that a classifier was fitted with, one per object: new ones can be added, and the model fitted again.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Service:
         title: str = "",
         texts: Any = None,
         table: Any = None,
+        labels: Any = None,
     ) -> None:
         self.models = [inspect(each) for each in (model, *also)]
         for each in self.models:
@@ -90,6 +93,7 @@ class Service:
         self.predictor = next((each for each in self.models if sorts(each) or each.predicts), self.model)
         self.title = title or self.model.name
         self.data = data
+        self.labels = labels
         self.texts = dict(texts or {})
         self._cells: dict[Any, list[Any]] = {}  # columns of the table that were asked for
         self.table = None if table is None else as_table(table, "The explorer")
@@ -155,6 +159,7 @@ class Service:
                 "groups": bool(kinds & {"class", "cluster"}),
                 "objects": bool(self.ids),
                 "disagreement": self.sorter is not None and len(self.readers) > 1 and by_view,
+                "labeling": self.data is not None and self.sorter is not None and self.sorter.kind == "class",
                 "ontology": self.ontology is not None,
             }.items()
             if there
@@ -531,7 +536,12 @@ def _only_text(readers: dict[str, CellReader]) -> str | None:
 # -- models and objects from files
 
 
-def load_service(model: Path, data: Path | None = None, also: Sequence[Path] = ()) -> Service:
+def load_service(
+    model: Path,
+    data: Path | None = None,
+    also: Sequence[Path] = (),
+    read_labels: Callable[[Any, str | None], Any] | None = None,
+) -> Service:
     """Return a service of model files and objects; nothing in a file is executed.
 
     Parameters
@@ -542,6 +552,8 @@ def load_service(model: Path, data: Path | None = None, also: Sequence[Path] = (
         Objects: what `read_views` reads, or a raw table where the model makes views of tables.
     also : sequence of Path, default=()
         Further model files.
+    read_labels : function of the objects and the table's column of ids, optional
+        Returns the labels of the fit, one per object.
     """
     paths = [model, *also]
     loaded = [load(path) for path in paths]
@@ -561,10 +573,13 @@ def load_service(model: Path, data: Path | None = None, also: Sequence[Path] = (
     if isinstance(views, LazyViews):
         views = views.collect()
     _check_views(data, views, models[0])
+    labels = None
+    if read_labels is not None:
+        labels = read_labels(views, None) if table is None or reader is None else read_labels(table, reader.id_column)
     for each in models:
         if each.retriever is not None and not len(each.retriever.indexed_ids()):
             each.retriever.add(views if table is None or each.front is None else table)  # the file stays as it is
-    return Service(loaded[0], views, also=loaded[1:], title=model.name, texts=texts, table=table)
+    return Service(loaded[0], views, also=loaded[1:], title=model.name, texts=texts, table=table, labels=labels)
 
 
 def check_vocabularies(models: Sequence[Inspection], called: Sequence[str]) -> None:

@@ -8,6 +8,7 @@ import { group, groupList } from "./groups.js";
 import { objectList, objectPage } from "./objects.js";
 import { disagreement } from "./disagree.js";
 import { labels } from "./labels.js";
+import { labeling } from "./labeling.js";
 import { attempt } from "./attempt.js";
 
 const main = document.getElementById("main");
@@ -28,6 +29,7 @@ function menu(about) {
     ["groups/component", "Components", kinds.has("component")],
     ["objects", "Objects", can.has("objects")],
     ["views", "Disagreement", can.has("disagreement")],
+    ["label", "Label next", can.has("labeling")],
     ["labels", "Label sets", can.has("ontology")],
     ["try", "Try it", can.has("predict") || can.has("transform")],
   ];
@@ -79,6 +81,7 @@ async function show() {
   else if (path === "objects") objectList(place, context);
   else if (parts[0] === "object" && parts[1]) objectPage(place, context, decodeURIComponent(parts[1]));
   else if (path === "views") disagreement(place, context);
+  else if (path === "label") labeling(place, context);
   else if (path === "labels") labels(place, context);
   else if (path === "try") attempt(place, context);
   else replace(place, h("div.state.empty", null, h("strong", null, "There is no such page"),

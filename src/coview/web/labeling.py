@@ -1,0 +1,193 @@
+"""Labels that a person gives in the explorer: what to label next, and what a fit with the new labels changes.
+
+Nothing is kept: every question brings all labels that were given, and the models that were loaded stay as they are.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from coview.auto.classifier import AutoClassifier
+from coview.exceptions import ViewsError
+from coview.inspection import Inspection, inspect
+from coview.model_selection.suggest import suggest_labels
+from coview.utils.jsonable import plain
+from coview.utils.messages import listed
+from coview.utils.warn import unwarned
+from coview.validation import minus_one_is_unlabeled, unlabeled_rows
+from coview.web.groups import Groups
+from coview.web.kinds import known_views
+from coview.web.service import Service
+
+__all__ = ["Labeling"]
+
+MOST_REFITTED = 20_000  # objects that a model is fitted to while a person waits
+MOST_CHANGED = 30  # objects with another prediction that are listed
+
+
+class Labeling:
+    """What to label next by the classifier of a service, and what new labels change.
+
+    Parameters
+    ----------
+    service : Service
+        Models, objects, and labels of the fit where they are known.
+    groups : Groups
+        What the models say of the objects.
+    row_of : function of an identifier
+        Returns the row of an object, or refuses.
+    """
+
+    def __init__(self, service: Service, groups: Groups, row_of: Callable[[Any], int]) -> None:
+        self._service, self._groups, self._row_of = service, groups, row_of
+        self._fitting = threading.Lock()
+
+    def known(self) -> list[list[Any]]:
+        """Return the labels of the fit as [id, label]; empty where they are not known."""
+        y = self._known_labels()
+        rows = [] if y is None else self._labeled_rows(y)
+        return [] if y is None else [[self._service.ids[row], str(y[row])] for row in rows]
+
+    def suggestions(self, given: Mapping[str, str], n: int = 10) -> dict[str, Any]:
+        """Return the objects to label next by the loaded model.
+
+        Parameters
+        ----------
+        given : mapping
+            Labels that were given, by identifier.
+        n : int, default=10
+            Number of objects.
+        """
+        model = self._model()
+        assert self._service.data is not None
+        rows, y = self._given_rows(given), self._known_labels()
+        if y is None and rows:
+            y = np.full(len(self._service.ids), None, dtype=object)
+        return self._named(model.model, known_views(model, self._service.data), _with(y, rows), n)
+
+    def refit(self, given: Mapping[str, str], n: int = 10) -> dict[str, Any]:
+        """Fit the model once more, with the labels that were given too; return what changes, and what to label next.
+
+        Parameters
+        ----------
+        given : mapping
+            Labels that were given, by identifier.
+        n : int, default=10
+            Number of objects to label next.
+        """
+        model, data, known = self._model(), self._service.data, self._known_labels()
+        assert data is not None
+        if known is None:
+            raise ViewsError("The labels of the fit are not known. Start the explorer with --labels.")
+        if len(data) > MOST_REFITTED:
+            raise ViewsError(
+                f"There are {len(data):,} objects, and at most {MOST_REFITTED:,} are fitted here. Save the labels, and "
+                "run coview fit with them."
+            )
+        rows = self._given_rows(given)
+        y: Any = _with(known, rows)
+        if not self._fitting.acquire(blocking=False):
+            raise ViewsError("A fit is running. Try again when it is done.")
+        try:
+            objects = model.prepare(known_views(model, data))
+            estimator = clone(model.estimator)
+            labeled = self._labeled_rows(y)
+            if model.takes_matrix:
+                estimator.fit(objects[labeled], [y[row] for row in labeled])
+            else:
+                estimator.fit(objects, y)
+            after = inspect(estimator)
+            codes = after.read(objects, prepared=True).codes
+            named = self._named(estimator, objects, y, n)
+        finally:
+            self._fitting.release()
+        before = self._groups.reading("class").codes
+        assert before is not None and codes is not None
+        old, new = np.array([*model.groups, ""])[before], np.array([*after.groups, ""])[codes]
+        changed = np.flatnonzero(old != new)
+        right = sum(str(old[row]) == str(label) for row, label in rows.items())
+        return {
+            "objects": len(old),
+            "changed": len(changed),
+            "changes": [
+                {
+                    "id": self._service.ids[row],
+                    "about": self._service.caption(row),
+                    "before": old[row],
+                    "after": new[row],
+                }
+                for row in changed[:MOST_CHANGED].tolist()
+            ],
+            "given": len(rows),
+            "right": int(right),
+            "accuracy": [_held_out(each) for each in (model, after)],
+            "next": named,
+        }
+
+    # -- pieces
+
+    def _model(self) -> Inspection:
+        model = self._service.sorter
+        if model is None or model.kind != "class" or self._service.data is None:
+            raise ViewsError("Labels are suggested by a classifier, with its objects. Start the explorer with both.")
+        return model
+
+    def _known_labels(self) -> np.ndarray | None:
+        y = self._service.labels
+        return None if y is None else np.asarray(y, dtype=object)
+
+    def _labeled_rows(self, y: np.ndarray) -> list[int]:
+        semi_supervised = minus_one_is_unlabeled(self._model().estimator)
+        return np.flatnonzero(~unlabeled_rows(y, semi_supervised=semi_supervised)).tolist()
+
+    def _given_rows(self, given: Mapping[str, str]) -> dict[int, Any]:
+        """Labels by row, in the type that the model has them."""
+        model = self._model()
+        by_name = dict(zip(model.groups, model.labels))
+        for name in given.values():
+            if name not in by_name:
+                raise ViewsError(f"There is no class {name!r:.60}; the classes are {listed(model.groups)}.")
+        return {self._row_of(key): by_name[name] for key, name in given.items()}
+
+    def _named(self, model: Any, objects: Any, y: np.ndarray | None, n: int) -> dict[str, Any]:
+        with unwarned():  # without labels, "refits" tells
+            found = suggest_labels(model, objects, n, y=y)
+        service = self._service
+        return {
+            "classes": self._model().groups,
+            "n_labeled": found.n_labeled,
+            "n_unlabeled": found.n_unlabeled,
+            "refits": service.labels is not None and len(service.ids) <= MOST_REFITTED,
+            "probabilities": self._model().probabilities,
+            "objects": [
+                {
+                    **plain(row),
+                    "id": service.ids[row["row"]],
+                    "about": service.caption(row["row"]),
+                    "predicted": str(row["predicted"]),
+                }
+                for row in found.rows
+            ],
+        }
+
+
+def _with(y: np.ndarray | None, rows: Mapping[int, Any]) -> np.ndarray | None:
+    """Labels with some more."""
+    if y is None:
+        return None
+    joined = y.copy()
+    for row, label in rows.items():
+        joined[row] = label
+    return joined
+
+
+def _held_out(model: Inspection) -> float | None:
+    """Share of labels that the model found when they were held out, where it knows."""
+    accuracy = model.estimator.accuracy_ if isinstance(model.estimator, AutoClassifier) else math.nan
+    return None if math.isnan(accuracy) else round(float(accuracy), 4)
