@@ -84,7 +84,8 @@ def measure(views: Any, target: np.ndarray, share: float, seed: int) -> dict[str
     found["held out"] = model.accuracy_
     found["calibration"] = expected_calibration_error(codes[hidden], model.memberships_[hidden], classes=classes)
     found["weights"] = dict(zip(model.candidates_["name"], model.candidates_["weight"]))
-    for candidate in propose_pipelines(views, model.links_, 0)[0]:
+    links = model.links_["view"] if model.links_ and model.links_["join"] else None
+    for candidate in propose_pipelines(views, links, 0)[0]:
         clock = time.process_time()
         try:
             _, rest, ready = LabeledSample.of(views, y, len(y), 0).prepared.behind(candidate)

@@ -14,9 +14,9 @@ from coview.datasets import make_topic_views
 from coview.metrics import normalized_mutual_info
 
 # %%
-# Three thousand pages of 12 kinds, with few words and fewer links each.
+# Fifteen hundred pages of 12 kinds, with few words and fewer links each.
 corpus = make_topic_views(
-    3000, {"words": 1000, "links": 600}, n_clusters=12, length=[40, 20], quality=0.45, random_state=0
+    1500, {"words": 800, "links": 400}, n_clusters=12, length=[40, 20], quality=0.45, random_state=0
 )
 views = TfidfViews().fit_transform(corpus.views)
 print(views)
@@ -38,10 +38,10 @@ for count, found in zip(repeats, scores):
 
 # %%
 # New objects are placed by the same formula, from any of the views.
-model = AnchorGraphClustering(12, random_state=0).fit(views[:2500])
+model = AnchorGraphClustering(12, random_state=0).fit(views[:1200])
 for names in (("words", "links"), ("words",), ("links",)):
-    found = model.predict(views[2500:].select(*names))
-    print(*names, f"{normalized_mutual_info(corpus.target[2500:], found):.2f}")
+    found = model.predict(views[1200:].select(*names))
+    print(*names, f"{normalized_mutual_info(corpus.target[1200:], found):.2f}")
 
 # %%
 figure, axis = plt.subplots(figsize=(7, 4), layout="constrained")

@@ -46,6 +46,7 @@ SETTINGS: dict[str, dict[str, object]] = {
     "CCAClustering": {"n_clusters": 3},
     "SpectralClusteringViews": {"n_clusters": 3, "n_neighbors": 8, "tol": 0},
     "AnchorGraphClustering": {"n_clusters": 3, "n_repeats": 3},
+    "LabelSpreadingClassifier": {"n_neighbors": 8},
     "CoTrainingClassifier": {"max_iter": 3, "pool_size": 20},
 }
 NAMES = sorted(ESTIMATORS)

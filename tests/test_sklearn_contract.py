@@ -54,6 +54,7 @@ CLUSTERER = {"check_clustering": NEGATIVE}
 SEMI_SUPERVISED = {"check_classifiers_classes": MINUS_ONE}
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {
     "AutoClassifier": SEMI_SUPERVISED,
+    "LabelSpreadingClassifier": SEMI_SUPERVISED,
     "DualPLSA": CLUSTERER,
     "MultiViewPLSA": CLUSTERER,
     "HalvedPairwiseCoPLSA": CLUSTERER,

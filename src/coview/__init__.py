@@ -83,6 +83,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.classification.best_view import BestView as BestView
     from coview.classification.co_training import CoTrainingClassifier as CoTrainingClassifier
     from coview.classification.concatenated import ConcatenatedViews as ConcatenatedViews
+    from coview.classification.label_spreading import LabelSpreadingClassifier as LabelSpreadingClassifier
     from coview.classification.naive_bayes import MultiViewNaiveBayes as MultiViewNaiveBayes
     from coview.clustering.anchor_graphs import AnchorGraphClustering as AnchorGraphClustering
     from coview.clustering.cca import CCAClustering as CCAClustering

@@ -58,7 +58,13 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        for name, wrap in (("transform", _with_ids), ("fit_transform", _with_ids), ("predict", warns_of_unknown)):
+        wraps_of = {
+            "fit": (_in_range,),
+            "fit_transform": (_in_range, _with_ids),
+            "transform": (_with_ids,),
+            "predict": (warns_of_unknown,),
+        }
+        for name, wrap in ((name, wrap) for name, several in wraps_of.items() for wrap in several):
             method = vars(cls).get(name)
             if isfunction(method):
                 setattr(cls, name, wrap(method))
@@ -184,6 +190,36 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         return NumbersGate(type(self).__name__, self._models_counts, dtype, plain, new)(views)
 
 
+def _in_range(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a fit of rows that are read when needed start again in double precision, where single is too narrow for some.
+
+    Rows in memory are looked at first (`_numbers`). To look at all others first would cost every fit one more reading.
+    """
+
+    @wraps(fit)
+    def fit_in_range(self: Any, X: Any, *args: Any, **options: Any) -> Any:
+        try:
+            return fit(self, X, *args, **options)
+        except _BeyondSingle:
+            views = as_views(X)
+            if floating_type(views) != np.float32:  # an outer fit has given single precision, and starts again itself
+                raise
+        return fit(self, views.map(_doubled), *args, **options)
+
+    return fit_in_range
+
+
+def _doubled(matrix: Matrix) -> Matrix:
+    return matrix.astype(np.float64)
+
+
+class _BeyondSingle(Exception):
+    """Rows have values whose products leave the range of single precision; none of the errors that data is blamed by.
+
+    A model that goes on where another one fails must not go on where that one would start again.
+    """
+
+
 def _with_ids(transform: Callable[..., Any]) -> Callable[..., Any]:
     """Let a method give a frame with the ids of the objects as its index, where ``set_output(transform="pandas")``."""
 
@@ -220,8 +256,8 @@ class NumbersGate:
     def __call__(self, views: Views) -> Views:
         for name, matrix in views.items():
             check_magnitude(name, matrix, new=self.new)
-            if self.dtype == np.float32 and not fits_single(matrix):  # read in parts, so that the type is settled
-                raise ViewsError(
+            if self.dtype == np.float32 and not fits_single(matrix):
+                raise _BeyondSingle(
                     f"View {name!r} has values too large or too small for single precision (float32). Store it in "
                     "double precision (float64), or multiply it by a constant."
                 )

@@ -63,6 +63,8 @@ _ENTRIES = (
           summary="linear classifier that learns from a stream and makes the views agree"),
     Entry("SeededKMeansClassifier", "coview.assignment.seeded_kmeans", kind="classifier", monotone=True,
           summary="classifies objects with several views from few labels, optionally with a hierarchy of labels"),
+    Entry("LabelSpreadingClassifier", "coview.classification.label_spreading", kind="classifier",
+          summary="spreads few labels over graphs of neighbors of several views"),
     Entry("BestView", "coview.classification.best_view", kind="wrapper",
           summary="any single-view estimator, on the view that scores best"),
     Entry("ConcatenatedViews", "coview.classification.concatenated", kind="wrapper",

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -148,14 +152,18 @@ def test_links_among_alike_objects_are_used_and_may_be_absent_later():
     X, y = linked(alike=True)
     labels = few(y, 20)
     model = AutoClassifier(random_state=0, cv=3).fit(X, labels)
-    assert model.links_ == "links" and any(name.startswith("near") for name in model.estimators_)
+    assert (
+        model.links_["view"] == "links"
+        and model.links_["join"]
+        and any(name.startswith("near") for name in model.estimators_)
+    )
     assert_allclose(model.predict_proba(X.select("words")).sum(axis=1), 1)
 
 
 def test_links_among_any_objects_are_left_out_with_the_reason():
     X, y = linked(alike=False)
     model = AutoClassifier(random_state=0, cv=2).fit(X, few(y, 4))
-    assert model.links_ is None and "unlike objects" in why_dropped(model)["near latent"]
+    assert not model.links_["join"] and "unlike objects" in why_dropped(model)["near latent"]
 
 
 def test_no_view_of_links_by_that_name_is_an_error(counts):
@@ -181,12 +189,30 @@ def test_a_file_gives_the_same_answers(counts, fitted, tmp_path):
     assert str(again.candidates_) == str(fitted.candidates_)
 
 
+@pytest.mark.parametrize("part", ["temperatures_", "seen_views_"])
+def test_parts_that_name_other_candidates_are_refused(fitted, part, tmp_path):
+    model = copy.copy(fitted)
+    setattr(model, part, {f"another {name}": value for name, value in getattr(fitted, part).items()})
+    with pytest.raises(ValueError, match=f"{part}.*has other names"):
+        save(model, tmp_path / "model.coview")
+
+
 def test_inspect_and_report_say_what_was_chosen(counts, fitted):
     answer = inspect(fitted)
     assert answer.kind == "class" and answer.candidates is fitted.candidates_
     assert_allclose(answer.features("view1").sum(axis=1), 1)
     text = fitted.report(counts.views).html
     assert all(name in text for name in fitted.candidates_["name"])
+
+
+def test_the_report_begins_with_what_held_out_labels_say(counts, fitted):
+    y = few(counts.target, 5)
+    page = fitted.report(counts.views, y)
+    held_out = page.summary["scores"]["held_out"]
+    assert held_out["measures"][0]["value"] == pytest.approx(fitted.accuracy_)
+    assert held_out["n_hidden"] == fitted.n_held_out_
+    figure = page.html.split('<div class="figure main">')[1].split("</div>")[0]
+    assert "held-out labels" in figure and f"{fitted.accuracy_:.3f}"[:4] in figure
 
 
 def test_a_time_budget_drops_what_there_is_no_time_for(counts):
@@ -221,3 +247,107 @@ def test_a_candidate_whose_view_is_absent_is_dropped_and_the_others_go_on():
     table = model.fit(data.views, y).candidates_
     assert table["weight"][table["name"].index("plain")] == 1.0
     assert "needs a view" in table["dropped"][table["name"].index("linked")]
+
+
+def test_objects_that_no_label_reaches_do_not_drop_the_graph():
+    rng = np.random.default_rng(0)
+    target = np.arange(120) // 30
+    X = Views(sizes=100.0 * target[:, None] + rng.normal(size=(120, 2)), words=rng.poisson(0.2, size=(120, 8)))
+    y = np.where((np.arange(120) % 30 < 6) & (target < 3), target, -1)  # nobody knows the last group
+    model = AutoClassifier(cv=2, random_state=0).fit(X, y)
+    row = model.candidates_["name"].index("graph")
+    assert not str(model.candidates_["dropped"][row]).startswith("could not be fitted")
+    assert np.isfinite(model.candidates_["log_loss"][row])
+
+
+class OfView(ClassifierMixin, BaseEstimator):
+    """Notes how many labels it was given, and says that all objects are of the first class."""
+
+    given: ClassVar[dict[str, list[int]]] = {}
+
+    def __init__(self, name="x"):
+        self.name = name
+
+    def fit(self, X, y):
+        self.classes_ = np.unique([label for label in y if label is not None])
+        self.given.setdefault(self.name, []).append(sum(label is not None for label in y))
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+
+def test_who_needs_links_is_judged_by_as_many_labels_as_others(monkeypatch):
+    monkeypatch.setattr("coview.auto.classifier.LARGE", 100)
+    monkeypatch.setattr("coview.auto.classifier.SAMPLE", 60)
+    OfView.given.clear()
+    X, y = linked(alike=True)
+    near = make_pipeline(NeighborViews("links", keep=False), OfView("near"))
+    AutoClassifier([("near", near), ("plain", OfView("plain"))], cv=2, random_state=0).fit(X, y)  # all are labeled
+    near_labels, plain_labels = OfView.given["near"], OfView.given["plain"]
+    assert near_labels[:2] == plain_labels[:2] == [30, 30]
+    assert len(y) in near_labels + plain_labels  # the last fit has them all
+
+
+def test_memberships_of_the_fit_leave_out_who_lacks_the_view():
+    data = make_topic_views(90, n_clusters=3, random_state=0)
+    there = np.arange(90) % 4 > 0
+    arrays = {"view0": data.views["view0"], "view1": sparse.csr_array(data.views["view1"].multiply(there[:, None]))}
+    X = Views(arrays, present={"view0": np.ones(90, bool), "view1": there})
+    y = np.where(np.arange(90) < 20, data.target, -1)
+    model = AutoClassifier(cv=2, random_state=0).fit(X, y)
+    hidden = y < 0
+    assert_allclose(model.memberships_[hidden], model.predict_proba(X)[hidden], atol=1e-6)
+
+
+def test_constant_scores_can_be_saved(counts, tmp_path):
+    y = few(counts.target, 5)
+    model = AutoClassifier([("nothing", DUMMY)], cv=2, random_state=0).fit(counts.views, y)
+    save(model, tmp_path / "model.coview")
+    assert load(tmp_path / "model.coview").temperatures_ == model.temperatures_
+
+
+def test_few_held_out_labels_say_nothing_of_calibration(counts):
+    given = [("bayes", MultiViewNaiveBayes())]
+    few_labels, more = (AutoClassifier(given, random_state=0).fit(counts.views, few(counts.target, n)) for n in (4, 20))
+    assert few_labels.n_held_out_ == 12 and np.isnan(few_labels.calibration_error_)
+    assert not np.isnan(few_labels.accuracy_) and not np.isnan(more.calibration_error_)
+
+
+def test_the_best_on_held_out_labels_is_fitted_in_time(counts, monkeypatch):
+    """The clock goes on by a second at every fit: one fold of both and one last fit is all that there is time for."""
+    clock = Clock()
+    monkeypatch.setattr("coview.engines.deadline.time.monotonic", clock)
+    slow = [("nothing", Ticking(DUMMY, clock, 1.0)), ("linear", Ticking(LINEAR, clock, 1.0))]
+    model = AutoClassifier(slow, cv=5, time_budget=4.0, random_state=0).fit(counts.views, few(counts.target, 5))
+    assert "linear" in model.estimators_ and clock.now <= 4.0
+
+
+class Clock:
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+class Ticking(ClassifierMixin, BaseEstimator):
+    """A classifier whose fit takes time by the clock."""
+
+    def __init__(self, inner, clock, seconds):
+        self.inner, self.clock, self.seconds = inner, clock, seconds
+
+    def __sklearn_clone__(self):
+        return Ticking(clone(self.inner), self.clock, self.seconds)
+
+    def fit(self, X, y):
+        self.clock.now += self.seconds
+        self.inner_ = clone(self.inner).fit(X, y)
+        self.classes_ = self.inner_.classes_
+        return self
+
+    def predict(self, X):
+        return self.inner_.predict(X)
+
+    def predict_proba(self, X):
+        return self.inner_.predict_proba(X)

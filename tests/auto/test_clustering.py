@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from typing import ClassVar
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal, assert_equal
 from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence
 from sklearn.base import clone
@@ -24,7 +25,8 @@ from coview import (
     load,
     save,
 )
-from coview.auto.candidates import Candidate, default_candidates
+from coview.auto.candidates import Candidate, TimedFit, default_candidates
+from coview.auto.clustering import Judged, _why_dropped
 from coview.auto.objects import Objects
 from coview.datasets import make_topic_views
 from coview.engines.deadline import Deadline
@@ -59,17 +61,22 @@ def fitted(counts):
     return AutoClustering(3, random_state=0).fit(counts.views)
 
 
-def test_it_is_near_its_best_candidate_on_counts(counts, fitted):
-    best = max(normalized_mutual_info(counts.target, labels) for labels in fitted.labels_by_candidate_.values())
-    assert normalized_mutual_info(counts.target, fitted.labels_) > best - 0.03
+def test_it_is_near_its_best_candidate_on_counts():
+    """Of texts so short and alike that the candidates differ."""
+    made = make_topic_views(n_objects=150, n_clusters=3, overlap=0.85, length=20, random_state=0)
+    model = AutoClustering(3, random_state=0).fit(made.views)
+    scores = [normalized_mutual_info(made.target, labels) for labels in model.labels_by_candidate_.values()]
+    assert min(scores) < max(scores) - 0.2
+    assert normalized_mutual_info(made.target, model.labels_) > max(scores) - 0.03
 
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_it_is_near_its_best_candidate_on_measurements_with_noise(seed):
     X, y = measured(seed=seed)
     model = AutoClustering(3, random_state=0).fit(X)
-    best = max(normalized_mutual_info(y, labels) for labels in model.labels_by_candidate_.values())
-    assert normalized_mutual_info(y, model.labels_) > best - 0.1
+    scores = [normalized_mutual_info(y, labels) for labels in model.labels_by_candidate_.values()]
+    assert min(scores) < max(scores) - 0.2
+    assert normalized_mutual_info(y, model.labels_) > max(scores) - 0.05
     assert "negative values" in why_dropped(model)["topics"]
 
 
@@ -186,6 +193,16 @@ def test_rows_of_a_cluster_are_gone_through_where_they_are(small_samples, many):
     assert_array_equal(model.predict(chunks).compute(), model.labels_)
 
 
+def test_a_few_lazy_rows_beyond_single_precision_cost_no_candidate(small_samples, many):
+    """They are found when all objects are read, after the candidates were fitted to a sample."""
+    late = np.setdiff1d(np.arange(700), Objects.of(many.views, 3, 0).base_rows)[-1]
+    large = sparse.diags_array(np.where(np.arange(700) == late, 1e12, 1.0))
+    X = many.views.map(lambda part: sparse.csr_array(large @ part).astype(np.float32))
+    one, two = (AutoClustering(3, random_state=0).fit(part) for part in (X, LazyViews.from_views(X, 100)))
+    assert_array_equal(one.labels_, two.labels_)
+    assert one.candidates_["weight"] == two.candidates_["weight"]
+
+
 def test_lazy_rows_are_checked_as_those_in_memory(small_samples, many):
     lazy = LazyViews.from_views(many.views, 100).map(lambda part: part * 1e300)
     with pytest.raises(ViewsError, match="view0"):
@@ -201,6 +218,55 @@ def test_the_number_of_clusters_is_chosen_where_it_is_not_given():
     assert "4 was chosen" in describe_choice(inspect(model).candidates, inspect(model).numbers)
 
 
+def test_a_number_of_clusters_that_nothing_bears_out_is_told():
+    rng = np.random.default_rng(0)
+    X = Views(a=rng.normal(size=(60, 4)), b=rng.normal(size=(60, 4)))
+    with pytest.warns(UserWarning, match=r"takes \d+, but the data bear out no number of clusters: whichever") as told:
+        model = AutoClustering(None, random_state=0).fit(X)
+    assert f"takes {model.n_clusters_}," in str(told[0].message)
+    assert max(model.n_clusters_evidence_["information"]) < 0
+    words = describe_choice(inspect(model).candidates, inspect(model).numbers)
+    assert "None of 5 numbers of clusters from 2 to 6 is borne out" in words
+    with pytest.warns(UserWarning, match="takes 2, .*: there are too few objects to try any"):
+        assert AutoClustering(None, random_state=0).fit(X[:15]).n_clusters_ == 2
+
+
+class Told(SphericalKMeans):
+    """A clusterer that has its clusters from a table: one for all objects, and one for any sample of them."""
+
+    all: ClassVar[np.ndarray]
+    some: ClassVar[np.ndarray]
+
+    def fit_predict(self, X, y=None):
+        super().fit(X)
+        return self.all if len(X) == len(self.all) else self.some[: len(X)]
+
+
+def test_a_candidate_whose_clusters_do_not_come_back_is_dropped_for_that(counts):
+    Told.all, Told.some = counts.target, np.random.default_rng(0).integers(0, 3, 150)
+    candidates = [("good", SphericalKMeans(3)), ("fickle", Told(3))]
+    model = AutoClustering(3, candidates=candidates, random_state=0).fit(counts.views)
+    assert why_dropped(model) == {"good": None, "fickle": "less stable than good"}
+
+
+@pytest.mark.parametrize(
+    ("score", "stability", "placed", "why"),
+    [
+        (0.99, 0.9, 1.0, None),
+        (0.8, np.nan, 1.0, "less reliable than good"),
+        (0.8, 1.0, 1.0, "less reliable than good"),
+        (0.99, 0.2, 1.0, "less stable than good"),
+        (0.93, 0.45, 1.0, "less reliable and less stable than good"),  # either one's figure would do
+        (0.8, 0.1, 1.0, "less reliable and less stable than good"),  # neither would
+        (0.5, np.nan, 0.5, "places only 50% of the objects, by the views that it sees"),
+    ],
+)
+def test_the_reason_of_a_candidate_that_is_dropped_is_what_would_have_kept_it(score, stability, placed, why):
+    fits = [Judged(Candidate(name, None), TimedFit(np.zeros(1), 1, 0, 0)) for name in ("good", "other")]
+    figures = (np.array([1.0, value]) for value in (score, stability, placed))
+    assert _why_dropped(fits, *figures) == [None, why]
+
+
 def test_a_number_of_clusters_is_not_chosen_for_given_candidates(counts):
     with pytest.raises(ValueError, match="n_clusters must be a number where candidates are given"):
         AutoClustering(None, candidates=[("sphere", SphericalKMeans(3))]).fit(counts.views)
@@ -208,11 +274,11 @@ def test_a_number_of_clusters_is_not_chosen_for_given_candidates(counts):
 
 def test_a_warm_start_keeps_the_choice_and_the_numbers_of_the_clusters(many):
     model = AutoClustering(3, random_state=0).fit(many.views[:200])
-    weights, few = dict(model.candidates_), model.labels_
+    weights, few = copy.deepcopy(model.candidates_), model.labels_
     again = clone(model).set_params(warm_start=True, random_state=5)
     again.__dict__.update({name: value for name, value in vars(model).items() if name.endswith("_")})
     again.fit(many.views)
-    assert again.candidates_ == weights or again.candidates_["weight"] == weights["weight"]
+    assert_equal(again.candidates_, weights)
     assert list(again.estimators_) == list(model.estimators_)
     assert np.mean(again.labels_[:200] == few) > 0.9
     assert normalized_mutual_info(many.target, again.labels_) > 0.9
@@ -283,7 +349,7 @@ def test_a_file_holds_the_candidates(counts, fitted, tmp_path):
     save(fitted, tmp_path / "model.coview")
     again = load(tmp_path / "model.coview")
     assert_array_equal(again.predict(counts.views), fitted.labels_)
-    assert again.candidates_["name"] == fitted.candidates_["name"]
+    assert_equal(again.candidates_, fitted.candidates_)
 
 
 def test_the_same_seed_gives_the_same(counts, fitted):
@@ -298,8 +364,11 @@ def test_objects_that_lack_views_are_placed_by_the_others():
     present[:20, 0] = present[20:30, 1] = False
     arrays = {name: np.where(present[:, [v]], part, 0) for v, (name, part) in enumerate(X.items())}
     model = AutoClustering(3, random_state=0).fit(Views(arrays, present=present))
-    assert normalized_mutual_info(y, model.labels_) > 0.4
-    assert (model.labels_ >= 0).all()
+    whole = normalized_mutual_info(y[30:], model.labels_[30:])
+    without_weak = normalized_mutual_info(y[20:30], model.labels_[20:30])
+    without_good = normalized_mutual_info(y[:20], model.labels_[:20])
+    assert min(whole, without_weak) > 0.8
+    assert 0.2 < without_good < whole  # by the weak view alone, which says a little
 
 
 def test_one_view_has_fewer_candidates(counts):
@@ -428,6 +497,7 @@ def test_who_leaves_views_out_counts_by_the_objects_it_places(mixed):
     model = AutoClustering(5, random_state=0).fit(Views({**few, "meta": columns}, present=present))
     weights = dict(zip(model.candidates_["name"], model.candidates_["weight"]))
     assert weights["sphere"] == weights["topics"] == 0
+    assert why_dropped(model)["sphere"] == "places only 30% of the objects, by the views that it sees"
     assert normalized_mutual_info(y[90:], model.labels_[90:]) > 0.9
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import make_pipeline
 
-from coview import MultiViewNaiveBayes, NeighborViews, TfidfViews, UnitRows, Views
+from coview import EachView, MultiViewNaiveBayes, NeighborViews, TfidfViews, UnitRows, Views
 from coview.auto.cross_validation import (
     FoldScores,
     LabeledSample,
     PreparedViews,
+    best_so_far,
     class_scores,
     deal_folds,
     drop_hopeless,
@@ -102,3 +104,50 @@ def test_a_sample_has_labels_of_every_class_and_unlabeled_objects():
     assert_array_equal(sample.prepared.views["x"].ravel(), sample.rows)
     assert_array_equal(sample.codes, codes[sample.rows])
     assert len(LabeledSample.of(data, codes, 1000, seed=0).rows) == 1000
+
+
+def test_steps_with_large_parameters_that_look_alike_are_told_apart():
+    pairs = np.zeros((2, 3000))
+    pairs[1, 1500] = 1.0  # numpy shows neither
+    X = Views(x=np.random.default_rng(0).normal(size=(20, 3000)))
+    prepared = PreparedViews(X)
+    one, two = (
+        PipelineCandidate("shift", make_pipeline(EachView(Shift(part)), MultiViewNaiveBayes())) for part in pairs
+    )
+    assert_allclose(prepared.behind(two)[2]["x"] - prepared.behind(one)[2]["x"], np.tile(pairs[1] - pairs[0], (20, 1)))
+
+
+class Shift(TransformerMixin, BaseEstimator):
+    """Adds the same row to all."""
+
+    def __init__(self, row):
+        self.row = row
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return X + self.row
+
+
+def test_only_what_candidates_still_need_is_kept():
+    prepared = PreparedViews(DATA.views)
+    short = PipelineCandidate("short", make_pipeline(TfidfViews(), MultiViewNaiveBayes()))
+    long = PipelineCandidate("long", make_pipeline(TfidfViews(), UnitRows("l1"), MultiViewNaiveBayes()))
+    first = prepared.behind(long)[2]
+    prepared.behind(short)
+    prepared.keep([long])
+    assert len(prepared._known) == 1 and prepared.behind(long)[2] is first
+    assert_array_equal(
+        prepared.behind(short)[2]["view0"].toarray(), TfidfViews().fit_transform(DATA.views)["view0"].toarray()
+    )
+
+
+def test_the_best_is_who_finds_the_most_of_what_was_asked():
+    codes = np.array([0, 0, 1, 1])
+    right, half = np.eye(2)[codes], np.eye(2)[[0, 0, 0, 0]]
+    some = right.copy()
+    some[2:] = np.nan
+    assert best_so_far([judged(half, "half"), judged(right, "right")], codes).candidate.name == "right"
+    assert best_so_far([judged(half, "half"), judged(some, "some")], codes).candidate.name == "some"
+    assert best_so_far([judged(np.full((4, 2), np.nan), "none")], codes) is None

@@ -28,8 +28,16 @@ def test_information_is_what_comes_back_less_what_does_not():
     again = adjusted_mutual_info_score(one, two)
     sizes = [np.bincount(labels) / 200 for labels in (one, two)]
     spread = np.mean([-(share * np.log(share)).sum() for share in sizes])
-    assert reproduced_information(one, two) == pytest.approx(spread * (2 * again - 1))
-    assert reproduced_information(one, np.zeros(200, dtype=int)) == 0
+    assert reproduced_information(one, two) == pytest.approx((spread * (2 * again - 1), again))
+    assert reproduced_information(one, np.zeros(200, dtype=int)) == (0, 0)
+
+
+def test_where_no_number_is_borne_out_the_smallest_that_comes_back_as_well_as_any_is_taken(monkeypatch):
+    table = {"n_clusters": [2, 3, 4, 14], "information": [-0.3, -0.4, -0.5, -0.6], "reproduced": [0.1, 0.29, 0.2, 0.3]}
+    asked = []
+    monkeypatch.setattr("coview.auto.number._evidence", lambda views, numbers, *_: asked.append(numbers) or table)
+    assert choose_number(Views(a=np.eye(40)), 0, NO_DEADLINE)[0] == 3
+    assert asked == [SMALL]  # large numbers are for data that bear out high ones
 
 
 def test_few_objects_are_asked_about_few_numbers():

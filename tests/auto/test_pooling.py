@@ -51,6 +51,10 @@ def test_without_labels_the_prior_is_the_weight():
     assert_allclose(fit_weights(np.zeros((2, 0, 3)), np.zeros(0, int), np.array([1.0, 3.0]), 5.0), [0.25, 0.75])
 
 
+def test_scores_that_say_nothing_have_a_temperature_of_one():
+    assert fit_temperature(np.full((5, 3), -1.1), np.zeros(5, int)) == 1.0
+
+
 def test_a_combination_is_a_weighted_mean():
     shares = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
     assert_allclose(combine(shares, np.array([3.0, 1.0])), [[0.75, 0.25]])

@@ -60,6 +60,16 @@ def test_a_fit_from_disk_is_the_fit_in_memory_to_the_last_bit(model, small_block
         assert_array_equal(outside.topic_feature_[view], topics)
 
 
+@pytest.mark.parametrize("scale", [1e12, 1e-12])
+def test_rows_in_single_precision_that_are_beyond_its_range_are_computed_in_double_as_those_in_memory(
+    scale, small_blocks
+):
+    X = DATA.views.map(lambda part: (part * scale).astype(np.float32))
+    inside, outside = (PLSA(4, max_iter=8, random_state=0).fit(rows) for rows in (X, LazyViews.from_views(X, 260)))
+    assert outside.topic_feature_["view0"].dtype == np.float64
+    assert_array_equal(outside.memberships_, inside.memberships_)
+
+
 def test_answers_about_lazy_rows_are_those_about_rows_in_memory():
     lazy = LazyViews.from_views(DATA.views, 130)
     model = MultiViewPLSAClassifier(5, max_iter=5, random_state=0).fit(DATA.views, Y)

@@ -134,8 +134,9 @@ def test_control_c_returns_the_model_so_far_with_a_warning(n_init):
             raise KeyboardInterrupt
 
     X = counts()
-    with pytest.warns(InterruptedFitWarning, match="after 7 of 50 sweeps"):
+    with pytest.warns(InterruptedFitWarning, match="after 7 of 50 sweeps") as told:
         model = PLSA(3, max_iter=50, tol=0, n_init=n_init, random_state=0, callbacks=[interrupt]).fit(X)
+    assert [one.filename for one in told] == [__file__]  # the user's line, not one of the loop
     assert model.n_iter_ == 7
     assert_array_equal(model.memberships_, PLSA(3, max_iter=7, tol=0, random_state=0).fit(X).memberships_)
 
@@ -174,8 +175,9 @@ def test_a_killed_fit_resumes_bit_for_bit(settings, tmp_path):
 
 def test_a_checkpoint_that_cannot_be_written_does_not_end_the_fit(tmp_path):
     (tmp_path / "file").write_text("no folder")
-    with pytest.warns(UserWarning, match=r"The checkpoint .* cannot be written .* The fit goes on without it"):
+    with pytest.warns(UserWarning, match=r"The checkpoint .* cannot be written .* The fit goes on without it") as told:
         model = checkpointed(tmp_path / "file" / "fit.checkpoint")
+    assert {one.filename for one in told} == {__file__}
     np.testing.assert_array_equal(model.memberships_, checkpointed(tmp_path / "fit.checkpoint").memberships_)
 
 

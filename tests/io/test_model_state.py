@@ -43,6 +43,7 @@ SETTINGS = {
         "candidates": [("bayes", coview.MultiViewNaiveBayes()), ("centers", coview.SeededKMeansClassifier())]
     },
     "AutoClustering": {"candidates": [("sphere", coview.SphericalKMeans(3)), ("space", coview.CCAClustering(3))]},
+    "LabelSpreadingClassifier": {"n_neighbors": 8},
     "SpectralClusteringViews": {"n_neighbors": 8},
     "PairwiseCoPLSA": {"pair_fraction": 0.2},
     "MultiViewPassiveAggressiveClassifier": {"average": True, "probability": True},

@@ -105,8 +105,10 @@ def test_ctrl_c_keeps_what_was_done():
 def test_ctrl_c_ends_the_workers_and_keeps_what_was_done(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(
-        "import time\n"
+        "import signal, time\n"
         "from coview.model_selection.jobs import run_jobs\n"
+        # what a shell starts in the background ignores Ctrl-C, and so would this
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "def nap(shared, seconds):\n    time.sleep(seconds)\n    return seconds\n"
         "def work(call, job):\n    for seconds in job:\n        yield call(nap, seconds)\n"
         "watch = lambda i, outcome: print(i, outcome.status, len(outcome.parts), flush=True)\n"

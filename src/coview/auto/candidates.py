@@ -47,6 +47,7 @@ from coview.inspection import inspect, one_hot
 from coview.plsa.link import LinkPLSA
 from coview.preprocessing.each_view import EachView
 from coview.preprocessing.weighting import TfidfViews, UnitRows
+from coview.utils import fitted_state as rules
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
@@ -55,8 +56,10 @@ __all__ = [
     "Candidate",
     "TimedFit",
     "can_place",
+    "candidate_table",
     "counted_views",
     "default_candidates",
+    "fewer_views",
     "given_candidates",
     "linked_candidates",
     "named_estimators",
@@ -76,6 +79,19 @@ MOST_ROWS = 20_000  # objects of a fit of other methods, which place the others 
 MOST = {"graphs": MOST_NODES} | dict.fromkeys(("sphere", "correlation", "topics", "smoothed"), MOST_ROWS)  # of each
 SMOOTH_STARTS = 20  # of k-means on smoothed views, which have few dimensions
 SMOOTH_PRIOR = 1.15  # where links join alike objects; what the other views say of these is evidence for it already
+
+
+def candidate_table(*figures: str) -> rules.Rule:
+    """Rule for `candidates_`, a table with one row per candidate: who it is, these figures, and why it was dropped."""
+    columns = {
+        "name": rules.text(),
+        "method": rules.or_none(rules.text()),
+        "weight": rules.weight(),
+        **dict.fromkeys(figures, rules.number(nan=True)),
+        "without": rules.or_none(rules.text()),
+        "dropped": rules.or_none(rules.text()),
+    }
+    return rules.record(**{name: rules.sequence(rule, "candidates") for name, rule in columns.items()})
 
 
 @dataclass(frozen=True)
@@ -281,7 +297,7 @@ def default_candidates(
         anchors = AnchorGraphClustering(n_clusters, random_state=seed)
         candidates.append(Candidate("anchors", anchors, GRAPH_PRIOR, cost=2))
     sphere = SphericalKMeans(n_clusters, random_state=seed)
-    candidates.append(Candidate("sphere", sphere, views=_fewer(angular, views), most=MOST_ROWS))
+    candidates.append(Candidate("sphere", sphere, views=fewer_views(angular, views), most=MOST_ROWS))
     if len(views.names) > 1:
         correlation = CCAClustering(n_clusters, random_state=seed)
         candidates.append(Candidate("correlation", correlation, cost=1, most=MOST_ROWS))
@@ -290,7 +306,7 @@ def default_candidates(
     if counted:  # rows of unit length: neither a long text nor a long view dominates
         topics = LinkPLSA(n_clusters, init="likeliest", max_iter=60, engine="cpu", random_state=seed)
         model = make_pipeline(UnitRows(), topics)
-        candidates.append(Candidate("topics", model, cost=2, views=_fewer(counted, views), most=MOST_ROWS))
+        candidates.append(Candidate("topics", model, cost=2, views=fewer_views(counted, views), most=MOST_ROWS))
     else:
         first, matrix = next(iter(views.items()))
         reason = "has negative values" if matrix.min() < 0 else "has few zeros, unlike counts"
@@ -309,7 +325,7 @@ def linked_candidates(candidates: list[Candidate], names: Sequence[str], steps: 
     return [*(replace(one, views=one.views or tuple(names)) for one in candidates), smooth]
 
 
-def _fewer(names: list[str], views: Views) -> tuple[str, ...] | None:
+def fewer_views(names: Sequence[str], views: Views) -> tuple[str, ...] | None:
     """Return these views; None, for all, where they are all of them or none."""
     return tuple(names) if 0 < len(names) < len(views.names) else None
 

@@ -21,17 +21,18 @@ from sklearn.base import ClassifierMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from coview.auto.candidates import FAILURES
+from coview.auto.candidates import FAILURES, candidate_table
 from coview.auto.cross_validation import (
     FoldScores,
     LabeledSample,
     PreparedViews,
+    best_so_far,
     class_scores,
     deal_folds,
     drop_hopeless,
     fit_candidate,
 )
-from coview.auto.links import find_links, judge_links
+from coview.auto.links import LINK_EVIDENCE, find_links, judge_links
 from coview.auto.pipelines import (
     LINKED,
     PipelineCandidate,
@@ -40,7 +41,7 @@ from coview.auto.pipelines import (
     propose_pipelines,
     seen_views,
 )
-from coview.auto.pooling import combine, fit_weights, log_loss
+from coview.auto.pooling import combine, fit_weights, log_loss, pool
 from coview.base import MultiViewEstimator
 from coview.classification.wrapper import in_type_of
 from coview.engines.deadline import NO_DEADLINE, Deadline
@@ -59,6 +60,7 @@ from coview.views.views import Views
 __all__ = ["AutoClassifier"]
 
 ENOUGH = 80  # held-out labels
+CALIBRATED = 30  # fewest of them that a calibration error is measured by
 LARGE, SAMPLE = 12_000, 6_000  # objects above which candidates are judged by a sample, and its size
 STRENGTH = 10.0  # labels that the prior of the weights counts for
 SPARE = 1e-6  # weight of a candidate that answers only where no other can
@@ -73,6 +75,10 @@ def _check_kept(checker: rules.Checker, value: Any, where: str) -> None:
     names = checker.state.get("candidates_", {}).get("name", ())
     if not value or not set(value) <= set(names):
         checker.refuse(where, "has an estimator that is no candidate, or none")
+    for other in ("temperatures_", "seen_views_"):
+        said = checker.state.get(other)
+        if not isinstance(said, dict) or set(said) != set(value):
+            checker.refuse(other, f"has other names than {where}")
 
 
 @shared_parameters
@@ -112,8 +118,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         "accuracy" and "log_loss" on held-out labels, "seconds" of one fit, "without" (the views that it leaves out, or
         None), and "dropped" (why, or None).
     estimators_ : dict
-        Fitted pipelines of the candidates that were kept; one of almost no weight answers where the others cannot, as
-        those that need links where links are not given.
+        Fitted pipelines of the candidates that were kept, each of the views in `seen_views_`:
+        ``estimators_[name].predict(X.select(*seen_views_[name]))``. One of almost no weight answers where the others
+        cannot, as those that need links where links are not given.
     temperatures_ : dict of float
         What the scores of each kept candidate are divided by to be logarithms of probabilities.
     seen_views_ : dict of lists
@@ -122,11 +129,14 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         Share of held-out labels that the combination finds, its weights learned without their fold; NaN where no
         label could be held out.
     calibration_error_ : float
-        Expected calibration error of the same probabilities (`expected_calibration_error`).
+        Expected calibration error of the same probabilities (`expected_calibration_error`); NaN of fewer than 30
+        held-out labels, which say hardly anything of it.
     n_held_out_ : int
         Number of labels that were held out once.
-    links_ : str or None
-        The view of links that features were smoothed over.
+    links_ : dict or None
+        The view of links, if there is one, and whether they join alike objects: "view", "n_links", "alike_by_view",
+        "together_by_view", "join" and "why", as in `AutoClustering`. Features are smoothed over links that do, and over
+        those that the parameter `links` names.
     class_prior_ : ndarray (n_classes,)
         Share of each class among the labels: the answer for an object without any view.
     class_means_ : dict of ndarray (n_classes, n_features of the view)
@@ -161,28 +171,20 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     _models_counts = False  # candidates that model counts are proposed for counts only
     candidates_: dict[str, list[Any]]
     estimators_: dict[str, Any]
+    links_: dict[str, Any] | None
     _fitted_state = {
         "classes_": rules.labels("classes"),
         "class_prior_": rules.shares("classes"),
         "transduction_": rules.values("objects"),
         "memberships_": rules.shares("objects", "classes"),
-        "candidates_": rules.record(
-            name=rules.sequence(rules.text(), "candidates"),
-            method=rules.sequence(rules.or_none(rules.text()), "candidates"),
-            weight=rules.sequence(rules.weight(), "candidates"),
-            accuracy=rules.sequence(rules.number(nan=True), "candidates"),
-            log_loss=rules.sequence(rules.number(nan=True), "candidates"),
-            seconds=rules.sequence(rules.number(nan=True), "candidates"),
-            without=rules.sequence(rules.or_none(rules.text()), "candidates"),
-            dropped=rules.sequence(rules.or_none(rules.text()), "candidates"),
-        ),
+        "candidates_": candidate_table("accuracy", "log_loss", "seconds"),
         "estimators_": rules.custom(_check_kept),
         "temperatures_": rules.mapping(rules.number(1e-12, 1e12)),
         "seen_views_": rules.mapping(rules.view_names(some=True)),
         "accuracy_": rules.number(nan=True),
         "calibration_error_": rules.number(nan=True),
         "n_held_out_": rules.count(),
-        "links_": rules.or_none(rules.text()),
+        "links_": LINK_EVIDENCE,
         "class_means_": rules.by_view(rules.floats("classes", "features of {view}")),
         "class_frequencies_": rules.by_view(rules.floats("classes", "features of {view}")),
     }
@@ -235,13 +237,13 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         if self.candidates is not None:
             candidates = given_pipelines(self.candidates, seed)
         else:
-            self.links_, why = self._choose_links(views, seed)
-            candidates, dropped = propose_pipelines(views, self.links_, seed)
+            links, why = self._choose_links(views, seed)
+            candidates, dropped = propose_pipelines(views, links, seed)
             dropped.update(why)
         with few_threads(len(views), len(counts)), unwarned(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a candidate that has not converged: its held-out labels speak for it
             whole = LabeledSample.of(views, codes, len(views), seed)
-            judged = self._judge(candidates, whole, seed, deadline.share(JUDGED))
+            judged = self._judge(candidates, whole, seed, deadline)
             weights = self._weigh(judged, codes)
             self._fit_kept(judged, weights, whole.prepared, codes, deadline)
         self._fill_table(judged, dropped, views, codes)
@@ -261,21 +263,14 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         check_is_fitted(self, "estimators_")
         views = self._new_views(X)
         weights = dict(zip(self.candidates_["name"], self.candidates_["weight"]))
-        total = np.zeros((len(views), len(self.classes_)))
-        share = np.zeros(len(views))
+        answers = []
         for name, model in self.estimators_.items():
             some = seen_views(views, self.seen_views_[name], needed_view(model))
             if some is None:
                 continue
-            mine = weights[name] * some.present.any(axis=1)
-            total += mine[:, None] * softmax(
-                class_scores(model, some, self.classes_) / self.temperatures_[name], axis=1
-            )
-            share += mine
-        told = share > 0
-        total[told] /= share[told, None]
-        total[~told] = self.class_prior_
-        return in_type_of(views, total)
+            found = softmax(class_scores(model, some, self.classes_) / self.temperatures_[name], axis=1)
+            answers.append((weights[name] * some.present.any(axis=1), found))
+        return in_type_of(views, pool(answers, self.class_prior_, len(views)))
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: classes, and the candidates that they were found by."""
@@ -284,6 +279,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         return replace(
             answer,
             candidates=self.candidates_,
+            held_out={"accuracy": self.accuracy_, "n_labels": self.n_held_out_} if self.n_held_out_ else {},
             training=training,
             _features=lambda view: features_of_means(self.class_means_[view], self.class_frequencies_[view], "class"),
         )
@@ -293,10 +289,12 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     def _choose_links(self, views: Views, seed: int) -> tuple[str | None, dict[str, str]]:
         """View of links to smooth over: the one that was named, or one that joins alike objects; or why not."""
         links = find_links(views, self.links)
-        if links is None or self.links is not None:
-            return links, {}
+        if links is None:
+            return None, {}
         evidence = judge_links(views, links, len(self.classes_), seed)
-        return (links, {}) if evidence.join else (None, dict.fromkeys(LINKED, evidence.why))
+        self.links_ = vars(evidence).copy()
+        named = self.links is not None  # then held-out labels decide
+        return (links, {}) if evidence.join or named else (None, dict.fromkeys(LINKED, evidence.why))
 
     def _judge(
         self,
@@ -307,13 +305,16 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     ) -> list[FoldScores]:
         """Scores of held-out objects by each candidate, fold by fold; where time is short the cheapest come first.
 
-        Of many objects a sample is used, but by those that need links, which lead out of a sample. When enough labels
-        have been held out, the folds that are left are not needed.
+        Of many objects a sample is used, but by those that need links, which lead out of a sample: they see all
+        objects, and labels of the sample only, as the others do. When enough labels have been held out, the folds that
+        are left are not needed. Nobody is asked where the time for the last fit of the best so far would be lost.
         """
         codes = whole.codes
+        judging = deadline.share(JUDGED)
         sample = whole if len(codes) <= LARGE else LabeledSample.of(whole.prepared.views, codes, SAMPLE, seed)
-        folds = np.full(len(codes), -1)
-        folds[sample.rows] = deal_folds(sample.codes, self.cv, seed)
+        folds, shown = np.full((2, len(codes)), -1)
+        folds[sample.rows], shown[sample.rows] = deal_folds(sample.codes, self.cv, seed), sample.codes
+        everything = replace(whole, codes=shown)
         judged = [FoldScores(candidate, np.full((len(codes), len(self.classes_)), np.nan)) for candidate in candidates]
         turns = judged if deadline == NO_DEADLINE else sorted(judged, key=lambda each: each.candidate.cost)
         numbers = [number for number in range(self.cv) if (folds == number).any()]
@@ -323,18 +324,24 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
                     continue
                 name = each.candidate.name
                 tell(f"fold {turn + 1}/{len(numbers)}, {name}", turn * len(turns) + i, len(numbers) * len(turns))
-                if turn + i and deadline.left() < max(each.seconds, default=0.0):
+                linked = needed_view(each.candidate.estimator) is not None
+                part = 1.0 if linked else len(sample.rows) / len(codes)
+                takes, best = part * max(each.seconds, default=0.0), best_so_far(judged, codes)
+                reserved = 0.0 if best is None else max(best.seconds)
+                if turn + i and (judging.left() < takes or deadline.left() < takes + reserved):
                     if not each.seconds:
                         each.dropped = f"not fitted within the time budget of {self.time_budget:g} seconds"
                     continue
                 try:
-                    linked = needed_view(each.candidate.estimator) is not None
-                    seconds = deadline.share(1 / (len(turns) - i)).seconds()
-                    each.judge(whole if linked else sample, self.classes_, folds == number, seconds)
+                    seconds = judging.share(1 / (len(turns) - i)).seconds()
+                    each.judge(everything if linked else sample, self.classes_, folds == number, seconds)
                 except FAILURES as error:
                     each.dropped, each.error = f"could not be fitted: {error}", error
                 self._log(f"{name}: {each.dropped or f'fold {turn + 1} ({each.seconds[-1]:.1f} s)'}")
             drop_hopeless(judged, codes)
+            alive = [each.candidate for each in judged if each.dropped is None]
+            sample.prepared.keep(alive)
+            whole.prepared.keep(alive)
             if turn and np.isin(folds, numbers[: turn + 1]).sum() >= ENOUGH:
                 break
         return judged
@@ -369,6 +376,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             learned = fit_weights(probabilities[:, ~here], own[~here], prior, STRENGTH)
             combined[here] = combine(probabilities[:, here], learned)
         self.accuracy_ = float(np.mean(combined.argmax(axis=1) == own))
+        if len(own) < CALIBRATED:
+            return
         self.calibration_error_ = expected_calibration_error(own, combined, classes=np.arange(combined.shape[1]))
 
     def _fit_kept(
@@ -381,8 +390,12 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     ) -> None:
         """Fit those with a weight to all labels; fills `estimators_`, `memberships_` and the weights that are left."""
         self.estimators_, self.temperatures_, self.seen_views_ = {}, {}, {}
-        self.memberships_ = np.zeros((len(codes), len(self.classes_)))
+        answers: list[tuple[np.ndarray, np.ndarray]] = []
         kept = _kept(judged, weights, prepared.views)
+        best = best_so_far(judged, codes)
+        if deadline != NO_DEADLINE and best is not None:  # the others only if there is time for them too
+            kept.sort(key=lambda i: judged[i] is not best)
+        prepared.keep([judged[i].candidate for i in kept])
         for turn, i in enumerate(kept):
             each = judged[i]
             name = each.candidate.name
@@ -393,7 +406,10 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             began = time.monotonic()
             try:
                 steps, rest, views = prepared.behind(each.candidate)
-                seconds = deadline.share(1 / (len(kept) - turn)).seconds()
+                mine = max(
+                    deadline.share(1 / (len(kept) - turn)).left(), min(deadline.left(), max(each.seconds, default=0.0))
+                )
+                seconds = None if deadline == NO_DEADLINE else max(mine, 1e-9)
                 model = fit_candidate(rest, views, codes, self.classes_, seconds)
                 found = softmax(class_scores(model, views, self.classes_) / each.temperature, axis=1)
             except FAILURES as error:
@@ -401,7 +417,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
                 continue
             each.seconds.append(time.monotonic() - began)
             each.weight = max(float(weights[i]), SPARE)
-            self.memberships_ += each.weight * found
+            answers.append((each.weight * self._has_any(each.candidate, prepared.views), found))
             self.estimators_[name] = _whole(steps, model)
             self.temperatures_[name] = each.temperature
             self.seen_views_[name] = list(each.candidate.views or prepared.views.names)
@@ -410,9 +426,15 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         total = sum(each.weight for each in judged)
         for each in judged:
             each.weight /= total
-        self.memberships_ /= self.memberships_.sum(axis=1, keepdims=True)
+        self.memberships_ = pool(answers, self.class_prior_, len(codes))
         labeled = np.flatnonzero(codes >= 0)
         self.memberships_[labeled] = np.eye(len(self.classes_))[codes[labeled]]
+
+    @staticmethod
+    def _has_any(candidate: PipelineCandidate, views: Views) -> np.ndarray:
+        """Which objects have any of the views that a candidate looks at."""
+        seen = candidate.seen(views)
+        return np.zeros(len(views), dtype=bool) if seen is None else np.asarray(seen.present.any(axis=1))
 
     def _fill_table(
         self, judged: list[FoldScores], skipped: Mapping[str, str], views: Views, codes: np.ndarray

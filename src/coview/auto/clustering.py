@@ -27,6 +27,7 @@ from coview.auto.candidates import (
     Candidate,
     TimedFit,
     can_place,
+    candidate_table,
     default_candidates,
     given_candidates,
     linked_candidates,
@@ -35,8 +36,8 @@ from coview.auto.candidates import (
     prepared,
 )
 from coview.auto.evidence import agreements, candidate_weights, may_be_kept, reliabilities
-from coview.auto.links import find_links, judge_links, smoothing
-from coview.auto.number import choose_number
+from coview.auto.links import LINK_EVIDENCE, find_links, judge_links, smoothing
+from coview.auto.number import borne_out, choose_number
 from coview.auto.objects import Objects
 from coview.base import NumbersGate
 from coview.clustering.consensus import BaseConsensus
@@ -77,7 +78,8 @@ class AutoClustering(BaseConsensus):
     ----------
     n_clusters : int or None, default=8
         Number of clusters. None chooses it too: the number whose clusters tell most that comes back on other samples
-        of the objects (`n_clusters_evidence_`), 2 to 20 or, where 14 and more are the best of these, to 100.
+        of the objects (`n_clusters_evidence_`), 2 to 20 or, where 14 and more are the best of these, to 100. Where
+        none is borne out so, a warning says it.
     candidates : None or list of (name, estimator), default=None
         Clusterers of all views, or topic models, whose most likely topic is used. None tries neighbor graphs, of
         more than 10,000 objects anchor graphs alone, angles, correlations and, for counts, topics.
@@ -160,32 +162,14 @@ class AutoClustering(BaseConsensus):
     estimators_: dict[str, Any]
     _takes_lazy = True
     _fitted_state = {
-        "candidates_": rules.record(
-            name=rules.sequence(rules.text(), "candidates"),
-            method=rules.sequence(rules.or_none(rules.text()), "candidates"),
-            weight=rules.sequence(rules.weight(), "candidates"),
-            reliability=rules.sequence(rules.number(nan=True), "candidates"),
-            stability=rules.sequence(rules.number(nan=True), "candidates"),
-            agreement=rules.sequence(rules.number(nan=True), "candidates"),
-            without=rules.sequence(rules.or_none(rules.text()), "candidates"),
-            dropped=rules.sequence(rules.or_none(rules.text()), "candidates"),
-        ),
+        "candidates_": candidate_table("reliability", "stability", "agreement"),
         "n_clusters_": rules.count(1, size="clusters"),
         "n_clusters_evidence_": rules.record(
             n_clusters=rules.sequence(rules.count(1), "numbers"),
             information=rules.sequence(rules.number(), "numbers"),
             reproduced=rules.sequence(rules.number(), "numbers"),
         ),
-        "links_": rules.or_none(
-            rules.record(
-                view=rules.text(),
-                n_links=rules.count(),
-                alike_by_view=rules.mapping(rules.number(0, 1)),
-                together_by_view=rules.mapping(rules.number(high=1)),
-                join=rules.flag(),
-                why=rules.text(),
-            )
-        ),
+        "links_": LINK_EVIDENCE,
         "estimators_": rules.mapping(rules.estimator(), "clusterings"),
         "labels_by_candidate_": rules.mapping(rules.integers("objects", low=-1)),
         "preparation_": rules.sequence(rules.estimator(methods=["transform"])),
@@ -318,7 +302,19 @@ class AutoClustering(BaseConsensus):
             return self.n_clusters, {column: [] for column in ("n_clusters", "information", "reproduced")}
         if self.candidates is not None:
             raise ValueError("n_clusters must be a number where candidates are given, which have numbers of their own.")
-        return choose_number(ready.sample.select(*self.view_names_), seed, deadline.share(NUMBERED))
+        number, table = choose_number(ready.sample.select(*self.view_names_), seed, deadline.share(NUMBERED))
+        if not borne_out(table):
+            why = (
+                "whichever is tried, more of its clusters is lost on other samples of the objects than comes back"
+                if table["n_clusters"]
+                else "there are too few objects to try any"
+            )
+            warn_user(
+                f"n_clusters=None takes {number}, but the data bear out no number of clusters: {why}. Give the number "
+                "that you need, and take the clusters for no more than groups of objects that are near each other.",
+                UserWarning,
+            )
+        return number, table
 
     def _smoothing(self, views: Any, seed: int, earlier: AutoClustering | None) -> list[Any]:
         """Fitted steps that smooth views over links, where there are any that join alike objects; fills `links_`."""
@@ -421,18 +417,19 @@ class AutoClustering(BaseConsensus):
             stability[i] = _stability(fits[i].candidate, views, fits[i].fit, seed, deadline)
         weights = candidate_weights(score, stability)
         return [
-            replace(one, reliability=float(r), stability=float(s), agreement=float(a), weight=float(w))
-            for one, r, s, a, w in zip(fits, reliability, stability, agreements(labels), weights)
+            replace(one, reliability=float(r), stability=float(s), agreement=float(a), weight=float(w), dropped=why)
+            for one, r, s, a, w, why in zip(
+                fits, reliability, stability, agreements(labels), weights, _why_dropped(fits, score, stability, placed)
+            )
         ]
 
     def _tabulate(
         self, judged: list[Judged], views: Sequence[str], others: dict[str, str], methods: dict[str, str]
     ) -> None:
         """Fill `candidates_`: those that were fitted, and why others were not."""
-        reason = "much less reliable than the best candidate"
         rows = [
             (one.candidate.name, one.weight, one.reliability, one.stability, one.agreement,
-             _left_out(one.candidate, views), None if one.weight > 0 else reason)
+             _left_out(one.candidate, views), one.dropped)
             for one in judged
         ]  # fmt: skip
         rows += [(name, 0.0, np.nan, np.nan, np.nan, None, why) for name, why in others.items()]
@@ -542,6 +539,7 @@ class Judged:
     stability: float = np.nan
     agreement: float = np.nan
     weight: float = 0.0
+    dropped: str | None = None
 
 
 def matching(known: np.ndarray, codes: np.ndarray, n_clusters: int) -> np.ndarray:
@@ -555,6 +553,31 @@ def matching(known: np.ndarray, codes: np.ndarray, n_clusters: int) -> np.ndarra
     shared = np.zeros((n_clusters, n_clusters))
     np.add.at(shared, (known, codes), 1.0)
     return linear_sum_assignment(-shared)[1]
+
+
+def _why_dropped(fits: list[Judged], scores: np.ndarray, stability: np.ndarray, placed: np.ndarray) -> list[str | None]:
+    """Say of each candidate without weight what would have kept it: the best one's figure in place of its own."""
+    weights = candidate_weights(scores, stability)
+    best = int(weights.argmax())
+    name = fits[best].candidate.name
+
+    def kept(i: int, score: float, stable: float) -> bool:
+        """Whether candidate i would be kept with these figures."""
+        others = np.arange(len(fits)) != i
+        return bool(candidate_weights(np.where(others, scores, score), np.where(others, stability, stable))[i] > 0)
+
+    def why(i: int) -> str:
+        full = scores[i] / max(placed[i], 1e-12) * placed[best]
+        if placed[i] < placed[best] and kept(i, full, stability[i]):
+            return f"places only {placed[i]:.0%} of the objects, by the views that it sees"
+        if np.isnan(stability[i]):  # out before stability was asked for
+            return f"less reliable than {name}"
+        by_reliability, by_stability = kept(i, scores[best], stability[i]), kept(i, scores[i], stability[best])
+        if by_reliability != by_stability:
+            return f"less {'reliable' if by_reliability else 'stable'} than {name}"
+        return f"less reliable and less stable than {name}"
+
+    return [None if weights[i] > 0 else why(i) for i in range(len(fits))]
 
 
 def _left_out(candidate: Candidate, views: Sequence[str]) -> str | None:

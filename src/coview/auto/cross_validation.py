@@ -9,9 +9,11 @@ for all folds, the final fit and all candidates that begin with them.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+import joblib
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import clone
@@ -31,6 +33,7 @@ __all__ = [
     "FoldScores",
     "LabeledSample",
     "PreparedViews",
+    "best_so_far",
     "class_scores",
     "deal_folds",
     "drop_hopeless",
@@ -86,21 +89,34 @@ class PreparedViews:
     views: Views
     _known: dict[tuple[str, ...], tuple[list[Any], Views]] = field(default_factory=dict)
 
+    def keep(self, candidates: Iterable[PipelineCandidate]) -> None:
+        """Forget what only other candidates begin with, and what was on the way: views take much room."""
+        needed = {key[-1] for key in map(self._keys, candidates) if key}
+        self._known = {key: value for key, value in self._known.items() if key in needed}
+
     def behind(self, candidate: PipelineCandidate) -> tuple[list[Any], Any, Views]:
         """Fitted steps of a candidate that read no labels, what is left of it, and the views between the two."""
         seen = candidate.seen(self.views)
         if seen is None:
             raise ViewsError(f"Candidate {candidate.name!r} needs a view that is not among {listed(self.views.names)}.")
         steps, rest = label_free_steps(candidate.estimator)
+        keys = self._keys(candidate)
+        ready = max((i for i, key in enumerate(keys) if key in self._known), default=-1)
         fitted: list[Any] = []
-        key: tuple[str, ...] = (" ".join(seen.names),)
-        for step in steps:
-            key += (_described(step),)
-            if key not in self._known:
-                own = clone(step)
-                self._known[key] = [*fitted, own], own.fit_transform(seen)
+        if ready >= 0:
+            fitted, seen = self._known[keys[ready]]
+        for step, key in zip(steps[ready + 1 :], keys[ready + 1 :]):
+            own = clone(step)
+            self._known[key] = [*fitted, own], own.fit_transform(seen)
             fitted, seen = self._known[key]
         return fitted, rest, seen
+
+    def _keys(self, candidate: PipelineCandidate) -> list[tuple[str, ...]]:
+        """Key of the views after each of the candidate's steps that read no labels."""
+        seen = candidate.seen(self.views)
+        steps = label_free_steps(candidate.estimator)[0] if seen is not None else []
+        hashes = [joblib.hash(step) for step in steps]
+        return [(*(() if seen is None else seen.names), *hashes[: i + 1]) for i in range(len(steps))]
 
 
 def label_free_steps(estimator: Any) -> tuple[list[Any], Any]:
@@ -197,6 +213,14 @@ class FoldScores:
         return ~np.isnan(self.scores[:, 0])
 
 
+def best_so_far(judged: list[FoldScores], codes: np.ndarray) -> FoldScores | None:
+    """Return the candidate that finds the largest share of the labels held out so far; None where none were."""
+    alive = [each for each in judged if each.dropped is None and each.judged.any()]
+    return max(
+        alive, key=lambda each: np.mean(each.scores[each.judged].argmax(axis=1) == codes[each.judged]), default=None
+    )
+
+
 def drop_hopeless(judged: list[FoldScores], codes: np.ndarray) -> None:
     """Give up candidates that are clearly worse than the best on the objects held out so far.
 
@@ -213,7 +237,3 @@ def drop_hopeless(judged: list[FoldScores], codes: np.ndarray) -> None:
         ahead, behind = int((right[best] & ~mine).sum()), int((mine & ~right[best]).sum())
         if ahead - behind > CLEARLY * np.sqrt(ahead + behind):
             each.dropped = f"clearly worse than {alive[best].candidate.name} on held-out labels"
-
-
-def _described(step: Any) -> str:
-    return f"{type(step).__name__}{sorted(step.get_params(deep=False).items())!r}"

@@ -40,11 +40,12 @@ from coview.exceptions import ViewsError
 from coview.preprocessing.each_view import EachView
 from coview.preprocessing.neighbors import NeighborViews, find_rows, pick_columns
 from coview.preprocessing.weighting import LogCounts, TfidfViews
+from coview.utils import fitted_state as rules
 from coview.utils.messages import did_you_mean, listed
 from coview.views.arrays import density, take_rows
 from coview.views.views import Views
 
-__all__ = ["LinkEvidence", "find_links", "judge_links", "smoothed", "smoothing", "with_smoothed"]
+__all__ = ["LINK_EVIDENCE", "LinkEvidence", "find_links", "judge_links", "smoothed", "smoothing", "with_smoothed"]
 
 ENOUGH = 0.38  # of either figure: from there on links join alike objects
 RARE = 0.05  # share of linked pairs that are alike by chance
@@ -84,6 +85,19 @@ class LinkEvidence:
     together_by_view: dict[str, float]
     join: bool
     why: str
+
+
+# rule for `links_`, the evidence as a dict: one contract for clusters and classes
+LINK_EVIDENCE = rules.or_none(
+    rules.record(
+        view=rules.text(),
+        n_links=rules.count(),
+        alike_by_view=rules.mapping(rules.number(0, 1)),
+        together_by_view=rules.mapping(rules.number(high=1)),
+        join=rules.flag(),
+        why=rules.text(),
+    )
+)
 
 
 def find_links(views: Views, links: Any = None) -> str | None:

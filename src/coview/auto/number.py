@@ -9,12 +9,15 @@ half puts it is
 
 nats that come back less those that do not, times a cost: a split that comes back adds to it, one that does not takes
 away. The number with the most is taken. Large numbers are tried only where high ones are the best of the small.
+Where of no number's clusters more comes back than does not, the least is lost with the least spread, whatever comes
+back of it: then the smallest number whose AMI is as good as the largest is taken, and the user is told that none is
+borne out.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +31,7 @@ from coview.utils.progress import tell
 from coview.utils.sampling import sample_positions
 from coview.views.views import Views
 
-__all__ = ["choose_number", "reproduced_information"]
+__all__ = ["borne_out", "choose_number", "reproduced_information"]
 
 MOST_OBJECTS = 2000  # that the number is chosen by
 REPEATS = 2  # pairs of halves
@@ -39,6 +42,7 @@ LARGE = (25, 30, 40, 50, 65, 80, 100)
 HIGH = 14  # best of the small numbers from which large ones are tried
 OBJECTS_PER_CLUSTER = 10
 FEWEST = 300  # objects of the first sample, where time is short
+AS_GOOD = 0.02  # adjusted mutual information: what chance alone makes of it
 LONGER = 3  # times as long as the small numbers the large ones may take
 
 
@@ -60,7 +64,7 @@ def choose_number(views: Views, seed: int, deadline: Deadline) -> tuple[int, dic
     table, rows = largest_in_time(small, len(some), FEWEST, seed, deadline)
     if not table["n_clusters"]:  # so few objects that any number is as good
         return min(2, len(views)), table
-    if _best(table) >= HIGH and deadline.left() > LONGER * took:
+    if borne_out(table) and _best(table) >= HIGH and deadline.left() > LONGER * took:
         large = _evidence(some[rows], LARGE, seed, deadline)
         table = {column: values + large[column] for column, values in table.items()}
     return _best(table), table
@@ -71,25 +75,24 @@ def _evidence(views: Views, numbers: Sequence[int], seed: int, deadline: Deadlin
     table: dict[str, list[Any]] = {"n_clusters": [], "information": [], "reproduced": []}
     tried = [number for number in numbers if number <= max(len(views) // OBJECTS_PER_CLUSTER, 1)]
     for number, pairs in (_clusterings(views, tried, seed, deadline) if tried else {}).items():
-        shared = [_information(*pair) for pair in pairs]
+        shared = [reproduced_information(*pair) for pair in pairs]
         for column, values in zip(("information", "reproduced"), zip(*shared)):
             table[column].append(float(np.mean(values)))
         table["n_clusters"].append(number)
     return table
 
 
-def reproduced_information(one: np.ndarray, two: np.ndarray) -> float:
-    """Nats of two clusterings that come back less those that do not; 0 where one is a single cluster.
+def reproduced_information(one: np.ndarray, two: np.ndarray) -> tuple[float, float]:
+    """Nats of two clusterings that come back less those that do not, and their adjusted mutual information.
+
+    Both are 0 where one is a single cluster.
 
     Examples
     --------
-    >>> round(reproduced_information(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 0])), 3)  # log 2
-    0.693
+    >>> nats, again = reproduced_information(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 0]))  # log 2, and all of it
+    >>> round(nats, 3), round(again, 3)
+    (0.693, 1.0)
     """
-    return _information(one, two)[0]
-
-
-def _information(one: np.ndarray, two: np.ndarray) -> tuple[float, float]:
     if min(len(np.unique(one)), len(np.unique(two))) < 2:
         return 0.0, 0.0
     spread = float(np.mean([entropy(np.unique(labels, return_counts=True)[1]) for labels in (one, two)]))
@@ -97,8 +100,22 @@ def _information(one: np.ndarray, two: np.ndarray) -> tuple[float, float]:
     return spread * (again - COST * (1 - again)), again
 
 
+def borne_out(table: Mapping[str, list[Any]]) -> bool:
+    """Tell whether of any number's clusters more comes back than does not.
+
+    Examples
+    --------
+    >>> borne_out({"information": [-0.2, 0.1]}), borne_out({"information": [-0.2, -0.3]})
+    (True, False)
+    """
+    return max(table["information"], default=0.0) > 0
+
+
 def _best(table: dict[str, list[Any]]) -> int:
-    return int(table["n_clusters"][int(np.argmax(table["information"]))])
+    if borne_out(table):
+        return int(table["n_clusters"][int(np.argmax(table["information"]))])
+    again = np.array(table["reproduced"])
+    return int(table["n_clusters"][int(np.argmax(again >= again.max() - AS_GOOD))])
 
 
 def _clusterings(

@@ -35,13 +35,14 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import LinearSVC
 
 from coview.assignment.seeded_kmeans import SeededKMeansClassifier
-from coview.auto.candidates import counted_views, named_estimators, with_seed
+from coview.auto.candidates import counted_views, fewer_views, named_estimators, with_seed
 from coview.classification.concatenated import ConcatenatedViews
+from coview.classification.label_spreading import LabelSpreadingClassifier
 from coview.plsa.multiview import MultiViewPLSAClassifier
+from coview.plsa.row_mass import uneven
 from coview.preprocessing.each_view import EachView
 from coview.preprocessing.neighbors import NeighborViews
 from coview.preprocessing.weighting import TfidfViews, UnitRows
@@ -50,11 +51,9 @@ from coview.views.views import Views
 __all__ = ["LINKED", "PipelineCandidate", "given_pipelines", "needed_view", "propose_pipelines", "seen_views"]
 
 LINKED = ("near centers", "near latent", "near linear")  # candidates that smooth over links
-UNEVEN = 0.6  # standard deviation of row sums over their mean, above which counts are weighed for PLSA
 FEW, MANY = 50, 200  # singular vectors
 SWEEPS = 60  # of PLSA
 GRAPH_OBJECTS = 5000  # above which neighbors of all objects take too long
-TREE_COLUMNS = 15  # of so few scikit-learn searches neighbors by a tree, which no model file holds
 
 
 @dataclass(frozen=True)
@@ -117,22 +116,20 @@ def propose_pipelines(views: Views, links: str | None, seed: int) -> tuple[list[
             )
             for name in plain
         ]
-    if sum(views.n_features.values()) <= TREE_COLUMNS:
-        skipped["graph"] = (
-            f"there are at most {TREE_COLUMNS} columns, of which a model file cannot hold the search tree"
-        )
-    elif len(views) <= GRAPH_OBJECTS:
-        spread = make_pipeline(*_latent(views, FEW), _side_by_side(_spreading(len(views))))
+    if len(views) <= GRAPH_OBJECTS:
+        spread = make_pipeline(*_latent(views, FEW), LabelSpreadingClassifier(metric="euclidean"))
         candidates.append(PipelineCandidate("graph", spread, prior=1 if counted else 4, cost=1))
     else:
         skipped["graph"] = f"there are more than {GRAPH_OBJECTS:,} objects"
     centers = make_pipeline(*_weighing(views.select(*kind)), SeededKMeansClassifier(view_weights="auto", engine="cpu"))
-    candidates.append(PipelineCandidate("centers", centers, _fewer(kind, views), prior=2 if counted else 4, cost=1))
+    candidates.append(
+        PipelineCandidate("centers", centers, fewer_views(kind, views), prior=2 if counted else 4, cost=1)
+    )
     if counted:
-        uneven = [name for name in counted if _uneven(views[name])]
+        weighed = [name for name in counted if _uneven(views[name])]
         model = MultiViewPLSAClassifier(view_weights="auto", max_iter=SWEEPS, engine="cpu")
-        topics = make_pipeline(*([TfidfViews(views=uneven)] if uneven else []), model)
-        candidates.append(PipelineCandidate("topics", topics, _fewer(counted, views), prior=20, cost=2))
+        topics = make_pipeline(*([TfidfViews(views=weighed)] if weighed else []), model)
+        candidates.append(PipelineCandidate("topics", topics, fewer_views(counted, views), prior=20, cost=2))
     else:
         skipped["topics"] = "no view holds counts"
     if links is not None and plain:
@@ -153,19 +150,6 @@ def given_pipelines(estimators: Any, seed: int) -> list[PipelineCandidate]:
     return [PipelineCandidate(name, with_seed(clone(estimator), seed)) for name, estimator in pairs]
 
 
-def row_spread(matrix: Any) -> float:
-    """Standard deviation of the sums of the rows that are not empty, over their mean.
-
-    Examples
-    --------
-    >>> row_spread(np.array([[1.0, 1.0], [0.0, 2.0], [0.0, 0.0]])), row_spread(np.array([[9.0], [1.0]]))
-    (0.0, 0.8)
-    """
-    sums = np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
-    sums = sums[sums > 0]
-    return float(sums.std() / sums.mean()) if sums.size else 0.0
-
-
 # -- pieces
 
 
@@ -174,11 +158,12 @@ def _uneven(matrix: Any) -> bool:
 
     Examples
     --------
-    >>> _uneven(np.array([[9, 0], [1, 0], [0, 0]])), _uneven(np.array([[1, 1, 1, 1], [1, 0, 0, 0], [0, 0, 0, 1]]))
-    (True, False)
+    >>> _uneven(np.diag([60, 2, 1])), _uneven(np.diag([3, 2, 1])), _uneven(np.repeat(np.eye(3), [60, 2, 1], axis=1))
+    (True, False, False)
     """
     values = matrix.data if sparse.issparse(matrix) else matrix
-    return bool(values.size) and bool(values.max() > 1) and row_spread(matrix) > UNEVEN
+    sums = np.asarray(matrix.sum(axis=1), dtype=np.float64).ravel()
+    return bool(values.size) and bool(values.max() > 1) and uneven(sums)
 
 
 def _with_links(plain: Views, links: str) -> list[PipelineCandidate]:
@@ -202,10 +187,6 @@ def _latent(views: Views, width: int) -> list[Any]:
     return [*_weighing(views), *([EachView(wide)] if wide else []), UnitRows()]
 
 
-def _spreading(n_objects: int) -> LabelSpreading:
-    return LabelSpreading(kernel="knn", n_neighbors=min(10, n_objects - 1), alpha=0.9, max_iter=100)
-
-
 def _weighing(views: Views) -> list[Any]:
     """Transformers that bring every view to rows of length 1: weights for counts, scales for measurements."""
     counted = counted_views(views)
@@ -218,7 +199,7 @@ def _weighing(views: Views) -> list[Any]:
 
 
 def _side_by_side(classifier: Any) -> ConcatenatedViews:
-    return ConcatenatedViews(classifier, unlabeled="auto" if isinstance(classifier, LabelSpreading) else "drop")
+    return ConcatenatedViews(classifier, unlabeled="drop")
 
 
 def _margins() -> LinearSVC:
@@ -227,8 +208,3 @@ def _margins() -> LinearSVC:
 
 def _logistic() -> LogisticRegression:
     return LogisticRegression(C=10, class_weight="balanced", solver="newton-cg", tol=1e-3)
-
-
-def _fewer(names: Sequence[str], views: Views) -> tuple[str, ...] | None:
-    """Return these views; None, for all, where they are all of them."""
-    return tuple(names) if len(names) < len(views.names) else None

@@ -13,9 +13,10 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
-__all__ = ["combine", "fit_temperature", "fit_weights", "log_loss"]
+__all__ = ["combine", "fit_temperature", "fit_weights", "log_loss", "pool"]
 
 ROUNDS = 200  # of EM
+FLAT = 1e-9  # scores that differ by less say nothing
 
 
 def fit_temperature(scores: np.ndarray, codes: np.ndarray, strength: float = 1.0) -> float:
@@ -28,7 +29,9 @@ def fit_temperature(scores: np.ndarray, codes: np.ndarray, strength: float = 1.0
     >>> bool(softmax(scores / fit_temperature(scores, np.array([0, 0, 0, 1]), 0.0), axis=1)[0, 0].round(2) == 0.75)
     True
     """
-    scale = max(float(np.mean(scores.max(axis=1) - scores.mean(axis=1))), 1e-12)  # of the scores themselves
+    scale = float(np.mean(scores.max(axis=1) - scores.mean(axis=1)))  # of the scores themselves
+    if not scale > FLAT:  # all classes alike, whatever they are divided by
+        return 1.0
 
     def loss(log_t: float) -> float:
         found = log_softmax(scores / (scale * np.exp(log_t)), axis=1)[np.arange(len(codes)), codes]
@@ -67,6 +70,22 @@ def fit_weights(probabilities: np.ndarray, codes: np.ndarray, prior: np.ndarray,
             return updated
         weights = updated
     return weights
+
+
+def pool(answers: list[tuple[np.ndarray, np.ndarray]], prior: np.ndarray, n_objects: int) -> np.ndarray:
+    """Mean of probabilities (objects x classes) by weights of each object; the prior where all of these are 0.
+
+    Examples
+    --------
+    >>> one, other = np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 1.0], [0.0, 1.0]])
+    >>> pool([(np.array([1.0, 0.0]), one), (np.array([1.0, 0.0]), other)], np.array([0.3, 0.7]), 2).tolist()
+    [[0.5, 0.5], [0.3, 0.7]]
+    """
+    total, share = np.zeros((n_objects, len(prior))), np.zeros(n_objects)
+    for weights, probabilities in answers:
+        total += weights[:, None] * probabilities
+        share += weights
+    return np.where(share[:, None] > 0, total / np.where(share > 0, share, 1.0)[:, None], prior)
 
 
 def combine(probabilities: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -22,59 +22,36 @@ An object may lack a part of its row, which is zero then. It neither moves a cen
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import ClusterMixin
 from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
 
-from coview.base import MultiViewEstimator
-from coview.clustering.affinity import (
-    Graph,
-    Scaling,
-    drawn_vectors,
-    edges_to,
-    leading_vectors,
-    neighbor_graph,
-    neighbors_by_default,
-    row_squares,
-    unit_length,
-)
-from coview.engines.select import local_engine, select_engine
+from coview.clustering.affinity import Graph, drawn_vectors, leading_vectors, unit_length
+from coview.clustering.view_graphs import NeighborGraphEstimator, added_up
 from coview.engines.threads import few_threads
 from coview.inspection import Inspection, numbered
 from coview.inspection.features import cluster_frequencies, cluster_means, features_of_means
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
-from coview.utils.parameters import NONE, by_view, integer, number, one_of
+from coview.utils.parameters import number, one_of
 from coview.validation import base_seed, check_enough_objects, per_view
-from coview.views.arrays import for_sklearn, take_rows, unit_rows
 from coview.views.views import Views
 
 __all__ = ["SpectralClusteringViews", "kmeans_of_parts", "nearest_center"]
 
 METHODS = ("co-regularized", "co-regularized-centroid", "sum", "concatenated", "stacked")
-METRICS = ("auto", "cosine", "standard", "euclidean")
 ENOUGH = 5  # objects with all parts, times the number of clusters, from which centers start with those alone
 ROUNDS = 30  # most rounds of k-means over parts that some lack
 
 LEAST = 1e-3  # of an eigenvalue: with as many clusters as objects some are negative, and rows would be the same
 
 
-def _check_scaling(checker: rules.Checker, value: Any, where: str) -> None:
-    """Means and deviations are there where columns are standardized, else nothing is."""
-    kept = isinstance(value, dict) and value.get("metric") == "standard"
-    size = "features of {view}" if kept else 0
-    parts = {"mean": rules.floats(size), "deviation": rules.floats(size, low=1e-300)}
-    checker.check(rules.record(metric=rules.one_of("cosine", "standard", "euclidean"), **parts), value, where)
-
-
 @shared_parameters
-class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
+class SpectralClusteringViews(ClusterMixin, NeighborGraphEstimator):
     """Spectral clustering of several views on their nearest-neighbor graphs.
 
     Parameters
@@ -176,7 +153,6 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
     True
     """
 
-    _models_counts = False
     _fitted_state = {
         "method_": rules.one_of(*METHODS),
         "view_weights_": rules.by_view(rules.weight()),
@@ -187,12 +163,6 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         "embedding_": rules.floats("objects", "dimensions"),
         "eigenvalues_": rules.mapping(rules.floats(None)),
         "labels_": rules.integers("objects", below="clusters"),
-        "neighbors_": rules.by_view(rules.floats("objects", "features of {view}", sparse=True)),
-        "neighbor_rows_": rules.by_view(rules.integers(None, below="objects", rising=True)),
-        "n_neighbors_": rules.by_view(rules.count(1)),
-        "joint_neighbors_": rules.count(1),
-        "joint_scales_": rules.by_view(rules.number(0.0)),
-        "scalings_": rules.by_view(rules.custom(_check_scaling)),
         "history_": rules.history(),
         "n_iter_": rules.count(),
     }
@@ -200,8 +170,6 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
     _parameters = {
         "method": one_of(*METHODS),
         "coupling": number(),
-        "n_neighbors": integer() | NONE,
-        "metric": by_view(one_of(*METRICS)),
         "lift": number(),
     }
 
@@ -256,17 +224,13 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
     def _positions(self, views: Views) -> np.ndarray:
         """Where new objects stand in the embedding."""
         weights = self.view_weights_
-        rows, known = {}, {}
-        for v, (name, matrix) in enumerate(views.items()):
-            scaling = Scaling(**self.scalings_[name])
-            rows[name] = scaling.rows(matrix, views.present[:, v])
-            known[name] = scaling.known(rows[name], views.present[:, v])
+        rows, known = self._scaled(views)
         if self.method_ == "stacked":
             return self._stacked_place(rows, known, weights)
         if self.method_ == "concatenated":
             placed = self._by_all(rows, known) @ self.embedding_
         else:
-            placed = _added_up(self._edges(rows, known), weights, self.embedding_)
+            placed = added_up(self._edges(rows, known), weights, self.embedding_)
         return unit_length(placed)
 
     def _inspect(self) -> Inspection:
@@ -283,11 +247,12 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
 
     # -- pieces
 
+    def _n_groups(self) -> int:
+        return self.n_clusters
+
     def _fit_graphs(self, views: Views, weights: np.ndarray, seed: int) -> None:
         """Scale the views, join their graphs and cluster the leading vectors."""
         self._scale(views, weights)
-        self.n_neighbors_ = {name: self._count([name], len(views)) for name in views.names}
-        self.joint_neighbors_ = self._count(views.names, len(views))
         if self.method == "stacked":
             vectors, objective = self._stacked(views, weights, seed)
         elif self.method in ("sum", "concatenated"):
@@ -306,56 +271,6 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         self.history_ = {"objective": objective}
         self.n_iter_ = len(objective) - 1
 
-    def _scale(self, views: Views, weights: np.ndarray) -> None:
-        """Rows of each view made comparable; remembers how, and what new objects are compared with."""
-        self.scalings_: dict[str, dict[str, Any]] = {}
-        self.neighbors_: dict[str, Any] = {}
-        self.neighbor_rows_: dict[str, np.ndarray] = {}
-        self.joint_scales_: dict[str, float] = {}
-        for v, (name, matrix) in enumerate(views.items()):
-            have = np.flatnonzero(views.present[:, v])
-            some = matrix if len(have) == len(views) else take_rows(matrix, have)
-            metric = self.metric.get(name, "auto") if isinstance(self.metric, Mapping) else self.metric
-            scaling = Scaling.learned(some, metric)
-            self.scalings_[name] = vars(scaling)
-            self.neighbors_[name] = scaling.rows(matrix, views.present[:, v])
-            self.neighbor_rows_[name] = have
-            squares = float(row_squares(self.neighbors_[name]).sum())  # the factor makes the mean square the weight
-            self.joint_scales_[name] = float(np.sqrt(weights[v] * len(views) / max(squares, 1e-12)))
-
-    def _cosine(self, names: Iterable[str]) -> bool:
-        """Whether near means a large cosine in all of these views."""
-        return all(self.scalings_[name]["metric"] == "cosine" for name in names)
-
-    def _count(self, names: Iterable[str], n_objects: int) -> int:
-        return self.n_neighbors or neighbors_by_default(self._cosine(names), n_objects, self.n_clusters)
-
-    def _near(self, name: str | None = None) -> dict[str, Any]:
-        """What `neighbor_graph` and `edges_to` have to know of a view, or of all side by side."""
-        count = self.joint_neighbors_ if name is None else self.n_neighbors_[name]
-        ops = None if self.engine == "auto" else local_engine(select_engine(self.engine))
-        return {"n_neighbors": count, "cosine": self._cosine(self.scalings_ if name is None else [name]), "ops": ops}
-
-    def _known(self, name: str, views: Views) -> np.ndarray:
-        present = views.present[:, views.names.index(name)]
-        return Scaling(**self.scalings_[name]).known(self.neighbors_[name], present)
-
-    def _graphs(self, views: Views) -> list[Any]:
-        return [
-            neighbor_graph(self.neighbors_[name], self._known(name, views), **self._near(name)) for name in views.names
-        ]
-
-    def _concatenated(self, views: Views) -> Any:
-        """Affinity of the rows side by side."""
-        known = np.any([self._known(name, views) for name in views.names], axis=0)
-        rows = self._side_by_side(self.neighbors_)
-        return neighbor_graph(rows, known & self._says(rows), **self._near())
-
-    def _sum(self, graphs: list[Any], weights: np.ndarray) -> Any:
-        """Sum of the views' affinities, each of the same mean degree."""
-        masses = [max(float(part.sum()), 1e-12) for part in graphs]
-        return sum(part * (weight * part.shape[0] / mass) for part, weight, mass in zip(graphs, weights, masses))
-
     def _stacked(self, views: Views, weights: np.ndarray, seed: int) -> tuple[np.ndarray, list[float]]:
         """Eigenvectors of all graphs side by side; the concatenated graph and the sum count half as much as all views.
 
@@ -372,36 +287,6 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         vectors = self._beside_each_other([part * np.maximum(values, LEAST) for values, part in pairs])
         return vectors, [float(sum(share * values.sum() for share, (values, _) in zip(self.part_weights_, pairs)))]
 
-    def _by_all(self, rows: dict[str, Any], known: dict[str, np.ndarray]) -> Any:
-        """Edges of new objects to fitted ones, by the given views side by side."""
-        among = self._side_by_side({name: self.neighbors_[name] for name in rows})
-        new = self._side_by_side(rows)
-        anyone = np.any(list(known.values()), axis=0) & self._says(new)
-        near = np.flatnonzero(self._says(among))
-        edges = edges_to(new, anyone, for_sklearn(take_rows(among, near)), **self._near())
-        return edges @ sparse.csr_array((np.ones(len(near)), (np.arange(len(near)), near)), (len(near), among.shape[0]))
-
-    def _side_by_side(self, rows: dict[str, Any]) -> Any:
-        """Rows of views side by side, of length 1 by cosines: who lacks a view is not near to all that is short."""
-        scaled = {name: part * part.dtype.type(self.joint_scales_[name]) for name, part in rows.items()}
-        beside = for_sklearn(Views(scaled).hstack())
-        return unit_rows(beside) if self._cosine(self.scalings_) else beside
-
-    def _says(self, rows: Any) -> np.ndarray:
-        """Which rows say anything: by cosines those that are not empty."""
-        if not self._cosine(self.scalings_):
-            return np.ones(rows.shape[0], dtype=bool)
-        return np.asarray(abs(rows).sum(axis=1)).ravel() > 0  # a view of weight 0 leaves zeros
-
-    def _edges(self, rows: dict[str, Any], known: dict[str, np.ndarray]) -> dict[str, tuple[Any, np.ndarray]]:
-        """Edges of new objects to fitted ones by each given view, and which fitted ones these are."""
-        edges = {}
-        for name, part in rows.items():
-            near = self.neighbor_rows_[name]
-            among = for_sklearn(take_rows(self.neighbors_[name], near))
-            edges[name] = edges_to(part, known[name], among, **self._near(name)), near
-        return edges
-
     def _stacked_place(
         self, rows: dict[str, Any], known: dict[str, np.ndarray], weights: dict[str, float]
     ) -> np.ndarray:
@@ -411,23 +296,15 @@ class SpectralClusteringViews(ClusterMixin, MultiViewEstimator):
         edges = self._edges(rows, known)
         for v, name in enumerate(self.view_names_):
             if name in edges:
-                placed[v] = _added_up({name: edges[name]}, {name: 1.0}, parts[v])
+                placed[v] = added_up({name: edges[name]}, {name: 1.0}, parts[v])
         if len(parts) > len(self.view_names_):
             placed[-2] = self._by_all(rows, known) @ parts[-2]
-            placed[-1] = _added_up(edges, weights, parts[-1])
+            placed[-1] = added_up(edges, weights, parts[-1])
         return self._beside_each_other(placed)
 
     def _beside_each_other(self, parts: list[np.ndarray]) -> np.ndarray:
         """Parts with rows as long as the root of their weight: all of an object's together have length 1."""
         return np.hstack([np.sqrt(share) * unit_length(part) for share, part in zip(self.part_weights_, parts)])
-
-
-def _added_up(edges: dict[str, tuple[Any, np.ndarray]], weights: dict[str, float], vectors: np.ndarray) -> np.ndarray:
-    """Where new objects stand among `vectors` of the fitted ones, by the edges of each view and added up."""
-    placed: Any = 0.0
-    for name, (part, near) in edges.items():
-        placed = placed + weights[name] * (part @ vectors[near])
-    return placed
 
 
 # -- the rounds of co-regularization

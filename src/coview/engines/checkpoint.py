@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from coview.engines.state import Fit, State, tree_map
 from coview.exceptions import DataFileError, ModelFileError
 from coview.utils.archive import read_archive, write_archive
 from coview.utils.messages import cut
+from coview.utils.warn import warn_user
 from coview.validation import check_count
 
 __all__ = ["Checkpoint", "CheckpointFile", "fingerprint"]
@@ -76,10 +76,8 @@ class CheckpointFile:
             }
             write_archive(self.path, tree, kind="checkpoint", version=VERSION)
         except (OSError, DataFileError) as error:  # hours of work are worth more than their copy
-            warnings.warn(
-                f"The checkpoint {self.path} cannot be written ({cut(str(error))}). The fit goes on without it.",
-                stacklevel=2,
-            )
+            message = f"The checkpoint {self.path} cannot be written ({cut(str(error))}). The fit goes on without it."
+            warn_user(message, UserWarning, inside=True)
 
     def read(self, holder: Holder) -> tuple[int, Fit, Fit | None] | None:
         """Return (restart, fit so far, best of earlier restarts), or None where there is no file."""
@@ -100,7 +98,8 @@ class CheckpointFile:
             if self.path.exists():
                 self.path.unlink(missing_ok=True)
         except OSError as error:
-            warnings.warn(f"The checkpoint {self.path} cannot be removed ({error.strerror}). Remove it.", stacklevel=2)
+            message = f"The checkpoint {self.path} cannot be removed ({error.strerror}). Remove it."
+            warn_user(message, UserWarning, inside=True)
 
 
 def _packed(fit: Fit, holder: Holder, path: Path) -> dict[str, Any]:

@@ -7,7 +7,6 @@ where the rows are: a holder passes over them.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +20,7 @@ from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.protocol import Block, Engine, Holder, Steps
 from coview.engines.state import Fit, State, Sweep, Tree
 from coview.exceptions import InterruptedFitWarning
+from coview.utils.warn import warn_user
 
 __all__ = ["Options", "fold_in", "run", "sweep"]
 
@@ -108,11 +108,11 @@ class _Run:
                     self.options.checkpoint.maybe_write(self.restart, fit, self.best, self.holder)
         except KeyboardInterrupt:
             fit.stopped_by = "interrupt"
-            warnings.warn(
+            warn_user(
                 f"The fit was interrupted after {fit.n_iter} of {self.options.max_iter} sweeps; the model keeps what "
                 "it has learned so far.",
                 InterruptedFitWarning,
-                stacklevel=2,
+                inside=True,  # a model that fits this one goes on with what it has
             )
         if squarem is not None:
             squarem.settle(fit.state)

@@ -71,6 +71,11 @@ def _describe_number(numbers: Mapping[str, list[Any]]) -> list[str]:
     if not tried:
         return []
     order = sorted(range(len(tried)), key=lambda i: -told[i])
+    if told[order[0]] <= 0:
+        return [
+            f"None of {len(tried)} numbers of clusters from {min(tried)} to {max(tried)} is borne out: more of the "
+            "clusters is lost on other samples of the objects than comes back."
+        ]
     text = (
         f"Of {len(tried)} numbers of clusters from {min(tried)} to {max(tried)}, {tried[order[0]]} was chosen: its "
         f"clusters tell most that comes back on other samples of the objects, {told[order[0]]:.2f} nats"

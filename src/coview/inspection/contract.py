@@ -191,6 +191,9 @@ class Inspection:
         Curves of the fit: "objective", "seconds" and others; "correlations" by component; empty where there are none.
     candidates : dict of lists
         What the model was chosen from, with the evidence; empty where there was no choice.
+    held_out : dict of float
+        What the fit itself measured on labels that it hid: "accuracy", and "n_labels", their number; empty where it did
+        not.
     numbers : dict of lists
         The evidence for each number of groups that was tried; empty where the number was given.
     ontology : Ontology or None
@@ -264,6 +267,7 @@ class Inspection:
     view_weights: dict[str, float] = field(default_factory=dict)
     history: dict[str, Any] = field(default_factory=dict)
     candidates: dict[str, list[Any]] = field(default_factory=dict)
+    held_out: dict[str, float] = field(default_factory=dict)
     numbers: dict[str, list[Any]] = field(default_factory=dict)
     ontology: Any = None
     retriever: Any = None

@@ -24,7 +24,7 @@ from coview.engines.passes import over_rows
 from coview.views.arrays import for_sklearn
 from coview.views.views import Views
 
-__all__ = ["common_masses", "with_masses_of"]
+__all__ = ["common_masses", "uneven", "with_masses_of"]
 
 SPREAD = 1.0  # standard deviation of the objects' masses, in means, from which they are brought to the same one
 
@@ -51,11 +51,22 @@ def common_masses(views: Any, unit_mass: bool | str) -> dict[str, float]:
         return {}
     masses = np.concatenate(over_rows(views, _row_masses))
     total = masses.sum(axis=1)
-    total = total[total > 0]
-    if not total.size or (unit_mass == "auto" and total.std() <= SPREAD * total.mean()):
+    if not (total > 0).any() or (unit_mass == "auto" and not uneven(total)):
         return {}
     filled = {name: column[column > 0] for name, column in zip(views.names, masses.T)}
     return {name: float(np.median(column)) for name, column in filled.items() if column.size}
+
+
+def uneven(masses: np.ndarray) -> bool:
+    """Tell whether masses of objects, but for those that have none, differ so widely that a few decide on all.
+
+    Examples
+    --------
+    >>> uneven(np.array([1.0, 2.0, 60.0])), uneven(np.array([1.0, 2.0, 3.0])), uneven(np.zeros(2))
+    (True, False, False)
+    """
+    some = masses[masses > 0]
+    return bool(some.size) and bool(some.std() > SPREAD * some.mean())
 
 
 def with_masses_of(views: Any, masses: Mapping[str, float]) -> Any:

@@ -211,7 +211,11 @@ def score_labels(
             best = float(sizes[: len(inspection.groups)].sum() / len(known))
             counts = {"n_groups": len(inspection.groups), "n_labels": int((sizes > 0).sum())}
             scores["ceiling"] = {**counts, "accuracy": best}
-    if isinstance(held, str) and inspection.kind == "class":
+    if isinstance(held, str) and inspection.held_out:
+        value = measure("accuracy", inspection.held_out["accuracy"], "share of labels hidden in the fit that it found")
+        n_hidden = int(inspection.held_out["n_labels"])
+        scores["held_out"] = {"measures": [value], "n_hidden": n_hidden, "refitted": False, "by_fit": True}
+    elif isinstance(held, str) and inspection.kind == "class":
         scores["held_out"] = {"note": held}
     elif isinstance(held, Holdout) and inspection.kind == "class" and views is not None:
         hidden, truth = held.inspection.read(views[held.rows], prepared=True), codes[held.rows]

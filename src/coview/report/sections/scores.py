@@ -42,6 +42,10 @@ def _measures(scores: dict[str, Any], noun: str | None, ceiling: str) -> Markup:
             f"Held out: a copy of the model, fitted with {count(held_out['n_shown'])} {truths}, predicts the other "
             f"{count(held_out['n_hidden'])}.{cut_short_sentence(held_out)}"
         )
+    elif hidden and held_out.get("by_fit"):
+        remarks.append(
+            f"Held out: {count(held_out['n_hidden'])} labels, each hidden once during the fit and then predicted."
+        )
     elif hidden:
         remarks.append(f"Held out: the {count(held_out['n_hidden'])} objects whose label was not used in the fit.")
     elif held_out.get("note"):

@@ -1,0 +1,155 @@
+"""Graphs of nearest neighbors of several views: what spectral clustering and label spreading stand on.
+
+Each view has a graph of its own (`affinity.py`). Two graphs are made of all views: the sum of theirs, each of the same
+mean degree, and one of neighbors by all views side by side, each of the same mean length. An object that lacks a view
+has no edges in its graph. New objects lean on fitted ones that are near in the views that they have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from coview.base import MultiViewEstimator
+from coview.clustering.affinity import Scaling, edges_to, neighbor_graph, neighbors_by_default, row_squares
+from coview.engines.select import local_engine, select_engine
+from coview.utils import fitted_state as rules
+from coview.utils.parameters import NONE, by_view, integer, one_of
+from coview.views.arrays import for_sklearn, take_rows, unit_rows
+from coview.views.views import Views
+
+__all__ = ["NeighborGraphEstimator", "added_up"]
+
+METRICS = ("auto", "cosine", "standard", "euclidean")
+
+
+def _check_scaling(checker: rules.Checker, value: Any, where: str) -> None:
+    """Means and deviations are there where columns are standardized, else nothing is."""
+    kept = isinstance(value, dict) and value.get("metric") == "standard"
+    size = "features of {view}" if kept else 0
+    parts = {"mean": rules.floats(size), "deviation": rules.floats(size, low=1e-300)}
+    checker.check(rules.record(metric=rules.one_of("cosine", "standard", "euclidean"), **parts), value, where)
+
+
+class NeighborGraphEstimator(MultiViewEstimator):
+    """An estimator on graphs of neighbors; a subclass has the parameters `n_neighbors`, `metric` and `engine`."""
+
+    n_neighbors: int | None
+    metric: Any
+    engine: Any
+    _models_counts = False
+    _fitted_state = {
+        "neighbors_": rules.by_view(rules.floats("objects", "features of {view}", sparse=True)),
+        "neighbor_rows_": rules.by_view(rules.integers(None, below="objects", rising=True)),
+        "n_neighbors_": rules.by_view(rules.count(1)),
+        "joint_neighbors_": rules.count(1),
+        "joint_scales_": rules.by_view(rules.number(0.0)),
+        "scalings_": rules.by_view(rules.custom(_check_scaling)),
+    }
+    _parameters = {"n_neighbors": integer() | NONE, "metric": by_view(one_of(*METRICS))}
+
+    def _n_groups(self) -> int:
+        """Return the number of clusters or classes, by which the number of neighbors is chosen."""
+        raise NotImplementedError
+
+    def _scale(self, views: Views, weights: np.ndarray) -> None:
+        """Rows of each view made comparable; remembers how, and what new objects are compared with."""
+        self.scalings_: dict[str, dict[str, Any]] = {}
+        self.neighbors_: dict[str, Any] = {}
+        self.neighbor_rows_: dict[str, np.ndarray] = {}
+        self.joint_scales_: dict[str, float] = {}
+        for v, (name, matrix) in enumerate(views.items()):
+            have = np.flatnonzero(views.present[:, v])
+            some = matrix if len(have) == len(views) else take_rows(matrix, have)
+            metric = self.metric.get(name, "auto") if isinstance(self.metric, Mapping) else self.metric
+            scaling = Scaling.learned(some, metric)
+            self.scalings_[name] = vars(scaling)
+            self.neighbors_[name] = scaling.rows(matrix, views.present[:, v])
+            self.neighbor_rows_[name] = have
+            squares = float(row_squares(self.neighbors_[name]).sum())  # the factor makes the mean square the weight
+            self.joint_scales_[name] = float(np.sqrt(weights[v] * len(views) / max(squares, 1e-12)))
+        self.n_neighbors_ = {name: self._count([name], len(views)) for name in views.names}
+        self.joint_neighbors_ = self._count(views.names, len(views))
+
+    def _scaled(self, views: Views) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Rows of new objects by view, scaled as those of the fit, and which of them say anything."""
+        rows, known = {}, {}
+        for v, (name, matrix) in enumerate(views.items()):
+            scaling = Scaling(**self.scalings_[name])
+            rows[name] = scaling.rows(matrix, views.present[:, v])
+            known[name] = scaling.known(rows[name], views.present[:, v])
+        return rows, known
+
+    def _cosine(self, names: Iterable[str]) -> bool:
+        """Whether near means a large cosine in all of these views."""
+        return all(self.scalings_[name]["metric"] == "cosine" for name in names)
+
+    def _count(self, names: Iterable[str], n_objects: int) -> int:
+        return self.n_neighbors or neighbors_by_default(self._cosine(names), n_objects, self._n_groups())
+
+    def _near(self, name: str | None = None) -> dict[str, Any]:
+        """What `neighbor_graph` and `edges_to` have to know of a view, or of all side by side."""
+        count = self.joint_neighbors_ if name is None else self.n_neighbors_[name]
+        ops = None if self.engine == "auto" else local_engine(select_engine(self.engine))
+        return {"n_neighbors": count, "cosine": self._cosine(self.scalings_ if name is None else [name]), "ops": ops}
+
+    def _known(self, name: str, views: Views) -> np.ndarray:
+        present = views.present[:, views.names.index(name)]
+        return Scaling(**self.scalings_[name]).known(self.neighbors_[name], present)
+
+    def _graphs(self, views: Views) -> list[Any]:
+        return [
+            neighbor_graph(self.neighbors_[name], self._known(name, views), **self._near(name)) for name in views.names
+        ]
+
+    def _concatenated(self, views: Views) -> Any:
+        """Affinity of the rows side by side."""
+        known = np.any([self._known(name, views) for name in views.names], axis=0)
+        rows = self._side_by_side(self.neighbors_)
+        return neighbor_graph(rows, known & self._says(rows), **self._near())
+
+    def _sum(self, graphs: list[Any], weights: np.ndarray) -> Any:
+        """Sum of the views' affinities, each of the same mean degree."""
+        masses = [max(float(part.sum()), 1e-12) for part in graphs]
+        return sum(part * (weight * part.shape[0] / mass) for part, weight, mass in zip(graphs, weights, masses))
+
+    def _by_all(self, rows: dict[str, Any], known: dict[str, np.ndarray]) -> Any:
+        """Edges of new objects to fitted ones, by the given views side by side."""
+        among = self._side_by_side({name: self.neighbors_[name] for name in rows})
+        new = self._side_by_side(rows)
+        anyone = np.any(list(known.values()), axis=0) & self._says(new)
+        near = np.flatnonzero(self._says(among))
+        edges = edges_to(new, anyone, for_sklearn(take_rows(among, near)), **self._near())
+        return edges @ sparse.csr_array((np.ones(len(near)), (np.arange(len(near)), near)), (len(near), among.shape[0]))
+
+    def _side_by_side(self, rows: dict[str, Any]) -> Any:
+        """Rows of views side by side, of length 1 by cosines: who lacks a view is not near to all that is short."""
+        scaled = {name: part * part.dtype.type(self.joint_scales_[name]) for name, part in rows.items()}
+        beside = for_sklearn(Views(scaled).hstack())
+        return unit_rows(beside) if self._cosine(self.scalings_) else beside
+
+    def _says(self, rows: Any) -> np.ndarray:
+        """Which rows say anything: by cosines those that are not empty."""
+        if not self._cosine(self.scalings_):
+            return np.ones(rows.shape[0], dtype=bool)
+        return np.asarray(abs(rows).sum(axis=1)).ravel() > 0  # a view of weight 0 leaves zeros
+
+    def _edges(self, rows: dict[str, Any], known: dict[str, np.ndarray]) -> dict[str, tuple[Any, np.ndarray]]:
+        """Edges of new objects to fitted ones by each given view, and which fitted ones these are."""
+        edges = {}
+        for name, part in rows.items():
+            near = self.neighbor_rows_[name]
+            among = for_sklearn(take_rows(self.neighbors_[name], near))
+            edges[name] = edges_to(part, known[name], among, **self._near(name)), near
+        return edges
+
+
+def added_up(edges: dict[str, tuple[Any, np.ndarray]], weights: dict[str, float], vectors: np.ndarray) -> np.ndarray:
+    """Where new objects stand among `vectors` of the fitted ones, by the edges of each view and added up."""
+    placed: Any = 0.0
+    for name, (part, near) in edges.items():
+        placed = placed + weights[name] * (part @ vectors[near])
+    return placed

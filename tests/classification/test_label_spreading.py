@@ -1,0 +1,96 @@
+"""Labels over graphs of neighbors: against a linear system; islands, new objects, missing views and files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from coview import LabelSpreadingClassifier, Views, load, save
+from coview.classification.label_spreading import spread
+from coview.datasets import make_blobs_views
+
+METHODS = ("concatenated", "sum")
+
+
+def islands() -> tuple[Views, np.ndarray]:
+    """Four groups far from each other, 20 objects each, in both views; nobody has a label of the last."""
+    rng = np.random.default_rng(0)
+    target = np.arange(80) // 20
+    X = Views(
+        a=100.0 * target[:, None] + rng.normal(size=(80, 2)), b=np.eye(4)[target] * 100 + rng.normal(size=(80, 4))
+    )
+    y = np.where((np.arange(80) % 20 < 2) & (target < 3), target, -1)
+    y[2] = 0  # three labels of class 0
+    return X, y
+
+
+def two_rings(n: int = 300) -> tuple[Views, np.ndarray]:
+    rng = np.random.default_rng(0)
+    target, angle = np.arange(n) % 2, rng.uniform(0, 2 * np.pi, n)
+    ring = (1 + 3 * target)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    return Views(ring=ring + 0.1 * rng.normal(size=(n, 2)), other=target[:, None] + rng.normal(size=(n, 3))), target
+
+
+def test_many_hops_solve_the_linear_system():
+    rng = np.random.default_rng(1)
+    upper = np.triu(rng.uniform(size=(12, 12)) * (rng.uniform(size=(12, 12)) < 0.4), 1)
+    affinity, labels = (
+        upper + upper.T + np.diag(np.full(12, 0.01)),
+        np.eye(3)[np.arange(12) % 3] * (np.arange(12) < 6)[:, None],
+    )
+    root = np.diag(affinity.sum(axis=1) ** -0.5)
+    expected = np.linalg.solve(np.eye(12) - 0.8 * root @ affinity @ root, 0.2 * labels)
+    assert_allclose(spread(sparse.csr_array(affinity), labels, 200, 0.2), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_where_no_label_reaches_the_shares_of_the_classes_are_the_answer(method):
+    X, y = islands()
+    model = LabelSpreadingClassifier(5, method=method).fit(X, y)
+    assert model.n_unreached_ == 20
+    assert_allclose(model.memberships_[60:], np.tile([3 / 7, 2 / 7, 2 / 7], (20, 1)))
+    assert_array_equal(model.transduction_[:60], np.arange(60) // 20)
+    assert_allclose(model.predict_proba(X)[60:], model.memberships_[60:])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_labels_follow_rings_to_new_objects_by_any_view(method):
+    X, target = two_rings()
+    y = np.where(np.arange(200) < 10, target[:200], -1)
+    model = LabelSpreadingClassifier(method=method, view_weights={"ring": 1.0, "other": 0.05}).fit(X[:200], y)
+    assert np.mean(model.transduction_ == target[:200]) > 0.9
+    assert np.mean(model.predict(X[200:].select("ring")) == target[200:]) > 0.9
+    assert_array_equal(model.predict(X[:200]), model.transduction_)
+
+
+def test_labels_stay_and_a_small_restart_reaches_farther():
+    X, target = two_rings()
+    y = np.where(np.arange(300) < 4, target, -1)
+    near, far = (LabelSpreadingClassifier(restart=part, hops=200).fit(X["ring"], y) for part in (0.9, 0.02))
+    assert_array_equal(near.transduction_[:4], y[:4])
+    assert far.score(X["ring"], target) > near.score(X["ring"], target) - 0.01
+    assert LabelSpreadingClassifier(hops=1).fit(X["ring"], y).n_unreached_ > far.n_unreached_
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_an_object_that_lacks_a_view_is_reached_by_the_other(method):
+    data = make_blobs_views(n_objects=90, n_clusters=3, random_state=0)
+    first, second = data.views.names
+    present = {first: np.arange(90) % 3 > 0, second: np.arange(90) % 5 > 0}
+    X = Views({name: part * present[name][:, None] for name, part in data.views.items()}, present=present)
+    y = np.where(np.arange(90) < 12, data.target, -1)
+    model = LabelSpreadingClassifier(8, method=method).fit(X, y)
+    alone = (X.present.sum(axis=1) == 1) & (y < 0)
+    assert np.mean(model.transduction_[alone] == data.target[alone]) > 0.8
+    nothing = ~X.present.any(axis=1) & (y < 0)
+    assert nothing.any()
+    assert_allclose(model.memberships_[nothing], np.tile(model.class_prior_, (nothing.sum(), 1)))
+
+
+def test_a_file_gives_the_same_answers_for_a_few_columns(tmp_path):
+    X, target = two_rings(80)
+    model = LabelSpreadingClassifier(5).fit(X, np.where(np.arange(80) < 8, target, -1))
+    save(model, tmp_path / "model.coview")
+    assert_array_equal(load(tmp_path / "model.coview").predict_proba(X), model.predict_proba(X))
