@@ -25,7 +25,7 @@ from coview import (
     load,
     save,
 )
-from coview.auto.candidates import Candidate, TimedFit, default_candidates
+from coview.auto.candidates import GRAPH_PRIORS, Candidate, TimedFit, default_candidates
 from coview.auto.clustering import Judged, _why_dropped
 from coview.auto.objects import Objects
 from coview.datasets import make_topic_views
@@ -253,11 +253,11 @@ def test_a_candidate_whose_clusters_do_not_come_back_is_dropped_for_that(counts)
     ("score", "stability", "placed", "why"),
     [
         (0.99, 0.9, 1.0, None),
-        (0.8, np.nan, 1.0, "less reliable than good"),
-        (0.8, 1.0, 1.0, "less reliable than good"),
+        (0.8, np.nan, 1.0, "less supported by the views than good"),
+        (0.8, 1.0, 1.0, "less supported by the views than good"),
         (0.99, 0.2, 1.0, "less stable than good"),
-        (0.93, 0.45, 1.0, "less reliable and less stable than good"),  # either one's figure would do
-        (0.8, 0.1, 1.0, "less reliable and less stable than good"),  # neither would
+        (0.93, 0.45, 1.0, "less supported by the views and less stable than good"),  # either one's figure would do
+        (0.8, 0.1, 1.0, "less supported by the views and less stable than good"),  # neither would
         (0.5, np.nan, 0.5, "places only 50% of the objects, by the views that it sees"),
     ],
 )
@@ -316,7 +316,7 @@ def test_the_time_of_one_fit_is_not_that_of_the_next(counts, own):
 
 
 def test_objects_without_any_view_are_in_no_cluster_whatever_their_number(small_samples, many, monkeypatch):
-    monkeypatch.setattr("coview.auto.candidates.GRAPH_PRIOR", 5.0)  # so that anchors are kept
+    monkeypatch.setitem(GRAPH_PRIORS, "counts", 5.0)  # so that anchors are kept
     present = np.ones((700, len(many.views.names)), dtype=bool)
     present[3:6] = False
     keep = sparse.diags_array(present[:, 0].astype(float))
@@ -330,7 +330,8 @@ def test_objects_without_any_view_are_in_no_cluster_whatever_their_number(small_
 
 def test_the_table_has_a_line_for_every_candidate(fitted):
     table = fitted.candidates_
-    assert set(table) == {"name", "method", "weight", "reliability", "stability", "agreement", "without", "dropped"}
+    evidence = {"reliability", "completion", "stability", "agreement"}
+    assert set(table) == {"name", "method", "weight", "without", "dropped"} | evidence
     assert len({len(column) for column in table.values()}) == 1
     assert max(table["weight"]) == 1
     for weight, why in zip(table["weight"], table["dropped"]):
@@ -472,7 +473,7 @@ def test_a_few_columns_beside_counts_do_not_make_the_clusters(mixed):
     assert min(normalized_mutual_info(made.target, labels) for labels in (sphere, topics)) > 0.8
     table = with_columns.candidates_
     assert dict(zip(table["name"], table["without"])) == {
-        "graphs": None, "sphere": "meta", "correlation": None, "topics": "meta", "anchors": None
+        "graphs": None, "sphere": "meta", "correlation": None, "latent": "meta", "topics": "meta", "anchors": None
     }  # fmt: skip
     assert_array_equal(with_columns.predict(X), with_columns.labels_)
 

@@ -222,6 +222,13 @@ def test_an_absent_file_with_a_checksum_is_asked_for(folder, monkeypatch):
         find(folder, files={"corpus/a.txt": "0" * 64})
 
 
+def test_what_cannot_be_downloaded_leaves_no_folder_that_looks_like_a_collection(tmp_path, monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with pytest.raises(DataFileError, match="could not be downloaded"):
+        fetch("corpus/a.txt", {"corpus/a.txt": "0" * 64}, "http://127.0.0.1:1/corpora", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_blank_lines_and_carriage_returns_are_no_content(folder):
     (folder / "corpus/a.txt").write_bytes(b"\n  one 1 \r\n\r\ntwo 2")
     assert list(read_lines(folder / "corpus/a.txt")) == [b"one 1", b"two 2"]

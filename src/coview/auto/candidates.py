@@ -6,6 +6,7 @@
 | anchors | many small graphs of objects and anchors, of more than 10,000 objects in place of neighbor graphs |
 | sphere | spherical k-means: angles between rows; beside other views, measurements are left out |
 | correlation | k-means where the views correlate |
+| latent | spherical k-means of 50 singular vectors of each view of counts, side by side |
 | topics | link-PLSA, an object's cluster being its likeliest topic: of views of counts only |
 | smoothed | spherical k-means of views smoothed over links, where links join alike objects (`links.py`) |
 
@@ -30,6 +31,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
+from sklearn.decomposition import TruncatedSVD
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler, normalize
 
@@ -66,19 +68,25 @@ __all__ = [
     "placed",
     "preparation",
     "prepared",
+    "wide_counts",
     "within",
 ]
 
 # what a fit of a candidate may end in: it is dropped then, and the others go on
 FAILURES = (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, RuntimeError)
-GRAPH_PRIOR = 1.05  # graphs fail less often than others, so they count for more if the evidence is the same
+# graphs of measurements fail less often than others, so they count for more by the same evidence
+GRAPH_PRIORS = {"measurements": 1.05, "counts": 1.0}
+LATENT = 50  # singular vectors of each view
+WIDE = 50  # columns up to which counts may well be something else, such as the pixels of a small image
 
 LEAST_OBJECTS, OBJECTS_PER_CLUSTER = 300, 10  # of the first sample, where time is short
 MOST_NODES = 10_000  # objects of full neighbor graphs, whose time grows with the square
 MOST_ROWS = 20_000  # objects of a fit of other methods, which place the others afterwards
-MOST = {"graphs": MOST_NODES} | dict.fromkeys(("sphere", "correlation", "topics", "smoothed"), MOST_ROWS)  # of each
+MOST = {"graphs": MOST_NODES} | dict.fromkeys(
+    ("sphere", "correlation", "latent", "topics", "smoothed"), MOST_ROWS
+)  # of each
 SMOOTH_STARTS = 20  # of k-means on smoothed views, which have few dimensions
-SMOOTH_PRIOR = 1.15  # where links join alike objects; what the other views say of these is evidence for it already
+SMOOTH_PRIOR = 1.14  # where links join alike objects; what the other views say of these is evidence for it already
 
 
 def candidate_table(*figures: str) -> rules.Rule:
@@ -246,6 +254,18 @@ def counted_views(views: Views) -> list[str]:
     return [name for name, matrix in views.items() if looks_counted(matrix)]
 
 
+def wide_counts(views: Views) -> list[str]:
+    """Names of the views that look like counts of many features, such as words or links.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> wide_counts(Views(words=np.eye(3, 80), pixels=np.eye(3, 16)))
+    ['words']
+    """
+    return [name for name in counted_views(views) if views[name].shape[1] > WIDE]
+
+
 def preparation(views: Views, names: Sequence[str] | None = None) -> list[Any]:
     """Transformers that make views comparable, learned: weights for counts, scales for measurements.
 
@@ -288,14 +308,15 @@ def default_candidates(
     counted = counted_views(views)
     angular = [name for name, matrix in views.items() if metric_by_default(matrix) != "standard"]
     candidates = []
+    prior = GRAPH_PRIORS["counts" if wide_counts(views) else "measurements"]
     if n_objects <= MOST_NODES:
         graphs = SpectralClusteringViews(n_clusters, method="stacked", random_state=seed)
-        candidates.append(Candidate("graphs", graphs, GRAPH_PRIOR, cost=3, most=MOST_NODES))
+        candidates.append(Candidate("graphs", graphs, prior, cost=3, most=MOST_NODES))
         skipped["anchors"] = f"up to {MOST_NODES:,} objects, graphs are the better of the two"
     else:
         skipped["graphs"] = f"more than {MOST_NODES:,} objects are too many for neighbor graphs"
         anchors = AnchorGraphClustering(n_clusters, random_state=seed)
-        candidates.append(Candidate("anchors", anchors, GRAPH_PRIOR, cost=2))
+        candidates.append(Candidate("anchors", anchors, prior, cost=2))
     sphere = SphericalKMeans(n_clusters, random_state=seed)
     candidates.append(Candidate("sphere", sphere, views=fewer_views(angular, views), most=MOST_ROWS))
     if len(views.names) > 1:
@@ -303,6 +324,13 @@ def default_candidates(
         candidates.append(Candidate("correlation", correlation, cost=1, most=MOST_ROWS))
     else:
         skipped["correlation"] = "there is only one view"
+    wide = [name for name in counted if min(views[name].shape) > LATENT]
+    if wide:
+        vectors = EachView({name: TruncatedSVD(LATENT, random_state=seed) for name in wide})
+        model = make_pipeline(vectors, UnitRows(), SphericalKMeans(n_clusters, random_state=seed))
+        candidates.append(Candidate("latent", model, cost=1, views=fewer_views(counted, views), most=MOST_ROWS))
+    else:
+        skipped["latent"] = f"no view of counts has more than {LATENT} columns"
     if counted:  # rows of unit length: neither a long text nor a long view dominates
         topics = LinkPLSA(n_clusters, init="likeliest", max_iter=60, engine="cpu", random_state=seed)
         model = make_pipeline(UnitRows(), topics)

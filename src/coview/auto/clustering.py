@@ -34,8 +34,10 @@ from coview.auto.candidates import (
     placed,
     preparation,
     prepared,
+    wide_counts,
 )
-from coview.auto.evidence import agreements, candidate_weights, may_be_kept, reliabilities
+from coview.auto.completion import completions
+from coview.auto.evidence import agreements, candidate_weights, may_be_kept, reliabilities, support
 from coview.auto.links import LINK_EVIDENCE, find_links, judge_links, smoothing
 from coview.auto.number import borne_out, choose_number
 from coview.auto.objects import Objects
@@ -108,9 +110,10 @@ class AutoClustering(BaseConsensus):
         probabilities. Rows sum to one.
     candidates_ : dict of lists
         A table with one row per candidate: "name", "method" (its class), "weight" (0 where it was dropped),
-        "reliability" (how well its clusters are predicted from the views), "stability" (whether they come back on
-        samples of the objects), "agreement" with the other candidates (which does not count), "without" (the views
-        that it leaves out, or None), and "dropped" (why, or None).
+        "reliability" (how well its clusters are predicted from the views), "completion" (of counts of many features:
+        nats of an object that clusters by half of its features foretell of the other half), "stability" (whether they
+        come back on samples of the objects), "agreement" with the other candidates (which does not count), "without"
+        (the views that it leaves out, or None), and "dropped" (why, or None).
     n_clusters_ : int
         Number of clusters, given or chosen.
     n_clusters_evidence_ : dict of lists
@@ -152,7 +155,7 @@ class AutoClustering(BaseConsensus):
     >>> X = make_topic_views(n_objects=60, n_clusters=3, random_state=0).views
     >>> model = AutoClustering(3, random_state=0).fit(X)
     >>> model.candidates_["name"]
-    ['graphs', 'sphere', 'correlation', 'topics', 'anchors']
+    ['graphs', 'sphere', 'correlation', 'latent', 'topics', 'anchors']
     >>> max(model.candidates_["weight"])
     1.0
     """
@@ -162,7 +165,7 @@ class AutoClustering(BaseConsensus):
     estimators_: dict[str, Any]
     _takes_lazy = True
     _fitted_state = {
-        "candidates_": candidate_table("reliability", "stability", "agreement"),
+        "candidates_": candidate_table("reliability", "completion", "stability", "agreement"),
         "n_clusters_": rules.count(1, size="clusters"),
         "n_clusters_evidence_": rules.record(
             n_clusters=rules.sequence(rules.count(1), "numbers"),
@@ -360,7 +363,9 @@ class AutoClustering(BaseConsensus):
         with few_threads(len(objects.sample), self.n_clusters_):
             fits, failed = self._fit_candidates(candidates, data.sample, seed, deadline)
             plain = ready.sample.select(*objects.base.names)  # what views are made of says all that they say
-            judged = self._weigh(fits, data.sample, plain, seed, deadline.share(JUDGED))
+            counted = wide_counts(objects.sample)
+            counts = objects.sample.select(*counted) if counted else None
+            judged = self._weigh(fits, data.sample, plain, counts, seed, deadline.share(JUDGED))
         methods = {one.name: one.method for one in candidates}
         self._tabulate(judged, objects.base.names, {**failed, **dropped}, methods)
         return judged
@@ -398,29 +403,40 @@ class AutoClustering(BaseConsensus):
             raise ValueError(f"No candidate could be fitted. The last error was: {last}") from last
         return [fits[candidate.name] for candidate in candidates if candidate.name in fits], failed
 
-    def _weigh(self, fits: list[Judged], views: Views, ready: Views, seed: int, deadline: Deadline) -> list[Judged]:
-        """Weights by evidence: all by reliability, and those that may still be the best by stability too."""
+    def _weigh(
+        self, fits: list[Judged], views: Views, ready: Views, counts: Views | None, seed: int, deadline: Deadline
+    ) -> list[Judged]:
+        """Weights by evidence: all by what the views say, and those that may still be the best by stability too."""
         labels = [one.fit.labels for one in fits]
-        if len(labels) == 1 and deadline.is_over():  # nothing to choose from
-            reliability = np.full(1, np.nan)
-        else:
+        reliability, completion = np.full((2, len(fits)), np.nan)
+        if len(labels) > 1 or not deadline.is_over():  # else there is nothing to choose from
             tell("evidence")
             reliability = reliabilities(ready, labels, self.n_clusters_, seed, deadline.share(JUDGED))
+            if counts is not None:
+                completion = completions(counts, labels, seed, deadline.share(JUDGED))
         # who leaves views out may not place every object: those it does not place are not predicted
         anything = ready.present.any(axis=1)
         placed = np.array([np.mean(one.fit.labels[anything] >= 0) if one.candidate.views else 1.0 for one in fits])
-        score = reliability * placed * np.array([one.candidate.prior for one in fits])
+        counted = 0.0 if counts is None else len(counts.names) / len(ready.names)
+        score = support(reliability, completion, counted) * placed * np.array([one.candidate.prior for one in fits])
         stability = np.full(len(fits), np.nan)
         for i in np.argsort(-score, kind="stable"):
             if not may_be_kept(score[i], score, stability):
                 break
             stability[i] = _stability(fits[i].candidate, views, fits[i].fit, seed, deadline)
         weights = candidate_weights(score, stability)
+        whys = _why_dropped(fits, score, stability, placed)
         return [
-            replace(one, reliability=float(r), stability=float(s), agreement=float(a), weight=float(w), dropped=why)
-            for one, r, s, a, w, why in zip(
-                fits, reliability, stability, agreements(labels), weights, _why_dropped(fits, score, stability, placed)
+            replace(
+                one,
+                reliability=float(reliability[i]),
+                completion=float(completion[i]),
+                stability=float(stability[i]),
+                agreement=float(agreement),
+                weight=float(weights[i]),
+                dropped=whys[i],
             )
+            for i, (one, agreement) in enumerate(zip(fits, agreements(labels)))
         ]
 
     def _tabulate(
@@ -428,12 +444,12 @@ class AutoClustering(BaseConsensus):
     ) -> None:
         """Fill `candidates_`: those that were fitted, and why others were not."""
         rows = [
-            (one.candidate.name, one.weight, one.reliability, one.stability, one.agreement,
+            (one.candidate.name, one.weight, one.reliability, one.completion, one.stability, one.agreement,
              _left_out(one.candidate, views), one.dropped)
             for one in judged
         ]  # fmt: skip
-        rows += [(name, 0.0, np.nan, np.nan, np.nan, None, why) for name, why in others.items()]
-        columns = ("name", "weight", "reliability", "stability", "agreement", "without", "dropped")
+        rows += [(name, 0.0, np.nan, np.nan, np.nan, np.nan, None, why) for name, why in others.items()]
+        columns = ("name", "weight", "reliability", "completion", "stability", "agreement", "without", "dropped")
         table = {column: list(values) for column, values in zip(columns, zip(*rows))}
         self.candidates_ = {
             "name": table.pop("name"), "method": [methods.get(row[0]) for row in rows], **table
@@ -536,6 +552,7 @@ class Judged:
     candidate: Candidate
     fit: TimedFit
     reliability: float = np.nan
+    completion: float = np.nan
     stability: float = np.nan
     agreement: float = np.nan
     weight: float = 0.0
@@ -571,11 +588,11 @@ def _why_dropped(fits: list[Judged], scores: np.ndarray, stability: np.ndarray, 
         if placed[i] < placed[best] and kept(i, full, stability[i]):
             return f"places only {placed[i]:.0%} of the objects, by the views that it sees"
         if np.isnan(stability[i]):  # out before stability was asked for
-            return f"less reliable than {name}"
-        by_reliability, by_stability = kept(i, scores[best], stability[i]), kept(i, scores[i], stability[best])
-        if by_reliability != by_stability:
-            return f"less {'reliable' if by_reliability else 'stable'} than {name}"
-        return f"less reliable and less stable than {name}"
+            return f"less supported by the views than {name}"
+        by_support, by_stability = kept(i, scores[best], stability[i]), kept(i, scores[i], stability[best])
+        if by_support != by_stability:
+            return f"less {'supported by the views' if by_support else 'stable'} than {name}"
+        return f"less supported by the views and less stable than {name}"
 
     return [None if weights[i] > 0 else why(i) for i in range(len(fits))]
 

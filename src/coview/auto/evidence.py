@@ -1,4 +1,4 @@
-"""Evidence for clusterings without labels: reliability (are clusters predicted by the views?) and stability.
+"""Evidence for clusterings without labels: reliability (are clusters predicted by the views?), completion, stability.
 
 Each view gives two scores of an object for every cluster. The centroid score is minus half the squared distance to the
 cluster's mean, taken over other folds. The neighbor score is the logarithm of the cluster's share among the nearest
@@ -11,9 +11,13 @@ The likeliest z is the prediction; its normalized mutual information with the cl
 | evidence | question |
 |---|---|
 | reliability | prediction with weights fitted to all clusterings together: the views support it as they do the others |
+| completion | counts of many features: do clusters by one half foretell the other (`completion.py`)? |
 | stability | the candidate fitted again on half of the objects: mutual information with its clusters of all of them |
 
-    score = prior x reliability x stability^(1/10)     weight = (score / largest score)^12, 0 below a fifth
+    score = prior x support x stability^(1/10)     weight = (score / largest score)^12, 0 below a fifth
+    support = reliability^(1 - c/2) x (completion / largest completion)^(2 c)
+
+with c the share of the views that are counts of many features.
 
 With weights fitted to one clustering alone any cut through one view would be predicted well, by that view. Half of the
 objects are a harder question than the one that matters, above all for graphs of few objects; hence the small power.
@@ -47,6 +51,7 @@ __all__ = [
     "neighbor_scores",
     "predictability",
     "reliabilities",
+    "support",
     "view_evidence",
 ]
 
@@ -59,6 +64,7 @@ STEPS = 30  # of the search for weights of the scores
 RIDGE = 1e-4  # keeps the weights finite where clusters are predicted without fault
 SHARPNESS = 12.0  # power of a candidate's score that is its weight: candidates within 12 % of the best are kept
 STABILITY_POWER = 0.1
+NO_NATS = 0.1  # what any clustering is taken to foretell: where none does, none is better than the others
 LEAST_WEIGHT = 0.2  # share of the largest weight below which a candidate is dropped
 
 
@@ -163,6 +169,20 @@ def agreements(labels: Sequence[np.ndarray]) -> np.ndarray:
         both = (labels[i] >= 0) & (labels[j] >= 0)
         shared[i, j] = shared[j, i] = normalized_mutual_info(labels[j][both], labels[i][both]) if both.any() else 0
     return shared.sum(axis=1) / (n - 1)
+
+
+def support(reliability: np.ndarray, completion: np.ndarray, counted: float) -> np.ndarray:
+    """What the views say for each clustering; `counted` is the share of them that are counts, 0 without completion.
+
+    Examples
+    --------
+    >>> support(np.array([0.81, 0.64]), np.array([0.9, 1.9]), 1.0), support(np.array([0.8]), np.array([np.nan]), 0.0)
+    (array([0.225, 0.8  ]), array([0.8]))
+    """
+    if not counted:
+        return reliability
+    share = (completion + NO_NATS) / (completion.max() + NO_NATS)
+    return reliability ** (1 - counted / 2) * share ** (2 * counted)
 
 
 def may_be_kept(score: float, scores: np.ndarray, stability: np.ndarray) -> bool:

@@ -9,7 +9,7 @@ import os
 import tarfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -92,13 +92,16 @@ def fetch(
     target = home / name
     if target.is_file():
         return target
-    failures = []
+    failures, made = [], not target.parent.exists()
     for base in [base_urls] if isinstance(base_urls, str) else base_urls:
         url = f"{base.rstrip('/')}/{target.name}"
         reason = _download(url, target, files[name], timeout)
         if reason is None:
             return target
         failures.append(f"{url} ({reason})")
+    if made:  # an empty folder would look like a collection that is there
+        with suppress(OSError):
+            target.parent.rmdir()
     raise DataFileError(
         f"{name!r} is not in the data home {str(home)!r} and could not be downloaded from "
         f"{' or '.join(failures) or 'anywhere (no address is known)'}. Put the file at {str(target)!r}, or set "

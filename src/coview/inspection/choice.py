@@ -10,6 +10,7 @@ __all__ = ["describe_choice"]
 SHOWN = 0.005  # least weight of a method that is named
 EVIDENCE = {
     "reliability": "how well the clusters are predicted from the views",
+    "completion": "the nats of an object's counts that clusters by half of its features foretell of the other half",
     "stability": "how far they come back when the method is fitted to a sample",
     "accuracy": "the share of held-out labels that a method finds",
 }
@@ -47,7 +48,8 @@ def describe_choice(candidates: Mapping[str, list[Any]], numbers: Mapping[str, l
         return names[i] if method is None or method == names[i] else f"{names[i]} ({method})"
 
     def measured(i: int) -> str:
-        return " and ".join(f"{kind} {candidates[kind][i]:.2f}" for kind in kinds if _known(candidates[kind][i]))
+        *first, last = [f"{kind} {candidates[kind][i]:.2f}" for kind in kinds if _known(candidates[kind][i])]
+        return f"{', '.join(first)} and {last}" if first else last
 
     head = f"Of {len(names)} method{'' if len(names) == 1 else 's'}, "
     if len(used) == 1:
