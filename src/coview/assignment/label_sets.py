@@ -9,9 +9,19 @@ import numpy as np
 
 from coview.assignment.ontology import Ontology
 from coview.exceptions import ParameterError
+from coview.utils import fitted_state as rules
 from coview.validation import encode_labels
 
-__all__ = ["LabelTargets", "agrees", "broken_constraints", "consistent_sets", "read_labels"]
+__all__ = [
+    "LabelTargets",
+    "agrees",
+    "broken_constraints",
+    "check_ontology",
+    "consistent_sets",
+    "label_array",
+    "named_labels",
+    "read_labels",
+]
 
 
 @dataclass(frozen=True)
@@ -70,6 +80,31 @@ def label_array(ontology: Ontology) -> np.ndarray:
     array = np.empty(len(ontology), dtype=object)
     array[:] = ontology.labels
     return array
+
+
+def named_labels(codes: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Classes of codes; -1, or None beside other labels than numbers, where the set is empty.
+
+    Examples
+    --------
+    >>> named_labels(np.array([1, -1]), np.array(["Dog", "Cat"])).tolist()
+    ['Cat', None]
+    """
+    labels = classes[codes]
+    if (codes >= 0).all():
+        return np.asarray(labels)
+    number = labels.dtype.kind in "iuf"
+    if labels.dtype.kind not in "if":
+        labels = labels.astype(np.int64 if number else object)  # unsigned numbers have no room for -1
+    labels[codes < 0] = -1 if number else None
+    return np.asarray(labels)
+
+
+def check_ontology(checker: rules.Checker, value: Any, where: str) -> None:
+    """Hold an ontology of a model file against the number of classes: compiled code finds its labels among them."""
+    if not isinstance(value, Ontology):
+        checker.refuse(where, f"is of type {type(value).__name__}, but must be an Ontology")
+    checker.size("classes", len(value.labels), where)
 
 
 def agrees(found: np.ndarray, truth: np.ndarray, ontology: Ontology | None) -> np.ndarray:

@@ -18,7 +18,14 @@ from sklearn.utils.validation import check_is_fitted
 from coview.assignment.decision_rules import COMBINATIONS, DecisionRule
 from coview.assignment.held_out import best_sweeps, weigh_views
 from coview.assignment.label_program import Costs, label_objective, solve_with, team_of
-from coview.assignment.label_sets import LabelTargets, broken_constraints, consistent_sets, read_labels
+from coview.assignment.label_sets import (
+    LabelTargets,
+    broken_constraints,
+    check_ontology,
+    consistent_sets,
+    named_labels,
+    read_labels,
+)
 from coview.assignment.new_clusters import open_clusters
 from coview.assignment.ontology import Ontology
 from coview.assignment.seeded_kmeans_steps import (
@@ -63,13 +70,6 @@ class SweepMonitor:
         elif self.most is not None and sweep.number >= self.most:
             self.reason = "held_out"
         return bool(self.reason)
-
-
-def _check_ontology(checker: rules.Checker, value: Any, where: str) -> None:
-    """Compiled code finds the labels of an ontology among the classes by their number."""
-    if not isinstance(value, Ontology):
-        checker.refuse(where, f"is of type {type(value).__name__}, but must be an Ontology")
-    checker.size("classes", len(value.labels), where)
 
 
 @shared_parameters
@@ -185,7 +185,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         "violations_": rules.record(
             **{name: rules.values("violations") for name in ("object", "view", "kind", "first", "second")}
         ),
-        "ontology": rules.or_none(rules.custom(_check_ontology)),
+        "ontology": rules.or_none(rules.custom(check_ontology)),
     }
     _parameters = {
         "combine": one_of(*COMBINATIONS),
@@ -309,7 +309,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
     def predict(self, X: Any) -> np.ndarray:
         """Predict the most specific label of each object from some or all of the fitted views."""
         check_is_fitted(self, "cluster_centers_")
-        return self._named(np.concatenate([rows["codes"] for rows, _, _ in self._assigned(X)]))
+        return named_labels(np.concatenate([rows["codes"] for rows, _, _ in self._assigned(X)]), self.classes_)
 
     def predict_labels(self, X: Any) -> np.ndarray:
         """Predict consistent label sets that violate no constraint, as booleans (n_objects, n_classes)."""
@@ -471,7 +471,7 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
         present = np.concatenate([steps.present(block) for block in blocks])
         self.cluster_centers_ = by_class(fit.state.shared, engine)
         self.label_sets_ = np.concatenate([part["labels"] for part in rows])
-        self.transduction_ = self._named(np.concatenate([part["codes"] for part in rows]))
+        self.transduction_ = named_labels(np.concatenate([part["codes"] for part in rows]), self.classes_)
         self.n_ties_ = int(sum(part["ties"].sum() for part in rows))
         self.violations_ = broken_constraints(self.label_sets_, present, self.view_names_, self.ontology)
         if not fit.history["objective"]:  # no sweep: the start is all there is
@@ -502,14 +502,3 @@ class SeededKMeansClassifier(LabeledScoreMixin, ClassifierMixin, BatchEstimator)
     def _fitted(self, views: Views, engine: Engine) -> Tree:
         dtype = next(views.values()).dtype
         return {"centroids": {name: engine.asarray(self.cluster_centers_[name].T, dtype) for name in views.names}}
-
-    def _named(self, codes: np.ndarray) -> np.ndarray:
-        """Classes of codes; -1, or None beside other labels than numbers, where the set is empty."""
-        labels = self.classes_[codes]
-        if (codes >= 0).all():
-            return labels
-        number = labels.dtype.kind in "iuf"
-        if labels.dtype.kind not in "if":
-            labels = labels.astype(np.int64 if number else object)  # unsigned numbers have no room for -1
-        labels[codes < 0] = -1 if number else None
-        return labels

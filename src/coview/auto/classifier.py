@@ -3,9 +3,8 @@
 Every candidate (`pipelines.py`) says what it thinks of labeled objects whose labels it has not seen
 (`cross_validation.py`). Those answers calibrate it and give its weight (`pooling.py`); candidates that are clearly
 worse than the best are given up after the first folds. Those with a weight are fitted to all labels, and their
-calibrated probabilities, by weight, are the answer. With one label per class nothing can be held out. Then the classes
-that a candidate gives to all objects are the evidence: are they predicted by the views (`evidence.py`), by their means
-and their neighbors? The prior of a candidate times a power of that is its weight.
+calibrated probabilities, by weight, are the answer. With one label per class nothing can be held out; then the prior of
+the candidates is their weight. Under an ontology all of this is done for each of its levels (`ontology.py`).
 """
 
 from __future__ import annotations
@@ -18,14 +17,16 @@ from typing import Any
 
 import numpy as np
 from scipy.special import softmax
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from coview.assignment.label_sets import check_ontology, label_array, named_labels
+from coview.assignment.ontology import Ontology
 from coview.auto.candidates import FAILURES, candidate_table
 from coview.auto.cross_validation import (
+    FoldPlan,
     FoldScores,
-    LabeledSample,
     PreparedViews,
     best_so_far,
     class_scores,
@@ -33,12 +34,11 @@ from coview.auto.cross_validation import (
     drop_hopeless,
     fit_candidate,
 )
-from coview.auto.evidence import reliabilities
 from coview.auto.links import LINK_EVIDENCE, find_links, judge_links
+from coview.auto.ontology import LEAVES, LevelPool, check_levels, read_levels
 from coview.auto.pipelines import (
     LINKED,
     PipelineCandidate,
-    comparable,
     given_pipelines,
     needed_view,
     propose_pipelines,
@@ -55,6 +55,7 @@ from coview.metrics import expected_calibration_error
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import NONE, TEXT, instance, integer, one_of
+from coview.utils.parameters import number as real_number
 from coview.utils.progress import print_line, tell
 from coview.utils.warn import unwarned
 from coview.validation import LabeledScoreMixin, base_seed, encode_labels, warn_of_lone_labels
@@ -64,20 +65,18 @@ __all__ = ["AutoClassifier"]
 
 ENOUGH = 80  # held-out labels
 CALIBRATED = 30  # fewest of them that a calibration error is measured by
-LARGE, SAMPLE = 12_000, 6_000  # objects above which candidates are judged by a sample, and its size
 STRENGTH = 10.0  # labels that the prior of the weights counts for
 SPARE = 1e-6  # weight of a candidate that answers only where no other can
 KEPT = 0.03  # least weight of a candidate that is kept
 WORTHY = 0.15  # least weight of one that costs more than the heaviest
-TABLE = ("name", "method", "weight", "accuracy", "log_loss", "reliability", "seconds", "without", "dropped")
+TABLE = ("name", "method", "weight", "accuracy", "log_loss", "seconds", "without", "dropped")
 UNNEEDED = "adds nothing to the others on held-out labels"
-UNLIKELY = "the views do not support its classes as well as those of the others"
-LEAST_RELIABLE = 1e-3  # share of the largest reliability that every candidate has
-TRUST = 3  # power of the reliability, where it is all that is known
 JUDGED = 0.7  # share of the time for held-out labels; the rest is for the last fits
 
 
 def _check_kept(checker: rules.Checker, value: Any, where: str) -> None:
+    if checker.state.get("ontology") is not None:
+        return check_levels(checker, value, where)
     names = checker.state.get("candidates_", {}).get("name", ())
     if not value or not set(value) <= set(names):
         checker.refuse(where, "has an estimator that is no candidate, or none")
@@ -101,6 +100,15 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         View of links among the objects, whose columns are the objects: candidates that smooth features over it take
         part. None looks for such a view, and leaves them out where its links join objects that are no more alike than
         others; False leaves them out.
+    ontology : Ontology or None, default=None
+        What is below what, and what excludes what, among the labels. Then y holds labels of any level: the most
+        specific one that is known of an object, or a set of them, and what is above follows. Candidates are weighed and
+        fitted once for the lowest labels and once for each level above; their probabilities are multiplied, by weights
+        that held-out labels give them. Every object belongs to one of the lowest labels that have examples.
+    confidence : float, default=0.0
+        With an ontology: least probability of a label that is predicted. Where none of the lowest labels is so
+        probable, the answer is the lowest of all labels that is, and likelier than not; and none (-1 or None) where not
+        even one of the top is. May be set after the fit.
     cv : int, default=5
         Largest number of folds in which labels are held out.
     time_budget : float or None, default=None
@@ -114,21 +122,28 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     Attributes
     ----------
     classes_ : ndarray (n_classes,)
-        The classes, sorted.
+        The classes, sorted; with an ontology its labels, in their order.
     transduction_ : ndarray (n_objects,)
-        Class of each training object: its label, or the likeliest class.
+        Class of each training object: its label, or the likeliest class; with an ontology as `predict` says, but never
+        against a label that was given.
     memberships_ : ndarray (n_objects, n_classes)
-        Probability of each class for the training objects; 1 at a given label.
+        Probability of each class for the training objects; 1 at a given label. With an ontology those of the lowest
+        labels with examples, 0 for the others.
     candidates_ : dict of lists
         A table with one row per candidate: "name", "method" (its classifier), "weight" (0 where it was dropped),
-        "accuracy" and "log_loss" on held-out labels, "reliability" where there are none, "seconds" of one fit,
-        "without" (the views that it leaves out, or None), and "dropped" (why, or None).
+        "accuracy" and "log_loss" on held-out labels, "seconds" of one fit, "without" (the views that it leaves out, or
+        None), and "dropped" (why, or None). With an ontology the candidates of all levels, those above the lowest by
+        names such as "level 1: topics".
     estimators_ : dict
         Fitted pipelines of the candidates that were kept, each of the views in `seen_views_`:
         ``estimators_[name].predict(X.select(*seen_views_[name]))``. One of almost no weight answers where the others
-        cannot, as those that need links where links are not given.
+        cannot, as those that need links where links are not given. With an ontology an `AutoClassifier`
+        by level, "leaves" and those above such as "level 1", whose classes are positions in `classes_`.
+    level_weights_ : dict of float
+        With an ontology, the exponent of each level's probabilities; else empty.
     temperatures_ : dict of float
-        What the scores of each kept candidate are divided by to be logarithms of probabilities.
+        What the scores of each kept candidate are divided by to be logarithms of probabilities. With an ontology this
+        and `seen_views_` are in the models of the levels, and empty here.
     seen_views_ : dict of lists
         Names of the views that each kept candidate looks at.
     accuracy_ : float
@@ -144,7 +159,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         "together_by_view", "join" and "why", as in `AutoClustering`. Features are smoothed over links that do, and over
         those that the parameter `links` names.
     class_prior_ : ndarray (n_classes,)
-        Share of each class among the labels: the answer for an object without any view.
+        Share of each class among the labels: the answer for an object without any view. With an ontology, of the lowest
+        labels with examples, and the answer is that of the levels.
     class_means_ : dict of ndarray (n_classes, n_features of the view)
         Mean of each feature over the objects of a class, rows brought to sum one first: what the classes are about.
     class_frequencies_ : dict of ndarray (n_classes, n_features of the view)
@@ -154,13 +170,12 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     See Also
     --------
     AutoClustering : The same without any labels.
+    SeededKMeansClassifier : Under an ontology, objects with several lowest labels, or none.
 
     Notes
     -----
     Weights and temperatures come from labels that were held out. There are few of them where labels are few, so the
-    weights then stay near those that did well on other data. Where none can be held out, since no class has two, those
-    weights are multiplied by the third power of "reliability": how well the classes that a candidate gives to all
-    objects are predicted from the views, as in `AutoClustering`.
+    weights then stay near those that did well on other data.
 
     Examples
     --------
@@ -174,19 +189,36 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     True
     >>> round(sum(model.candidates_["weight"]), 2)
     1.0
+
+    Under an ontology labels of any level are learned from, and predicted where the lowest is uncertain:
+
+    >>> from coview import Ontology
+    >>> tree = Ontology.from_tree({"animal": ["cat", "dog"], "oak": []})
+    >>> known = np.array(["cat", "dog", "oak", None])[y]
+    >>> known[np.isin(known, ["cat", "dog"]) & (np.arange(120) < 6)] = "animal"
+    >>> model = AutoClassifier(ontology=tree, random_state=0).fit(data.views, known)
+    >>> model.predict(data.views[20:24]).tolist(), model.predict_labels(data.views[20:22]).astype(int).tolist()
+    (['cat', 'oak', 'oak', 'dog'], [[1, 1, 0, 0], [0, 0, 0, 1]])
+    >>> model.set_params(confidence=0.95).predict(data.views[30:34]).tolist()
+    ['oak', 'animal', 'cat', 'animal']
     """
 
     _models_counts = False  # candidates that model counts are proposed for counts only
     candidates_: dict[str, list[Any]]
     estimators_: dict[str, Any]
     links_: dict[str, Any] | None
+    temperatures_: dict[str, float]
+    seen_views_: dict[str, list[str]]
+    level_weights_: dict[str, float]
     _fitted_state = {
         "classes_": rules.labels("classes"),
         "class_prior_": rules.shares("classes"),
         "transduction_": rules.values("objects"),
         "memberships_": rules.shares("objects", "classes"),
-        "candidates_": candidate_table("accuracy", "log_loss", "reliability", "seconds"),
+        "candidates_": candidate_table("accuracy", "log_loss", "seconds"),
         "estimators_": rules.custom(_check_kept),
+        "level_weights_": rules.mapping(rules.number(0, 1e6)),
+        "ontology": rules.or_none(rules.custom(check_ontology)),
         "temperatures_": rules.mapping(rules.number(1e-12, 1e12)),
         "seen_views_": rules.mapping(rules.view_names(some=True)),
         "accuracy_": rules.number(nan=True),
@@ -199,6 +231,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     _parameters = {
         "candidates": instance("a list of (name, classifier)", list, tuple) | NONE,
         "links": TEXT | one_of(False) | NONE,
+        "ontology": instance("an Ontology", Ontology) | NONE,
+        "confidence": real_number(most=1),
         "cv": integer(2),
     }
 
@@ -207,6 +241,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         candidates: Any = None,
         *,
         links: Any = None,
+        ontology: Ontology | None = None,
+        confidence: float = 0.0,
         cv: int = 5,
         time_budget: float | None = None,
         random_state: Any = None,
@@ -214,6 +250,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     ) -> None:
         self.candidates = candidates
         self.links = links
+        self.ontology = ontology
+        self.confidence = confidence
         self.cv = cv
         self.time_budget = time_budget
         self.random_state = random_state
@@ -227,19 +265,30 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         X : Views or what becomes Views
             Training objects, labeled and unlabeled.
         y : array-like
-            Their labels; -1, None or NaN for unlabeled objects.
+            Their labels; -1, None or NaN for unlabeled objects. With an ontology the most specific label that is known,
+            a set of labels, or indicators (n_objects, n_labels).
         """
         deadline = Deadline.after(self.time_budget)
         views = self._fit_views(X)
+        seed = base_seed(self.random_state)
+        if self.ontology is not None:
+            return self._fit_levels(views, y, seed, deadline)
         codes, self.classes_ = encode_labels(y, len(views))
         if len(self.classes_) < 2:
             raise ValueError(
                 f"y has labels of one class only, {self.classes_.tolist()[0]!r}. Label objects of at least two classes."
             )
         warn_of_lone_labels(codes, self.classes_)
-        seed = base_seed(self.random_state)
+        self._fit_codes(views, codes, FoldPlan.of(views, codes, self.cv, seed), seed, deadline)
+        return self
+
+    def _fit_codes(
+        self, views: Views, codes: np.ndarray, plan: FoldPlan, seed: int, deadline: Deadline
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Fit to codes of `classes_`; return the objects that were held out, and the probabilities given to them."""
         counts = np.bincount(codes[codes >= 0], minlength=len(self.classes_))
         self.class_prior_ = counts / counts.sum()
+        self.level_weights_ = {}
         dropped: dict[str, str] = {}
         self.links_ = None
         if self.candidates is not None:
@@ -250,26 +299,37 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             dropped.update(why)
         with few_threads(len(views), len(counts)), unwarned(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a candidate that has not converged: its held-out labels speak for it
-            whole = LabeledSample.of(views, codes, len(views), seed)
-            judged = self._judge(candidates, whole, seed, deadline)
-            weights = self._weigh(judged, codes)
-            self._fit_kept(judged, weights, whole.prepared, codes, deadline)
+            judged = self._judge(candidates, plan, deadline)
+            weights, held_out = self._weigh(judged, codes)
+            self._fit_kept(judged, weights, plan.whole.prepared, codes, deadline)
         self._fill_table(judged, dropped, views, codes)
         own = self.memberships_.argmax(axis=1)
         self.transduction_ = self.classes_[own]
         self.class_means_ = cluster_means(views, own, len(counts))
         self.class_frequencies_ = cluster_frequencies(views, own, len(counts))
-        return self
+        return held_out
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predict the most probable class of each object from some or all of the fitted views."""
+        """Predict the most probable class of each object from some or all of the fitted views.
+
+        With an ontology the lowest label of the set that `predict_labels` gives; -1 or None where it is empty.
+        """
+        if self.ontology is not None:
+            sets = self.predict_labels(X)  # first: it says when the model is not fitted
+            return named_labels(self._levels().lowest(sets), self.classes_)
         probabilities = self.predict_proba(X)  # first: it says when the model is not fitted
         return self.classes_[probabilities.argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Compute calibrated class probabilities from some or all of the fitted views; rows sum to one."""
+        """Compute calibrated class probabilities from some or all of the fitted views; rows sum to one.
+
+        With an ontology those of its leaves do, and every other label has the sum of the leaves below it.
+        """
         check_is_fitted(self, "estimators_")
         views = self._new_views(X)
+        if self.ontology is not None:
+            levels = self._levels()
+            return in_type_of(views, levels.probabilities(levels.predict_shares(views)))
         weights = dict(zip(self.candidates_["name"], self.candidates_["weight"]))
         answers = []
         for name, model in self.estimators_.items():
@@ -280,10 +340,47 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             answers.append((weights[name] * some.present.any(axis=1), found))
         return in_type_of(views, pool(answers, self.class_prior_, len(views)))
 
+    def predict_labels(self, X: Any) -> np.ndarray:
+        """Predict consistent label sets as booleans (n_objects, n_classes).
+
+        With an ontology the most probable of the lowest labels and what is above it, where its probability reaches
+        `confidence`, else all labels that reach it and are likelier than not. Without one the class alone.
+        """
+        check_is_fitted(self, "estimators_")
+        if self.ontology is None:
+            return np.asarray(self.predict_proba(X).argmax(axis=1)[:, None] == np.arange(len(self.classes_)))
+        levels = self._levels()
+        return levels.label_sets(levels.predict_shares(self._new_views(X)), self.confidence)
+
+    def predict_labels_by_view(self, X: Any) -> dict[str, np.ndarray]:
+        """Predict the label sets (n_objects, n_classes) of each view by itself, by the exact label program.
+
+        With an ontology labels gain their probability by that view alone less `confidence`, or less 1/2 where that is
+        more; a label that one view has and another has not costs 0.2, and no constraint is broken. A view may have no
+        label. Without one every view has its most probable class.
+        """
+        check_is_fitted(self, "estimators_")
+        views = self._new_views(X)
+        if self.ontology is None:
+            return {name: self.predict_labels(views.select(name)) for name in views.names}
+        levels = self._levels()
+        labels, _ = levels.solve(levels.scores_by_view(views, self.confidence), views.present)
+        return {name: labels[:, v] for v, name in enumerate(views.names)}
+
     def _inspect(self) -> Inspection:
         """Answer `inspect`: classes, and the candidates that they were found by."""
         answer = super()._inspect()
         training = replace(answer.training, memberships=self.memberships_)
+        if self.ontology is not None:
+            levels = self._levels()
+            training = replace(training, label_sets=self._training_sets())
+            answer = replace(
+                answer,
+                ontology=self.ontology,
+                _memberships=lambda X: levels.in_columns(levels.predict_shares(self._new_views(X))),
+                _label_sets=self.predict_labels,
+                _judge_labels=lambda X, labels: levels.judge(self._new_views(X), labels, self.confidence),
+            )
         return replace(
             answer,
             candidates=self.candidates_,
@@ -291,6 +388,49 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             training=training,
             _features=lambda view: features_of_means(self.class_means_[view], self.class_frequencies_[view], "class"),
         )
+
+    # -- under an ontology
+
+    def _fit_levels(self, views: Views, y: Any, seed: int, deadline: Deadline) -> AutoClassifier:
+        """Fit an `AutoClassifier` to each level of the labels, and weigh the levels by held-out labels."""
+        assert self.ontology is not None
+        labels = read_levels(y, len(views), self.ontology)
+        self.classes_ = label_array(self.ontology)
+        warn_of_lone_labels(labels.given, self.classes_)
+        plan = FoldPlan.of(views, labels.given, self.cv, seed)
+        self.estimators_, self.level_weights_, held_out = {}, {}, {}
+        for turn, level in enumerate(labels.levels):
+            codes, positions = labels.codes(level)
+            model = clone(self).set_params(ontology=None)
+            model._fit_views(views)
+            model.classes_ = positions
+            share = deadline.share(1 / (len(labels.levels) - turn))
+            held_out[level] = model._fit_codes(views, codes, plan.relabeled(codes), seed, share)
+            self.estimators_[level] = model
+        lowest = self.estimators_[LEAVES]
+        self.links_, self.temperatures_, self.seen_views_ = lowest.links_, {}, {}
+        evidence = self._levels().weigh(held_out, labels.codes(LEAVES)[0], self.cv)
+        self.level_weights_ = evidence.weights
+        self._score(evidence.codes, evidence.probabilities)
+        levels = self._levels()
+        self.candidates_ = levels.candidates()
+        self.class_prior_ = levels.in_columns(lowest.class_prior_[None])[0]
+        shares = (
+            levels.shares({level: model.memberships_ for level, model in self.estimators_.items()}) * labels.allowed
+        )
+        self.memberships_ = levels.in_columns(shares / shares.sum(axis=1, keepdims=True))
+        self.transduction_ = named_labels(levels.lowest(self._training_sets()), self.classes_)
+        self.class_means_ = levels.by_label(lambda model: model.class_means_)
+        self.class_frequencies_ = levels.by_label(lambda model: model.class_frequencies_)
+        return self
+
+    def _levels(self) -> LevelPool:
+        assert self.ontology is not None
+        return LevelPool(self.ontology, self.estimators_, self.level_weights_)
+
+    def _training_sets(self) -> np.ndarray:
+        levels = self._levels()
+        return levels.label_sets(self.memberships_[:, levels.ends], self.confidence)
 
     # -- pieces
 
@@ -307,8 +447,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     def _judge(
         self,
         candidates: list[PipelineCandidate],
-        whole: LabeledSample,
-        seed: int,
+        plan: FoldPlan,
         deadline: Deadline,
     ) -> list[FoldScores]:
         """Scores of held-out objects by each candidate, fold by fold; where time is short the cheapest come first.
@@ -317,17 +456,11 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         objects, and labels of the sample only, as the others do. When enough labels have been held out, the folds that
         are left are not needed. Nobody is asked where the time for the last fit of the best so far would be lost.
         """
-        codes = whole.codes
-        judging = deadline.share(JUDGED)
-        sample = whole if len(codes) <= LARGE else LabeledSample.of(whole.prepared.views, codes, SAMPLE, seed)
-        folds, shown = np.full((2, len(codes)), -1)
-        folds[sample.rows], shown[sample.rows] = deal_folds(sample.codes, self.cv, seed), sample.codes
-        everything = replace(whole, codes=shown)
+        whole, sample, folds, codes = plan.whole, plan.sample, plan.folds, plan.whole.codes
+        everything, judging = plan.everything, deadline.share(JUDGED)
         judged = [FoldScores(candidate, np.full((len(codes), len(self.classes_)), np.nan)) for candidate in candidates]
         turns = judged if deadline == NO_DEADLINE else sorted(judged, key=lambda each: each.candidate.cost)
         numbers = [number for number in range(self.cv) if (folds == number).any()]
-        if not numbers:
-            self._consult(turns, sample, everything, seed, deadline)
         for turn, number in enumerate(numbers):
             for i, each in enumerate(turns):
                 if each.dropped is not None:
@@ -356,41 +489,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
                 break
         return judged
 
-    def _consult(
-        self,
-        turns: list[FoldScores],
-        sample: LabeledSample,
-        everything: LabeledSample,
-        seed: int,
-        deadline: Deadline,
-    ) -> None:
-        """Where no label can be held out: what candidates make of all objects, and whether the views support it."""
-        judging = deadline.share(JUDGED)
-        for i, each in enumerate(turns):
-            name = each.candidate.name
-            tell(f"candidate {i + 1}/{len(turns)}, {name}", i, len(turns))
-            if i and judging.is_over():
-                each.dropped = f"not fitted within the time budget of {self.time_budget:g} seconds"
-                continue
-            linked = needed_view(each.candidate.estimator) is not None
-            try:
-                seconds = judging.share(1 / (len(turns) - i)).seconds()
-                each.consult(everything if linked else sample, self.classes_, seconds)
-            except FAILURES as error:
-                each.dropped, each.error = f"could not be fitted: {error}", error
-            self._log(f"{name}: {each.dropped or f'fitted ({each.seconds[-1]:.1f} s)'}")
-        opinions = {i: each.opinions[sample.rows] for i, each in enumerate(turns) if each.opinions is not None}
-        if len(opinions) < 2:
-            return
-        tell("evidence")
-        views, told = comparable(sample.prepared.views), list(opinions.values())
-        found = reliabilities(views, told, len(self.classes_), seed, deadline.share(JUDGED))
-        for i, value, own in zip(opinions, found, told):
-            each = turns[i]
-            each.reliability = float(value) * float(np.mean(own >= 0))  # of objects without its views it says nothing
-
-    def _weigh(self, judged: list[FoldScores], codes: np.ndarray) -> np.ndarray:
-        """Weight of each candidate, and its temperature, by what it says of held-out objects."""
+    def _weigh(self, judged: list[FoldScores], codes: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+        """Weight of each candidate, and its temperature, by what it says of held-out objects; and what all say."""
         alive = [i for i, each in enumerate(judged) if each.dropped is None]
         if not alive:
             last = next(each.error for each in judged if each.error is not None)
@@ -401,30 +501,28 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             if each.dropped is None:
                 each.calibrate(codes)
         prior = np.array([judged[i].candidate.prior for i in alive])
-        reliable = np.nan_to_num([judged[i].reliability for i in alive])
-        if reliable.max() > 0:
-            prior = prior * np.maximum(reliable / reliable.max(), LEAST_RELIABLE) ** TRUST
         probabilities = np.array([judged[i].probabilities(rows) for i in alive])
         weights = np.zeros(len(judged))
         weights[alive] = fit_weights(probabilities, own, prior, STRENGTH)
-        self.n_held_out_ = len(rows)
-        self._score_combination(probabilities, own, prior)
-        return weights
+        return weights, (rows, self._score_combination(probabilities, own, prior))
 
-    def _score_combination(self, probabilities: np.ndarray, own: np.ndarray, prior: np.ndarray) -> None:
-        """Fill `accuracy_` and `calibration_error_` by weights that were learned without an object's own fold."""
-        self.accuracy_ = self.calibration_error_ = float("nan")
-        if not len(own):
-            return
+    def _score_combination(self, probabilities: np.ndarray, own: np.ndarray, prior: np.ndarray) -> np.ndarray:
+        """Combine by weights that were learned without an object's own fold, and score the result."""
         combined, folds = np.empty((len(own), len(self.classes_))), deal_folds(own, self.cv, 0)
         for number in np.unique(folds):
             here = folds == number
             learned = fit_weights(probabilities[:, ~here], own[~here], prior, STRENGTH)
             combined[here] = combine(probabilities[:, here], learned)
-        self.accuracy_ = float(np.mean(combined.argmax(axis=1) == own))
-        if len(own) < CALIBRATED:
-            return
-        self.calibration_error_ = expected_calibration_error(own, combined, classes=np.arange(combined.shape[1]))
+        self._score(own, combined)
+        return combined
+
+    def _score(self, own: np.ndarray, combined: np.ndarray) -> None:
+        """Fill `accuracy_` and `calibration_error_` by the probabilities of held-out objects."""
+        self.n_held_out_, self.accuracy_, self.calibration_error_ = len(own), float("nan"), float("nan")
+        if len(own):
+            self.accuracy_ = float(np.mean(combined.argmax(axis=1) == own))
+        if len(own) >= CALIBRATED:
+            self.calibration_error_ = expected_calibration_error(own, combined, classes=np.arange(combined.shape[1]))
 
     def _fit_kept(
         self,
@@ -456,14 +554,14 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
                     deadline.share(1 / (len(kept) - turn)).left(), min(deadline.left(), max(each.seconds, default=0.0))
                 )
                 seconds = None if deadline == NO_DEADLINE else max(mine, 1e-9)
-                model = each.model or fit_candidate(rest, views, codes, self.classes_, seconds)
+                model = fit_candidate(rest, views, codes, self.classes_, seconds)
                 found = softmax(class_scores(model, views, self.classes_) / each.temperature, axis=1)
             except FAILURES as error:
                 each.dropped, each.error = f"could not be fitted: {error}", error
                 continue
             each.seconds.append(time.monotonic() - began)
             each.weight = max(float(weights[i]), SPARE)
-            answers.append((each.weight * each.candidate.sees(prepared.views), found))
+            answers.append((each.weight * self._has_any(each.candidate, prepared.views), found))
             self.estimators_[name] = _whole(steps, model)
             self.temperatures_[name] = each.temperature
             self.seen_views_[name] = list(each.candidate.views or prepared.views.names)
@@ -476,8 +574,11 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         labeled = np.flatnonzero(codes >= 0)
         self.memberships_[labeled] = np.eye(len(self.classes_))[codes[labeled]]
 
-    def _why_light(self) -> str:
-        return UNNEEDED if self.n_held_out_ else UNLIKELY
+    @staticmethod
+    def _has_any(candidate: PipelineCandidate, views: Views) -> np.ndarray:
+        """Which objects have any of the views that a candidate looks at."""
+        seen = candidate.seen(views)
+        return np.zeros(len(views), dtype=bool) if seen is None else np.asarray(seen.present.any(axis=1))
 
     def _fill_table(
         self, judged: list[FoldScores], skipped: Mapping[str, str], views: Views, codes: np.ndarray
@@ -493,15 +594,14 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
                 each.weight,
                 float(np.mean(told)) if rows.size else float("nan"),
                 log_loss(each.probabilities(rows), codes[rows]) if rows.size else float("nan"),
-                each.reliability,
                 float(np.median(each.seconds)) if each.seconds else float("nan"),
                 ", ".join(name for name in views.names if name not in seen) or None,
-                each.dropped if each.weight == 0 and each.dropped else None if each.weight > 0 else self._why_light(),
+                each.dropped if each.weight == 0 and each.dropped else None if each.weight > 0 else UNNEEDED,
             )
             for key, value in zip(TABLE, line):
                 table[key].append(value)
         for name, why in skipped.items():
-            for key, value in zip(TABLE, (name, None, 0.0, *[float("nan")] * 4, None, why)):
+            for key, value in zip(TABLE, (name, None, 0.0, *[float("nan")] * 3, None, why)):
                 table[key].append(value)
         self.candidates_ = table
         for name, weight, why in zip(*(table[key] for key in ("name", "weight", "dropped"))):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import joblib
@@ -21,7 +21,7 @@ from sklearn.pipeline import Pipeline
 
 from coview.auto.candidates import within
 from coview.auto.pipelines import PipelineCandidate
-from coview.auto.pooling import fit_temperature, own_temperature
+from coview.auto.pooling import fit_temperature
 from coview.exceptions import ViewsError
 from coview.preprocessing.base import PerViewTransformer
 from coview.preprocessing.neighbors import NeighborViews
@@ -30,6 +30,7 @@ from coview.utils.messages import listed
 from coview.views.views import Views
 
 __all__ = [
+    "FoldPlan",
     "FoldScores",
     "LabeledSample",
     "PreparedViews",
@@ -41,6 +42,7 @@ __all__ = [
 ]
 
 CLEARLY = 3.5  # standard deviations of a difference between two candidates that is no accident
+LARGE, SAMPLE = 12_000, 6_000  # objects above which candidates are judged by a sample, and its size
 LEAST = 1e-6  # of a probability, so that its logarithm is finite
 
 
@@ -53,7 +55,7 @@ def deal_folds(codes: np.ndarray, n_folds: int, seed: int) -> np.ndarray:
     [0, 1, 0, 1, -1, -1]
     """
     rng, folds, start = np.random.default_rng(seed), np.full(len(codes), -1), 0
-    for code in range(codes.max() + 1):
+    for code in range(codes.max(initial=-1) + 1):
         rows = rng.permutation(np.flatnonzero(codes == code))
         if len(rows) > 1:
             folds[rows] = (start + np.arange(len(rows))) % n_folds
@@ -176,6 +178,42 @@ class LabeledSample:
 
 
 @dataclass
+class FoldPlan:
+    """All objects, those that candidates are judged by, and the fold in which each of them is held out, or -1."""
+
+    whole: LabeledSample
+    sample: LabeledSample
+    folds: np.ndarray
+
+    @classmethod
+    def of(cls, views: Views, codes: np.ndarray, n_folds: int, seed: int) -> FoldPlan:
+        """Deal the labeled objects into folds; of many objects, a sample."""
+        whole = LabeledSample.of(views, codes, len(codes), seed)
+        sample = whole if len(codes) <= LARGE else LabeledSample.of(views, codes, SAMPLE, seed)
+        folds = np.full(len(codes), -1)
+        folds[sample.rows] = deal_folds(sample.codes, n_folds, seed)
+        return cls(whole, sample, folds)
+
+    @property
+    def everything(self) -> LabeledSample:
+        """All objects, with labels of the sample only."""
+        shown = np.full(len(self.folds), -1)
+        shown[self.sample.rows] = self.sample.codes
+        return replace(self.whole, codes=shown)
+
+    def relabeled(self, codes: np.ndarray) -> FoldPlan:
+        """Return the same folds of the same objects with other labels; views that are ready are shared."""
+        whole = replace(self.whole, codes=codes)
+        sample = whole if self.sample is self.whole else replace(self.sample, codes=codes[self.sample.rows])
+        folds = np.where(codes >= 0, self.folds, -1)
+        for code in np.unique(codes[folds >= 0]):  # nothing could be learned of a class all of which is in one fold
+            mine = sample.rows[sample.codes == code]
+            if len(np.unique(folds[mine])) == 1:
+                folds[mine] = -1
+        return FoldPlan(whole, sample, folds)
+
+
+@dataclass
 class FoldScores:
     """What a candidate says of the objects of some folds, and how long a fit of all objects takes."""
 
@@ -184,9 +222,6 @@ class FoldScores:
     seconds: list[float] = field(default_factory=list)
     temperature: float = 1.0
     weight: float = 0.0
-    opinions: np.ndarray | None = None  # class of each object, -1 for not known, where nothing was held out
-    model: Any = None  # fitted to all labels of all objects, where nothing was held out
-    reliability: float = float("nan")
     dropped: str | None = None
     error: Exception | None = None
 
@@ -199,23 +234,6 @@ class FoldScores:
         # all objects at once: a step that spreads labels knows them by their links
         self.scores[sample.rows[hidden]] = class_scores(model, views, classes)[hidden]
         self.seconds.append((time.monotonic() - began) * len(self.scores) / len(sample.rows))
-
-    def consult(self, sample: LabeledSample, classes: np.ndarray, seconds: float | None = None) -> None:
-        """Fit the candidate to all labels of a sample, since none can be held out, and keep what it says of the others.
-
-        Its temperature is the one before any label.
-        """
-        began = time.monotonic()
-        _, rest, views = sample.prepared.behind(self.candidate)
-        model = fit_candidate(rest, views, sample.codes, classes, seconds)
-        scores = class_scores(model, views, classes)
-        has = self.candidate.sees(sample.prepared.views) & (sample.codes < 0)
-        self.temperature = own_temperature(scores[has]) if has.any() else 1.0
-        self.opinions = np.full(len(self.scores), -1)
-        self.opinions[sample.rows] = np.where(has, scores.argmax(axis=1), sample.codes)
-        self.seconds.append((time.monotonic() - began) * len(self.scores) / len(sample.rows))
-        if len(sample.rows) == len(self.scores):
-            self.model = model
 
     def calibrate(self, codes: np.ndarray) -> None:
         """Find the temperature of the scores by the objects that were held out."""

@@ -1,0 +1,318 @@
+"""`AutoClassifier` under an ontology: one pool of candidates per level, and labels that always fit together.
+
+A label at a leaf is a label of everything above it, and a label at an inner node says something of that level alone. So
+the candidates are weighed and fitted once for the leaves and once for each level above them, and their calibrated
+probabilities are multiplied. With p_l the probabilities of level l, and l(e) the label above e, or e itself, there:
+
+    p(e)  ~  prod_l p_l(l(e)) ^ w_l        w_l >= 0 of least log loss on held-out labels, near 1 for the leaves,
+                                           near 1/2 for the others where labels are few; 0 leaves a level out
+    P(i)   =  sum of p(e) over the e that are i or below i
+
+e goes through the lowest labels that have examples, here called ends: mostly leaves. A label that has no examples below
+it, but lies below an end, has an equal share of the end's probability with its like; beside others that have examples,
+it has none. Every object belongs to one end, so any set that is an end with what is above it breaks no constraint, on
+any directed acyclic graph; a level of which some end has several labels is left out.
+
+The answer is the most probable end with what is above it, if its probability reaches `confidence`. If not, it is all
+labels that reach `confidence` and are likelier than not. Labels that exclude each other cannot both be, and P never
+falls on the way up, so that this is a consistent set; from a confidence of 1/2 on it is the optimum of the label
+program of `solve_labels` with scores P(i) - confidence, and one of a higher confidence is part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import log_softmax, softmax
+
+from coview.assignment.label_program import DEFAULT_COSTS, Costs, label_objective, solve_with, team_of
+from coview.assignment.label_sets import check_ontology, read_labels
+from coview.assignment.ontology import Ontology
+from coview.auto.cross_validation import deal_folds
+from coview.inspection import LabelVerdict
+from coview.utils import fitted_state as rules
+from coview.views.views import Views
+
+__all__ = ["LEAVES", "HeldOut", "LabelLevels", "LevelPool", "check_levels", "fit_level_weights", "read_levels"]
+
+LEAVES = "leaves"
+ABOVE = 0.5  # weight of a level above the leaves before any evidence
+STRENGTH = 10.0  # of the belief in these weights
+LEAST = 1e-12  # of a probability, so that its logarithm is finite
+ROUNDING = 1e-9
+
+HeldOut = tuple[np.ndarray, np.ndarray]  # objects that were held out, and the probabilities of their classes
+
+
+@dataclass(frozen=True)
+class LabelLevels:
+    """What labels under an ontology say at each level."""
+
+    given: np.ndarray  # position of the most specific label of each object, -1 without label
+    ends: np.ndarray  # positions of the lowest labels that have examples
+    allowed: np.ndarray  # bool (n_objects, n_ends): ends that an object's labels leave open
+    levels: dict[str, np.ndarray]  # position of the label of each end there
+
+    def codes(self, level: str) -> tuple[np.ndarray, np.ndarray]:
+        """Class of each object at a level, -1 where its labels do not say, and the positions of the classes."""
+        classes, mine = np.unique(self.levels[level], return_inverse=True)
+        open_here = np.zeros((len(self.allowed), len(classes)), dtype=bool)
+        for end, code in enumerate(mine):
+            open_here[:, code] |= self.allowed[:, end]
+        known = (self.given >= 0) & (open_here.sum(axis=1) == 1)
+        return np.where(known, open_here.argmax(axis=1), -1), classes
+
+
+def read_levels(y: Any, n_rows: int, ontology: Ontology) -> LabelLevels:
+    """Read labels, or sets of them, of any level.
+
+    Examples
+    --------
+    >>> tree = Ontology.from_tree({"Animal": ["Dog", "Cat"], "Plant": ["Oak"]})
+    >>> levels = read_levels(["Dog", "Animal", "Cat", "Plant", None], 5, tree)
+    >>> [tree.labels[end] for end in levels.ends], list(levels.levels)
+    (['Dog', 'Cat', 'Plant'], ['leaves', 'level 1'])
+    >>> [levels.codes(name)[0].tolist() for name in levels.levels]
+    [[0, -1, 1, 2, -1], [0, 0, 0, 1, -1]]
+    """
+    targets = read_labels(y, n_rows, ontology)
+    known = np.asarray(targets.given.any(axis=0))
+    ends = np.flatnonzero(ontology.most_specific(known[None])[0])
+    if len(ends) < 2:
+        raise ValueError(
+            f"y has labels of one class only, {ontology.labels[ends[0]]!r}. Label objects of at least two classes."
+        )
+    lacking = targets.given.astype(np.float32) @ (~ontology.reach[ends]).astype(np.float32).T
+    allowed = lacking == 0
+    lost = np.flatnonzero(~allowed.any(axis=1))
+    if lost.size:
+        sets = ontology.most_specific(targets.given[lost[:1]])[0]
+        names = " and ".join(repr(ontology.labels[i]) for i in np.flatnonzero(sets))
+        raise ValueError(
+            f"Object {lost[0]} has the labels {names} ({lost.size} such objects), and no labeled class is below all of "
+            "them. AutoClassifier gives every object one class of the lowest level: give it one label, or use "
+            "SeededKMeansClassifier(ontology=...)."
+        )
+    return LabelLevels(targets.codes, ends, allowed, level_labels(ontology, ends))
+
+
+def level_labels(ontology: Ontology, ends: np.ndarray) -> dict[str, np.ndarray]:
+    """Labels of the ends by level: themselves, and what is above them; levels that tell no more are left out.
+
+    Examples
+    --------
+    >>> tree = Ontology.from_tree({"Animal": {"Mammal": ["Dog", "Cat"]}, "Plant": []})
+    >>> ends = np.array([tree.index(name) for name in ("Dog", "Cat", "Plant")])
+    >>> {name: [tree.labels[i] for i in labels] for name, labels in level_labels(tree, ends).items()}
+    {'leaves': ['Dog', 'Cat', 'Plant'], 'level 1': ['Animal', 'Animal', 'Plant']}
+    """
+    found = {LEAVES: ends}
+    sizes = {1, len(ends)}
+    for depth in range(int(ontology.depth[ends].max())):
+        above = ontology.reach[ends] & (ontology.depth == depth)
+        above[ontology.depth[ends] < depth] = False
+        single = above.sum(axis=1) == 1
+        if not single[ontology.depth[ends] >= depth].all():
+            continue
+        labels = np.where(single, above.argmax(axis=1), ends)
+        size = len(np.unique(labels))
+        if size not in sizes:  # levels part each other: as many parts are the same parts
+            sizes.add(size)
+            found[f"level {depth + 1}"] = labels
+    return found
+
+
+def fit_level_weights(
+    logarithms: np.ndarray, codes: np.ndarray, prior: np.ndarray, strength: float = STRENGTH
+) -> np.ndarray:
+    """Exponents of the levels' logarithms (levels x objects x ends) by held-out objects and a prior.
+
+    Examples
+    --------
+    >>> sure, blind = np.log([[0.8, 0.2]] * 40), np.log([[0.5, 0.5]] * 40)
+    >>> codes = np.repeat([0, 1], [32, 8])
+    >>> fit_level_weights(np.array([sure, blind]), codes, np.array([2.0, 0.5]), 0.01).round(1)
+    array([1. , 0.5])
+    """
+    if not len(codes):
+        return prior
+    picked = logarithms[:, np.arange(len(codes)), codes].sum(axis=1)
+
+    def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
+        total = log_softmax(np.tensordot(weights, logarithms, axes=1), axis=1)
+        expected = (np.exp(total) * logarithms).sum(axis=(1, 2))
+        value = -total[np.arange(len(codes)), codes].sum() + strength * ((weights - prior) ** 2).sum() / 2
+        return float(value), expected - picked + strength * (weights - prior)
+
+    return np.asarray(minimize(loss, prior, jac=True, bounds=[(0.0, None)] * len(prior), method="L-BFGS-B").x)
+
+
+@dataclass(frozen=True)
+class LevelPool:
+    """Classifiers of the levels, whose classes are positions of labels, and what they say together."""
+
+    ontology: Ontology
+    models: Mapping[str, Any]
+    weights: Mapping[str, float]
+
+    @property
+    def ends(self) -> np.ndarray:
+        """Positions of the lowest labels that have examples."""
+        return np.asarray(self.models[LEAVES].classes_)
+
+    @property
+    def above(self) -> np.ndarray:
+        """Matrix of bool (ends x labels): the ends and what is above them."""
+        return self.ontology.reach[self.ends]
+
+    def shares(self, probabilities: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Probabilities of the ends (objects x ends) from those of the classes of each level."""
+        total: Any = sum(self.weights[level] * self._logarithms(level, found) for level, found in probabilities.items())
+        return np.asarray(softmax(total, axis=1))
+
+    def predict_shares(self, views: Views) -> np.ndarray:
+        """Probabilities of the ends of some objects."""
+        return self.shares({level: model.predict_proba(views) for level, model in self.models.items()})
+
+    def in_columns(self, shares: np.ndarray) -> np.ndarray:
+        """Columns of the ends among those of all labels, 0 for the others."""
+        found = np.zeros((len(shares), len(self.ontology)))
+        found[:, self.ends] = shares
+        return found
+
+    def probabilities(self, shares: np.ndarray) -> np.ndarray:
+        """Probabilities of all labels (objects x labels) from those of the ends: sums, and equal shares below."""
+        reach = self.ontology.reach
+        leaf = reach.sum(axis=0) == 1  # nothing but itself is below it
+        spread = self.above.astype(np.float64)
+        for row, end in enumerate(self.ends):
+            below = reach[:, end] & (np.arange(len(reach)) != end)
+            if below.any():
+                spread[row, below] = reach[leaf & below].mean(axis=0)[below]
+        return shares @ spread
+
+    def label_sets(self, shares: np.ndarray, confidence: float) -> np.ndarray:
+        """Labels (objects x labels) of the most probable end, or those that are probable enough and likelier than not.
+
+        Examples
+        --------
+        >>> from types import SimpleNamespace
+        >>> tree = Ontology.from_tree({"Animal": ["Dog", "Cat"], "Plant": []})
+        >>> pool = LevelPool(tree, {"leaves": SimpleNamespace(classes_=np.array([1, 2, 3]))}, {"leaves": 1.0})
+        >>> shares = np.array([[0.3, 0.3, 0.4]])
+        >>> [pool.label_sets(shares, confidence).astype(int).tolist() for confidence in (0.4, 0.5, 0.7)]
+        [[[0, 0, 0, 1]], [[1, 0, 0, 0]], [[0, 0, 0, 0]]]
+        """
+        probabilities = shares @ self.above
+        sure = (probabilities > 0.5 + ROUNDING) & (probabilities >= confidence - ROUNDING)
+        certain = shares.max(axis=1, keepdims=True) >= confidence - ROUNDING
+        return np.where(certain, self.above[shares.argmax(axis=1)], sure)
+
+    def lowest(self, sets: np.ndarray) -> np.ndarray:
+        """Position of the lowest label of each set, -1 of an empty one."""
+        depth = np.where(sets, self.ontology.depth, -1)
+        return np.where(sets.any(axis=1), depth.argmax(axis=1), -1)
+
+    def scores_by_view(self, views: Views, confidence: float) -> np.ndarray:
+        """What labels gain in the label program (objects x views x labels): how much likelier than not they are.
+
+        A label without examples gains less than nothing.
+        """
+        found = np.zeros((len(views), len(views.names), len(self.ontology)))
+        for v, name in enumerate(views.names):
+            found[:, v] = self.predict_shares(views.select(name)) @ self.above - max(confidence, 0.5)
+        found[:, :, ~self.above.any(axis=0)] = -1.0
+        return found
+
+    def solve(self, scores: np.ndarray, present: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Sets of each view (objects x views x labels) by the label program, constraints unbroken; and the optimum."""
+        return solve_with(team_of(1), scores, self.costs, self.ontology, present)
+
+    @property
+    def costs(self) -> Costs:
+        """Costs of the label program: of a broken constraint more than all labels are worth."""
+        hard = 2.0 * len(self.ontology) * len(self.models[LEAVES].view_names_)
+        return Costs(DEFAULT_COSTS.disagreement, hard, hard)
+
+    def judge(self, views: Views, labels: np.ndarray, confidence: float) -> LabelVerdict:
+        """How far a set of labels of one object is from the optimum of the label program."""
+        scores = self.scores_by_view(views, confidence)
+        best, reached = self.solve(scores, views.present)
+        asked = label_objective(scores, np.broadcast_to(labels, scores.shape), self.costs, self.ontology)
+        return LabelVerdict(
+            dict(zip(views.names, scores[0])), dict(zip(views.names, best[0])), float(reached[0]), float(asked[0])
+        )
+
+    def candidates(self) -> dict[str, list[Any]]:
+        """Return the tables of the levels as one, names above the leaves with the level before them."""
+        tables = [(level, model.candidates_) for level, model in self.models.items()]
+        joined = {key: [value for _, table in tables for value in table[key]] for key in tables[0][1]}
+        joined["name"] = [
+            name if level == LEAVES else f"{level}: {name}" for level, table in tables for name in table["name"]
+        ]
+        return joined
+
+    def by_label(self, rows: Callable[[Any], Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+        """One row for every label, by view, from those that the models have for their classes; 0 for no example."""
+        found: dict[str, np.ndarray] = {}
+        for model in [*self.models.values()][::-1]:
+            for view, part in rows(model).items():
+                mine = found.setdefault(view, np.zeros((len(self.ontology), part.shape[1]), dtype=part.dtype))
+                mine[model.classes_] = part
+        return found
+
+    def _logarithms(self, level: str, probabilities: np.ndarray) -> np.ndarray:
+        """Logarithms of a level's probabilities, for each end that of its label there."""
+        places = self.above[:, self.models[level].classes_].argmax(axis=1)
+        return np.log(np.maximum(np.asarray(probabilities, dtype=np.float64), LEAST))[:, places]
+
+    def weigh(self, held_out: Mapping[str, HeldOut], codes: np.ndarray, n_folds: int) -> LevelEvidence:
+        """Weights of the levels by objects that were held out at all of them, of which the end is known (codes)."""
+        rows = reduce(np.intersect1d, [rows for rows, _ in held_out.values()])
+        rows = rows[codes[rows] >= 0]
+        own, prior = codes[rows], np.array([1.0 if level == LEAVES else ABOVE for level in held_out])
+        stack = np.array(
+            [self._logarithms(level, found[np.searchsorted(known, rows)]) for level, (known, found) in held_out.items()]
+        )
+        weights = dict(zip(held_out, fit_level_weights(stack, own, prior).tolist()))
+        combined, folds = np.empty((len(own), len(self.ends))), deal_folds(own, n_folds, 0)
+        for number in np.unique(folds):
+            here = folds == number
+            learned = fit_level_weights(stack[:, ~here], own[~here], prior)
+            combined[here] = softmax(np.tensordot(learned, stack[:, here], axes=1), axis=1)
+        return LevelEvidence(weights, own, combined)
+
+
+class LevelEvidence(NamedTuple):
+    """Weights of the levels, the ends of held-out objects, and their probabilities without an object's own fold."""
+
+    weights: dict[str, float]
+    codes: np.ndarray
+    probabilities: np.ndarray
+
+
+def check_levels(checker: rules.Checker, models: Any, where: str) -> None:
+    """Hold the models of a file against its ontology: each end must have one label at every level."""
+    ontology, weights = checker.state["ontology"], checker.state.get("level_weights_")
+    check_ontology(checker, ontology, "ontology")
+    if not isinstance(models, dict) or LEAVES not in models or weights is None or set(models) != set(weights):
+        checker.refuse(where, "has other levels than level_weights_, or none")
+    views = checker.state.get("view_names_")
+    for level, model in models.items():
+        place = f"{where}[{level!r}]"
+        checker.check(rules.estimator(codes="classes", methods=["predict_proba"]), model, place)
+        if type(model) is not type(models[LEAVES]) or model.ontology is not None or model.view_names_ != views:
+            checker.refuse(place, "is no classifier of the same views without an ontology")
+        checker.check(rules.integers(None, below=len(ontology), rising=True), model.classes_, f"{place}.classes_")
+    look = list(checker.later)  # positions are held against the number of labels before they are used
+    checker.later.clear()
+    for each in look:
+        each()
+    for level, model in models.items():
+        if (ontology.reach[models[LEAVES].classes_][:, model.classes_].sum(axis=1) != 1).any():
+            checker.refuse(f"{where}[{level!r}]", "has not one class for each of the lowest labels")
