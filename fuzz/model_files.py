@@ -517,7 +517,9 @@ class Fuzzer:
 
     def __init__(self, only: str | None = None, seconds: float = SECONDS) -> None:
         from coview import load, save
+        from coview.catalog import sklearn_class
 
+        sklearn_class("")  # imports all of scikit-learn, which each case would do anew otherwise
         self.seconds = seconds
         self.folder = tempfile.TemporaryDirectory(prefix="coview-fuzz-")
         self.path = Path(self.folder.name) / "case.coview"
