@@ -41,6 +41,7 @@ from coview.auto.evidence import agreements, candidate_weights, may_be_kept, rel
 from coview.auto.links import LINK_EVIDENCE, find_links, judge_links, smoothing
 from coview.auto.number import borne_out, choose_number
 from coview.auto.objects import Objects
+from coview.auto.relations import RELATIONS, relate_views
 from coview.base import NumbersGate
 from coview.clustering.consensus import BaseConsensus
 from coview.engines.deadline import NO_DEADLINE, Deadline
@@ -49,6 +50,7 @@ from coview.engines.protocol import floating_type
 from coview.engines.threads import few_threads
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, inspect
+from coview.inspection.choice import describe_misaligned
 from coview.inspection.features import cluster_frequencies, cluster_means, features_of_means
 from coview.metrics import normalized_mutual_info
 from coview.utils import fitted_state as rules
@@ -136,6 +138,12 @@ class AutoClustering(BaseConsensus):
         The view of links, if there is one, and whether they join alike objects: "view", "n_links", "alike_by_view"
         (share of linked pairs that are more alike in another view than 95 % of pairs joined at random),
         "together_by_view" (share of links within a cluster of that view, less the share by chance), "join", "why".
+    view_relations_ : dict of lists
+        A table with one row per view, whether it belongs to the others: "view"; "shared", how much nearer objects that
+        are near in it are in another view than by chance, or the other way round, in standard deviations of chance, and
+        "partner", the view of which that is the most; "own", the same of two halves of its columns, asked where it
+        shares nothing; "verdict", one of "shares", "alone" (structure of its own, and nothing shared: a warning asks
+        whether its rows are in the order of the others), "noise" (no structure) and "unknown".
     softness_ : float
         Share of each object's cluster that is spread over all clusters of a candidate.
     history_ : dict of lists
@@ -173,6 +181,7 @@ class AutoClustering(BaseConsensus):
             reproduced=rules.sequence(rules.number(), "numbers"),
         ),
         "links_": LINK_EVIDENCE,
+        "view_relations_": RELATIONS,
         "estimators_": rules.mapping(rules.estimator(), "clusterings"),
         "labels_by_candidate_": rules.mapping(rules.integers("objects", low=-1)),
         "preparation_": rules.sequence(rules.estimator(methods=["transform"])),
@@ -218,6 +227,7 @@ class AutoClustering(BaseConsensus):
         beside = Objects.of(prepared(views, steps), self.n_clusters or 0, seed) if steps else objects
         transformers = preparation(beside.base, views.names)
         ready = beside.through(partial(prepared, by=transformers))
+        self.view_relations_ = self._related(ready.sample.select(*self.view_names_), seed)
         self.n_clusters_, self.n_clusters_evidence_ = self._number(ready, seed, deadline, earlier)
         self.preparation_ = [*steps, *transformers] if self.candidates is None else []
         data = ready if self.preparation_ else objects if isinstance(views, LazyViews) else replace(objects, all=views)
@@ -263,6 +273,7 @@ class AutoClustering(BaseConsensus):
             super()._inspect(),
             candidates=self.candidates_,
             numbers=self.n_clusters_evidence_,
+            relations=self.view_relations_,
             history={},
             probabilities=False,
             _features=lambda view: features_of_means(
@@ -288,6 +299,14 @@ class AutoClustering(BaseConsensus):
             gate = NumbersGate(type(self).__name__, self._models_counts, floating_type(views))
             views = LazyViews(Changed(views.source, gate))
         return views
+
+    def _related(self, views: Views, seed: int) -> dict[str, list[Any]]:
+        """Return what each view shares with the others; warn of those that share nothing though they could."""
+        tell("views")
+        relations = relate_views(views, seed)
+        if sentence := describe_misaligned(relations):
+            warn_user(sentence, UserWarning)
+        return relations
 
     def _number(
         self, ready: Objects, seed: int, deadline: Deadline, earlier: AutoClustering | None

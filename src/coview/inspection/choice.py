@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["describe_choice"]
+from coview.utils.messages import listed
+
+__all__ = ["describe_choice", "describe_misaligned"]
 
 SHOWN = 0.005  # least weight of a method that is named
 EVIDENCE = {
@@ -16,7 +18,11 @@ EVIDENCE = {
 }
 
 
-def describe_choice(candidates: Mapping[str, list[Any]], numbers: Mapping[str, list[Any]] | None = None) -> str:
+def describe_choice(
+    candidates: Mapping[str, list[Any]],
+    numbers: Mapping[str, list[Any]] | None = None,
+    relations: Mapping[str, list[Any]] | None = None,
+) -> str:
     """Return which method was chosen, or which were combined, and by which evidence; empty where there was no choice.
 
     Parameters
@@ -25,6 +31,8 @@ def describe_choice(candidates: Mapping[str, list[Any]], numbers: Mapping[str, l
         The `candidates` of an inspection: a table with "name" and "weight", and with "method" and evidence where known.
     numbers : dict of lists, optional
         The `numbers` of an inspection: a table with "n_clusters" and "information", where the number was chosen too.
+    relations : dict of lists, optional
+        The `relations` of an inspection: a table with "view" and "verdict", whether views belong together.
 
     Examples
     --------
@@ -64,7 +72,43 @@ def describe_choice(candidates: Mapping[str, list[Any]], numbers: Mapping[str, l
         sentences.append(f"The next, {called(rest[0])}, has {measured(rest[0])}.")
     if kinds:
         sentences.append(f"{', and '.join(f'{kind} is {EVIDENCE[kind]}' for kind in kinds).capitalize()}.")
-    return " ".join([*sentences, *_describe_number(numbers or {})])
+    return " ".join([*sentences, *_describe_number(numbers or {}), *_describe_relations(relations or {})])
+
+
+def describe_misaligned(relations: Mapping[str, list[Any]]) -> str:
+    """Return a sentence about the views that share nothing with any other though they could; empty if there is none.
+
+    Examples
+    --------
+    >>> describe_misaligned({"view": ["a", "b", "c"], "verdict": ["shares", "shares", "noise"]})
+    ''
+    >>> describe_misaligned({"view": ["a", "b", "c"], "verdict": ["shares", "shares", "alone"]}).split(":")[0]
+    "View 'c' has structure of its own, but shares nothing with the other views"
+    """
+    alone = _views_that(relations, "alone")
+    if not alone:
+        return ""
+    one = len(alone) == 1
+    return (
+        f"View{'' if one else 's'} {listed(alone)} {'has' if one else 'have'} structure of "
+        f"{'its' if one else 'their'} own, but {'shares nothing with the other views' if one else 'share nothing'}: "
+        f"objects that are near each other in one view are not in another, beyond chance. Are the rows of "
+        f"{'this view' if one else 'these views'} in the same order as those of the others?"
+    )
+
+
+def _describe_relations(relations: Mapping[str, list[Any]]) -> list[str]:
+    """Say which views do not belong to the others, and in which there is nothing."""
+    noise, sentence = _views_that(relations, "noise"), describe_misaligned(relations)
+    sentences = [sentence] if sentence else []
+    if noise:
+        which = f"view {noise[0]!r}" if len(noise) == 1 else f"views {listed(noise)}"
+        sentences.append(f"In {which} no structure was found: half of the columns says nothing of the other half.")
+    return sentences
+
+
+def _views_that(relations: Mapping[str, list[Any]], verdict: str) -> list[str]:
+    return [name for name, word in zip(relations.get("view", ()), relations.get("verdict", ())) if word == verdict]
 
 
 def _describe_number(numbers: Mapping[str, list[Any]]) -> list[str]:

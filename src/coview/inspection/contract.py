@@ -196,6 +196,8 @@ class Inspection:
         not.
     numbers : dict of lists
         The evidence for each number of groups that was tried; empty where the number was given.
+    relations : dict of lists
+        What each view shares with the others, where the model looked: "view" and "verdict" at least.
     ontology : Ontology or None
         Constraints among the labels.
     retriever : object or None
@@ -269,6 +271,7 @@ class Inspection:
     candidates: dict[str, list[Any]] = field(default_factory=dict)
     held_out: dict[str, float] = field(default_factory=dict)
     numbers: dict[str, list[Any]] = field(default_factory=dict)
+    relations: dict[str, list[Any]] = field(default_factory=dict)
     ontology: Any = None
     retriever: Any = None
     n_objects: int | None = None

@@ -43,7 +43,8 @@ def describe_model(inspection: Inspection, saved_with: Mapping[str, str] | None 
         "name": inspection.name,
         "kind": entry.kind if entry else "estimator",
         "summary": entry.summary if entry else "",
-        "sentence": describe_choice(inspection.candidates, inspection.numbers) or (document[0] if document else ""),
+        "sentence": describe_choice(inspection.candidates, inspection.numbers, inspection.relations)
+        or (document[0] if document else ""),
         "parameters": _parameters(inspection.estimator),
         "steps": [] if alone else [written(stage) for stage in stages],
         "seed": int(seed) if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) else None,

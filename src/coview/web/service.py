@@ -191,7 +191,7 @@ class Service:
             "can": self.abilities,
             "parameters": plain(model.estimator.get_params(deep=False)),
             "n_iter": plain(model.n_iter),
-            "choice": describe_choice(model.candidates, model.numbers),
+            "choice": describe_choice(model.candidates, model.numbers, model.relations),
             "history": plain(list(model.history.get("objective", []))[:2000]),
         }
 

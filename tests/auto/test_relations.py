@@ -1,0 +1,102 @@
+"""Whether views belong together: shuffled rows are told, and nothing else is."""
+
+from __future__ import annotations
+
+import warnings
+from html import unescape
+
+import numpy as np
+import pytest
+from numpy.testing import assert_equal
+from scipy import sparse
+
+from coview import AutoClustering, Views, inspect, load, save
+from coview.auto import relations
+from coview.auto.relations import relate_views
+from coview.datasets import make_topic_views
+from coview.inspection.choice import describe_choice
+
+
+def made(n: int = 200, seed: int = 0) -> tuple[dict[str, object], np.random.Generator]:
+    """Counts of two kinds and measurements, all of the same four groups."""
+    rng = np.random.default_rng(seed)
+    texts = make_topic_views(n_objects=n, n_clusters=4, random_state=seed)
+    sizes = 2 * np.eye(4)[texts.target] @ rng.normal(size=(4, 5)) + rng.normal(size=(n, 5))
+    return {"words": texts.views["view0"], "tags": texts.views["view1"], "sizes": sizes}, rng
+
+
+@pytest.mark.parametrize("shuffled", ["words", "sizes"])
+def test_the_view_whose_rows_are_in_another_order_is_told_from_the_others(shuffled):
+    arrays, rng = made()
+    assert set(relate_views(Views(arrays))["verdict"]) == {"shares"}
+    arrays[shuffled] = arrays[shuffled][rng.permutation(200)]
+    table = relate_views(Views(arrays))
+    assert [name for name, verdict in zip(table["view"], table["verdict"]) if verdict == "alone"] == [shuffled]
+    assert table["verdict"].count("shares") == 2
+
+
+def test_by_chance_views_share_what_chance_makes_of_it():
+    arrays, rng = made()
+    figures = []
+    for seed in range(30):
+        order = rng.permutation(200)
+        figures += relate_views(Views(a=arrays["words"], b=arrays["sizes"][order]), seed)["shared"][:1]
+    assert abs(np.mean(figures)) < 0.6 and 0.6 < np.std(figures) < 1.6
+    assert max(figures) < relations.SHARED
+
+
+def test_noise_is_called_so_and_makes_no_other_view_suspect():
+    arrays, rng = made()
+    noise = rng.normal(size=(200, 6))
+    assert relate_views(Views(a=arrays["sizes"], b=noise))["verdict"] == ["unknown", "noise"]
+    assert relate_views(Views(arrays, noise=noise))["verdict"] == ["shares"] * 3 + ["noise"]
+
+
+def test_objects_that_lack_the_same_views_do_not_make_these_alike():
+    """They are all zeros in both, and would be each other's neighbors."""
+    arrays, rng = made()
+    present = np.ones((200, 3), dtype=bool)
+    present[:80, [0, 2]] = False
+    words = sparse.csr_array(sparse.diags_array(present[:, 0].astype(float)) @ arrays["words"])
+    sizes = np.where(present[:, [2]], arrays["sizes"][rng.permutation(200)], 0.0)
+    table = relate_views(Views(words=words, tags=arrays["tags"], sizes=sizes, present=present))
+    assert dict(zip(table["view"], table["verdict"])) == {"words": "shares", "tags": "shares", "sizes": "alone"}
+
+
+def test_what_cannot_be_told_is_not_said():
+    arrays, rng = made()
+    column = arrays["sizes"][rng.permutation(200), :1]
+    assert relate_views(Views(a=arrays["words"], b=column))["verdict"] == ["unknown", "unknown"]  # has no halves
+    assert relate_views(Views(a=arrays["words"]))["verdict"] == ["unknown"]
+    assert relate_views(Views(arrays)[:20])["verdict"] == ["unknown"] * 3
+    assert relate_views(Views(a=arrays["words"], b=np.ones((200, 3))))["verdict"] == ["unknown", "unknown"]
+
+
+def test_of_many_objects_a_sample_is_compared(monkeypatch):
+    sizes = []
+    first = relations._Likeness.__init__
+    monkeypatch.setattr(
+        relations._Likeness,
+        "__init__",
+        lambda self, rows, *rest: (sizes.append(rows.shape[0]), first(self, rows, *rest))[1],
+    )
+    x = np.random.default_rng(0).normal(size=(5000, 2))
+    assert relate_views(Views(a=x, b=x))["verdict"] == ["shares", "shares"]
+    assert sizes == [relations.MOST_OBJECTS] * 2
+
+
+def test_a_fit_warns_of_rows_in_another_order_and_of_nothing_else(tmp_path):
+    arrays, rng = made(120)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = AutoClustering(4, random_state=0).fit(Views(arrays))
+    assert "rows" not in describe_choice(inspect(model).candidates, {}, inspect(model).relations)
+    arrays["tags"] = arrays["tags"][rng.permutation(120)]
+    with pytest.warns(
+        UserWarning, match="View 'tags' has structure of its own, but shares nothing with the other"
+    ) as told:
+        model = AutoClustering(4, random_state=0).fit(Views(arrays))
+    assert [one.filename for one in told] == [__file__]
+    assert str(told[0].message) in unescape(model.report().html)
+    save(model, tmp_path / "model.coview")
+    assert_equal(load(tmp_path / "model.coview").view_relations_, model.view_relations_)
