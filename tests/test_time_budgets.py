@@ -21,6 +21,9 @@ from coview.clustering.spherical_kmeans import SphericalKMeans
 from coview.datasets import make_topic_views
 from coview.engines.deadline import NO_DEADLINE, Deadline, largest_in_time
 from coview.engines.memory import MemoryHolder
+from coview.metrics import normalized_mutual_info
+from coview.views.lazy import LazyViews
+from coview.views.sources import MemorySource
 
 BUDGET = 20.0
 DATA = make_topic_views(2500, {"a": 40, "b": 30}, 3, length=12, random_state=0)
@@ -81,6 +84,26 @@ def test_a_fit_with_its_start_ends_in_time(name, clock):
     assert vars(model).get("stopped_by_", "time") == "time"
     labels = vars(model).get("labels_", vars(model).get("transduction_"))
     assert labels is None or (len(labels) == len(DATA.target) and labels.min() >= 0)
+
+
+@pytest.mark.parametrize("n_clusters", [3, None])
+def test_a_clustering_of_lazy_rows_ends_in_time(n_clusters, clock, monkeypatch):
+    """Rows are read from parts, and most are placed by what was fitted to some: reading and placing take time too."""
+    for name, size in (("SAMPLE", 500), ("BASE", 1000)):
+        monkeypatch.setattr(f"coview.auto.objects.{name}", size)
+    clock.charge(MemorySource, "read", lambda source, part, start, stop: (stop - start) / 5000)
+    clock.charge(SphericalKMeans, "predict", lambda model, X: len(X) / 1000)
+    lazy, began = LazyViews.from_views(DATA.views, 250), clock.now
+    model = AutoClustering(n_clusters, random_state=0).fit(lazy)
+    free, began = clock.now - began, clock.now
+    hurried = AutoClustering(n_clusters, time_budget=BUDGET, random_state=0).fit(lazy)
+    assert clock.now - began <= 1.2 * BUDGET < 2.4 * BUDGET < free
+    assert len(hurried.labels_) == len(model.labels_) == len(DATA.target)
+    assert normalized_mutual_info(DATA.target, np.asarray(hurried.labels_)) > 0.5
+    assert hurried.n_clusters_ == (
+        n_clusters
+        or hurried.n_clusters_evidence_["n_clusters"][int(np.argmax(hurried.n_clusters_evidence_["information"]))]
+    )
 
 
 @pytest.mark.parametrize("init", ["likeliest", "consensus"])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from coview import load, read_views, write_views
+from coview import Views, load, read_views, write_views
 from coview.cli import main as cli
 from coview.cli.files import table_front
 from coview.cli.options import TableOptions
@@ -101,6 +101,19 @@ def test_auto_is_a_classifier_with_labels_and_a_clustering_without(run, pages, t
         code, out, _ = run("fit", "auto", *words, *labels, "--clusters", "2", "-o", tmp_path / "m.coview", "--json")
         found = json.loads(out)
         assert code == 0 and found["model"] == "AutoClustering" and len(found["clusters"]) == 2
+
+
+def test_a_view_of_links_is_named_by_an_option(run, tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    words = rng.poisson(np.where(np.arange(8) % 2 == y[:, None], 3.0, 0.3)).astype(float)
+    cites = np.triu(rng.uniform(size=(60, 60)) < 0.15 * (y == y[:, None]), 1).astype(float)  # no link back
+    write_views(Views(words=words, cites=cites), tmp_path / "views")
+    fit = ["fit", "auto", "--data", tmp_path / "views", "--clusters", "2", "-o", tmp_path / "m.coview", "--json"]
+    found = [json.loads(run(*fit, *more)[1])["candidates"] for more in ([], ["--links", "cites"])]
+    assert ["smoothed" in table for table in found] == [False, True]
+    code, _, error = run(*fit, "--links", "words")
+    assert code != 0 and "View 'words' cannot be links among 60 objects" in error
 
 
 def test_a_classifier_without_labels_says_which_option_is_missing(run, pages, folder, tmp_path):

@@ -46,6 +46,9 @@ def fit(
     clusters: Annotated[
         int | None, typer.Option("--clusters", min=1, help="Number of clusters: short for --set n_clusters=K.")
     ] = None,
+    links: Annotated[
+        str | None, typer.Option("--links", help="A view of links among the objects: short for --set links=NAME.")
+    ] = None,
     set: Annotated[
         list[str] | None, typer.Option("--set", help="A parameter of the model: n_clusters=7; can be repeated.")
     ] = None,
@@ -83,6 +86,8 @@ def _fit(options: Any, raw: TableOptions) -> dict[str, Any]:
     settings = parse_settings(options.set or [])
     if options.clusters is not None:
         settings.setdefault("n_clusters", options.clusters)
+    if options.links is not None:
+        settings.setdefault("links", options.links)
     check_table(raw, options.labels)
     check_input(options.view or [], options.data, raw.table, raw.sep)
 
