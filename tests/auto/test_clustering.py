@@ -30,7 +30,7 @@ from coview.auto.clustering import Judged, _why_dropped
 from coview.auto.objects import Objects
 from coview.datasets import make_topic_views
 from coview.engines.deadline import Deadline
-from coview.exceptions import ViewsError
+from coview.exceptions import EngineError, ViewsError
 from coview.inspection.choice import describe_choice
 from coview.metrics import normalized_mutual_info
 from coview.views.lazy import LazyViews
@@ -443,6 +443,18 @@ def test_what_are_no_candidates_is_refused(given, error, sentence, counts):
 def test_progress_is_said_where_asked(counts, capsys):
     AutoClustering(3, candidates=[("sphere", SphericalKMeans(3))], verbose=1, random_state=0).fit(counts.views)
     assert "AutoClustering: sphere: fitted" in capsys.readouterr().err
+
+
+def test_an_engine_that_is_not_there_is_refused_and_no_candidate_dropped_for_it(counts):
+    with pytest.raises(EngineError, match=r"engine must be 'auto', 'cpu', .* got 'abacus'"):
+        AutoClustering(3, engine="abacus").fit(counts.views)
+
+
+def test_the_engine_of_a_cluster_is_for_rows_that_are_not_in_memory():
+    X = Views(a=np.eye(4), b=np.eye(4))
+    few = {one.name: one.estimator for one in default_candidates(X, 2, 0, engine="dask")[0]}
+    many = {one.name: one.estimator for one in default_candidates(X, 2, 0, 10**6, "dask")[0]}
+    assert (few["graphs"].engine, few["topics"].steps[-1][1].engine, many["anchors"].engine) == ("auto", "cpu", "dask")
 
 
 def test_candidates_are_those_that_the_views_allow():

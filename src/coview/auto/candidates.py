@@ -63,6 +63,7 @@ __all__ = [
     "default_candidates",
     "fewer_views",
     "given_candidates",
+    "in_this_process",
     "linked_candidates",
     "named_estimators",
     "placed",
@@ -300,22 +301,26 @@ def prepared(views: Views, by: list[Any]) -> Views:
 
 
 def default_candidates(
-    views: Views, n_clusters: int, seed: int, n_objects: int | None = None
+    views: Views, n_clusters: int, seed: int, n_objects: int | None = None, engine: Any = "auto"
 ) -> tuple[list[Candidate], dict[str, str]]:
-    """Candidates for these views, and why others do not apply; the views may be a sample of so many objects."""
+    """Candidates for these views, and why others do not apply; the views may be a sample of so many objects.
+
+    `engine` is for those that take one.
+    """
     n_objects = len(views) if n_objects is None else n_objects
+    here = in_this_process(engine)
     skipped = {}
     counted = counted_views(views)
     angular = [name for name, matrix in views.items() if metric_by_default(matrix) != "standard"]
     candidates = []
     prior = GRAPH_PRIORS["counts" if wide_counts(views) else "measurements"]
     if n_objects <= MOST_NODES:
-        graphs = SpectralClusteringViews(n_clusters, method="stacked", random_state=seed)
+        graphs = SpectralClusteringViews(n_clusters, method="stacked", engine=here, random_state=seed)
         candidates.append(Candidate("graphs", graphs, prior, cost=3, most=MOST_NODES))
         skipped["anchors"] = f"up to {MOST_NODES:,} objects, graphs are the better of the two"
     else:
         skipped["graphs"] = f"more than {MOST_NODES:,} objects are too many for neighbor graphs"
-        anchors = AnchorGraphClustering(n_clusters, random_state=seed)
+        anchors = AnchorGraphClustering(n_clusters, engine=engine, random_state=seed)
         candidates.append(Candidate("anchors", anchors, prior, cost=2))
     sphere = SphericalKMeans(n_clusters, random_state=seed)
     candidates.append(Candidate("sphere", sphere, views=fewer_views(angular, views), most=MOST_ROWS))
@@ -332,7 +337,9 @@ def default_candidates(
     else:
         skipped["latent"] = f"no view of counts has more than {LATENT} columns"
     if counted:  # rows of unit length: neither a long text nor a long view dominates
-        topics = LinkPLSA(n_clusters, init="likeliest", max_iter=60, engine="cpu", random_state=seed)
+        topics = LinkPLSA(
+            n_clusters, init="likeliest", max_iter=60, engine="cpu" if here == "auto" else here, random_state=seed
+        )
         model = make_pipeline(UnitRows(), topics)
         candidates.append(Candidate("topics", model, cost=2, views=fewer_views(counted, views), most=MOST_ROWS))
     else:
@@ -340,6 +347,17 @@ def default_candidates(
         reason = "has negative values" if matrix.min() < 0 else "has few zeros, unlike counts"
         skipped["topics"] = f"view {first!r} {reason}"
     return candidates, skipped
+
+
+def in_this_process(engine: Any) -> Any:
+    """Return the engine for rows in memory: that of a cluster is for rows that are not.
+
+    Examples
+    --------
+    >>> in_this_process("dask"), in_this_process("cuda")
+    ('auto', 'cuda')
+    """
+    return "auto" if (engine if isinstance(engine, str) else engine.name) == "dask" else engine
 
 
 def linked_candidates(candidates: list[Candidate], names: Sequence[str], steps: Pipeline, seed: int) -> list[Candidate]:

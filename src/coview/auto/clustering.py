@@ -30,6 +30,7 @@ from coview.auto.candidates import (
     candidate_table,
     default_candidates,
     given_candidates,
+    in_this_process,
     linked_candidates,
     placed,
     preparation,
@@ -47,6 +48,7 @@ from coview.clustering.consensus import BaseConsensus
 from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.passes import blockwise
 from coview.engines.protocol import floating_type
+from coview.engines.select import select_engine
 from coview.engines.threads import few_threads
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, inspect
@@ -98,6 +100,9 @@ class AutoClustering(BaseConsensus):
         Another `fit` of a fitted model keeps the methods that it chose, their weights and the number of clusters, fits
         those methods alone to the objects that are given, and numbers the clusters as before where they are alike. For
         the same kind of data with more objects; whether another method has become better is not asked again.
+    engine : str or engine, default="auto"
+        Where default candidates compute that can choose: neighbors of graphs, anchor graphs and topics. "auto", "cpu",
+        "cuda", "dask", "reference" or an engine object; "auto" is the processor, and of dask collections their cluster.
     <shared: random_state>
     verbose : int or None, default=None
         1 writes to standard error which candidate is being fitted, and its weight; 0 nothing. None shows where the fit
@@ -203,6 +208,7 @@ class AutoClustering(BaseConsensus):
         links: Any = None,
         time_budget: float | None = None,
         warm_start: bool = False,
+        engine: Any = "auto",
         random_state: Any = None,
         verbose: int | None = None,
     ) -> None:
@@ -211,12 +217,15 @@ class AutoClustering(BaseConsensus):
         self.links = links
         self.time_budget = time_budget
         self.warm_start = warm_start
+        self.engine = engine
         self.random_state = random_state
         self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> AutoClustering:
         """Fit the candidates, weight them by evidence and compute their consensus; y is ignored."""
         deadline = Deadline.after(self.time_budget)
+        if self.engine != "auto":
+            select_engine(self.engine)  # one that is not there is refused; a candidate would be dropped for it
         earlier = self._earlier()
         views = self._checked_views(X, earlier)
         seed = base_seed(self.random_state)
@@ -324,7 +333,9 @@ class AutoClustering(BaseConsensus):
             return self.n_clusters, {column: [] for column in ("n_clusters", "information", "reproduced")}
         if self.candidates is not None:
             raise ValueError("n_clusters must be a number where candidates are given, which have numbers of their own.")
-        number, table = choose_number(ready.sample.select(*self.view_names_), seed, deadline.share(NUMBERED))
+        number, table = choose_number(
+            ready.sample.select(*self.view_names_), seed, deadline.share(NUMBERED), in_this_process(self.engine)
+        )
         if not borne_out(table):
             why = (
                 "whichever is tried, more of its clusters is lost on other samples of the objects than comes back"
@@ -371,7 +382,7 @@ class AutoClustering(BaseConsensus):
         """Fit all candidates to the sample and weigh them by evidence; fills `candidates_`."""
         dropped: dict[str, str] = {}
         if self.candidates is None:
-            candidates, dropped = default_candidates(objects.sample, self.n_clusters_, seed, len(objects))
+            candidates, dropped = default_candidates(objects.sample, self.n_clusters_, seed, len(objects), self.engine)
             steps = [one for one in self.preparation_ if isinstance(one, Pipeline)]
             if steps:
                 candidates = linked_candidates(candidates, objects.base.names, steps[0], seed)

@@ -46,7 +46,9 @@ AS_GOOD = 0.02  # adjusted mutual information: what chance alone makes of it
 LONGER = 3  # times as long as the small numbers the large ones may take
 
 
-def choose_number(views: Views, seed: int, deadline: Deadline) -> tuple[int, dict[str, list[Any]]]:
+def choose_number(
+    views: Views, seed: int, deadline: Deadline, engine: Any = "auto"
+) -> tuple[int, dict[str, list[Any]]]:
     """Return the number of clusters, and the evidence as a table by number; the views are prepared ones."""
     rows = sample_positions(len(views), MOST_OBJECTS, seed)
     some = views if len(rows) == len(views) else views[rows]
@@ -57,7 +59,7 @@ def choose_number(views: Views, seed: int, deadline: Deadline) -> tuple[int, dic
     def small(rows: np.ndarray) -> dict[str, list[Any]]:
         nonlocal took
         began = time.monotonic()
-        table = _evidence(some[rows], SMALL, seed, deadline)
+        table = _evidence(some[rows], SMALL, seed, deadline, engine)
         took = time.monotonic() - began
         return table
 
@@ -65,16 +67,16 @@ def choose_number(views: Views, seed: int, deadline: Deadline) -> tuple[int, dic
     if not table["n_clusters"]:  # so few objects that any number is as good
         return min(2, len(views)), table
     if borne_out(table) and _best(table) >= HIGH and deadline.left() > LONGER * took:
-        large = _evidence(some[rows], LARGE, seed, deadline)
+        large = _evidence(some[rows], LARGE, seed, deadline, engine)
         table = {column: values + large[column] for column, values in table.items()}
     return _best(table), table
 
 
-def _evidence(views: Views, numbers: Sequence[int], seed: int, deadline: Deadline) -> dict[str, list[Any]]:
+def _evidence(views: Views, numbers: Sequence[int], seed: int, deadline: Deadline, engine: Any) -> dict[str, list[Any]]:
     """Table of what comes back, by number of clusters: those that there are enough objects for."""
     table: dict[str, list[Any]] = {"n_clusters": [], "information": [], "reproduced": []}
     tried = [number for number in numbers if number <= max(len(views) // OBJECTS_PER_CLUSTER, 1)]
-    for number, pairs in (_clusterings(views, tried, seed, deadline) if tried else {}).items():
+    for number, pairs in (_clusterings(views, tried, seed, deadline, engine) if tried else {}).items():
         shared = [reproduced_information(*pair) for pair in pairs]
         for column, values in zip(("information", "reproduced"), zip(*shared)):
             table[column].append(float(np.mean(values)))
@@ -119,7 +121,7 @@ def _best(table: dict[str, list[Any]]) -> int:
 
 
 def _clusterings(
-    views: Views, numbers: Sequence[int], seed: int, deadline: Deadline
+    views: Views, numbers: Sequence[int], seed: int, deadline: Deadline, engine: Any
 ) -> dict[int, list[tuple[np.ndarray, np.ndarray]]]:
     """Clusters of the objects of a half, by itself and by the other half, for each number."""
     found: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {number: [] for number in numbers}
@@ -129,10 +131,8 @@ def _clusterings(
         tell(f"number of clusters, up to {numbers[-1]}", repeat, REPEATS)
         order = np.random.default_rng([seed, repeat]).permutation(len(views))
         halves = [views[np.sort(order[: len(order) // 2])], views[np.sort(order[len(order) // 2 :])]]
-        models = [
-            SpectralClusteringViews(numbers[-1], method="stacked", n_init=1, random_state=seed + repeat).fit(half)
-            for half in halves
-        ]
+        options: dict[str, Any] = {"method": "stacked", "n_init": 1, "engine": engine, "random_state": seed + repeat}
+        models = [SpectralClusteringViews(numbers[-1], **options).fit(half) for half in halves]
         others = [model._positions(half) for model, half in zip(models, halves[::-1])]
         for number in numbers:
             cuts = [_cut(model, number, other, seed + repeat) for model, other in zip(models, others)]

@@ -74,7 +74,8 @@ def relate_views(views: Views, seed: int = 0) -> dict[str, list[Any]]:
     >>> relate_views(Views(a=a, b=b))["verdict"], relate_views(Views(a=a, b=rng.permutation(b)))["verdict"]
     (['shares', 'shares'], ['alone', 'alone'])
     """
-    rows = sample_positions(len(views), int(np.clip(SHARE * len(views), LEAST_OBJECTS, MOST_OBJECTS)), seed)
+    most = max(MOST_OBJECTS / max(len(views.names) - 1, 1) ** 0.5, LEAST_OBJECTS)  # many views are many pairs of them
+    rows = sample_positions(len(views), int(np.clip(SHARE * len(views), LEAST_OBJECTS, most)), seed)
     some = views if len(rows) == len(views) else views[rows]
     parts = [_Likeness.of(matrix, some.present[:, v]) for v, matrix in enumerate(some.values())]
     rng = np.random.default_rng([seed, 2])
@@ -82,20 +83,20 @@ def relate_views(views: Views, seed: int = 0) -> dict[str, list[Any]]:
     for v, w in combinations(range(len(parts)), 2):
         figure = _shared(parts[v], parts[w], rng)
         shared[v, w] = shared[w, v] = -np.inf if figure is None else figure
-    most = shared.max(axis=1, initial=-np.inf)
+    largest = shared.max(axis=1, initial=-np.inf)
     own = [
-        np.nan if most[v] >= SHARED or len(parts) == 1 else _shared_by_halves(matrix, some.present[:, v], rng)
+        np.nan if largest[v] >= SHARED or len(parts) == 1 else _shared_by_halves(matrix, some.present[:, v], rng)
         for v, matrix in enumerate(some.values())
     ]
-    structured = [most[v] >= SHARED or own[v] >= SHARED for v in range(len(parts))]
-    known = np.isfinite(most)
+    structured = [largest[v] >= SHARED or own[v] >= SHARED for v in range(len(parts))]
+    known = np.isfinite(largest)
     return {
         "view": list(views.names),
-        "shared": [float(figure) if finite else np.nan for figure, finite in zip(most, known)],
+        "shared": [float(figure) if finite else np.nan for figure, finite in zip(largest, known)],
         "partner": [views.names[int(shared[v].argmax())] if known[v] else None for v in range(len(parts))],
         "own": [float(figure) for figure in own],
         "verdict": [
-            _verdict(most[v], own[v], any(structured[w] for w in range(len(parts)) if np.isfinite(shared[v, w])))
+            _verdict(largest[v], own[v], any(structured[w] for w in range(len(parts)) if np.isfinite(shared[v, w])))
             for v in range(len(parts))
         ],
     }
