@@ -174,6 +174,7 @@ def make_app(
 
     limits = limits or Limits()
     _add_questions(app, service, batcher, in_thread, limits.most_values)
+    _add_search(app, service, batcher, in_thread, limits.most_values)
     if page:
         _add_explorer(app, Explorer(service), in_thread)
         _add_page(app)
@@ -185,6 +186,8 @@ def make_app(
 
 
 def _add_questions(app: FastAPI, service: Service, batcher: Batcher, in_thread: InThread, most_values: int) -> None:
+    """Add the routes that describe the model and ask it about rows."""
+
     async def answer(request: Request, key: tuple[Any, ...], views: Views, **about: Any) -> Answers:
         """Answer rows, some at a time; once the first are there, it is known how large the answer will be."""
         parts: list[Any] = []
@@ -216,6 +219,10 @@ def _add_questions(app: FastAPI, service: Service, batcher: Batcher, in_thread: 
     async def transform(request: Request, sent: Rows) -> Answers:
         views = await in_thread(service.read, sent.rows, sent.unknown)
         return await answer(request, ("transform", views.names), views, model=service.model.name)
+
+
+def _add_search(app: FastAPI, service: Service, batcher: Batcher, in_thread: InThread, most_values: int) -> None:
+    """Add the routes that search."""
 
     @app.post("/search", summary="Search one view with a query in another", tags=["model"])
     async def search(request: Request, sent: Query) -> Answers:
