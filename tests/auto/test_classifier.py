@@ -102,6 +102,27 @@ def test_one_label_per_class_is_enough(counts):
     assert np.mean(model.transduction_[y < 0] == counts.target[y < 0]) > 0.8
 
 
+def test_with_one_label_per_class_who_is_supported_by_the_views_has_the_weight():
+    data = make_topic_views(n_objects=150, n_clusters=3, random_state=0)
+    given = [("chance", ByChance()), ("centers", SeededKMeansClassifier())]
+    model = AutoClassifier(given, random_state=0).fit(data.views, few(data.target, 1))
+    chance, centers = model.candidates_["reliability"]
+    assert chance < 0.3 < centers
+    assert list(model.estimators_) == ["centers"] and "do not support" in why_dropped(model)["chance"]
+    assert "reliability" in model.report(data.views).html
+
+
+class ByChance(ClassifierMixin, BaseEstimator):
+    """Gives objects any class."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique([label for label in y if label is not None])
+        return self
+
+    def predict(self, X):
+        return np.random.default_rng(0).choice(self.classes_, len(X))
+
+
 def test_a_candidate_that_fails_is_dropped_with_the_reason(counts):
     signed = counts.views.map({"view1": lambda matrix: -matrix})
     given = [("bayes", MultiViewNaiveBayes()), ("linear", LINEAR)]

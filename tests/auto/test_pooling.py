@@ -6,7 +6,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 from scipy.special import softmax
 
-from coview.auto.pooling import combine, fit_temperature, fit_weights, log_loss
+from coview.auto.pooling import combine, fit_temperature, fit_weights, log_loss, own_temperature
 
 
 def drawn(n: int, temperature: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -51,8 +51,15 @@ def test_without_labels_the_prior_is_the_weight():
     assert_allclose(fit_weights(np.zeros((2, 0, 3)), np.zeros(0, int), np.array([1.0, 3.0]), 5.0), [0.25, 0.75])
 
 
-def test_scores_that_say_nothing_have_a_temperature_of_one():
-    assert fit_temperature(np.full((5, 3), -1.1), np.zeros(5, int)) == 1.0
+def test_scores_that_say_nothing_have_a_usual_temperature():
+    flat = np.full((5, 3), -1.1)
+    assert 0.01 < fit_temperature(flat, np.zeros(5, int)) < 100 and 0.01 < own_temperature(flat) < 100
+
+
+def test_before_any_label_all_scores_are_as_sure():
+    scores, _ = drawn(200, 1.0)
+    shares = [softmax(part / own_temperature(part), axis=1) for part in (scores, 1000 * scores)]
+    assert_allclose(shares[0], shares[1])
 
 
 def test_a_combination_is_a_weighted_mean():

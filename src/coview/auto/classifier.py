@@ -3,8 +3,10 @@
 Every candidate (`pipelines.py`) says what it thinks of labeled objects whose labels it has not seen
 (`cross_validation.py`). Those answers calibrate it and give its weight (`pooling.py`); candidates that are clearly
 worse than the best are given up after the first folds. Those with a weight are fitted to all labels, and their
-calibrated probabilities, by weight, are the answer. With one label per class nothing can be held out; then the prior of
-the candidates is their weight. Under an ontology all of this is done for each of its levels (`ontology.py`).
+calibrated probabilities, by weight, are the answer. With one label per class nothing can be held out. Then the classes
+that a candidate gives to all objects are the evidence: are they predicted by the views (`evidence.py`), by their means
+and their neighbors? The prior of a candidate times a power of that is its weight. Under an ontology all of this is done
+for each of its levels (`ontology.py`).
 """
 
 from __future__ import annotations
@@ -34,11 +36,13 @@ from coview.auto.cross_validation import (
     drop_hopeless,
     fit_candidate,
 )
+from coview.auto.evidence import reliabilities
 from coview.auto.links import LINK_EVIDENCE, find_links, judge_links
 from coview.auto.ontology import LEAVES, LevelPool, check_levels, read_levels
 from coview.auto.pipelines import (
     LINKED,
     PipelineCandidate,
+    comparable,
     given_pipelines,
     needed_view,
     propose_pipelines,
@@ -69,8 +73,11 @@ STRENGTH = 10.0  # labels that the prior of the weights counts for
 SPARE = 1e-6  # weight of a candidate that answers only where no other can
 KEPT = 0.03  # least weight of a candidate that is kept
 WORTHY = 0.15  # least weight of one that costs more than the heaviest
-TABLE = ("name", "method", "weight", "accuracy", "log_loss", "seconds", "without", "dropped")
+TABLE = ("name", "method", "weight", "accuracy", "log_loss", "reliability", "seconds", "without", "dropped")
 UNNEEDED = "adds nothing to the others on held-out labels"
+UNLIKELY = "the views do not support its classes as well as those of the others"
+LEAST_RELIABLE = 1e-3  # share of the largest reliability that every candidate has
+TRUST = 3  # power of the reliability, where it is all that is known
 JUDGED = 0.7  # share of the time for held-out labels; the rest is for the last fits
 
 
@@ -131,9 +138,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         labels with examples, 0 for the others.
     candidates_ : dict of lists
         A table with one row per candidate: "name", "method" (its classifier), "weight" (0 where it was dropped),
-        "accuracy" and "log_loss" on held-out labels, "seconds" of one fit, "without" (the views that it leaves out, or
-        None), and "dropped" (why, or None). With an ontology the candidates of all levels, those above the lowest by
-        names such as "level 1: topics".
+        "accuracy" and "log_loss" on held-out labels, "reliability" where there are none, "seconds" of one fit,
+        "without" (the views that it leaves out, or None), and "dropped" (why, or None). With an ontology the candidates
+        of all levels, those above the lowest by names such as "level 1: topics".
     estimators_ : dict
         Fitted pipelines of the candidates that were kept, each of the views in `seen_views_`:
         ``estimators_[name].predict(X.select(*seen_views_[name]))``. One of almost no weight answers where the others
@@ -175,7 +182,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     Notes
     -----
     Weights and temperatures come from labels that were held out. There are few of them where labels are few, so the
-    weights then stay near those that did well on other data.
+    weights then stay near those that did well on other data. Where none can be held out, since no class has two, those
+    weights are multiplied by the third power of "reliability": how well the classes that a candidate gives to all
+    objects are predicted from the views, as in `AutoClustering`.
 
     Examples
     --------
@@ -219,7 +228,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         "class_prior_": rules.shares("classes"),
         "transduction_": rules.values("objects"),
         "memberships_": rules.shares("objects", "classes"),
-        "candidates_": candidate_table("accuracy", "log_loss", "seconds"),
+        "candidates_": candidate_table("accuracy", "log_loss", "reliability", "seconds"),
         "estimators_": rules.custom(_check_kept),
         "level_weights_": rules.mapping(rules.number(0, 1e6)),
         "ontology": rules.or_none(rules.custom(check_ontology)),
@@ -303,7 +312,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             dropped.update(why)
         with few_threads(len(views), len(counts)), unwarned(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a candidate that has not converged: its held-out labels speak for it
-            judged = self._judge(candidates, plan, deadline)
+            judged = self._judge(candidates, plan, seed, deadline)
             weights, held_out = self._weigh(judged, codes)
             self._fit_kept(judged, weights, plan.whole.prepared, codes, deadline)
         self._fill_table(judged, dropped, views, codes)
@@ -452,6 +461,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         self,
         candidates: list[PipelineCandidate],
         plan: FoldPlan,
+        seed: int,
         deadline: Deadline,
     ) -> list[FoldScores]:
         """Scores of held-out objects by each candidate, fold by fold; where time is short the cheapest come first.
@@ -465,6 +475,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         judged = [FoldScores(candidate, np.full((len(codes), len(self.classes_)), np.nan)) for candidate in candidates]
         turns = judged if deadline == NO_DEADLINE else sorted(judged, key=lambda each: each.candidate.cost)
         numbers = [number for number in range(self.cv) if (folds == number).any()]
+        if not numbers:
+            self._consult(turns, sample, everything, seed, deadline)
         for turn, number in enumerate(numbers):
             for i, each in enumerate(turns):
                 if each.dropped is not None:
@@ -493,6 +505,39 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
                 break
         return judged
 
+    def _consult(
+        self,
+        turns: list[FoldScores],
+        sample: LabeledSample,
+        everything: LabeledSample,
+        seed: int,
+        deadline: Deadline,
+    ) -> None:
+        """Where no label can be held out: what candidates make of all objects, and whether the views support it."""
+        judging = deadline.share(JUDGED)
+        for i, each in enumerate(turns):
+            name = each.candidate.name
+            tell(f"candidate {i + 1}/{len(turns)}, {name}", i, len(turns))
+            if i and judging.is_over():
+                each.dropped = f"not fitted within the time budget of {self.time_budget:g} seconds"
+                continue
+            linked = needed_view(each.candidate.estimator) is not None
+            try:
+                seconds = judging.share(1 / (len(turns) - i)).seconds()
+                each.consult(everything if linked else sample, self.classes_, seconds)
+            except FAILURES as error:
+                each.dropped, each.error = f"could not be fitted: {error}", error
+            self._log(f"{name}: {each.dropped or f'fitted ({each.seconds[-1]:.1f} s)'}")
+        opinions = {i: each.opinions[sample.rows] for i, each in enumerate(turns) if each.opinions is not None}
+        if len(opinions) < 2:
+            return
+        tell("evidence")
+        views, told = comparable(sample.prepared.views), list(opinions.values())
+        found = reliabilities(views, told, len(self.classes_), seed, deadline.share(JUDGED))
+        for i, value, own in zip(opinions, found, told):
+            each = turns[i]
+            each.reliability = float(value) * float(np.mean(own >= 0))  # of objects without its views it says nothing
+
     def _weigh(self, judged: list[FoldScores], codes: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
         """Weight of each candidate, and its temperature, by what it says of held-out objects; and what all say."""
         alive = [i for i, each in enumerate(judged) if each.dropped is None]
@@ -505,6 +550,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             if each.dropped is None:
                 each.calibrate(codes)
         prior = np.array([judged[i].candidate.prior for i in alive])
+        reliable = np.nan_to_num([judged[i].reliability for i in alive])
+        if reliable.max() > 0:
+            prior = prior * np.maximum(reliable / reliable.max(), LEAST_RELIABLE) ** TRUST
         probabilities = np.array([judged[i].probabilities(rows) for i in alive])
         weights = np.zeros(len(judged))
         weights[alive] = fit_weights(probabilities, own, prior, STRENGTH)
@@ -558,14 +606,14 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
                     deadline.share(1 / (len(kept) - turn)).left(), min(deadline.left(), max(each.seconds, default=0.0))
                 )
                 seconds = None if deadline == NO_DEADLINE else max(mine, 1e-9)
-                model = fit_candidate(rest, views, codes, self.classes_, seconds)
+                model = each.model or fit_candidate(rest, views, codes, self.classes_, seconds)
                 found = softmax(class_scores(model, views, self.classes_) / each.temperature, axis=1)
             except FAILURES as error:
                 each.dropped, each.error = f"could not be fitted: {error}", error
                 continue
             each.seconds.append(time.monotonic() - began)
             each.weight = max(float(weights[i]), SPARE)
-            answers.append((each.weight * self._has_any(each.candidate, prepared.views), found))
+            answers.append((each.weight * each.candidate.sees(prepared.views), found))
             self.estimators_[name] = _whole(steps, model)
             self.temperatures_[name] = each.temperature
             self.seen_views_[name] = list(each.candidate.views or prepared.views.names)
@@ -578,11 +626,8 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         labeled = np.flatnonzero(codes >= 0)
         self.memberships_[labeled] = np.eye(len(self.classes_))[codes[labeled]]
 
-    @staticmethod
-    def _has_any(candidate: PipelineCandidate, views: Views) -> np.ndarray:
-        """Which objects have any of the views that a candidate looks at."""
-        seen = candidate.seen(views)
-        return np.zeros(len(views), dtype=bool) if seen is None else np.asarray(seen.present.any(axis=1))
+    def _why_light(self) -> str:
+        return UNNEEDED if self.n_held_out_ else UNLIKELY
 
     def _fill_table(
         self, judged: list[FoldScores], skipped: Mapping[str, str], views: Views, codes: np.ndarray
@@ -598,14 +643,15 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
                 each.weight,
                 float(np.mean(told)) if rows.size else float("nan"),
                 log_loss(each.probabilities(rows), codes[rows]) if rows.size else float("nan"),
+                each.reliability,
                 float(np.median(each.seconds)) if each.seconds else float("nan"),
                 ", ".join(name for name in views.names if name not in seen) or None,
-                each.dropped if each.weight == 0 and each.dropped else None if each.weight > 0 else UNNEEDED,
+                each.dropped if each.weight == 0 and each.dropped else None if each.weight > 0 else self._why_light(),
             )
             for key, value in zip(TABLE, line):
                 table[key].append(value)
         for name, why in skipped.items():
-            for key, value in zip(TABLE, (name, None, 0.0, *[float("nan")] * 3, None, why)):
+            for key, value in zip(TABLE, (name, None, 0.0, *[float("nan")] * 4, None, why)):
                 table[key].append(value)
         self.candidates_ = table
         for name, weight, why in zip(*(table[key] for key in ("name", "weight", "dropped"))):

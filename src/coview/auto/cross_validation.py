@@ -21,7 +21,7 @@ from sklearn.pipeline import Pipeline
 
 from coview.auto.candidates import within
 from coview.auto.pipelines import PipelineCandidate
-from coview.auto.pooling import fit_temperature
+from coview.auto.pooling import fit_temperature, own_temperature
 from coview.exceptions import ViewsError
 from coview.preprocessing.base import PerViewTransformer
 from coview.preprocessing.neighbors import NeighborViews
@@ -222,6 +222,9 @@ class FoldScores:
     seconds: list[float] = field(default_factory=list)
     temperature: float = 1.0
     weight: float = 0.0
+    opinions: np.ndarray | None = None  # class of each object, -1 for not known, where nothing was held out
+    model: Any = None  # fitted to all labels of all objects, where nothing was held out
+    reliability: float = float("nan")
     dropped: str | None = None
     error: Exception | None = None
 
@@ -234,6 +237,23 @@ class FoldScores:
         # all objects at once: a step that spreads labels knows them by their links
         self.scores[sample.rows[hidden]] = class_scores(model, views, classes)[hidden]
         self.seconds.append((time.monotonic() - began) * len(self.scores) / len(sample.rows))
+
+    def consult(self, sample: LabeledSample, classes: np.ndarray, seconds: float | None = None) -> None:
+        """Fit the candidate to all labels of a sample, since none can be held out, and keep what it says of the others.
+
+        Its temperature is the one before any label.
+        """
+        began = time.monotonic()
+        _, rest, views = sample.prepared.behind(self.candidate)
+        model = fit_candidate(rest, views, sample.codes, classes, seconds)
+        scores = class_scores(model, views, classes)
+        has = self.candidate.sees(sample.prepared.views) & (sample.codes < 0)
+        self.temperature = own_temperature(scores[has]) if has.any() else 1.0
+        self.opinions = np.full(len(self.scores), -1)
+        self.opinions[sample.rows] = np.where(has, scores.argmax(axis=1), sample.codes)
+        self.seconds.append((time.monotonic() - began) * len(self.scores) / len(sample.rows))
+        if len(sample.rows) == len(self.scores):
+            self.model = model
 
     def calibrate(self, codes: np.ndarray) -> None:
         """Find the temperature of the scores by the objects that were held out."""

@@ -48,7 +48,15 @@ from coview.preprocessing.neighbors import NeighborViews
 from coview.preprocessing.weighting import TfidfViews, UnitRows
 from coview.views.views import Views
 
-__all__ = ["LINKED", "PipelineCandidate", "given_pipelines", "needed_view", "propose_pipelines", "seen_views"]
+__all__ = [
+    "LINKED",
+    "PipelineCandidate",
+    "comparable",
+    "given_pipelines",
+    "needed_view",
+    "propose_pipelines",
+    "seen_views",
+]
 
 LINKED = ("near centers", "near latent", "near linear")  # candidates that smooth over links
 FEW, MANY = 50, 200  # singular vectors
@@ -80,6 +88,11 @@ class PipelineCandidate:
     def seen(self, views: Views) -> Views | None:
         """Views that it looks at, of those given; None where it cannot answer from them."""
         return seen_views(views, self.views, needed_view(self.estimator))
+
+    def sees(self, views: Views) -> np.ndarray:
+        """Which objects have any of the views that it looks at."""
+        seen = self.seen(views)
+        return np.zeros(len(views), dtype=bool) if seen is None else np.asarray(seen.present.any(axis=1))
 
 
 def seen_views(views: Views, names: Sequence[str] | None, needed: str | None) -> Views | None:
@@ -138,6 +151,12 @@ def propose_pipelines(views: Views, links: str | None, seed: int) -> tuple[list[
     for candidate in candidates:
         with_seed(candidate.estimator, seed)
     return candidates, skipped
+
+
+def comparable(views: Views) -> Views:
+    """Views with rows of length 1: counts weighed, measurements scaled."""
+    steps = _weighing(views)
+    return make_pipeline(*steps).fit_transform(views) if steps else views
 
 
 def given_pipelines(estimators: Any, seed: int) -> list[PipelineCandidate]:

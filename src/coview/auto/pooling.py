@@ -13,10 +13,22 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
-__all__ = ["combine", "fit_temperature", "fit_weights", "log_loss", "pool"]
+__all__ = ["combine", "fit_temperature", "fit_weights", "log_loss", "own_temperature", "pool"]
 
 ROUNDS = 200  # of EM
 FLAT = 1e-9  # scores that differ by less say nothing
+LOG_T = -0.7  # at which the likeliest class is about twice as far ahead as it is by itself
+
+
+def own_temperature(scores: np.ndarray) -> float:
+    """Temperature of scores before any label: the likeliest class is then equally far ahead, whoever gives the scores.
+
+    Examples
+    --------
+    >>> own_temperature(np.array([[4.0, 0.0]])) == 4 * own_temperature(np.array([[1.0, 0.0]]))
+    True
+    """
+    return _scale(scores) * float(np.exp(LOG_T))
 
 
 def fit_temperature(scores: np.ndarray, codes: np.ndarray, strength: float = 1.0) -> float:
@@ -29,9 +41,7 @@ def fit_temperature(scores: np.ndarray, codes: np.ndarray, strength: float = 1.0
     >>> bool(softmax(scores / fit_temperature(scores, np.array([0, 0, 0, 1]), 0.0), axis=1)[0, 0].round(2) == 0.75)
     True
     """
-    scale = float(np.mean(scores.max(axis=1) - scores.mean(axis=1)))  # of the scores themselves
-    if not scale > FLAT:  # all classes alike, whatever they are divided by
-        return 1.0
+    scale = _scale(scores)
 
     def loss(log_t: float) -> float:
         found = log_softmax(scores / (scale * np.exp(log_t)), axis=1)[np.arange(len(codes)), codes]
@@ -40,7 +50,10 @@ def fit_temperature(scores: np.ndarray, codes: np.ndarray, strength: float = 1.0
     return float(scale * np.exp(minimize_scalar(loss, bounds=(-7.0, 4.0), method="bounded").x))
 
 
-LOG_T = -0.7  # at which the likeliest class is about twice as far ahead as it is by itself
+def _scale(scores: np.ndarray) -> float:
+    """How far the likeliest class is ahead of the mean class; 1 where all are alike."""
+    ahead = float(np.mean(scores.max(axis=1) - scores.mean(axis=1)))
+    return ahead if ahead > FLAT else 1.0
 
 
 def log_loss(probabilities: np.ndarray, codes: np.ndarray) -> float:

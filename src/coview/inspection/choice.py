@@ -11,7 +11,7 @@ __all__ = ["describe_choice", "describe_misaligned"]
 
 SHOWN = 0.005  # least weight of a method that is named
 EVIDENCE = {
-    "reliability": "how well the clusters are predicted from the views",
+    "reliability": "how well the groups of a method are predicted from the views",
     "completion": "the nats of an object's counts that clusters by half of its features foretell of the other half",
     "stability": "how far they come back when the method is fitted to a sample",
     "accuracy": "the share of held-out labels that a method finds",

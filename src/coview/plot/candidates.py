@@ -74,7 +74,8 @@ class CandidatesDisplay:
         """
         table, shown = self.candidates, bool(self.numbers.get("n_clusters"))
         names, weights = list(map(str, table["name"])), np.asarray(table["weight"], dtype=float)
-        kind, mark = ("accuracy", None) if "accuracy" in table else ("reliability", "stability")
+        known = "accuracy" in table and not np.isnan(np.asarray(table["accuracy"], dtype=float)).all()
+        kind, mark = "accuracy" if known else "reliability", "stability" if "stability" in table else None
         evidence = np.asarray(table[kind], dtype=float)
         size = (4.4, max(1.2 + 0.38 * len(names), 2.4))
         self.figure_, self.axes_ = panels(ax, 1, 2 if shown else 1, size)
