@@ -29,6 +29,7 @@ from coview.auto.candidates import FAILURES, candidate_table
 from coview.auto.cross_validation import (
     FoldPlan,
     FoldScores,
+    LabeledSample,
     PreparedViews,
     best_so_far,
     class_scores,
