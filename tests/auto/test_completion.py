@@ -16,7 +16,8 @@ from coview.datasets import make_topic_views
 def by_hand(split: _Split, labels: np.ndarray) -> float:
     """Word for word what the head of the file says, object by object."""
     rows, n_clusters = split.rows.toarray(), labels.max() + 1
-    known = [i for i in range(len(rows)) if labels[i] >= 0]
+    had = rows.any(axis=1)
+    known = [i for i in range(len(rows)) if labels[i] >= 0 and had[i]]
     told = dict.fromkeys(SHARES, 0.0)
     for i in known:
         others = [j for j in known if split.fold[j] != split.fold[i]]
@@ -40,7 +41,7 @@ def by_hand(split: _Split, labels: np.ndarray) -> float:
             z = int(np.argmax(scores))
             for share in SHARES:
                 told[share] += sum(rows[i, w] * math.log(share + (1 - share) * ratio(w, z)) for w in words[1 - seen])
-    return max(told.values()) / len(known) * math.sqrt(np.mean([(rows[i] > 0).sum() for i in known]))
+    return max(told.values()) / len(known) * math.sqrt(np.mean([(rows[i] > 0).sum() for i in known])) * had.mean()
 
 
 @pytest.mark.parametrize("seed", range(3))

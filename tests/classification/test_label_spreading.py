@@ -94,3 +94,16 @@ def test_a_file_gives_the_same_answers_for_a_few_columns(tmp_path):
     model = LabelSpreadingClassifier(5).fit(X, np.where(np.arange(80) < 8, target, -1))
     save(model, tmp_path / "model.coview")
     assert_array_equal(load(tmp_path / "model.coview").predict_proba(X), model.predict_proba(X))
+
+
+def test_who_lacks_views_is_reached_by_those_that_are_alike_and_is_nobodys_neighbor_there():
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    blobs = {name: rng.normal(size=(200, 3)) + 2.2 * y[:, None] for name in "ab"}
+    present = {"a": np.ones(200, dtype=bool), "b": np.arange(200) % 4 < 2}
+    X = Views({"a": blobs["a"], "b": np.where(present["b"][:, None], blobs["b"], 0.0)}, present=present)
+    model = LabelSpreadingClassifier().fit(X, np.where(np.arange(200) < 40, y, -1))
+    assert model.score(X, y) > 0.9
+    new = rng.normal(size=(200, 3)) + 2.2 * y[:, None]
+    assert model.score(Views(b=new), y) > 0.9
+    assert (model.memberships_[40:] < 1).all()

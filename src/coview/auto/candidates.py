@@ -329,13 +329,14 @@ def default_candidates(
         candidates.append(Candidate("correlation", correlation, cost=1, most=MOST_ROWS))
     else:
         skipped["correlation"] = "there is only one view"
-    wide = [name for name in counted if min(views[name].shape) > LATENT]
+    having = dict(zip(views.names, views.present.sum(axis=0)))
+    wide = [name for name in counted if min(having[name], views[name].shape[1]) > LATENT]
     if wide:
         vectors = EachView({name: TruncatedSVD(LATENT, random_state=seed) for name in wide})
         model = make_pipeline(vectors, UnitRows(), SphericalKMeans(n_clusters, random_state=seed))
         candidates.append(Candidate("latent", model, cost=1, views=fewer_views(counted, views), most=MOST_ROWS))
     else:
-        skipped["latent"] = f"no view of counts has more than {LATENT} columns"
+        skipped["latent"] = f"no view of counts has more than {LATENT} objects and columns"
     if counted:  # rows of unit length: neither a long text nor a long view dominates
         topics = LinkPLSA(
             n_clusters, init="likeliest", max_iter=60, engine="cpu" if here == "auto" else here, random_state=seed

@@ -88,7 +88,7 @@ class AutoClustering(BaseConsensus):
         none is borne out so, a warning says it.
     candidates : None or list of (name, estimator), default=None
         Clusterers of all views, or topic models, whose most likely topic is used. None tries neighbor graphs, of
-        more than 10,000 objects anchor graphs alone, angles, correlations and, for counts, topics.
+        more than 10,000 objects anchor graphs alone, angles, correlations and, for counts, singular vectors and topics.
     links : str, False or None, default=None
         A view of links among the objects, which the other views are smoothed over for one more candidate if the links
         join alike objects (`links_`). Its columns are the objects: named by their ids, or in the order of the rows.

@@ -77,12 +77,12 @@ class _Split:
     @classmethod
     def of(cls, matrix: Any, most: int, rng: np.random.Generator) -> _Split:
         """Draw halves and folds; at most so many features, those that most objects have."""
-        rows = unit_rows(sparse.csr_array(matrix))
+        rows = sparse.csr_array(matrix)
         having = np.bincount(rows.indices, minlength=rows.shape[1])
         kept = np.flatnonzero(having >= LEAST_OBJECTS)
         if len(kept) > most:
             kept = np.sort(kept[np.argsort(-having[kept], kind="stable")[:most]])
-        rows = rows[:, kept]
+        rows = unit_rows(rows[:, kept]) if len(kept) else rows[:, kept]
         return cls(rows, rng.permutation(rows.shape[0]) % FOLDS, rng.permutation(len(kept)) % 2)
 
     def completion(self, labels: np.ndarray) -> float:
@@ -98,8 +98,9 @@ class _Split:
         told = np.zeros(len(SHARES))
         for f in range(FOLDS):
             told += self._told(np.flatnonzero(known & (self.fold == f)), sum(sums) - sums[f])
-        had = np.diff(self.rows.indptr)[known]
-        return float(told.max()) / len(had) * math.sqrt(had.mean())
+        had = np.diff(self.rows.indptr)
+        share = np.count_nonzero(had) / len(had)  # of objects that lack the view it tells nothing
+        return float(told.max()) / int(known.sum()) * math.sqrt(had[known].mean()) * share
 
     def _told(self, objects: np.ndarray, sums: np.ndarray) -> np.ndarray:
         """Nats of these objects by clusters of others, whose features add up to `sums`; for each of the shares."""

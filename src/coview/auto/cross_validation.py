@@ -8,6 +8,7 @@ for all folds, the final fit and all candidates that begin with them.
 
 from __future__ import annotations
 
+import pickle
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -117,8 +118,16 @@ class PreparedViews:
         """Key of the views after each of the candidate's steps that read no labels."""
         seen = candidate.seen(self.views)
         steps = label_free_steps(candidate.estimator)[0] if seen is not None else []
-        hashes = [joblib.hash(step) for step in steps]
+        hashes = [_step_key(step) for step in steps]
         return [(*(() if seen is None else seen.names), *hashes[: i + 1]) for i in range(len(steps))]
+
+
+def _step_key(step: Any) -> str:
+    """Key of a step by what is in it; of one that cannot be pickled, such as a lambda, by which it is."""
+    try:
+        return str(joblib.hash(step))
+    except (pickle.PicklingError, TypeError, AttributeError):
+        return str(id(step))
 
 
 def label_free_steps(estimator: Any) -> tuple[list[Any], Any]:

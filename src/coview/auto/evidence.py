@@ -15,7 +15,7 @@ The likeliest z is the prediction; its normalized mutual information with the cl
 | stability | the candidate fitted again on half of the objects: mutual information with its clusters of all of them |
 
     score = prior x support x stability^(1/10)     weight = (score / largest score)^12, 0 below a fifth
-    support = reliability^(1 - c/2) x (completion / largest completion)^(2 c)
+    support = reliability^(1 - c/2) x ((completion + .1) / (largest completion + .1))^(2 c)
 
 with c the share of the views that are counts of many features.
 

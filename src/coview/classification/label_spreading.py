@@ -33,6 +33,8 @@ from coview.validation import LabeledScoreMixin, encode_labels, per_view, warn_o
 
 __all__ = ["LabelSpreadingClassifier", "spread"]
 
+CERTAIN = 1e-12  # share of the classes' sizes in what an object without a label is
+
 
 # -- the formula
 
@@ -122,7 +124,8 @@ class LabelSpreadingClassifier(LabeledScoreMixin, ClassifierMixin, NeighborGraph
 
     Notes
     -----
-    An object that lacks a view has the edges of the others. Time goes into neighbors, objects^2 x features, in pieces:
+    Where objects lack views the graphs of the views are added up, whatever `method` is: such an object has the edges of
+    the views that it has. Time goes into neighbors, objects^2 x features, in pieces:
     for some thousands of objects. Fewer dimensions are quicker and mostly better: put a `TruncatedSVD` of each view
     (`EachView`) in front.
 
@@ -197,13 +200,15 @@ class LabelSpreadingClassifier(LabeledScoreMixin, ClassifierMixin, NeighborGraph
         self.class_prior_ = labels.sum(axis=0) / len(rows)
         with few_threads(len(views), n_classes):
             self._scale(views, weights)
-            whole = (
-                self._concatenated(views) if self.method == "concatenated" else self._sum(self._graphs(views), weights)
-            )
+            # side by side, those who lack the same view would be near to each other for that
+            beside = self.method == "concatenated" and bool(views.present.all())
+            whole = self._concatenated(views) if beside else self._sum(self._graphs(views), weights)
             found = spread(whole, labels, self.hops, float(self.restart))
         found[rows] = labels[rows]
         self.n_unreached_ = int((found.sum(axis=1) <= 0).sum())
         self.memberships_ = self._shares(found)
+        guessed = np.flatnonzero(codes < 0)  # only a label that was given is certain
+        self.memberships_[guessed] += CERTAIN * (self.class_prior_ - self.memberships_[guessed])
         own = self.memberships_.argmax(axis=1)
         self.transduction_ = self.classes_[own]
         self.class_means_ = cluster_means(views, own, n_classes)

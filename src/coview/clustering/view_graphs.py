@@ -121,7 +121,10 @@ class NeighborGraphEstimator(MultiViewEstimator):
         among = self._side_by_side({name: self.neighbors_[name] for name in rows})
         new = self._side_by_side(rows)
         anyone = np.any(list(known.values()), axis=0) & self._says(new)
-        near = np.flatnonzero(self._says(among))
+        had = np.zeros(among.shape[0], dtype=bool)
+        for name in rows:
+            had[self.neighbor_rows_[name]] = True  # who lacks all of the given views is nobody's neighbor
+        near = np.flatnonzero(had & self._says(among))
         edges = edges_to(new, anyone, for_sklearn(take_rows(among, near)), **self._near())
         return edges @ sparse.csr_array((np.ones(len(near)), (np.arange(len(near)), near)), (len(near), among.shape[0]))
 

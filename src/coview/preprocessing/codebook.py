@@ -31,6 +31,14 @@ __all__ = ["Codebook"]
 _BLOCK = 1 << 22  # distances held at a time
 
 
+def _check_centers(checker: rules.Checker, value: Any, where: str) -> None:
+    """A matrix of centers for every view that is changed, with at least one."""
+    checker.check(rules.mapping(rules.floats("words of {view}", "features of {view}"), "changed views"), value, where)
+    for view, centers in value.items():
+        if not len(centers):
+            checker.refuse(f"{where}[{view!r}]", "is empty")
+
+
 @shared_parameters
 class Codebook(PerViewTransformer):
     """Turn dense real-valued views into sparse non-negative ones by soft assignment to learned centers.
@@ -82,7 +90,7 @@ class Codebook(PerViewTransformer):
     scale_: dict[str, float]
 
     _fitted_state = {
-        "centers_": rules.mapping(rules.floats("words of {view}", "features of {view}"), "changed views"),
+        "centers_": rules.custom(_check_centers),
         "scale_": rules.mapping(rules.number(0.0), "changed views"),
     }
     _parameters = {

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from coview.auto.classifier import AutoClassifier
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, inspect
 from coview.model_selection.suggest import suggest_labels
@@ -189,5 +188,5 @@ def _with(y: np.ndarray | None, rows: Mapping[int, Any]) -> np.ndarray | None:
 
 def _held_out(model: Inspection) -> float | None:
     """Share of labels that the model found when they were held out, where it knows."""
-    accuracy = model.estimator.accuracy_ if isinstance(model.estimator, AutoClassifier) else math.nan
+    accuracy = model.held_out.get("accuracy", math.nan)
     return None if math.isnan(accuracy) else round(float(accuracy), 4)
