@@ -91,3 +91,11 @@ def test_labels_of_a_table_are_joined_by_its_ids(tmp_path):
         read_labels(str(tmp_path / "y.csv"), table)
     with pytest.raises(ValueError, match="have no ids"):
         read_labels(str(tmp_path / "y.csv"), Views(words=np.eye(3)))
+
+
+def test_ids_that_are_not_there_are_told_of(tmp_path):
+    (tmp_path / "y.csv").write_text("a,1\nnope,2\n")
+    X = Views(words=np.eye(2), ids=["a", "b"])
+    with pytest.warns(UserWarning, match=r"1 of 2 ids in .*y\.csv are not among the objects \('nope', \.\.\.\)"):
+        found = read_labels(str(tmp_path / "y.csv"), X)
+    assert found[0] is not None and len(found) == 2

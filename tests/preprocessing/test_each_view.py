@@ -67,3 +67,11 @@ def test_what_is_no_transformer_or_no_view_is_refused():
         EachView({"sound": StandardScaler()}).fit(views())
     with pytest.raises(ValueError, match="views must be None where transformers is a dict"):
         EachView({"size": StandardScaler()}, views="size").fit(views())
+
+
+def test_columns_without_names_get_none_that_are_invented():
+    X = Views(sizes=np.arange(12.0).reshape(4, 3))
+    scaled = EachView(StandardScaler()).fit(X)
+    assert "sizes" not in scaled.transform(X).feature_names
+    named = Views(sizes=np.arange(12.0).reshape(4, 3), feature_names={"sizes": ["a", "b", "c"]})
+    assert list(EachView(StandardScaler()).fit(named).transform(named).feature_names["sizes"]) == ["a", "b", "c"]

@@ -18,6 +18,7 @@ from coview.utils.messages import did_you_mean, listed, not_text, printable, sho
 from coview.utils.missing import is_gap
 from coview.utils.spreadsheet import spreadsheet_cell, without_escape
 from coview.utils.text_files import find_delimiter
+from coview.utils.warn import warn_user
 
 __all__ = [
     "WRITTEN",
@@ -297,6 +298,13 @@ def _by_id(path: Path, ids: Sequence[Any], labels: Sequence[Any], own: Any) -> l
     if not any(str(key) in label_of for key in own):
         raise DataFileError(
             f"{path} labels none of the objects: its ids ({short(ids[0])}, ...) differ from {short(own[0])}, ..."
+        )
+    unknown = sorted(set(label_of) - set(map(str, own)))
+    if unknown:
+        warn_user(
+            f"{len(unknown)} of {len(ids)} ids in {path} are not among the objects ({short(unknown[0])}, ...): their "
+            "labels are not used.",
+            UserWarning,
         )
     return joined
 

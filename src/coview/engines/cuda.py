@@ -480,6 +480,7 @@ class CudaEngine:
 
     def anchor_embedding(self, positions: Any, weights: Any, maps: Any) -> Any:
         n_repeats, _, k = maps.shape
+        positions, weights = (torch.as_tensor(part, device=self.device) for part in (positions, weights))  # from disk
         out = torch.empty((len(positions), n_repeats * k), dtype=maps.dtype, device=self.device)
         for part in _runs(len(positions), positions.shape[2] * k):
             for r in range(n_repeats):

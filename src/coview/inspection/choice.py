@@ -12,7 +12,7 @@ __all__ = ["describe_choice", "describe_misaligned"]
 SHOWN = 0.005  # least weight of a method that is named
 EVIDENCE = {
     "reliability": "how well the groups of a method are predicted from the views",
-    "completion": "the nats of an object's counts that clusters by half of its features foretell of the other half",
+    "completion": "how much of an object's counts its cluster, found by the other half of them, foretells, in nats",
     "stability": "how far they come back when the method is fitted to a sample",
     "accuracy": "the share of held-out labels that a method finds",
 }
@@ -71,7 +71,7 @@ def describe_choice(
     if rest and kinds:
         sentences.append(f"The next, {called(rest[0])}, has {measured(rest[0])}.")
     if kinds:
-        sentences.append(f"{', and '.join(f'{kind} is {EVIDENCE[kind]}' for kind in kinds).capitalize()}.")
+        sentences.append(f"{'; '.join(f'{kind} is {EVIDENCE[kind]}' for kind in kinds).capitalize()}.")
     return " ".join([*sentences, *_describe_number(numbers or {}), *_describe_relations(relations or {})])
 
 

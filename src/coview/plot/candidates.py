@@ -85,6 +85,12 @@ class CandidatesDisplay:
         self.ax_.barh(heights, np.nan_to_num(evidence), color=hues, height=0.62, label=kind)
         if mark is not None:
             self.ax_.plot(np.asarray(table[mark], dtype=float), heights, "D", ms=5, color="#16191f", label=mark)
+        told = np.asarray(table.get("completion", np.full(len(names), np.nan)), dtype=float)
+        circle = ""
+        if np.nan_to_num(told).max(initial=0.0) > 0:
+            circle = ", circle: completion"
+            share = told / np.nanmax(told)
+            self.ax_.plot(share, heights, "o", ms=5, mfc="none", color="#16191f", label="completion")
         for height, weight, value in zip(heights, weights, np.nan_to_num(evidence)):
             text = f"weight {weight:.2f}" if weight > 0 else "not used"
             inside = value > 0.5
@@ -93,7 +99,9 @@ class CandidatesDisplay:
             self.ax_.text(place, height, text, va="center", ha=side, fontsize=8, color=color)
         self.ax_.set_yticks(heights, names)
         self.ax_.invert_yaxis()
-        self.ax_.set(xlim=(0, 1.05), xlabel=f"bar: {kind}" + (f", mark: {mark}" if mark else ""), title="Methods")
+        self.ax_.set(
+            xlim=(0, 1.05), xlabel=f"bar: {kind}" + (f", diamond: {mark}" if mark else "") + circle, title="Methods"
+        )
         bare(self.ax_)
         if shown:
             self._plot_numbers(self.axes_[0, 1])

@@ -127,9 +127,11 @@ class EachView(PerViewTransformer):
 
     def _feature_names(self, name: str, columns: np.ndarray | None) -> np.ndarray | None:
         try:
-            return np.asarray(self.transformers_[name].get_feature_names_out(columns), dtype=str)
+            names = np.asarray(self.transformers_[name].get_feature_names_out(columns), dtype=str)
         except AttributeError:  # the transformer, or a step of it, has no names to give
             return None
+        invented = columns is None and np.array_equal(names, [f"x{i}" for i in range(len(names))])
+        return None if invented else names  # else named columns of new objects would be others
 
 
 def _centers(transformer: Any) -> bool:
