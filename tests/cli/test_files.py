@@ -94,7 +94,7 @@ def test_labels_of_a_table_are_joined_by_its_ids(tmp_path):
 
 
 def test_ids_that_are_not_there_are_told_of(tmp_path):
-    (tmp_path / "y.csv").write_text("a,1\nnope,2\n")
+    (tmp_path / "y.csv").write_text("id,label\na,1\nnope,2\n")
     X = Views(words=np.eye(2), ids=["a", "b"])
     with pytest.warns(UserWarning, match=r"1 of 2 ids in .*y\.csv are not among the objects \('nope', \.\.\.\)"):
         found = read_labels(str(tmp_path / "y.csv"), X)
