@@ -15,7 +15,7 @@ import numpy as np
 
 __all__ = ["Team", "balanced_chunks", "few_threads", "team_of", "thread_count", "thread_pools"]
 
-SMALL = 30_000  # objects x clusters: k-means of that size takes a third of a second on one thread, more on several
+SMALL = 60_000  # objects x clusters: up to that size one thread is quicker than several, which wait for each other
 _known: tuple[int, Any] = (0, None)  # how many modules were loaded, and the thread pools found then
 
 
