@@ -516,3 +516,20 @@ def test_a_number_of_clusters_set_anew_makes_no_more_groups_than_objects():
     model = SphericalKMeans(2, random_state=0).fit(np.eye(6)[:, :4] + 0.1)
     model.n_clusters = 2**62
     assert len(inspect(model).groups) <= 6
+
+
+def test_a_pipeline_whose_steps_are_in_another_order_is_refused(tmp_path):
+    X, y = Views(a=np.random.default_rng(0).normal(size=(20, 3))), np.arange(20) % 2
+    model = coview.ConcatenatedViews(make_pipeline(StandardScaler(), LogisticRegression())).fit(X, y)
+    model.estimator_.steps.reverse()
+    with pytest.raises(ModelFileError, match="'logisticregression' before the last step, which transforms nothing"):
+        save(model, tmp_path / "model.coview")
+
+
+def test_a_semantic_space_without_its_classifiers_is_refused(tmp_path):
+    made = coview.datasets.make_topic_views(60, n_clusters=2, random_state=0)
+    model = coview.CrossModalRetriever(coview.LinkPLSA(2, max_iter=5, random_state=0), space="semantic")
+    model.fit(made.views, made.target)
+    del model.classifiers_
+    with pytest.raises(ModelFileError, match="classifiers_ is not there, which semantic space needs"):
+        save(model, tmp_path / "model.coview")

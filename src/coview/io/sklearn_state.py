@@ -230,12 +230,14 @@ def _steps(checker: rules.Checker, value: Any, where: str) -> None:
     if not isinstance(value, list) or not value:
         checker.refuse(where, "is no list of steps")
     before: tuple[str, int] | None = None
-    for step in value:
+    for number, step in enumerate(value, start=1):
         pair = isinstance(step, tuple) and len(step) == 2 and isinstance(step[0], str)
         if not pair or not (step[1] is None or step[1] == "passthrough" or isinstance(step[1], BaseEstimator)):
             checker.refuse(where, "has a step that is no pair of a name and an estimator")
         if not isinstance(step[1], BaseEstimator):
             continue
+        if number < len(value) and "transform" not in dir(type(step[1])):
+            checker.refuse(where, f"has {step[0]!r} before the last step, which transforms nothing")
         takes = vars(step[1]).get("n_features_in_")
         if before is not None and takes is not None and takes != before[1]:
             checker.refuse(where, f"has {step[0]!r}, which takes {takes} features, after {before[0]!r} of {before[1]}")

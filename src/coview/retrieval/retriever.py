@@ -65,6 +65,14 @@ _SORTED = ("topic", "cluster", "class")  # kinds of groups that an object is in
 _CACHED = ("_inspections", "_sorter", "_reader")  # of what was fitted; in no file
 
 
+def _check_models(checker: rules.Checker, value: Any, where: str) -> None:
+    """At least one model, and in semantic space what classes are found by."""
+    checker.check(rules.sequence(rules.estimator(), "models", low=1), value, where)
+    for part in ("classes_", "classifiers_"):
+        if checker.state.get("space") == "semantic" and part not in checker.state:
+            checker.refuse(part, "is not there, which semantic space needs")
+
+
 def _check_means(checker: rules.Checker, value: Any, where: str) -> None:
     """The mean position by each model or, in semantic space, that of the class probabilities."""
     semantic = checker.state.get("space") == "semantic"
@@ -194,7 +202,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
         # of a table, the front tells them
         "n_features_by_view_": rules.optional(rules.by_view(rules.count(1, size="features of {view}"))),
         "front_": rules.or_none(rules.estimator(methods=["transform", "view_inputs"])),
-        "models_": rules.sequence(rules.estimator(), "models", low=1),
+        "models_": rules.custom(_check_models),
         "shares_": rules.shares("models"),
         "means_": rules.by_view(rules.custom(_check_means)),
         "classes_": rules.optional(rules.labels("classes")),
