@@ -172,7 +172,7 @@ def test_candidates_without_time_for_all_objects_see_a_sample(clock, capsys):
     model = AutoClustering(3, time_budget=BUDGET, random_state=0, verbose=1).fit(DATA.views)
     assert clock.now - began <= 1.2 * BUDGET
     assert "graphs: fitted to 300 objects" in capsys.readouterr().err
-    assert set(model.candidates_["name"]) == {"graphs", "sphere", "correlation", "topics", "anchors"}
+    assert set(model.candidates_["name"]) == {"graphs", "sphere", "correlation", "latent", "topics", "anchors"}
     sampled = model.labels_by_candidate_["graphs"]
     assert sampled.min() >= 0 and np.mean(model.labels_ == model.labels_[0]) < 1
 

@@ -127,6 +127,6 @@ def test_starts_and_candidates_are_told():
         AutoClustering(3, random_state=0).fit(DATA.views)
         MultiViewPLSA(3, max_iter=2, tol=0, random_state=0).fit(DATA.views)
     texts = [text for text, *_ in told]
-    assert "candidate 1/4, graphs" in texts and "candidate 4/4, topics" in texts
+    assert "candidate 1/5, graphs" in texts and "candidate 5/5, topics" in texts
     assert ("choosing a start 1/9", 0, 9) in told and any(text.startswith("sweep 2/2") for text in texts)
     assert threading.active_count() == thread_count  # nobody looks on: no thread looks after a line
