@@ -52,7 +52,7 @@ def completions(views: Views, labels: Sequence[np.ndarray], seed: int, deadline:
     >>> words = np.kron(np.eye(2), np.ones((20, 6)))
     >>> right, wrong = np.arange(40) // 20, np.arange(40) % 2
     >>> completions(Views(words=words), [right, wrong], 0).round(2)
-    array([1.52, 0.2 ])
+    array([3.72, 0.49])
     """
     most = max(1, *(int(part.max()) + 1 for part in labels))
 
