@@ -102,7 +102,7 @@ class LabelSpreadingClassifier(LabeledScoreMixin, ClassifierMixin, NeighborGraph
     n_unreached_ : int
         Training objects that no label reaches.
     method_ : str
-        Method that was fitted.
+        Method that was fitted: "sum" where objects lack views.
     <shared: view_weights_>
     n_neighbors_ : dict
         Number of neighbors by view.
@@ -193,15 +193,16 @@ class LabelSpreadingClassifier(LabeledScoreMixin, ClassifierMixin, NeighborGraph
         codes, self.classes_ = encode_labels(y, len(views))
         warn_of_lone_labels(codes, self.classes_)
         weights = per_view("view_weights", self.view_weights, self.view_names_)
-        self.method_, self.view_weights_ = self.method, dict(zip(self.view_names_, map(float, weights)))
+        # side by side, those who lack the same view would be near to each other for that
+        self.method_ = self.method if views.present.all() else "sum"
+        self.view_weights_ = dict(zip(self.view_names_, map(float, weights)))
         n_classes, rows = len(self.classes_), np.flatnonzero(codes >= 0)
         labels = np.zeros((len(views), n_classes))
         labels[rows, codes[rows]] = 1.0
         self.class_prior_ = labels.sum(axis=0) / len(rows)
         with few_threads(len(views), n_classes):
             self._scale(views, weights)
-            # side by side, those who lack the same view would be near to each other for that
-            beside = self.method == "concatenated" and bool(views.present.all())
+            beside = self.method_ == "concatenated"
             whole = self._concatenated(views) if beside else self._sum(self._graphs(views), weights)
             found = spread(whole, labels, self.hops, float(self.restart))
         found[rows] = labels[rows]
