@@ -17,6 +17,7 @@ from scipy import io, sparse
 
 from coview.exceptions import DataFileError
 from coview.io.tables import DELIMITERS, native_parquet, read_numbers, rows_present
+from coview.preprocessing.vector_columns import holds_vectors, read_vectors
 from coview.utils.limits import COMPRESSED, exceeds, shown_bytes
 from coview.utils.messages import not_text, one_sentence, short
 from coview.utils.text_files import json_rows
@@ -215,7 +216,7 @@ def _read_svmlight(path: Path) -> FileView:
 # -- tables
 
 
-def _read_parquet(path: Path) -> FileView:
+def _read_parquet(path: Path) -> FileView | dict[str, FileView]:
     import narwhals as nw
 
     frame = nw.from_native(native_parquet(path))
@@ -228,6 +229,23 @@ def _read_parquet(path: Path) -> FileView:
         frame = frame.drop(first.name)
     if not frame.columns:
         raise DataFileError(f"{path} has no column of features beside {first.name!r}.")
+    columns = {name: frame.select(name) for name in frame.columns}
+    vectors = {str(name): _vector_view(name, part, ids) for name, part in columns.items() if holds_vectors(part)}
+    frame = frame.drop(*[name for name in columns if str(name) in vectors])
+    if not frame.columns:
+        return vectors if len(vectors) > 1 else next(iter(vectors.values()))
+    numbers = _number_view(path, frame, ids)
+    if path.stem in vectors:
+        raise DataFileError(f"{path} has a column of vectors of its own name, and numbers. Rename the column.")
+    return {path.stem: numbers, **vectors} if vectors else numbers
+
+
+def _vector_view(name: Any, column: Any, ids: np.ndarray | None) -> FileView:
+    matrix, missing = read_vectors(name, column)
+    return FileView(matrix, ids, present=~missing if missing.any() else None)
+
+
+def _number_view(path: Path, frame: Any, ids: np.ndarray | None) -> FileView:
     empty = np.sum([column.is_null().to_numpy() for column in frame.iter_columns()], axis=0)
     have = rows_present(path, empty, len(frame.columns))
     if have is None:

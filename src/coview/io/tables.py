@@ -36,6 +36,7 @@ _CHUNK = 4096  # rows held as text at a time; numbers take an eighth of the room
 def read_table(path: str | Path, sep: str | None = None) -> Any:
     """Read a table as a mapping of columns to values, or a Parquet file as a data frame.
 
+    A column of vectors (lists of numbers in Parquet and JSON) stays one, which `TableViews` makes a dense view of.
     In .csv and .tsv files a column is one of numbers if all of its filled cells are; an empty cell is a missing value.
     The ' that `coview predict` and others put before formulas is taken away again.
 
@@ -129,8 +130,8 @@ def native_parquet(path: Path) -> Any:
         import polars
     except ImportError:
         try:
-            import pandas
-            import pyarrow.parquet  # what pandas reads parquet with
+            import pandas  # noqa: F401
+            import pyarrow.parquet
         except ImportError:
             raise DataFileError(
                 f'{path} needs polars, or pandas with pyarrow, to be read. Run: pip install "coview[parquet]".'
@@ -138,11 +139,21 @@ def native_parquet(path: Path) -> Any:
         with one_sentence(f"{path} cannot be read as .parquet"):
             about = pyarrow.parquet.read_metadata(path)
             check_parquet_size(path, about.num_rows, about.num_columns)
-            return pandas.read_parquet(path)
+            return pyarrow.parquet.read_table(path).to_pandas(types_mapper=_kept_by_arrow)
     with one_sentence(f"{path} cannot be read as .parquet"):
         lines = polars.scan_parquet(path, glob=False)  # a name with [ ] or * is a name
         check_parquet_size(path, int(lines.select(polars.len()).collect().item()), len(lines.collect_schema()))
         return lines.collect()
+
+
+def _kept_by_arrow(dtype: Any) -> Any:
+    """Type that pandas gives a column of vectors, which stay one flat buffer; None leaves other columns to pandas."""
+    import pandas
+    import pyarrow.types as kinds
+
+    lists = kinds.is_list(dtype) or kinds.is_large_list(dtype) or kinds.is_fixed_size_list(dtype)
+    numeric = lists and (kinds.is_floating(dtype.value_type) or kinds.is_integer(dtype.value_type))
+    return pandas.ArrowDtype(dtype) if numeric else None
 
 
 def check_parquet_size(path: Path, rows: int, columns: int) -> None:

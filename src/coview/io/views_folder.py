@@ -45,7 +45,8 @@ def read_views(source: str | Path | Mapping[str, str | Path], *, lazy: bool | No
     source : path, or mapping of view name to path
         A folder that `write_views` made, any other folder (each file of a known format is a view, named by the file's
         stem), one file, or ``{"words": "words.npz", "links": "links.mtx"}``. The formats are .npz .npy .csv .tsv
-        .parquet .mtx .svmlight .jsonl and .h5mu; the labels of .svmlight files are left out.
+        .parquet .mtx .svmlight .jsonl and .h5mu; the labels of .svmlight files are left out. A column of vectors in a
+        .parquet file is a view by itself.
     lazy : bool or None, default=None
         Whether a folder that `write_views` made is only opened, its rows to be read when they are needed. None opens a
         folder of several shards and reads one of a single shard. Everything else is always read.

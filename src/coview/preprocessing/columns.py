@@ -28,10 +28,13 @@ def _of_columns(rule: rules.Rule) -> rules.Rule:
     """What is kept of the columns of a view, by column; of each there is an encoder or a fill value."""
 
     def visit(checker: rules.Checker, value: Any, where: str) -> None:
-        columns, encoders, fills = (
-            checker.state.get(name, {}).get(checker.view, ()) for name in ("columns_", "encoders_", "fill_values_")
+        columns, *parts = (
+            checker.state.get(name, {}).get(checker.view, ())
+            for name in ("columns_", "encoders_", "fill_values_", "widths_")
         )
-        if not isinstance(value, dict) or sorted(map(str, columns)) != sorted(map(str, [*encoders, *fills])):
+        if not isinstance(value, dict) or sorted(map(str, columns)) != sorted(
+            str(name) for part in parts for name in part
+        ):
             checker.refuse(where, "does not have the columns of the view")
         for column, part in value.items():
             checker.check(rule, part, f"{where}[{column!r}]")
@@ -43,15 +46,16 @@ class ColumnViews(RawTransformer):
     """Turn groups of columns into views.
 
     Numeric columns pass through as numbers, dates become years with a fraction; text, categories and booleans become
-    one indicator per category. An object that has no value in any column of a view lacks that view. One that misses
-    some of them has no indicator set where a category is missing, and the median of the column where a number is. So it
-    is with new rows that lack a column of a view altogether; a warning names it.
+    one indicator per category. A column of vectors (lists or arrays of numbers, all of one length, as embeddings are)
+    becomes as many columns of numbers, in its own precision. An object that has no value in any column of a view lacks
+    that view. One that misses some of them has no indicator set where a category is missing, and the median of the
+    column where a number is. So it is with new rows that lack a column of a view altogether; a warning names it.
 
     Parameters
     ----------
     groups : mapping of view to columns, column, or None, default=None
-        ``{"person": ["age", "job"], "place": ["city"]}``. By default the numeric columns are the view "numeric" and
-        all others the view "categorical".
+        ``{"person": ["age", "job"], "place": ["city"]}``. By default the numeric columns are the view "numeric", each
+        column of vectors is a view of its own name, and all others are the view "categorical".
     categorical : "auto" or list of columns, default="auto"
         Numeric columns to treat as categories too, such as codes.
     impute : {"median", "mean"}, float or None, default="median"
@@ -66,6 +70,8 @@ class ColumnViews(RawTransformer):
         ``{view: {column: fitted OneHotEncoder}}``, for the columns that are categories.
     fill_values_ : dict
         ``{view: {column: number}}``, for the columns that are numbers: what stands for a missing one.
+    widths_ : dict
+        ``{view: {column: number}}``, for the columns of vectors: the length of these.
     dates_ : list
         The columns that are dates.
     view_names_ : list of str
@@ -90,6 +96,7 @@ class ColumnViews(RawTransformer):
         "columns_": rules.by_view(rules.sequence(rules.custom(check_column_name), low=1)),
         "encoders_": rules.by_view(_of_columns(rules.estimator(methods=["get_feature_names_out"]))),
         "fill_values_": rules.by_view(_of_columns(rules.or_none(rules.number()))),
+        "widths_": rules.by_view(_of_columns(rules.count(1, high=1 << 20))),
         "dates_": rules.sequence(rules.custom(check_column_name)),
     }
     _parameters = {
@@ -110,10 +117,15 @@ class ColumnViews(RawTransformer):
         columns = _chosen_groups(self.groups, table, as_category)
         encoders: dict[str, dict[Any, OneHotEncoder]] = {}
         fill_values: dict[str, dict[Any, float | None]] = {}
+        widths: dict[str, dict[Any, int]] = {}
         dates: list[Any] = []
         for view, names in columns.items():
-            encoders[view], fill_values[view] = {}, {}
-            for column in (table.column(name) for name in names):
+            encoders[view], fill_values[view], widths[view] = {}, {}, {}
+            for name in names:
+                if table.has_vectors(name) and name not in as_category:
+                    widths[view][name] = table.vectors(name)[0].shape[1]
+                    continue
+                column = table.column(name)
                 if column.name not in as_category and (years := read_dates(column)) is not None:
                     column = years
                     dates += [column.name] if column.name not in dates else []
@@ -128,6 +140,7 @@ class ColumnViews(RawTransformer):
         self.columns_ = columns
         self.encoders_ = encoders
         self.fill_values_ = fill_values
+        self.widths_ = widths
         self.dates_ = dates
         self.view_names_ = list(columns)
         return self
@@ -142,21 +155,43 @@ class ColumnViews(RawTransformer):
         table = self._completed(table, chosen)
         arrays, present, names = {}, {}, {}
         for view in chosen:
-            columns = [table.column(name) for name in self.columns_[view]]
-            columns = [_as_dates(c, c.name in self.dates_) if c.name in self.fill_values_[view] else c for c in columns]
-            for column in columns:
-                _check_kind(column, table.who)
-            have = ~np.all([column.missing for column in columns], axis=0)
-            arrays[view] = _matrix(view, columns, self.encoders_[view], self.fill_values_[view], have)
-            names[view] = self._feature_names(view)
-            present[view] = have
+            blocks, present[view] = self._blocks(view, table)
+            arrays[view] = _side_by_side(blocks)
+            columns = self._feature_names(view)
+            if columns is not None:
+                names[view] = columns
         return Views(arrays, ids=table.ids, present=present, feature_names=names)
 
     def view_inputs(self) -> dict[str, ViewInput]:
         """Describe the resulting views for `inspect`."""
         check_is_fitted(self)
-        names = {view: np.array(self._feature_names(view)) for view in self.columns_}
-        return {view: ViewInput(view, len(columns), columns) for view, columns in names.items()}
+        inputs = {}
+        for view in self.columns_:
+            names = self._feature_names(view)
+            columns = None if names is None else np.array(names)
+            inputs[view] = ViewInput(view, sum(self.widths_[view].values()) if names is None else len(names), columns)
+        return inputs
+
+    def _blocks(self, view: str, table: Table) -> tuple[list[Any], np.ndarray]:
+        """Columns of a view as matrices, and a mask of the objects that have a value in one of them."""
+        widths, encoders, fill_values = self.widths_[view], self.encoders_[view], self.fill_values_[view]
+        vectors = {name: table.vectors(name, width) for name, width in widths.items()}
+        columns = {name: table.column(name) for name in self.columns_[view] if name not in vectors}
+        for name, column in columns.items():
+            if name in fill_values:
+                columns[name] = column = _as_dates(column, name in self.dates_)
+            _check_kind(column, table.who)
+        gaps = [part[1] for part in vectors.values()] + [column.missing for column in columns.values()]
+        have = ~np.all(gaps, axis=0)
+        blocks: list[Any] = []
+        for name in self.columns_[view]:
+            if name in vectors:
+                blocks.append(_vectors(view, name, *vectors[name], have))
+            elif name in encoders:
+                blocks.append(_indicators(columns[name], encoders[name]))
+            else:
+                blocks.append(_numbers(view, columns[name], fill_values[name], have))
+        return blocks, have
 
     def _completed(self, table: Table, views: list[str]) -> Table:
         """Add the columns of these views that the table lacks, without a value in any row."""
@@ -169,12 +204,16 @@ class ColumnViews(RawTransformer):
             )
         return replace(table, sources={**table.sources, **{name: [None] * table.n_rows for name in absent}})
 
-    def _feature_names(self, view: str) -> list[str]:
+    def _feature_names(self, view: str) -> list[str] | None:
+        """Names of a view's features; None of one that is vectors alone, whose numbers mean nothing one by one."""
         names: list[str] = []
         for column in self.columns_[view]:
-            encoder = self.encoders_[view].get(column)
-            names += [str(column)] if encoder is None else encoder.get_feature_names_out([str(column)]).tolist()
-        return names
+            encoder, width = self.encoders_[view].get(column), self.widths_[view].get(column)
+            if width is not None:
+                names += [f"{column}_{i}" for i in range(width)]
+            else:
+                names += [str(column)] if encoder is None else encoder.get_feature_names_out([str(column)]).tolist()
+        return None if len(self.widths_[view]) == len(self.columns_[view]) else names
 
     def _fill_value(self, column: Column) -> float | None:
         values = column.values[~column.missing]
@@ -192,9 +231,12 @@ class ColumnViews(RawTransformer):
 
 def _chosen_groups(groups: Any, table: Table, as_category: list[Any]) -> dict[str, list[Any]]:
     if groups is None:
-        numeric = [name for name in table.names if name not in as_category and _is_numeric(table.column(name))]
-        others = [name for name in table.names if name not in numeric]
-        return {view: names for view, names in (("numeric", numeric), ("categorical", others)) if names}
+        vectors = [name for name in table.names if name not in as_category and table.has_vectors(name)]
+        free = [name for name in table.names if name not in vectors]
+        numeric = [name for name in free if name not in as_category and _is_numeric(table.column(name))]
+        others = [name for name in free if name not in numeric]
+        groups = {"numeric": numeric, "categorical": others, **{str(name): [name] for name in vectors}}
+        return {view: names for view, names in groups.items() if names}
     chosen = column_groups("groups", groups)
     for view, names in chosen.items():
         table.check_has(names, f" for view {view!r}")
@@ -255,33 +297,32 @@ def _warn_of_text(column: Column, who: str) -> None:
 
 
 def _check_kind(column: Column, who: str) -> None:
-    if column.kind == "other" and not column.missing.all():
+    if column.kind in ("other", "vector") and not column.missing.all():
         raise ViewsError(
-            f"Column {column.name!r} holds {column.type_name}, but {who} takes numbers, dates, text, categories and "
-            "booleans. Turn it into one of these, or leave it out."
+            f"Column {column.name!r} holds {column.type_name}, but {who} takes numbers, dates, text, categories, "
+            "booleans and vectors of one length. Turn it into one of these, or leave it out."
         )
 
 
-def _matrix(
-    view: str,
-    columns: list[Column],
-    encoders: Mapping[Any, OneHotEncoder],
-    fill_values: Mapping[Any, float | None],
-    have: np.ndarray,
-) -> Any:
-    """Blocks of all columns side by side."""
-    blocks: list[Any] = [
-        _indicators(column, encoders[column.name])
-        if column.name in encoders
-        else _numbers(view, column, fill_values[column.name], have)
-        for column in columns
-    ]
-    if not encoders:
+def _side_by_side(blocks: list[Any]) -> Any:
+    if len(blocks) == 1 and not sparse.issparse(blocks[0]):
+        return blocks[0]  # vectors are not copied
+    if not any(sparse.issparse(block) for block in blocks):
         return np.hstack(blocks)
     dtypes = [block.dtype for block in blocks if not sparse.issparse(block)]
     dtype = np.result_type(*dtypes) if dtypes else np.dtype(np.float64)
     dtype = dtype if dtype.kind == "f" else np.dtype(np.float64)  # indicators take the precision of the numbers
     return sparse.hstack([sparse.csr_array(block, dtype=dtype) for block in blocks], format="csr")
+
+
+def _vectors(view: str, name: Any, matrix: np.ndarray, missing: np.ndarray, have: np.ndarray) -> np.ndarray:
+    gaps = np.flatnonzero(missing & have)
+    if gaps.size:
+        raise ViewsError(
+            f"Column {name!r} has no vector in {gaps.size} rows (the first is row {gaps[0]}) that have other values of "
+            f"view {view!r}. Move the column to its own view."
+        )
+    return matrix
 
 
 def _numbers(view: str, column: Column, fill_value: float | None, have: np.ndarray) -> np.ndarray:

@@ -15,9 +15,11 @@ from sklearn.base import BaseEstimator
 
 from coview.exceptions import ViewsError
 from coview.preprocessing.base import ViewsTransformerMixin
+from coview.preprocessing.vector_columns import holds_vectors, read_vectors
 from coview.utils import fitted_state as rules
 from coview.utils.fitting import WholeFitMixin
 from coview.utils.messages import did_you_mean, listed, short
+from coview.utils.missing import is_missing
 from coview.views.arrays import frame_ids, is_frame, open_frame
 
 __all__ = [
@@ -50,7 +52,7 @@ class Column:
     """Values of one column, and where it has none."""
 
     name: Any
-    kind: str  # "number", "text", "category", or "other"
+    kind: str  # "number", "text", "category", "vector" (whose values are read by `Table.vectors`), or "other"
     type_name: str  # as its owner calls it, for errors
     values: np.ndarray  # numbers, with zeros where missing; objects for the other kinds
     missing: np.ndarray
@@ -73,11 +75,22 @@ class Table:
     def column(self, name: Any) -> Column:
         """Read one column."""
         source = self.sources[name]
+        if self.has_vectors(name):
+            none = np.full(self.n_rows, None, dtype=object)
+            return Column(name, "vector", "vectors", none, np.zeros(self.n_rows, dtype=bool))
         if hasattr(source, "iter_columns"):
             return _of_series(name, source)
         if isinstance(source, np.ndarray) and source.dtype.kind in "iuf":
             return _number(name, str(source.dtype), source)
         return _of_values(name, list(source))
+
+    def has_vectors(self, name: Any) -> bool:
+        """Tell whether the column holds lists or arrays of numbers, one for each row."""
+        return holds_vectors(self.sources[name])
+
+    def vectors(self, name: Any, width: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Read a column of vectors: a matrix, zero in the rows that have none, and which rows these are."""
+        return read_vectors(name, self.sources[name], width)
 
     def check_has_any(self, names: list[Any]) -> None:
         """Refuse a table that has none of these columns."""
@@ -210,7 +223,7 @@ def _of_series(name: Any, frame: Any) -> Column:
     if dtype.is_numeric():
         values = series.to_numpy()
         if values.dtype.kind not in "biuf":  # decimals and nullable numbers
-            values = np.array([np.nan if _is_missing(value) else float(value) for value in series.to_list()])
+            values = np.array([np.nan if is_missing(value) else float(value) for value in series.to_list()])
         return _number(name, str(dtype), values)
     if dtype in (nw.String, nw.Boolean, nw.Categorical, nw.Enum):
         return _objects(name, "text" if dtype == nw.String else "category", str(dtype), series.to_list())
@@ -220,7 +233,7 @@ def _of_series(name: Any, frame: Any) -> Column:
 
 
 def _of_values(name: Any, values: list[Any]) -> Column:
-    have = [value for value in values if not _is_missing(value)]
+    have = [value for value in values if not is_missing(value)]
     types = sorted({type(value).__name__ for value in have})
     type_name = " and ".join(types) or "nothing but gaps"
     if all(isinstance(value, str) for value in have):
@@ -228,7 +241,7 @@ def _of_values(name: Any, values: list[Any]) -> Column:
     if all(isinstance(value, (bool, np.bool_)) for value in have):
         return _objects(name, "category", type_name, values)
     if all(isinstance(value, (int, float, np.number)) and not isinstance(value, bool) for value in have):
-        return _number(name, type_name, np.array([np.nan if _is_missing(value) else value for value in values]))
+        return _number(name, type_name, np.array([np.nan if is_missing(value) else value for value in values]))
     return _objects(name, "other", type_name, values)
 
 
@@ -240,15 +253,5 @@ def _number(name: Any, type_name: str, values: np.ndarray) -> Column:
 
 
 def _objects(name: Any, kind: str, type_name: str, values: list[Any]) -> Column:
-    objects = np.empty(len(values), dtype=object)
-    objects[:] = values
-    return Column(name, kind, type_name, objects, np.array([_is_missing(value) for value in values], dtype=bool))
-
-
-def _is_missing(value: Any) -> bool:
-    """None, NaN and the markers of pandas, told without importing it."""
-    return (
-        value is None
-        or (isinstance(value, (float, np.floating, np.datetime64)) and value != value)
-        or type(value).__name__ in ("NAType", "NaTType")
-    )
+    objects = np.fromiter(values, dtype=object, count=len(values))  # lists of one length stay lists
+    return Column(name, kind, type_name, objects, np.array([is_missing(value) for value in values], dtype=bool))

@@ -43,7 +43,8 @@ class TableViews(RawTransformer):
         Views made of the words of a column, ``{"words": "body"}``; ``"body"`` is ``{"body": "body"}``.
     columns : mapping of view to columns, or None, default=None
         Views made of groups of columns, ``{"meta": ["year", "venue"]}``; numbers stay numbers, categories become
-        indicators, dates become years.
+        indicators, dates become years. A column of vectors, such as embeddings, is a dense view: ``{"image":
+        "vector"}``.
     tokens : mapping of view to column or to (column, separator), column, list of columns, or None, default=None
         Views made of the items of a column of lists, ``{"tags": "tags"}``; see `TextViews`.
     vectorizer : scikit-learn vectorizer, mapping of view to vectorizer, or None, default=None

@@ -1,4 +1,4 @@
-"""Labels with gaps: what stands for no label, and arrays in which each label keeps its type."""
+"""Values and labels with gaps: what stands for none, and arrays in which each label keeps its type."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["is_gap", "label_array"]
+__all__ = ["is_gap", "is_missing", "label_array"]
 
 
 def is_gap(label: Any) -> bool:
@@ -23,6 +23,21 @@ def is_gap(label: Any) -> bool:
         return not label
     # NA is known by its name, since pandas is not imported here and NA refuses to be compared
     return label is None or type(label).__name__ == "NAType" or bool(label != label)
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a cell holds nothing: None, NaN or a marker of pandas, told without importing it.
+
+    Examples
+    --------
+    >>> is_missing(None), is_missing(float("nan")), is_missing(""), is_missing([None])
+    (True, True, False, False)
+    """
+    return (
+        value is None
+        or (isinstance(value, (float, np.floating, np.datetime64)) and value != value)
+        or type(value).__name__ in ("NAType", "NaTType")
+    )
 
 
 def label_array(labels: Any) -> np.ndarray:

@@ -1,0 +1,185 @@
+"""Columns of vectors become dense views, from Python's lists, frames and files, without a Python object per row."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from coview import ColumnViews, TableViews, load, read_table, read_views, save
+from coview.exceptions import ViewsError
+from coview.preprocessing.vector_columns import holds_vectors, read_vectors
+
+VECTORS = [[0.5, -1.0, 2.0], None, [1.5, 0.0, -3.0], [0.25, 4.0, 8.0]]
+MATRIX = np.array([[0.5, -1.0, 2.0], [0, 0, 0], [1.5, 0.0, -3.0], [0.25, 4.0, 8.0]])
+
+
+def with_arrow(kind):
+    arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed; its lists are not tested")
+    array = arrow.array(VECTORS, arrow.list_(arrow.float32(), 3) if "fixed" in kind else arrow.list_(arrow.float32()))
+    if "pandas" in kind:
+        return pd.DataFrame({"v": pd.Series(array, dtype=pd.ArrowDtype(array.type))})
+    return arrow.table({"v": array})
+
+
+SOURCES = {
+    "lists": lambda: {"v": VECTORS},
+    "tuples": lambda: {"v": [None if v is None else tuple(v) for v in VECTORS]},
+    "arrays": lambda: {"v": [None if v is None else np.array(v, dtype=np.float32) for v in VECTORS]},
+    "rows of NaN": lambda: {"v": np.array([[np.nan] * 3 if v is None else v for v in VECTORS], dtype=np.float32)},
+    "mappings": lambda: [{"v": v} for v in VECTORS],
+    "pandas lists": lambda: pd.DataFrame({"v": VECTORS}),
+    "pandas arrays": lambda: pd.DataFrame({"v": [None if v is None else np.array(v, "f4") for v in VECTORS]}),
+    "polars lists": lambda: pl.DataFrame({"v": VECTORS}, schema={"v": pl.List(pl.Float32)}),
+    "polars arrays": lambda: pl.DataFrame({"v": VECTORS}, schema={"v": pl.Array(pl.Float32, 3)}),
+    "pyarrow": lambda: with_arrow("list"),
+    "pyarrow fixed": lambda: with_arrow("fixed"),
+    "pandas of pyarrow": lambda: with_arrow("pandas"),
+    "pandas of pyarrow fixed": lambda: with_arrow("pandas fixed"),
+}
+
+
+@pytest.mark.parametrize("kind", SOURCES)
+def test_a_column_of_vectors_is_a_dense_view(kind):
+    X = ColumnViews().fit_transform(SOURCES[kind]())
+    assert X.names == ("v",) and X.present.ravel().tolist() == [True, False, True, True]
+    np.testing.assert_array_equal(X["v"], MATRIX)
+    python = kind in ("lists", "tuples", "mappings", "pandas lists")
+    assert X["v"].dtype == (np.float64 if python else np.float32)
+    assert "v" not in X.feature_names
+
+
+def test_the_buffer_of_arrow_is_not_copied():
+    frame = pl.DataFrame({"v": [[1.0, 2.0], [3.0, 4.0]]}, schema={"v": pl.List(pl.Float32)})
+    X = TableViews(columns={"image": "v"}).fit_transform(frame)
+    assert np.shares_memory(X["image"], frame["v"].explode().to_numpy())
+    matrix = np.ones((2, 3), dtype=np.float32)
+    assert np.shares_memory(ColumnViews().fit_transform({"v": matrix})["v"], matrix)
+
+
+def test_vectors_stand_beside_other_columns_of_their_view():
+    table = {"year": [1999, 2007], "v": [[1.0, 2.0], [3.0, 4.0]]}
+    X = ColumnViews({"all": ["v", "year"]}).fit_transform(table)
+    assert X["all"].tolist() == [[1, 2, 1999], [3, 4, 2007]]
+    assert X.feature_names["all"].tolist() == ["v_0", "v_1", "year"]
+
+
+def test_whole_numbers_stay_whole():
+    X = ColumnViews().fit_transform({"v": [[1, 2], [3, 4]]})
+    assert X["v"].dtype == np.int64
+
+
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame], ids=["dict", "pandas", "polars"])
+def test_vectors_of_different_lengths_are_refused(make):
+    with pytest.raises(
+        ViewsError, match="Column 'v' must hold vectors of one length, but row 0 has 2 numbers and row 2"
+    ):
+        ColumnViews().fit(make({"v": [[1.0, 2.0], None, [3.0]]}))
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ([[1.0, 2.0], [3.0, None]], "must hold vectors of numbers, but row 1 holds"),
+        ([[1.0, 2.0], 3.0], "takes numbers, dates, text, categories, booleans and vectors of one length"),
+        ([[1.0, 2.0], ["a", "b"]], "must hold vectors of numbers, but row 1"),
+        ([[1.0, 2.0], [np.nan, 1.0]], "View 'v' has NaN"),
+        ([[[1.0]], [[2.0]]], "takes numbers, dates"),
+        ([[], [1.0]], "row 0 has 0 numbers and row 1 has 1"),
+    ],
+)
+def test_what_is_no_vector_is_refused(values, sentence):
+    with pytest.raises(ViewsError, match=sentence):
+        ColumnViews({"v": ["v"]}).fit_transform({"v": values})
+
+
+def test_a_missing_number_in_a_list_of_arrow_is_refused():
+    with pytest.raises(ViewsError, match="Column 'v' holds vectors with 1 missing numbers"):
+        ColumnViews().fit(pl.DataFrame({"v": [[1.0, None], [2.0, 3.0]]}))
+
+
+def test_an_empty_list_of_arrow_counts_as_one_of_another_length():
+    with pytest.raises(ViewsError, match="row 0 has 0 numbers and row 1 has 2"):
+        ColumnViews().fit(pl.DataFrame({"v": [[], [2.0, 3.0]]}))
+
+
+def test_a_gap_beside_other_values_of_the_view_is_refused():
+    with pytest.raises(ViewsError, match=r"Column 'v' has no vector in 1 rows .the first is row 1. that have other"):
+        ColumnViews({"all": ["v", "year"]}).fit_transform({"v": [[1.0], None], "year": [1, 2]})
+
+
+def test_new_vectors_must_have_the_length_of_the_fit():
+    front = ColumnViews().fit({"v": [[1.0, 2.0], [3.0, 4.0]]})
+    with pytest.raises(ViewsError, match="Column 'v' holds vectors of 3 numbers, but had 2 in fit"):
+        front.transform({"v": [[1.0, 2.0, 3.0]]})
+    with pytest.raises(ViewsError, match="Column 'v' held vectors in fit, but row 0 holds 'a'"):
+        front.transform({"v": ["a"]})
+    assert not front.transform({"v": [None, None]}).present.any()
+
+
+def test_lists_of_texts_are_no_vectors():
+    frame = pl.DataFrame({"tags": [["a", "b"], ["b", "c"]], "v": [[1.0], [2.0]]})
+    X = TableViews(tokens="tags", columns={"v": "v"}).fit_transform(frame)
+    assert X["tags"].toarray().tolist() == [[1, 1, 0], [0, 1, 1]] and X["v"].tolist() == [[1.0], [2.0]]
+
+
+def test_a_column_of_vectors_that_nobody_asks_for_may_be_ragged():
+    assert TableViews("body").fit_transform({"body": ["red", "sea"], "v": [[1.0], [1.0, 2.0]]}).names == ("body",)
+
+
+def test_a_model_file_keeps_the_length(tmp_path):
+    front = TableViews("body", {"image": ["v"]}).fit({"body": ["red fox", "sea"], "v": [[1.0, 2.0], [3.0, 4.0]]})
+    save(front, tmp_path / "front.coview")
+    again = load(tmp_path / "front.coview")
+    assert again.columns_.widths_ == {"image": {"v": 2}}
+    assert again.view_inputs()["image"].n_features == 2 and again.view_inputs()["image"].feature_names is None
+
+
+# -- files
+
+
+@pytest.mark.parametrize("dtype", [pl.List(pl.Float32), pl.Array(pl.Float32, 3)], ids=["list", "array"])
+def test_parquet(tmp_path, dtype):
+    pl.DataFrame({"id": list("abcd"), "v": VECTORS}, schema_overrides={"v": dtype}).write_parquet(
+        tmp_path / "v.parquet"
+    )
+    X = read_views({"image": tmp_path / "v.parquet"})
+    assert X.ids.tolist() == list("abcd") and X["image"].dtype == np.float32
+    np.testing.assert_array_equal(X["image"], MATRIX)
+    assert X.present.ravel().tolist() == [True, False, True, True]
+    Y = TableViews(columns={"image": "v"}, id="id").fit_transform(read_table(tmp_path / "v.parquet"))
+    assert Y == X
+
+
+def test_parquet_by_pandas_keeps_the_buffer(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed; pandas reads no Parquet")
+    pl.DataFrame({"v": VECTORS, "n": [1, 2, 3, 4]}).write_parquet(tmp_path / "v.parquet")
+    monkeypatch.setitem(__import__("sys").modules, "polars", None)
+    table = read_table(tmp_path / "v.parquet")
+    assert isinstance(table, pd.DataFrame) and isinstance(table["v"].dtype, pd.ArrowDtype)
+    assert table["n"].dtype == np.int64
+    np.testing.assert_array_equal(ColumnViews().fit_transform(table)["v"], MATRIX)
+
+
+def test_each_column_of_vectors_of_a_file_is_a_view_beside_the_numbers(tmp_path):
+    frame = pl.DataFrame({"id": ["a", "b"], "n": [1, 2], "image": [[1.0], [2.0]], "text": [[1.0, 2.0], [3.0, 4.0]]})
+    frame.write_parquet(tmp_path / "all.parquet")
+    X = read_views(tmp_path / "all.parquet")
+    assert X.n_features == {"all": 1, "image": 1, "text": 2} and X.feature_names["all"].tolist() == ["n"]
+
+
+def test_lists_in_json_lines(tmp_path):
+    rows = [{"body": f"word{i}", "v": v} for i, v in enumerate(VECTORS)]
+    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    X = TableViews(columns={"image": "v"}).fit_transform(read_table(tmp_path / "t.jsonl"))
+    np.testing.assert_array_equal(X["image"], MATRIX)
+
+
+def test_the_readers_agree_on_what_a_vector_is():
+    assert not holds_vectors([1.0, 2.0]) and not holds_vectors([None, None]) and not holds_vectors([[], []])
+    assert not holds_vectors(np.ones(3)) and not holds_vectors([[True, False]])
+    with pytest.raises(ViewsError, match="vectors without any number, the first in row 1"):
+        read_vectors("v", [None, [], []])
