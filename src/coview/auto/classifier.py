@@ -50,6 +50,7 @@ from coview.auto.pipelines import (
     seen_views,
 )
 from coview.auto.pooling import combine, fit_weights, log_loss, pool
+from coview.auto.relations import RELATIONS, check_alignment, comparable_sample
 from coview.base import MultiViewEstimator
 from coview.classification.wrapper import in_type_of
 from coview.engines.deadline import NO_DEADLINE, Deadline
@@ -166,6 +167,10 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         The view of links, if there is one, and whether they join alike objects: "view", "n_links", "alike_by_view",
         "together_by_view", "join" and "why", as in `AutoClustering`. Features are smoothed over links that do, and over
         those that the parameter `links` names.
+    view_relations_ : dict of lists
+        A table with one row per view, whether it belongs to the others, as in `AutoClustering`: "view", "shared",
+        "partner", "own", and "verdict": one of "shares", "alone" (structure of its own, and nothing shared: a warning
+        asks whether its rows are in the order of the others), "noise" and "unknown".
     class_prior_ : ndarray (n_classes,)
         Share of each class among the labels: the answer for an object without any view. With an ontology, of the lowest
         labels with examples, and the answer is that of the levels.
@@ -224,6 +229,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     temperatures_: dict[str, float]
     seen_views_: dict[str, list[str]]
     level_weights_: dict[str, float]
+    view_relations_: dict[str, list[Any]]
     _fitted_state = {
         "classes_": rules.labels("classes"),
         "class_prior_": rules.shares("classes"),
@@ -239,6 +245,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         "calibration_error_": rules.number(nan=True),
         "n_held_out_": rules.count(),
         "links_": LINK_EVIDENCE,
+        "view_relations_": RELATIONS,
         "class_means_": rules.by_view(rules.floats("classes", "features of {view}")),
         "class_frequencies_": rules.by_view(rules.floats("classes", "features of {view}")),
     }
@@ -293,6 +300,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
                 f"y has labels of one class only, {self.classes_.tolist()[0]!r}. Label objects of at least two classes."
             )
         warn_of_lone_labels(codes, self.classes_)
+        self.view_relations_ = check_alignment(comparable_sample(views, seed), seed)
         self._fit_codes(views, codes, FoldPlan.of(views, codes, self.cv, seed), seed, deadline)
         return self
 
@@ -395,10 +403,16 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
                 _label_sets=self.predict_labels,
                 _judge_labels=lambda X, labels: levels.judge(self._new_views(X), labels, self.confidence),
             )
+        held_out = {
+            "accuracy": self.accuracy_,
+            "n_labels": self.n_held_out_,
+            "calibration_error": self.calibration_error_,
+        }
         return replace(
             answer,
             candidates=self.candidates_,
-            held_out={"accuracy": self.accuracy_, "n_labels": self.n_held_out_} if self.n_held_out_ else {},
+            relations=self.view_relations_,
+            held_out=held_out if self.n_held_out_ else {},
             training=training,
             _features=lambda view: features_of_means(self.class_means_[view], self.class_frequencies_[view], "class"),
         )
@@ -411,13 +425,14 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         labels = read_levels(y, len(views), self.ontology)
         self.classes_ = label_array(self.ontology)
         warn_of_lone_labels(labels.given, self.classes_)
+        self.view_relations_ = check_alignment(comparable_sample(views, seed), seed)
         plan = FoldPlan.of(views, labels.given, self.cv, seed)
         self.estimators_, self.level_weights_, held_out = {}, {}, {}
         for turn, level in enumerate(labels.levels):
             codes, positions = labels.codes(level)
             model = clone(self).set_params(ontology=None)
             model._fit_views(views)
-            model.classes_ = positions
+            model.classes_, model.view_relations_ = positions, self.view_relations_
             share = deadline.share(1 / (len(labels.levels) - turn))
             held_out[level] = model._fit_codes(views, codes, plan.relabeled(codes), seed, share)
             self.estimators_[level] = model

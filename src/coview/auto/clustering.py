@@ -42,7 +42,7 @@ from coview.auto.evidence import agreements, candidate_weights, may_be_kept, rel
 from coview.auto.links import LINK_EVIDENCE, find_links, judge_links, smoothing
 from coview.auto.number import borne_out, choose_number
 from coview.auto.objects import Objects
-from coview.auto.relations import RELATIONS, relate_views
+from coview.auto.relations import RELATIONS, check_alignment
 from coview.base import NumbersGate
 from coview.clustering.consensus import BaseConsensus
 from coview.engines.deadline import NO_DEADLINE, Deadline
@@ -52,7 +52,6 @@ from coview.engines.select import select_engine
 from coview.engines.threads import few_threads
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, inspect
-from coview.inspection.choice import describe_misaligned
 from coview.inspection.features import cluster_frequencies, cluster_means, features_of_means
 from coview.metrics import normalized_mutual_info
 from coview.utils import fitted_state as rules
@@ -236,7 +235,7 @@ class AutoClustering(BaseConsensus):
         beside = Objects.of(prepared(views, steps), self.n_clusters or 0, seed) if steps else objects
         transformers = preparation(beside.base, views.names)
         ready = beside.through(partial(prepared, by=transformers))
-        self.view_relations_ = self._related(ready.sample.select(*self.view_names_), seed)
+        self.view_relations_ = check_alignment(ready.sample.select(*self.view_names_), seed)
         self.n_clusters_, self.n_clusters_evidence_ = self._number(ready, seed, deadline, earlier)
         self.preparation_ = [*steps, *transformers] if self.candidates is None else []
         data = ready if self.preparation_ else objects if isinstance(views, LazyViews) else replace(objects, all=views)
@@ -308,14 +307,6 @@ class AutoClustering(BaseConsensus):
             gate = NumbersGate(type(self).__name__, self._models_counts, floating_type(views))
             views = LazyViews(Changed(views.source, gate))
         return views
-
-    def _related(self, views: Views, seed: int) -> dict[str, list[Any]]:
-        """Return what each view shares with the others; warn of those that share nothing though they could."""
-        tell("views")
-        relations = relate_views(views, seed)
-        if sentence := describe_misaligned(relations):
-            warn_user(sentence, UserWarning)
-        return relations
 
     def _number(
         self, ready: Objects, seed: int, deadline: Deadline, earlier: AutoClustering | None

@@ -7,7 +7,7 @@ from typing import Any
 
 from coview.utils.messages import listed
 
-__all__ = ["describe_choice", "describe_misaligned"]
+__all__ = ["describe_choice", "describe_misaligned", "describe_number"]
 
 SHOWN = 0.005  # least weight of a method that is named
 EVIDENCE = {
@@ -72,7 +72,13 @@ def describe_choice(
         sentences.append(f"The next, {called(rest[0])}, has {measured(rest[0])}.")
     if kinds:
         sentences.append(f"{'; '.join(f'{kind} is {EVIDENCE[kind]}' for kind in kinds).capitalize()}.")
-    return " ".join([*sentences, *_describe_number(numbers or {}), *_describe_relations(relations or {})])
+    return " ".join(
+        [
+            *sentences,
+            *([describe_number(numbers)] if numbers and numbers.get("n_clusters") else []),
+            *_describe_relations(relations or {}),
+        ]
+    )
 
 
 def describe_misaligned(relations: Mapping[str, list[Any]]) -> str:
@@ -111,22 +117,26 @@ def _views_that(relations: Mapping[str, list[Any]], verdict: str) -> list[str]:
     return [name for name, word in zip(relations.get("view", ()), relations.get("verdict", ())) if word == verdict]
 
 
-def _describe_number(numbers: Mapping[str, list[Any]]) -> list[str]:
-    """Say which number of clusters was chosen, and what the next best would have been."""
-    tried, told = numbers.get("n_clusters", []), numbers.get("information", [])
-    if not tried:
-        return []
+def describe_number(numbers: Mapping[str, list[Any]]) -> str:
+    """Return which number of clusters was chosen, and what the next best would have been.
+
+    Examples
+    --------
+    >>> describe_number({"n_clusters": [2, 3], "information": [0.4, 0.9]}).split(":")[0]
+    'Of 2 numbers of clusters from 2 to 3, 3 was chosen'
+    """
+    tried, told = numbers["n_clusters"], numbers["information"]
     order = sorted(range(len(tried)), key=lambda i: -told[i])
     if told[order[0]] <= 0:
-        return [
+        return (
             f"None of {len(tried)} numbers of clusters from {min(tried)} to {max(tried)} is borne out: more of the "
             "clusters is lost on other samples of the objects than comes back."
-        ]
+        )
     text = (
         f"Of {len(tried)} numbers of clusters from {min(tried)} to {max(tried)}, {tried[order[0]]} was chosen: its "
         f"clusters tell most that comes back on other samples of the objects, {told[order[0]]:.2f} nats"
     )
-    return [f"{text}; the next, {tried[order[1]]}, {told[order[1]]:.2f}." if len(tried) > 1 else f"{text}."]
+    return f"{text}; the next, {tried[order[1]]}, {told[order[1]]:.2f}." if len(tried) > 1 else f"{text}."
 
 
 def _known(value: Any) -> bool:
