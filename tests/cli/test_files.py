@@ -93,6 +93,35 @@ def test_labels_of_a_table_are_joined_by_its_ids(tmp_path):
         read_labels(str(tmp_path / "y.csv"), Views(words=np.eye(3)))
 
 
+@pytest.mark.parametrize(
+    ("heading", "keys", "ids", "taken"),
+    [
+        ("row", [2, 0], None, "'row' is taken as numbers of rows"),
+        ("row", [2, 0], ["a", "b", "c"], "'row' is taken as numbers of rows"),
+        ("row", [2, 0], ["2", "1", "0"], "'row' is taken as numbers of rows"),  # the heading decides
+        ("row", [30, 10], ["10", "20", "30"], "'row' is taken as ids"),  # the content does
+        ("row", ["c", "a"], ["a", "b", "c"], "'row' is taken as ids"),
+        ("number", [2, 0], None, "'number' is taken as numbers of rows"),
+        ("number", [2, 0], ["0", "1", "2"], "'number' is taken as ids"),
+        ("id", ["c", "a"], ["a", "b", "c"], ""),
+    ],
+)
+def test_labels_by_row_are_told_from_labels_by_id(tmp_path, capsys, heading, keys, ids, taken):
+    path = tmp_path / "y.csv"
+    path.write_text(f"{heading},label\n{keys[0]},last\n{keys[1]},first\n")
+    found = read_labels(str(path), Views(words=np.eye(3), ids=ids))
+    assert found.tolist() == ["first", None, "last"]
+    assert taken in capsys.readouterr().err if taken else not capsys.readouterr().err
+
+
+def test_rows_and_labels_may_stand_in_any_order(tmp_path):
+    (tmp_path / "y.csv").write_text("label,row\nlast,2\nfirst,0\n")
+    assert read_labels(str(tmp_path / "y.csv"), Views(words=np.eye(3))).tolist() == ["first", None, "last"]
+    (tmp_path / "y.csv").write_text("row,label\n7,last\n0,first\n")
+    with pytest.warns(UserWarning, match="1 of 2 ids"):
+        read_labels(str(tmp_path / "y.csv"), Views(words=np.eye(3)))
+
+
 def test_ids_that_are_not_there_are_told_of(tmp_path):
     (tmp_path / "y.csv").write_text("id,label\na,1\nnope,2\n")
     X = Views(words=np.eye(2), ids=["a", "b"])

@@ -16,6 +16,7 @@ from coview.utils.atomic import atomic_path
 from coview.utils.limits import text_array
 from coview.utils.messages import did_you_mean, listed, not_text, printable, short
 from coview.utils.missing import is_gap
+from coview.utils.progress import print_line
 from coview.utils.spreadsheet import spreadsheet_cell, without_escape
 from coview.utils.text_files import find_delimiter
 from coview.utils.warn import warn_user
@@ -190,7 +191,9 @@ def read_labels(source: str | None, X: Any, id: str | None = None) -> Any:
     """Return one label per object: of a file, or of a column of the table that X is; empty cells have no label.
 
     A file of ids and labels is joined by the ids of the views, or by the column `id` of the table; one of many columns
-    by those of its columns that are called "id" and "label", or "row" and "label", as `coview suggest` writes them.
+    by those of its columns that are called "id" and "label", or "row" and "label", as `coview suggest` writes them. A
+    column called "row" holds numbers of rows, from 0, unless it holds ids that are no such numbers; a column of another
+    name does if the objects have no ids. What was guessed is told on standard error.
     """
     if source is None:
         return None
@@ -201,16 +204,34 @@ def read_labels(source: str | None, X: Any, id: str | None = None) -> Any:
     path = Path(source)
     check_there(path)
     n_rows = len(X) if table is None else len(_values(table, _columns(table)[0]))
-    ids, labels, by_row = _labels_of_file(path, n_rows)
-    own = range(n_rows) if by_row else ids_of(X, id)
-    if ids is not None and own is None:
+    column, keys, labels = _labels_of_file(path, n_rows)
+    if column is None:
+        if len(labels) != n_rows:
+            raise DataFileError(f"{path} holds {len(labels)} labels, but there are {n_rows} objects.")
+        return _cleaned(labels)
+    ids = ids_of(X, id)
+    by_row = _are_rows(column, keys, ids, n_rows)
+    if not by_row and ids is None:
         hint = "Name the column of the table that holds them: --id COLUMN" if table is not None else "Give labels alone"
-        raise DataFileError(f"{path} labels objects by id, but the objects have no ids. {hint}.")
-    if ids is not None:
-        return _cleaned(_by_id(path, ids, labels, own))
-    if len(labels) != n_rows:
-        raise DataFileError(f"{path} holds {len(labels)} labels, but there are {n_rows} objects.")
-    return _cleaned(labels)
+        raise DataFileError(
+            f"{path} labels objects by id, but the objects have no ids. {hint}, or numbers of rows from 0 in a column "
+            "'row'."
+        )
+    if column not in ("id", id):  # what names the objects had to be guessed
+        how = "as numbers of rows, from 0" if by_row else "as ids"
+        print_line(f"coview: {path}: the column {short(column)} is taken {how}.")
+    return _cleaned(_by_key(path, keys, labels, range(n_rows) if by_row else ids))
+
+
+def _are_rows(column: str, keys: Sequence[Any], ids: Any, n_rows: int) -> bool:
+    """Whether a column of a file of labels numbers the objects: by what it is called, and by what is in it."""
+    if column == "id":
+        return False
+    numbers = all(re.fullmatch(r"\d+", str(key)) for key in keys)
+    inside = numbers and all(int(key) < n_rows for key in keys)
+    if column != "row" or ids is None:
+        return ids is None and (inside or column == "row")
+    return inside or (numbers and not set(map(str, keys)) <= set(map(str, ids)))
 
 
 def _check_label_column(name: str, columns: list[str]) -> None:
@@ -243,12 +264,12 @@ def _values(table: Any, name: str) -> list[Any]:
     return plain({name: table[name]})[name]
 
 
-def _labels_of_file(path: Path, n_rows: int) -> tuple[list[Any] | None, list[Any], bool]:
-    """What names the objects (None: their order), their labels, and whether they are named by row."""
+def _labels_of_file(path: Path, n_rows: int) -> tuple[str | None, list[Any], list[Any]]:
+    """The column that names the objects, or None where their order does, what is in it, and their labels."""
     if path.suffix.lower() == ".npy":
         from coview.io.formats import load_matrix
 
-        return None, load_matrix(path).tolist(), False
+        return None, [], load_matrix(path).tolist()
     from coview.io.tables import TABLES, read_table
 
     lines = [] if path.suffix.lower() in (".parquet", ".json", ".jsonl") else _lines(path)
@@ -258,22 +279,22 @@ def _labels_of_file(path: Path, n_rows: int) -> tuple[list[Any] | None, list[Any
     if lines and sign not in lines[0]:  # one column: with a header row there is one line more than objects
         cells = [line.strip().strip('"') for line in lines]
         rows = cells[1:] if len(cells) == n_rows + 1 else cells
-        return None, [_number(without_escape(cell)) for cell in rows], False
+        return None, [], [_number(without_escape(cell)) for cell in rows]
     if path.suffix.lower() not in TABLES:
         raise DataFileError(f"{path} must hold one label per line, or be a table with an id and a label column.")
     table = read_table(path)
     names = _columns(table)
     if len(names) == 1:
-        return None, _values(table, names[0]), False
-    key = next((name for name in ("id", "row") if name in names), None)
-    if len(names) > 2 and key is not None and "label" in names:
-        return _values(table, key), _values(table, "label"), key == "row"
+        return None, [], _values(table, names[0])
+    key = next((name for name in ("id", "row") if name in names), names[0])
+    if "label" in names and key in ("id", "row"):
+        return key, _values(table, key), _values(table, "label")
     if len(names) != 2:
         raise DataFileError(
             f"{path} has {len(names)} columns; labels are one column, an id and a label, or a table whose columns "
-            "are called id and label."
+            "are called id (or row) and label."
         )
-    return _values(table, names[0]), _values(table, names[1]), False
+    return key, _values(table, key), _values(table, names[names[0] == key])
 
 
 def _lines(path: Path) -> list[str]:
@@ -290,7 +311,7 @@ def _number(cell: str) -> Any:
         return cell
 
 
-def _by_id(path: Path, ids: Sequence[Any], labels: Sequence[Any], own: Any) -> list[Any]:
+def _by_key(path: Path, ids: Sequence[Any], labels: Sequence[Any], own: Any) -> list[Any]:
     label_of = {str(key): label for key, label in zip(ids, labels)}
     if len(label_of) < len(ids):
         raise DataFileError(f"{path} holds {len(ids) - len(label_of)} ids more than once.")
