@@ -11,8 +11,19 @@ import sys
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.pipeline import make_pipeline
 
-from coview import Views, load, read_views, write_views
+from coview import (
+    AutoClassifier,
+    MultiViewNaiveBayes,
+    SeededKMeansClassifier,
+    TfidfViews,
+    Views,
+    load,
+    read_views,
+    save,
+    write_views,
+)
 from coview.cli import main as cli
 from coview.cli.files import table_front
 from coview.cli.options import TableOptions
@@ -103,6 +114,38 @@ def test_auto_is_a_classifier_with_labels_and_a_clustering_without(run, pages, t
         assert code == 0 and found["model"] == "AutoClustering" and len(found["clusters"]) == 2
 
 
+def test_fit_auto_with_labels_says_how_far_to_trust_it_and_what_to_do_next(run, tmp_path):
+    data = make_topic_views(60, n_clusters=2, random_state=0)
+    write_views(data.views, tmp_path / "views")
+    fit = ["fit", "auto", "--data", tmp_path / "views", "--labels", tmp_path / "y.csv", "-o", tmp_path / "m.coview"]
+    for n_labels, calibration in ((36, "off by"), (8, "too few")):
+        labels = [str(label) if i < n_labels else "-1" for i, label in enumerate(data.target)]
+        (tmp_path / "y.csv").write_text("label\n" + "\n".join(labels) + "\n")
+        code, out, _ = run(*fit, "--set", "cv=2")
+        model = load(tmp_path / "m.coview")
+        text = " ".join(out.replace("│", " ").split())
+        assert "\\n" not in out
+        assert code == 0 and f"labels {n_labels} of 60 objects" in text and calibration in text
+        assert f"accuracy {model.accuracy_:.2f}, of {model.n_held_out_} labels" in text
+    for command in ("suggest", "explore"):
+        line = next(line.split() for line in out.splitlines() if f"coview {command}" in line)
+        assert line[-2:] == ["--labels", str(tmp_path / "y.csv")] and str(tmp_path / "views") in line
+
+
+def test_fit_auto_without_labels_or_a_number_chooses_the_number_and_says_so(run, tmp_path):
+    data = make_topic_views(90, n_clusters=3, random_state=0)
+    write_views(data.views, tmp_path / "views")
+    fit = ["fit", "auto", "--data", tmp_path / "views", "-o", tmp_path / "m.coview"]
+    code, out, _ = run(*fit)
+    assert code == 0 and "3 was chosen" in " ".join(out.replace("│", " ").split()) and "--clusters" in out
+    assert load(tmp_path / "m.coview").n_clusters is None
+    (tmp_path / "y.csv").write_text("label\n" + "\n".join(map(str, data.target)) + "\n")
+    code, out, _ = run(*fit, "--labels", tmp_path / "y.csv", "--clusters", "2", "--json")
+    found = json.loads(out)
+    assert code == 0 and "number" not in found and found["model"] == "AutoClustering"
+    assert "leave out --clusters to learn from them" in found["labels"]["compared"]
+
+
 def test_a_view_of_links_is_named_by_an_option(run, tmp_path):
     rng = np.random.default_rng(0)
     y = np.arange(60) % 2
@@ -164,6 +207,21 @@ def test_info_shows_a_model_without_loading_it(run, pages, tmp_path):
     assert found["steps"][1]["fitted"]["memberships_"] == "24 x 2 float64"
     code, shown, _ = run("info", model)
     assert code == 0 and "words from body" in shown and "transform_input" not in shown
+
+
+def test_info_of_a_model_of_models_is_a_summary_and_all_of_it_is_there_on_request(run, tmp_path):
+    data = make_topic_views(60, n_clusters=3, random_state=0)
+    candidates = [("bayes", MultiViewNaiveBayes()), ("centers", make_pipeline(TfidfViews(), SeededKMeansClassifier()))]
+    fitted = AutoClassifier(candidates, random_state=0).fit(data.views, np.array(["x", "y", "z"])[data.target])
+    save(fitted, tmp_path / "m.coview")
+    code, short, _ = run("info", tmp_path / "m.coview")
+    lines = [" ".join(line.split()) for line in short.replace("│", " ").splitlines()]
+    assert code == 0 and len(lines) < 40
+    assert "classes x, y, z" in lines and f"views view0: {data.views['view0'].shape[1]} features" in lines
+    for name, weight, method in zip(*(fitted.candidates_[key] for key in ("name", "weight", "method"))):
+        assert not weight or any(line.endswith(f"{name}: {weight:.2g}, {method}") for line in lines)
+    code, whole, _ = run("info", tmp_path / "m.coview", "--verbose")
+    assert code == 0 and "class_means_: " in whole and len(whole) > 2 * len(short)
 
 
 def test_clusters_are_predicted_with_their_names(run, pages, tmp_path):

@@ -6,6 +6,7 @@ import json
 import shlex
 import time
 import warnings
+from math import isnan
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any
@@ -81,6 +82,7 @@ def _fit(options: Any, raw: TableOptions) -> dict[str, Any]:
         raise ValueError("Specify where to write the model: --out model.coview")
     if out.is_dir():
         raise ValueError(f"{out} is a folder; give the name of a file, such as {out / 'model.coview'}.")
+    auto = options.model.lower() == "auto"
     options.model = _chosen_model(options)
     find_entry(options.model)
     settings = parse_settings(options.set or [])
@@ -88,6 +90,8 @@ def _fit(options: Any, raw: TableOptions) -> dict[str, Any]:
         settings.setdefault("n_clusters", options.clusters)
     if options.links is not None:
         settings.setdefault("links", options.links)
+    if auto and options.model == "AutoClustering" and "candidates" not in settings:
+        settings.setdefault("n_clusters", None)  # chosen by the data, and the summary says so
     check_table(raw, options.labels)
     check_input(options.view or [], options.data, raw.table, raw.sep)
 
@@ -115,7 +119,10 @@ def _fit(options: Any, raw: TableOptions) -> dict[str, Any]:
     tell("writing")
     save(estimator, out)
     fitted = inspect(estimator)
-    return {**_summary(fitted, y), "seconds": round(seconds, 2), "out": str(out), "next": _next(fitted, options, raw)}
+    summary = _summary(fitted, y)
+    if auto and "compared" in summary.get("labels", {}):
+        summary["labels"]["compared"] += "; leave out --clusters to learn from them"
+    return {**summary, "seconds": round(seconds, 2), "out": str(out), "next": _next(fitted, options, raw)}
 
 
 def _chosen_model(options: Any) -> str:
@@ -132,17 +139,20 @@ def _next(model: Any, options: Any, raw: TableOptions) -> list[str]:
     for option, value in (("--data", options.data), ("--table", raw.table), ("--sep", raw.sep)):
         data += [] if value is None else [option, str(value)]
     labels = [] if options.labels is None else ["--labels", str(options.labels)]
-    whole = raw.table or options.data
+    whole = [str(part) for part in (raw.table or options.data,) if part is not None]
+    learned = model.kind == "class" and bool(labels)
     commands = [
         ["coview", "info", out],
         ["coview", "report", out, *data, *labels],
-        ["coview", "explore", out, *([] if whole is None else [str(whole)])],
+        ["coview", "explore", out, *whole, *(labels if whole and learned else [])],
     ]
     if model.retriever is not None:
         views = [*model.inputs, *model.inputs]
         commands.append(["coview", "search", "...", "--model", out, "--source", views[0], "--target", views[1]])
     else:
         commands.append(["coview", "predict" if model.predicts else "transform", out, *data])
+    if learned and len(model.groups) > 1:
+        commands.append(["coview", "suggest", out, *data, *labels])
     return list(map(shlex.join, commands))
 
 
@@ -159,6 +169,8 @@ def _summary(model: Any, y: Any) -> dict[str, Any]:
 
     from coview.catalog import ESTIMATORS
     from coview.inspection import NAMED_BY_FEATURES
+    from coview.inspection.choice import describe_number
+    from coview.validation import minus_one_is_unlabeled, unlabeled_rows
 
     summary: dict[str, Any] = {"model": model.name, "views": list(model.inputs)}
     objective = model.history.get("objective")
@@ -173,6 +185,17 @@ def _summary(model: Any, y: Any) -> dict[str, Any]:
         for key in ("without", "dropped"):  # views that a candidate leaves out; why one has no weight
             notes = {name: note for name, note in zip(table["name"], table.get(key, ())) if note}
             summary.update({key: notes} if notes else {})
+    if model.numbers.get("n_clusters"):
+        summary["number"] = {"n_clusters": len(model.groups), "why": describe_number(model.numbers)}
+    if y is not None and model.kind in ("class", "cluster"):
+        known = ~unlabeled_rows(y, semi_supervised=minus_one_is_unlabeled(model.estimator))
+        summary["labels"] = {"labeled": int(known.sum()), "objects": len(y)}
+        if model.kind == "cluster":
+            summary["labels"]["compared"] = "compared with the clusters, which were found without them"
+    if model.kind == "class" and model.candidates:
+        summary["held_out"] = {
+            name: None if isnan(value) else round(value, 4) for name, value in model.held_out.items()
+        }
     codes = model.training.codes
     if model.kind in ("class", "cluster") and model.retriever is None:
         kind = "classes" if model.kind == "class" else "clusters"
@@ -224,6 +247,9 @@ def _show(summary: dict[str, Any]) -> None:
         if key == "candidates":
             grid.add_row(key, "\n".join(printable(line) for line in _candidate_lines(summary)))
             continue
+        if key in SENTENCES:
+            grid.add_row(TITLES.get(key, key), printable(SENTENCES[key](value), lines=True))
+            continue
         if key == "objective":
             value = f"{value[0]:,.1f} -> {value[1]:,.1f}"
         elif isinstance(value, dict):
@@ -236,6 +262,30 @@ def _show(summary: dict[str, Any]) -> None:
     out = summary["out"]
     for line in (f"Written to {out}. Next:", *(f"  {command}" for command in summary["next"])):
         console.print(printable(line), soft_wrap=True)
+
+
+def _about_labels(found: dict[str, Any]) -> str:
+    compared = f", {found['compared']}" if "compared" in found else ""
+    return f"{found['labeled']:,} of {found['objects']:,} objects{compared}"
+
+
+def _about_held_out(found: dict[str, Any]) -> str:
+    """How far the classes and their probabilities are to be trusted, in words."""
+    if not found:
+        return "nothing measured: no label could be held out, since no class has two"
+    count = f"{found['n_labels']:,} label{'' if found['n_labels'] == 1 else 's'}"
+    text = f"accuracy {found['accuracy']:.2f}, of {count} that the fit hid from its candidates"
+    if found.get("calibration_error") is None:
+        return f"{text}\ntoo few of them to say how far its probabilities are to be trusted"
+    return f"{text}\nits probabilities are off by {found['calibration_error']:.2f} in the mean (calibration error)"
+
+
+TITLES = {"held_out": "held out", "number": "number of clusters"}
+SENTENCES = {
+    "labels": _about_labels,
+    "held_out": _about_held_out,
+    "number": lambda found: f"{found['n_clusters']}. {found['why']} Pass --clusters K for another number.",
+}
 
 
 def _candidate_lines(summary: dict[str, Any]) -> list[str]:

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from coview.cli.options import Json
-from coview.utils.messages import printable
+from coview.utils.messages import cut, printable
 
-__all__ = ["about_here", "grid", "info"]
+__all__ = ["about_here", "grid", "info", "summarized"]
+
+CUT = 500  # characters of a list of classes
+TOLD = ("n_features_by_view_", "view_names_", "n_features_in_", "classes_", "candidates_")
 
 
 def info(
-    model: Annotated[Path | None, typer.Argument(help="A model file to look into.")] = None, as_json: Json = False
+    model: Annotated[Path | None, typer.Argument(help="A model file to look into.")] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show all parameters and fitted attributes of a model, at length.")
+    ] = False,
+    as_json: Json = False,
 ) -> None:
     """Show versions, cores, engines and models; or what is inside a model file."""
     from coview.io.models import outline
@@ -27,9 +35,52 @@ def info(
     from rich.console import Console
 
     console = Console(highlight=False, markup=False)
-    console.print(grid("coview" if model is None else str(model), about))
+    shown = (lambda part: part) if verbose or model is None else summarized
+    console.print(grid("coview" if model is None else str(model), shown(about)))
     for step in about.get("steps", []):
-        console.print(grid(step["model"], step))
+        console.print(grid(step["model"], shown(step)))
+    if model is not None and not verbose:
+        console.print(
+            printable(f"All that was fitted: coview info {shlex.quote(str(model))} --verbose"), soft_wrap=True
+        )
+
+
+def summarized(about: dict[str, Any]) -> dict[str, Any]:
+    """Return what a person asks first of a model in an outline: its settings, views, classes and candidates.
+
+    Of the other fitted attributes only the names are told. Parameters that are None say nothing.
+    """
+    if "steps" in about or "fitted" not in about:
+        return about
+    fitted = about["fitted"]
+    rows: dict[str, Any] = {"model": about["model"]}
+    rows["parameters"] = {
+        name: cut(_text("parameters", name, value), CUT // 5)
+        for name, value in about["parameters"].items()
+        if value is not None
+    }
+    if isinstance(widths := fitted.get("n_features_by_view_"), dict):
+        features = {name: f"{width:,} features" if isinstance(width, int) else width for name, width in widths.items()}
+        rows["views"] = features
+    if (classes := fitted.get("classes_")) is not None:
+        rows["classes"] = cut(_short(classes), CUT)
+    if isinstance(table := fitted.get("candidates_"), dict):
+        rows["candidates"] = "\n".join(_candidate_lines(table))
+    others = {name: value for name, value in fitted.items() if name not in TOLD and not isinstance(value, dict)}
+    plain = {name: value for name, value in others.items() if isinstance(value, (int, float)) and value == value}
+    rows |= {"measured": {name: f"{value:.4g}" for name, value in plain.items()}} if plain else {}
+    rest = [name for name in fitted if name not in TOLD and name not in plain]
+    rows |= {"also fitted": ", ".join(rest)} if rest else {}
+    return rows | {name: value for name, value in about.items() if name not in ("model", "parameters", "fitted")}
+
+
+def _candidate_lines(table: dict[str, Any]) -> list[str]:
+    """Those that have a weight, the heaviest first, and how many others there were."""
+    weights = [weight if isinstance(weight, (int, float)) else 0.0 for weight in table["weight"]]  # one may be "..."
+    order = sorted((i for i, weight in enumerate(weights) if weight > 0), key=lambda i: -weights[i])
+    lines = [f"{table['name'][i]}: {weights[i]:.2g}, {table['method'][i]}" for i in order]
+    others = len(weights) - len(order)
+    return [*lines, *([f"and {others} without weight"] if others else [])]
 
 
 def grid(title: str, rows: dict[str, Any]) -> Any:
