@@ -24,6 +24,7 @@ _MODULES = {
     "coview.views.coerce": ("as_views",),
     "coview.preprocessing.columns": ("ColumnViews",),
     "coview.preprocessing.each_view": ("EachView",),
+    "coview.preprocessing.embeddings": ("EmbeddingViews",),
     "coview.io.views_folder": ("read_views", "write_views"),
     "coview.preprocessing.images": ("ColorHistogram", "LocalBinaryPatterns", "SiftWords"),
     "coview.views.lazy": ("LazyViews",),
@@ -127,6 +128,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.preprocessing.codebook import Codebook as Codebook
     from coview.preprocessing.columns import ColumnViews as ColumnViews
     from coview.preprocessing.each_view import EachView as EachView
+    from coview.preprocessing.embeddings import EmbeddingViews as EmbeddingViews
     from coview.preprocessing.images import ColorHistogram as ColorHistogram
     from coview.preprocessing.images import LocalBinaryPatterns as LocalBinaryPatterns
     from coview.preprocessing.images import SiftWords as SiftWords

@@ -86,6 +86,7 @@ TRANSFORMERS = {
     "ColorHistogram": "coview.preprocessing.images",
     "ColumnViews": "coview.preprocessing.columns",
     "EachView": "coview.preprocessing.each_view",
+    "EmbeddingViews": "coview.preprocessing.embeddings",
     "LocalBinaryPatterns": "coview.preprocessing.images",
     "LogCounts": "coview.preprocessing.weighting",
     "MinDocumentFrequency": "coview.preprocessing.weighting",

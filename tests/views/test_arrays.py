@@ -96,3 +96,8 @@ def test_rows_have_length_one_and_empty_ones_stay_empty(form):
     found = unit_rows(form(np.array([[3, 4], [0, 0]])))
     dense = found.toarray() if sparse.issparse(found) else found
     np.testing.assert_allclose(dense, [[0.6, 0.8], [0, 0]])
+
+
+def test_an_integer_beyond_all_floats_is_refused():
+    with pytest.raises(ViewsError, match=r"View 'x' has dtype object, which is not numeric \(int too large"):
+        Views(x=np.array([[10**400], [1]], dtype=object))

@@ -26,6 +26,7 @@ import numpy as np
 from coview.inspection.known import objects_by_view, rows_with_values, takes_counts
 from coview.inspection.memberships import dense, label_codes, one_hot
 from coview.inspection.names import keyed_name, name_groups, own_names
+from coview.preprocessing.embeddings import EmbeddingViews
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
 from coview.utils.docs import shared_parameters
@@ -346,7 +347,7 @@ class Inspection:
         table : DataFrame, or dict of columns
             The raw table.
         """
-        return self.front.raw_texts(table) if isinstance(self.front, (TableViews, TextViews)) else {}
+        return self.front.raw_texts(table) if isinstance(self.front, (TableViews, TextViews, EmbeddingViews)) else {}
 
     # -- of objects
 

@@ -65,6 +65,7 @@ _OBJECTS: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
     "generator": (np.random.Generator, pack_generator, unpack_generator),
     "shared_words": (SharedWords, vars, lambda tree: SharedWords(**tree)),
 }
+_GIVEN_AGAIN = {"EmbeddingViews": ("encoder", "cache")}  # what is run, and where it writes: no file decides on that
 _SHOWN = 20  # parts of a list or dict that an outline shows
 _DTYPE = re.compile(r"[<>|=][biufcUO]\d*")
 
@@ -86,7 +87,8 @@ def save(model: Any, path: str | Path) -> None:
     Warns
     -----
     UserWarning
-        Functions, callbacks and engine objects are left out; the loaded model has the defaults of those parameters.
+        Functions, callbacks, engine objects and the encoders of `EmbeddingViews` are left out; the loaded model has the
+        defaults of those parameters.
 
     See Also
     --------
@@ -122,9 +124,10 @@ def save(model: Any, path: str | Path) -> None:
         raise TypeError(
             f"A model file cannot hold all of this {type(model).__name__}. Save search.best_estimator_ instead."
         ) from error
-    if packer.left_out:
+    left_out = dict.fromkeys(packer.left_out)
+    if left_out:
         warnings.warn(
-            f"save left out {', '.join(packer.left_out)}: functions, callbacks and engine objects are not written. "
+            f"save left out {', '.join(left_out)}: functions, callbacks and engine objects are not written. "
             "The loaded model will use the defaults; set them again with set_params.",
             UserWarning,
             stacklevel=2,
@@ -284,7 +287,7 @@ class _Packer:
         signature = inspect.signature(cls).parameters
         closed = {}
         for name, value in params.items():
-            if not _is_open(name, value):
+            if not _is_open(name, value) and (value is None or name not in _GIVEN_AGAIN.get(cls.__name__, ())):
                 closed[name] = value
             elif signature[name].default is inspect.Parameter.empty:
                 raise TypeError(
@@ -366,6 +369,12 @@ class _Unpacker:
             raise ModelFileError(
                 f"{self._path} holds a {name}, which coview {__version__} does not have; it needs coview >= {version}."
             ) from None
+        decided = [key for key in _GIVEN_AGAIN.get(name, ()) if tree["params"].get(key) is not None]
+        if decided:
+            raise ModelFileError(
+                f"{self._path} is refused: it sets {decided[0]!r} of its {name}, which no file may decide on. Use a "
+                "file that coview.save wrote."
+            )
         model = self._built(cls, tree["params"], f"coview {__version__}", f"coview {version}")
         unknown = [key for key in tree["attributes"] if not _is_known(cls, key)]
         if unknown:

@@ -80,7 +80,7 @@ class Table:
             return Column(name, "vector", "vectors", none, np.zeros(self.n_rows, dtype=bool))
         if hasattr(source, "iter_columns"):
             return _of_series(name, source)
-        if isinstance(source, np.ndarray) and source.dtype.kind in "iuf":
+        if isinstance(source, np.ndarray) and source.dtype.kind in "iuf" and source.ndim == 1:
             return _number(name, str(source.dtype), source)
         return _of_values(name, list(source))
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from coview.exceptions import ViewsError
 from coview.preprocessing.columns import ColumnViews, column_groups
+from coview.preprocessing.embeddings import EmbeddingViews
 from coview.preprocessing.raw_columns import RawTransformer, Table, as_table, columns_by_view
 from coview.preprocessing.text import TextViews
 from coview.preprocessing.vectorizer import STOPPED
@@ -34,8 +37,8 @@ __all__ = ["TableViews"]
 class TableViews(RawTransformer):
     """Turn a table into views built from text columns and groups of other columns.
 
-    `TextViews` and `ColumnViews` on one table, so that a pipeline that starts here takes raw tables and a model file
-    carries all that it needs.
+    `TextViews`, `ColumnViews` and `EmbeddingViews` on one table, so that a pipeline that starts here takes raw tables
+    and a model file carries all that it needs.
 
     Parameters
     ----------
@@ -58,6 +61,9 @@ class TableViews(RawTransformer):
         Largest number (or share) of texts that a word may be in; see `TextViews`.
     impute : {"median", "mean"}, float or None, default="median"
         What stands for a number that is missing among others of a view; None refuses it.
+    embeddings : EmbeddingViews or None, default=None
+        Views made of texts or images by an encoder, ``EmbeddingViews(encode, {"meaning": "body"})``. After a model was
+        loaded from a file, the encoder is set again: ``set_params(tableviews__embeddings__encoder=encode)``.
     id : str or None, default=None
         Column that names the objects. Without it a frame's own index does, where it has one.
 
@@ -67,10 +73,12 @@ class TableViews(RawTransformer):
         The fitted part that makes views of text.
     columns_ : ColumnViews or None
         The fitted part that makes views of columns.
+    embeddings_ : EmbeddingViews or None
+        The fitted part that makes views by an encoder.
     vectorizers_ : dict
         The fitted vectorizer of each view of text.
     view_names_ : list of str
-        Names of the views, those of text first.
+        Names of the views, those of text first, those of an encoder last.
 
     Examples
     --------
@@ -88,6 +96,7 @@ class TableViews(RawTransformer):
         "view_names_": rules.view_names(),
         "text_": rules.or_none(rules.estimator(methods=["raw_texts", "view_inputs"])),
         "columns_": rules.or_none(rules.estimator(methods=["transform", "view_inputs"])),
+        "embeddings_": rules.or_none(rules.estimator(methods=["raw_texts", "view_inputs"])),
         "vectorizers_": rules.mapping(rules.estimator(methods=["transform"])),
     }
     _parameters = {
@@ -99,6 +108,7 @@ class TableViews(RawTransformer):
         "min_df": frequency("texts") | one_of("auto"),
         "max_df": frequency("texts") | one_of("auto"),
         "impute": one_of("median", "mean") | number(least=-LARGEST) | NONE,
+        "embeddings": instance("an EmbeddingViews", EmbeddingViews) | NONE,
         "id": instance("the name of a column", str, int) | NONE,
     }
 
@@ -113,6 +123,7 @@ class TableViews(RawTransformer):
         min_df: Any = "auto",
         max_df: Any = "auto",
         impute: Any = "median",
+        embeddings: EmbeddingViews | None = None,
         id: Any = None,
     ) -> None:
         self.text = text
@@ -123,6 +134,7 @@ class TableViews(RawTransformer):
         self.min_df = min_df
         self.max_df = max_df
         self.impute = impute
+        self.embeddings = embeddings
         self.id = id
 
     def fit(self, X: Any, y: Any = None) -> TableViews:
@@ -132,17 +144,19 @@ class TableViews(RawTransformer):
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Views:
         """Learn the vocabularies and categories and return the views."""
-        if not self.text and not self.columns and not self.tokens:
+        if not self.text and not self.columns and not self.tokens and self.embeddings is None:
             raise ViewsError(
-                "TableViews needs text={view: column}, tokens={view: column} or columns={view: [column, ...]}, "
-                "got none of them."
+                "TableViews needs text={view: column}, tokens={view: column}, columns={view: [column, ...]} or "
+                "embeddings=EmbeddingViews(...), got none of them."
             )
         text, tokens = columns_by_view("text", self.text), columns_by_view("tokens", self.tokens)
         groups = column_groups("columns", self.columns) if self.columns else {}
-        named = [*text, *tokens, *groups]
+        embedded = {} if self.embeddings is None else columns_by_view("columns", self.embeddings.columns)
+        named = [*text, *tokens, *groups, *embedded]
         twice = [view for view in named if named.count(view) > 1]
         if twice:
-            raise ViewsError(f"View {twice[0]!r} is named in two of text, tokens and columns. Rename one of them.")
+            where = "text, tokens, columns and embeddings"
+            raise ViewsError(f"View {twice[0]!r} is named in two of {where}. Rename one of them.")
         table = as_table(X, "TableViews")
         ids = self._ids(table)
         self.text_ = None
@@ -150,7 +164,13 @@ class TableViews(RawTransformer):
             frequencies = {"min_df": self.min_df, "max_df": self.max_df}
             self.text_ = TextViews(text, self.vectorizer, tokens=tokens, stop_words=self.stop_words, **frequencies)
         self.columns_ = ColumnViews(groups, impute=self.impute) if groups else None
-        parts = [part.fit_transform(table) for part in self._parts()]
+        self.embeddings_ = None
+        if self.embeddings is not None:  # by default it takes the columns of text, whose views are named here already
+            free = {str(name): name for name in table.names if str(name) not in named and name != self.id}
+            free = {view: name for view, name in free.items() if table.column(name).kind == "text"}
+            self.embeddings_ = clone(self.embeddings).set_params(columns=embedded or free)
+        fitted = (self.text_, self.columns_, self.embeddings_)
+        parts = [part.fit_transform(table) for part in fitted if part is not None]
         self.vectorizers_ = self.text_.vectorizers_ if self.text_ is not None else {}
         self.view_names_ = [name for part in parts for name in part.names]
         return _together(parts, ids)
@@ -175,7 +195,12 @@ class TableViews(RawTransformer):
             What `transform` takes.
         """
         check_is_fitted(self)
-        return {} if self.text_ is None else self.text_.raw_texts(X)
+        texts = {} if self.text_ is None else self.text_.raw_texts(X)
+        if self.embeddings_ is None:
+            return texts
+        known = [] if self.text_ is None else list(self.text_.columns_.values())
+        more = {view: name for view, name in self.embeddings_.columns_.items() if name not in known}
+        return {**texts, **{view: part for view, part in self.embeddings_.raw_texts(X).items() if view in more}}
 
     def view_inputs(self) -> dict[str, ViewInput]:
         """Describe the resulting views for `inspect`."""
@@ -183,7 +208,14 @@ class TableViews(RawTransformer):
         return {view: expected for part in self._parts() for view, expected in part.view_inputs().items()}
 
     def _parts(self) -> list[Any]:
-        return [part for part in (self.text_, self.columns_) if part is not None]
+        return [part for part in (self.text_, self.columns_, self._encoding()) if part is not None]
+
+    def _encoding(self) -> EmbeddingViews | None:
+        """The part that makes views by an encoder, which may have been set again since the fit."""
+        if self.embeddings_ is None or self.embeddings is None:
+            return None
+        given = {name: value for name, value in self.embeddings.get_params(deep=False).items() if name != "columns"}
+        return copy(self.embeddings_).set_params(**given)
 
     def _ids(self, table: Table, needed: bool = True) -> np.ndarray | None:
         if self.id is None or (not needed and self.id not in table.sources):

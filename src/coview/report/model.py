@@ -249,7 +249,7 @@ def _table_options(front: Any) -> list[str] | None:
     tokens: dict[str, Any] = {}
     columns: dict[str, Any] = {}
     key: str | None = None
-    if isinstance(front, TableViews) and front.vectorizer is None:
+    if isinstance(front, TableViews) and front.vectorizer is None and front.embeddings is None:
         text, tokens = columns_by_view("text", front.text), columns_by_view("tokens", front.tokens)
         columns, key = column_groups("columns", front.columns) if front.columns else {}, front.id
     elif isinstance(front, TextViews) and front.vectorizer is None:

@@ -163,7 +163,7 @@ def _from_array(name: str, source: Any) -> np.ndarray:
             raise _texts(name, matrix[0])
         try:
             matrix = matrix.astype(np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             kind = _WrongType if isinstance(error, TypeError) else ViewsError
             raise kind(
                 f"View {name!r} has dtype object, which is not numeric ({cut(str(error))}).", **RAW_TABLE
