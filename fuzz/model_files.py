@@ -2,6 +2,7 @@
 
     python -m fuzz.model_files --count 20000 --seed 1
     python -m fuzz.model_files --only 1234 --show           one case again, with its traceback
+    python -m fuzz.model_files --systematic                 each entry of each file by turns: taken out, None, empty
 
 Every case runs in a forked child with a limit on time and memory. A file may be refused by one of coview's errors, when
 it is loaded or when the model is used; or it may give other numbers. A crash, a hang, an error that is not coview's and
@@ -307,6 +308,33 @@ def change_class(archive: Archive, rng: np.random.Generator) -> str:
     return f"a {old} is called {entry[1]}"
 
 
+def systematic(archive: Archive) -> Iterator[tuple[str, Archive]]:
+    """Yield what was done, and the archive: each entry of a dict dropped or None, each list and each array empty."""
+    for i, entries in enumerate(_dicts(archive)):
+        for j, (key, value) in enumerate(entries):
+            for how in ("gone", "None"):
+                if how == "gone" or value is not None:
+                    changed = archive.copy()
+                    mine = _dicts(changed)[i]
+                    if how == "gone":
+                        mine.pop(j)
+                    else:
+                        mine[j][1] = None
+                    yield f"{key!r} is {how}", changed
+    lists = [i for i, node in enumerate(archive.nodes()) if isinstance(node, list) and node]
+    for i in lists:
+        changed = archive.copy()
+        node = next(node for j, node in enumerate(changed.nodes()) if j == i)
+        said = f"the list {str(node)[:60]} is empty"
+        node.clear()
+        yield said, changed
+    for name, array in archive.tensors.items():
+        for axis in range(array.ndim):
+            changed = archive.copy()
+            changed.tensors[name] = np.ascontiguousarray(np.take(array, np.arange(0), axis=axis))
+            yield f"array {name} is empty along axis {axis}", changed
+
+
 # -- models, and what is done with them
 
 
@@ -541,7 +569,15 @@ class Fuzzer:
         rng = np.random.default_rng(seed)
         name = _pick(list(self.archives), rng)
         archive = self.archives[name].copy()
-        mutations = mutate(archive, rng)
+        return self._run(seed, name, archive, mutate(archive, rng), show)
+
+    def run_systematic(self, *, show: bool = False) -> Iterator[Outcome]:
+        """Try all cases that are not made at random; their seeds are their numbers."""
+        cases = ((name, *case) for name, archive in self.archives.items() for case in systematic(archive))
+        for number, (name, said, archive) in enumerate(cases):
+            yield self._run(number, name, archive, [said], show)
+
+    def _run(self, seed: int, name: str, archive: Archive, mutations: list[str], show: bool) -> Outcome:
         try:
             archive.write(self.path)
         except Exception as error:  # what no file can hold is no case
@@ -656,6 +692,7 @@ def _command_line() -> int:
     parser.add_argument("--model", help="only models whose name contains this")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="that a case may take")
     parser.add_argument("--minutes", type=float, default=math.inf, help="stop after so many")
+    parser.add_argument("--systematic", action="store_true", help="in place of random cases, each entry by turns")
     parser.add_argument("--show", action="store_true", help="print tracebacks")
     given = parser.parse_args()
     if os.environ.get("OMP_NUM_THREADS") != "1":
@@ -664,8 +701,8 @@ def _command_line() -> int:
     fuzzer = Fuzzer(given.model, given.seconds)
     first, count = (given.seed, given.count) if given.only is None else (given.only, 1)
     counts: Counter[str] = Counter()
-    for seed in range(first, first + count):
-        outcome = fuzzer.run(seed, show=given.show)
+    cases = (fuzzer.run(seed, show=given.show) for seed in range(first, first + count))
+    for outcome in fuzzer.run_systematic(show=given.show) if given.systematic else cases:
         counts[outcome.kind] += 1
         if outcome.is_fault or given.only is not None:
             print(f"{outcome.seed} {outcome.subject}: {outcome.kind}: {outcome.words} [{'; '.join(outcome.mutations)}]")

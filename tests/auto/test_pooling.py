@@ -6,7 +6,17 @@ import numpy as np
 from numpy.testing import assert_allclose
 from scipy.special import softmax
 
-from coview.auto.pooling import combine, fit_temperature, fit_weights, log_loss, own_temperature
+from coview.auto.pooling import (
+    agreeing_temperature,
+    combine,
+    fit_pool_temperature,
+    fit_temperature,
+    fit_weights,
+    log_loss,
+    own_temperature,
+    pool,
+    sharpened,
+)
 
 
 def drawn(n: int, temperature: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -65,3 +75,36 @@ def test_before_any_label_all_scores_are_as_sure():
 def test_a_combination_is_a_weighted_mean():
     shares = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
     assert_allclose(combine(shares, np.array([3.0, 1.0])), [[0.75, 0.25]])
+
+
+def test_a_mean_of_probabilities_is_as_sure_as_it_is_right_once_labels_are_many():
+    rng = np.random.default_rng(3)
+    codes = rng.integers(4, size=3000)
+    parts = [softmax(2 * np.eye(4)[codes] + rng.normal(size=(3000, 4)), axis=1) for _ in range(5)]
+    mean = combine(np.array(parts), np.full(5, 0.2))
+    right = np.mean(mean.argmax(axis=1) == codes)
+    assert mean.max(axis=1).mean() < right - 0.2  # less sure than it is right
+    sure = sharpened(mean, fit_pool_temperature(mean, codes))
+    assert_allclose(sure.max(axis=1).mean(), right, atol=0.02)
+    assert (sure.argmax(axis=1) == mean.argmax(axis=1)).all()
+
+
+def test_the_temperature_of_a_combination_is_the_usual_one_where_labels_are_none_and_does_not_run_away():
+    mean = np.full((3, 4), 0.1) + 0.6 * np.eye(4)[:3]
+    usual = fit_pool_temperature(mean[:0], np.zeros(0, int))
+    assert_allclose(np.log(usual), -0.4, atol=0.01)
+    assert 0.5 * usual < fit_pool_temperature(mean, np.arange(3)) < usual
+
+
+def test_classifiers_that_never_disagree_do_not_make_their_mean_certain():
+    mean = np.full((50, 3), 0.2) + 0.4 * np.eye(3)[np.zeros(50, int)]
+    same = np.zeros(50, int)
+    assert_allclose(sharpened(mean, agreeing_temperature(mean, [same, same])).max(axis=1), 0.95, atol=0.01)
+    assert agreeing_temperature(mean, [same]) == 1.0
+    assert agreeing_temperature(mean, [same, np.full(50, -1)]) == 1.0
+
+
+def test_who_has_no_view_keeps_the_prior_whatever_the_temperature():
+    prior = np.array([0.7, 0.3])
+    answers = [(np.array([1.0, 0.0]), np.array([[0.6, 0.4], [0.6, 0.4]]))]
+    assert_allclose(pool(answers, prior, 2, 0.5), [[0.36 / 0.52, 0.16 / 0.52], prior])

@@ -533,3 +533,42 @@ def test_a_semantic_space_without_its_classifiers_is_refused(tmp_path):
     del model.classifiers_
     with pytest.raises(ModelFileError, match="classifiers_ is not there, which semantic space needs"):
         save(model, tmp_path / "model.coview")
+
+
+@pytest.mark.parametrize(
+    ("fit", "change", "why"),
+    [
+        (
+            lambda X, y: coview.PLSA(2, random_state=0).partial_fit(X),
+            lambda model: vars(model).pop("n_batches_"),
+            "n_batches_ is not there",
+        ),
+        (
+            lambda X, y: coview.MultiViewPLSA(2, 2, max_iter=2, random_state=0).fit(X).partial_fit(X),
+            lambda model: vars(model).pop("batch_counts_"),
+            "batch_counts_ is not there",
+        ),
+        (
+            lambda X, y: coview.EachView(StandardScaler()).fit(X),
+            lambda model: setattr(model.transformers_["a"], "mean_", None),
+            "mean_ is None, but the rest of the model needs it",
+        ),
+        (
+            lambda X, y: coview.NeighborViews("a", labels=True).fit(X, y),
+            lambda model: setattr(model, "classes_", None),
+            "classes_ is None, but the rest of the model needs it",
+        ),
+        (
+            lambda X, y: coview.AutoClassifier([("bayes", coview.MultiViewNaiveBayes())]).fit(X, y),
+            lambda model: model.estimators_.update(bayes="words"),
+            "estimators_.*'bayes'.* is of type str, but must be an estimator",
+        ),
+    ],
+)
+def test_what_a_model_has_by_its_parameters_or_with_another_part_must_be_there(fit, change, why, tmp_path):
+    X = Views(a=np.random.default_rng(0).integers(1, 5, (12, 12)).astype(float), b=np.ones((12, 3)))
+    model = fit(X, np.arange(12) % 2)
+    save(model, tmp_path / "model.coview")
+    change(model)
+    with pytest.raises(ModelFileError, match=why):
+        save(model, tmp_path / "model.coview")

@@ -49,7 +49,15 @@ from coview.auto.pipelines import (
     propose_pipelines,
     seen_views,
 )
-from coview.auto.pooling import combine, fit_weights, log_loss, pool
+from coview.auto.pooling import (
+    agreeing_temperature,
+    combine,
+    fit_pool_temperature,
+    fit_weights,
+    log_loss,
+    pool,
+    sharpened,
+)
 from coview.auto.relations import RELATIONS, check_alignment, comparable_sample
 from coview.base import MultiViewEstimator
 from coview.classification.wrapper import in_type_of
@@ -87,8 +95,9 @@ def _check_kept(checker: rules.Checker, value: Any, where: str) -> None:
     if checker.state.get("ontology") is not None:
         return check_levels(checker, value, where)
     names = checker.state.get("candidates_", {}).get("name", ())
-    if not value or not set(value) <= set(names):
+    if not isinstance(value, dict) or not value or not set(value) <= set(names):
         checker.refuse(where, "has an estimator that is no candidate, or none")
+    checker.check(rules.mapping(rules.estimator()), value, where)
     for other in ("temperatures_", "seen_views_"):
         said = checker.state.get(other)
         if not isinstance(said, dict) or set(said) != set(value):
@@ -153,6 +162,9 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     temperatures_ : dict of float
         What the scores of each kept candidate are divided by to be logarithms of probabilities. With an ontology this
         and `seen_views_` are in the models of the levels, and empty here.
+    pool_temperature_ : float
+        What the logarithms of the candidates' mean probability are divided by: several candidates together are surer
+        than their mean (below 1), or less sure. With an ontology that of each level is in its model, and this is 1.
     seen_views_ : dict of lists
         Names of the views that each kept candidate looks at.
     accuracy_ : float
@@ -230,6 +242,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
     seen_views_: dict[str, list[str]]
     level_weights_: dict[str, float]
     view_relations_: dict[str, list[Any]]
+    pool_temperature_: float
     _fitted_state = {
         "classes_": rules.labels("classes"),
         "class_prior_": rules.shares("classes"),
@@ -240,6 +253,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         "level_weights_": rules.mapping(rules.number(0, 1e6)),
         "ontology": rules.or_none(rules.custom(check_ontology)),
         "temperatures_": rules.mapping(rules.number(1e-12, 1e12)),
+        "pool_temperature_": rules.number(1e-3, 1e3),
         "seen_views_": rules.mapping(rules.view_names(some=True)),
         "accuracy_": rules.number(nan=True),
         "calibration_error_": rules.number(nan=True),
@@ -360,7 +374,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
                 continue
             found = softmax(class_scores(model, some, self.classes_) / self.temperatures_[name], axis=1)
             answers.append((weights[name] * some.present.any(axis=1), found))
-        return in_type_of(views, pool(answers, self.class_prior_, len(views)))
+        return in_type_of(views, pool(answers, self.class_prior_, len(views), self.pool_temperature_))
 
     def predict_labels(self, X: Any) -> np.ndarray:
         """Predict consistent label sets as booleans (n_objects, n_classes).
@@ -437,7 +451,7 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             held_out[level] = model._fit_codes(views, codes, plan.relabeled(codes), seed, share)
             self.estimators_[level] = model
         lowest = self.estimators_[LEAVES]
-        self.links_, self.temperatures_, self.seen_views_ = lowest.links_, {}, {}
+        self.links_, self.temperatures_, self.seen_views_, self.pool_temperature_ = lowest.links_, {}, {}, 1.0
         evidence = self._levels().weigh(held_out, labels.codes(LEAVES)[0], self.cv)
         self.level_weights_ = evidence.weights
         self._score(evidence.codes, evidence.probabilities)
@@ -581,8 +595,13 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
             here = folds == number
             learned = fit_weights(probabilities[:, ~here], own[~here], prior, STRENGTH)
             combined[here] = combine(probabilities[:, here], learned)
-        self._score(own, combined)
-        return combined
+        self.pool_temperature_ = fit_pool_temperature(combined, own)
+        sure = np.empty_like(combined)
+        for number in np.unique(folds):
+            here = folds == number
+            sure[here] = sharpened(combined[here], fit_pool_temperature(combined[~here], own[~here]))
+        self._score(own, sure)
+        return sure
 
     def _score(self, own: np.ndarray, combined: np.ndarray) -> None:
         """Fill `accuracy_` and `calibration_error_` by the probabilities of held-out objects."""
@@ -638,7 +657,11 @@ class AutoClassifier(LabeledScoreMixin, ClassifierMixin, MultiViewEstimator):
         total = sum(each.weight for each in judged)
         for each in judged:
             each.weight /= total
-        self.memberships_ = pool(answers, self.class_prior_, len(codes))
+        if not self.n_held_out_:  # the candidates' agreement is all that is known
+            mean = pool(answers, self.class_prior_, len(codes))[codes < 0]
+            opinions = [each.opinions[codes < 0] for each in judged if each.opinions is not None]
+            self.pool_temperature_ = agreeing_temperature(mean, opinions)
+        self.memberships_ = pool(answers, self.class_prior_, len(codes), self.pool_temperature_)
         labeled = np.flatnonzero(codes >= 0)
         self.memberships_[labeled] = np.eye(len(self.classes_))[codes[labeled]]
 

@@ -209,8 +209,11 @@ def _with_gaps(inside: rules.Rule, gaps: Callable[[rules.Checker, np.ndarray], n
     return rules.custom(visit)
 
 
-def _of_columns(*names: str) -> dict[str, rules.Rule]:
-    """Numbers of a scaler, one for each feature: all of them NaN for a feature without values; scales are positive."""
+def _of_columns(*names: str, **switches: str) -> dict[str, rules.Rule]:
+    """Numbers of a scaler, one for each feature: all of them NaN for a feature without values; scales are positive.
+
+    None where the parameter that switches them off, by their name in `switches`, is false.
+    """
 
     def empty(checker: rules.Checker, value: np.ndarray) -> np.ndarray:
         others = [part for name in names if isinstance(part := checker.state.get(name), np.ndarray)]
@@ -218,7 +221,11 @@ def _of_columns(*names: str) -> dict[str, rules.Rule]:
         return np.logical_and.reduce([np.isnan(part) for part in alike])
 
     inside = {name: _POSITIVE if name == "scale_" else _VECTOR for name in names}
-    return {name: rules.or_none(_with_gaps(rule, empty)) for name, rule in inside.items()}
+
+    def needed(name: str) -> Callable[[Mapping[str, Any]], Any]:
+        return lambda state: name not in switches or state.get(switches[name], True)
+
+    return {name: rules.or_none(_with_gaps(rule, empty), needed(name)) for name, rule in inside.items()}
 
 
 def _idf(checker: rules.Checker, value: Any, where: str) -> None:
@@ -348,14 +355,21 @@ _BY_CLASS: dict[str, dict[str, rules.Rule]] = {
         "n_outputs_": rules.one_of(1),
         "sparse_output_": rules.flag(),
     },
-    **dict.fromkeys(("PCA", "TruncatedSVD", "NMF", "FastICA"), _PARTS),
-    "StandardScaler": {"n_features_in_": rules.count(1, size="features"), **_of_columns("mean_", "var_", "scale_")},
+    **dict.fromkeys(("TruncatedSVD", "NMF", "FastICA"), _PARTS),
+    "PCA": {**_PARTS, "mean_": _VECTOR, "explained_variance_": rules.floats("components", low=0)},
+    "StandardScaler": {
+        "n_features_in_": rules.count(1, size="features"),
+        **_of_columns("mean_", "var_", "scale_", mean_="with_mean", var_="with_std", scale_="with_std"),
+    },
     "MinMaxScaler": {
         "n_features_in_": rules.count(1, size="features"),
         **_of_columns("min_", "scale_", "data_min_", "data_max_", "data_range_"),
     },
     "MaxAbsScaler": {"n_features_in_": rules.count(1, size="features"), **_of_columns("scale_", "max_abs_")},
-    "RobustScaler": {"n_features_in_": rules.count(1, size="features"), **_of_columns("center_", "scale_")},
+    "RobustScaler": {
+        "n_features_in_": rules.count(1, size="features"),
+        **_of_columns("center_", "scale_", center_="with_centering", scale_="with_scaling"),
+    },
     "KNNImputer": {
         "n_features_in_": rules.count(1, size="features"),
         "_fit_X": _with_gaps(rules.floats("objects", "features"), lambda _, value: np.isnan(value)),
@@ -369,7 +383,7 @@ _BY_CLASS: dict[str, dict[str, rules.Rule]] = {
     },
     "CountVectorizer": _WORDS,
     "TfidfVectorizer": {**_WORDS, "_tfidf": rules.custom(_idf)},
-    "TfidfTransformer": {"idf_": rules.optional(_VECTOR)},
+    "TfidfTransformer": {"idf_": rules.optional(_VECTOR, needed=lambda state: state.get("use_idf", True))},
     "OneHotEncoder": {
         "n_features_in_": rules.count(1, size="features"),
         "categories_": rules.sequence(rules.values(), "features"),

@@ -208,9 +208,10 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         "topic_feature_": rules.by_view(rules.shares("topics", "features of {view}")),
         "memberships_": rules.shares("objects", "topics"),
         "batch_counts_": rules.optional(
-            rules.record(profiles=rules.by_view(rules.floats("features of {view}", "topics", low=0)))
+            rules.record(profiles=rules.by_view(rules.floats("features of {view}", "topics", low=0))),
+            needed=lambda state: "n_batches_" in state,
         ),
-        "n_batches_": rules.optional(rules.count()),
+        "n_batches_": rules.optional(rules.count(), needed=lambda state: "batch_counts_" in state),
     }
 
     # -- what a model says of itself

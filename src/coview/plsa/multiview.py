@@ -131,7 +131,8 @@ def topic_rules(topics: str) -> dict[str, rules.Rule | None]:
             rules.record(
                 feature_topic=rules.by_view(rules.floats("features of {view}", topics, low=0)),
                 cluster_topic=rules.by_view(rules.floats("clusters", topics, low=0)),
-            )
+            ),
+            needed=lambda state: "n_batches_" in state,
         ),
     }
 

@@ -25,6 +25,7 @@ are enough to know P_ii; nothing of objects x objects is built.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -191,9 +192,11 @@ class NeighborViews(WholeFitMixin, ViewsTransformerMixin, BaseEstimator):
             rules.sequence(rules.floats("objects", "features of {view}", sparse=True), "layers"), "smoothed views"
         ),
         "present_layers_": rules.mapping(rules.sequence(rules.booleans("objects"), "layers"), "smoothed views"),
-        "classes_": rules.or_none(rules.labels("classes")),
-        "label_layers_": rules.or_none(rules.sequence(rules.floats("objects", "classes"), "hops")),
-        "labels_near_": rules.or_none(rules.floats("objects", "classes", sparse=True)),
+        "classes_": rules.or_none(rules.labels("classes"), needed=itemgetter("labels")),
+        "label_layers_": rules.or_none(
+            rules.sequence(rules.floats("objects", "classes"), "hops"), needed=itemgetter("labels")
+        ),
+        "labels_near_": rules.or_none(rules.floats("objects", "classes", sparse=True), needed=itemgetter("labels")),
         "fitted_links_": rules.or_none(rules.floats("objects", "objects", sparse=True)),
         "hops": rules.count(1, size="hops"),
     }

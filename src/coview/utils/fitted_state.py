@@ -86,10 +86,13 @@ class Rule:
         Called with (checker, value, where); raises StateMismatch by `Checker.refuse`.
     required : bool, default=True
         Whether a fitted model always has the attribute.
+    needed : callable, optional
+        Tells by all attributes and parameters whether this model must have it.
     """
 
     visit: Visit
     required: bool = True
+    needed: Callable[[Mapping[str, Any]], Any] | None = None
 
 
 @dataclass
@@ -178,7 +181,7 @@ def check_state(rules: Mapping[str, Rule], state: Mapping[str, Any]) -> None:
         if name in state:
             checker.view = None
             checker.check(rule, state[name], name)
-        elif rule.required:
+        elif rule.required or (rule.needed is not None and rule.needed(state)):
             raise StateMismatch(f"{name} is not there")
     for look in checker.later:
         look()
@@ -255,19 +258,21 @@ def one_of(*options: Any) -> Rule:
     return Rule(visit)
 
 
-def or_none(rule: Rule) -> Rule:
-    """None, or what the rule says."""
+def or_none(rule: Rule, needed: Callable[[Mapping[str, Any]], Any] | None = None) -> Rule:
+    """None, or what the rule says; never None where `needed` is true of all attributes and parameters."""
 
     def visit(checker: Checker, value: Any, where: str) -> None:
         if value is not None:
             checker.check(rule, value, where)
+        elif needed is not None and needed(checker.state):
+            checker.refuse(where, "is None, but the rest of the model needs it")
 
     return Rule(visit)
 
 
-def optional(rule: Rule) -> Rule:
-    """Nothing at all, or what the rule says."""
-    return Rule(rule.visit, required=False)
+def optional(rule: Rule, needed: Callable[[Mapping[str, Any]], Any] | None = None) -> Rule:
+    """Nothing at all, or what the rule says; never nothing where `needed` is true of all attributes and parameters."""
+    return Rule(rule.visit, required=False, needed=needed)
 
 
 def either(*rules: Rule) -> Rule:
