@@ -44,6 +44,7 @@ _MODULES = {
     "coview.engines.dask.engine": ("DaskEngine",),
     "coview.inspection": ("Inspection", "inspect"),
     "coview.io.models": ("load", "save"),
+    "coview.io.mudata": ("to_mudata",),
     "coview.report.report": ("Report", "make_report"),
 }
 
@@ -100,6 +101,7 @@ if TYPE_CHECKING:  # what type checkers and editors see
     from coview.inspection import inspect as inspect
     from coview.io.models import load as load
     from coview.io.models import save as save
+    from coview.io.mudata import to_mudata as to_mudata
     from coview.io.tables import read_table as read_table
     from coview.io.views_folder import read_views as read_views
     from coview.io.views_folder import write_views as write_views

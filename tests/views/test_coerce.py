@@ -77,3 +77,59 @@ def test_a_mudata_with_missing_objects_marks_them():
 def test_a_mudata_is_not_an_argument_of_views():
     with pytest.raises(ViewsError, match="as_views"):
         Views(make_mudata(rna=annotated(A, "pqr", "uvw")))
+
+
+# -- AnnData, and matrices in obsm
+
+
+def test_an_anndata_is_one_view():
+    data = annotated(sparse.csr_matrix(A), "pqr", "uvw")
+    X = as_views(data)
+    assert X.names == ("X",) and X.ids.tolist() == list("pqr") and X.feature_names["X"].tolist() == list("uvw")
+    assert sparse.issparse(X["X"]) and not is_plain(data)
+    with pytest.raises(ViewsError, match="turn an AnnData into them with as_views"):
+        Views(data)
+
+
+def test_matrices_in_obsm_become_views():
+    data = annotated(A, "pqr", "uvw")
+    data.obsm["X_text"] = B.astype(np.float32)
+    data.obsm["facts"] = pd.DataFrame(B, index=list("pqr"), columns=["size", "age"])
+    assert as_views(data).names == ("X",)  # a map of the cells, say, is no view unless it is asked for
+    X = as_views(data, obsm=["X_text", "facts"])
+    assert X.names == ("X", "X_text", "facts") and X["X_text"].dtype == np.float32
+    assert X.feature_names["facts"].tolist() == ["size", "age"] and "X_text" not in X.feature_names
+    assert as_views(data, obsm="X_text").names == ("X", "X_text")
+
+
+def test_an_anndata_without_features_has_its_obsm():
+    data = anndata.AnnData(obs=pd.DataFrame(index=list("pqr")))
+    with pytest.raises(ViewsError, match="The AnnData has neither features nor obsm"):
+        as_views(data)
+    data.obsm["X_text"] = B
+    assert as_views(data).names == ("X_text",)
+
+
+def test_obsm_of_a_mudata_and_of_its_modalities():
+    rna, protein = annotated(A, "pqr", "uvw"), annotated(B, "rsq", "xy")
+    rna.obsm["X_pca"] = np.array([[1.0], [2.0], [3.0]])
+    data = make_mudata(rna=rna, protein=protein)
+    data.obsm["X_joint"] = np.array([[np.nan] * 2 if name == "s" else [1.0, 2.0] for name in data.obs_names])
+    X = as_views(data, obsm=["X_joint", "rna:X_pca"])
+    assert X.names == ("rna", "protein", "X_joint", "rna:X_pca") and X.ids.tolist() == list(data.obs_names)
+    lacks = {name: [i for i, there in zip(X.ids, X.present[:, v]) if not there] for v, name in enumerate(X.names)}
+    assert lacks == {"rna": ["s"], "protein": ["p"], "X_joint": ["s"], "rna:X_pca": ["s"]}
+    assert X["rna:X_pca"][X.ids.tolist().index("q")] == 2
+
+
+@pytest.mark.parametrize(
+    ("obsm", "sentence"),
+    [("X_pac", "obsm has no 'X_pac'; it has 'X_pca'. Did you mean 'X_pca'"), (["X"], "obsm has no 'X'")],
+)
+def test_what_obsm_does_not_have(obsm, sentence):
+    data = annotated(A, "pqr", "uvw")
+    data.obsm["X_pca"] = B
+    with pytest.raises(ViewsError, match=sentence):
+        as_views(data, obsm=obsm)
+    with pytest.raises(ViewsError, match="obsm is for a MuData or an AnnData, got ndarray"):
+        as_views(A, obsm=obsm)

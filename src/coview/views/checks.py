@@ -25,6 +25,7 @@ __all__ = [
     "check_same_index",
     "common_length",
     "has_two_levels",
+    "is_anndata",
     "is_list_of_views",
     "is_mudata",
     "named_matrices",
@@ -43,8 +44,8 @@ def named_matrices(views: Any, named: Mapping[str, Any]) -> dict[str, Any]:
         pairs = []
     elif isinstance(views, Mapping) and not sparse.issparse(views):
         pairs = list(views.items())
-    elif is_mudata(views):
-        raise ViewsError("Views() takes matrices; turn a MuData into them with as_views(data).")
+    elif is_mudata(views) or is_anndata(views):
+        raise ViewsError(f"Views() takes matrices; turn {_a(views)} into them with as_views(data).")
     elif isinstance(views, (list, tuple)) and is_list_of_views(views):
         pairs = [(f"view{i}", view) for i, view in enumerate(views)]
     elif is_frame(views) and has_two_levels(views):
@@ -80,6 +81,15 @@ def has_two_levels(frame: Any) -> bool:
 def is_mudata(X: Any) -> bool:
     """Tell whether a MuData is given, without importing mudata."""
     return isinstance(getattr(X, "mod", None), Mapping) and hasattr(X, "obs_names")
+
+
+def is_anndata(X: Any) -> bool:
+    """Tell whether an AnnData is given, without importing anndata."""
+    return any(cls.__name__ == "AnnData" and cls.__module__.startswith("anndata.") for cls in type(X).__mro__)
+
+
+def _a(data: Any) -> str:
+    return "an AnnData" if is_anndata(data) else "a MuData"
 
 
 def check_name(name: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,10 @@ from scipy import sparse
 
 from coview.exceptions import ViewsError
 from coview.utils.limits import text_array
+from coview.utils.messages import did_you_mean, listed
 from coview.views.arrays import is_dask_collection, is_frame
 from coview.views.base import NamedViews
-from coview.views.checks import PLAIN, has_two_levels, is_list_of_views, is_mudata, named_matrices
+from coview.views.checks import PLAIN, has_two_levels, is_anndata, is_list_of_views, is_mudata, named_matrices
 from coview.views.dask_collections import from_dask
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
@@ -20,19 +21,30 @@ from coview.views.views import Views
 __all__ = ["PLAIN", "as_views", "in_memory_views", "is_plain"]
 
 
-def as_views(X: Any, *, ids: Any = None, present: Any = None, feature_names: Mapping[str, Any] | None = None) -> Any:
+def as_views(
+    X: Any,
+    *,
+    ids: Any = None,
+    present: Any = None,
+    feature_names: Mapping[str, Any] | None = None,
+    obsm: str | Sequence[str] | None = None,
+) -> Any:
     """Convert X to `Views`, or to `LazyViews` if it contains Dask collections; views are returned unchanged.
 
     Parameters
     ----------
-    X : views, mapping, sequence, matrix or MuData
-        Whatever `Views` takes, `Views` and `LazyViews` themselves, dask arrays and DataFrames, or a MuData.
+    X : views, mapping, sequence, matrix, MuData or AnnData
+        Whatever `Views` takes, `Views` and `LazyViews` themselves, dask arrays and DataFrames, a MuData, each of whose
+        modalities is a view, or an AnnData, whose view is "X".
     ids : array-like of shape (n_rows,), optional
         One identifier per object, as in `Views`.
     present : mapping or array-like of shape (n_rows, n_views), optional
         Which objects have which view, as in `Views`.
     feature_names : mapping, optional
         ``{name: names of the columns}``, as in `Views`.
+    obsm : str, list of str or None, default=None
+        Matrices in ``obsm`` of a MuData or AnnData, such as embeddings, that become views of these names too;
+        "rna:X_pca" is that of a modality. Of an AnnData without features, all of them do.
 
     Returns
     -------
@@ -53,9 +65,11 @@ def as_views(X: Any, *, ids: Any = None, present: Any = None, feature_names: Map
         raise ViewsError("Lazy views keep their own ids, present and feature_names. Read them first with X.collect().")
     if isinstance(X, NamedViews) and as_it_is:
         return X
-    if is_mudata(X):
-        joined = _from_mudata(X)
+    if is_mudata(X) or is_anndata(X):
+        joined = _from_annotated(X, [obsm] if isinstance(obsm, str) else obsm)
         return joined if as_it_is else Views(joined, **more)
+    if obsm is not None:
+        raise ViewsError(f"obsm is for a MuData or an AnnData, got {type(X).__name__}. Leave it out.")
     if not isinstance(X, NamedViews):
         sources = named_matrices(X, {})
         if any(is_dask_collection(source) for source in sources.values()):
@@ -78,20 +92,52 @@ def is_plain(X: Any) -> bool:
     """Tell whether X is one matrix, as any scikit-learn estimator takes it, rather than several views."""
     if sparse.issparse(X):  # asked first: a dok matrix is a mapping too
         return True
-    if isinstance(X, (NamedViews, Mapping)) or is_mudata(X):
+    if isinstance(X, (NamedViews, Mapping)) or is_mudata(X) or is_anndata(X):
         return False
     if isinstance(X, (list, tuple)):
         return not is_list_of_views(X)
     return not (is_frame(X) and has_two_levels(X))
 
 
-def _from_mudata(data: Any) -> Views:
-    """Each modality of a MuData is a view; objects that a modality lacks are missing there."""
-    parts = {str(name): part for name, part in data.mod.items() if part.n_vars}
-    if not parts:
-        raise ViewsError("The MuData has no modality with features.")
-    joined = Views.align({name: (list(map(str, part.obs_names)), part.X) for name, part in parts.items()})
+def _from_annotated(data: Any, obsm: Sequence[str] | None) -> Views:
+    """Each modality of a MuData is a view, or X of an AnnData; objects that a modality lacks are missing there."""
+    if is_mudata(data):
+        modalities = {str(name): part for name, part in data.mod.items()}
+        places = {"": data, **{f"{name}:": part for name, part in modalities.items()}}
+    else:
+        modalities, places = {"X": data}, {"": data}
+    parts = {name: part for name, part in modalities.items() if part.n_vars and part.X is not None}
+    sources = {name: (_object_names(part), part.X) for name, part in parts.items()}
+    known = {
+        start + str(key): (_object_names(part), part.obsm[key]) for start, part in places.items() for key in part.obsm
+    }
+    if obsm is None and not parts and not is_mudata(data):
+        obsm = list(known)
+    for name in obsm or ():
+        if name not in known:
+            raise ViewsError(f"obsm has no {name!r}; it has {listed(known) or 'nothing'}.{did_you_mean(name, known)}")
+        if name in sources:
+            raise ViewsError(f"{name!r} is the name of a modality, and in obsm. Rename one of them.")
+        sources[name] = _without_absent(*known[name])
+    if not sources:
+        what = "MuData has no modality with features" if is_mudata(data) else "AnnData has neither features nor obsm"
+        raise ViewsError(f"The {what}.")
+    joined = Views.align(sources)
     order = {key: i for i, key in enumerate(joined.ids.tolist())}  # type: ignore[union-attr]
-    rows = np.array([order[key] for key in map(str, data.obs_names) if key in order], dtype=np.intp)
+    rows = np.array([order[key] for key in _object_names(data) if key in order], dtype=np.intp)
     names = {name: text_array(part.var_names, f"feature names of view {name!r}") for name, part in parts.items()}
     return Views(joined[rows], feature_names=names)
+
+
+def _object_names(data: Any) -> list[str]:
+    return list(map(str, data.obs_names))
+
+
+def _without_absent(ids: list[str], matrix: Any) -> tuple[list[str], Any]:
+    """Rows that are not NaN alone, which is how a MuData fills those of objects that are not there."""
+    values = np.asarray(matrix) if not sparse.issparse(matrix) else None
+    if values is None or values.ndim != 2 or values.dtype.kind != "f" or not np.isnan(values).any():
+        return ids, matrix
+    there = ~np.isnan(values).all(axis=1)
+    rows = np.flatnonzero(there)
+    return [ids[i] for i in rows], matrix.iloc[rows] if is_frame(matrix) else values[rows]
