@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, confusion_matrix, normalized_mutual_info_score
 from sklearn.pipeline import make_pipeline
 
-from coview import PLSA, MultiViewNaiveBayes, MultiViewPLSA, TableViews, TfidfViews, Views, make_report, write_views
+from coview import (
+    PLSA,
+    AutoClustering,
+    MultiViewNaiveBayes,
+    MultiViewPLSA,
+    TableViews,
+    TfidfViews,
+    Views,
+    make_report,
+    write_views,
+)
+from coview.datasets import make_topic_views
 from coview.report import summary
 
 
@@ -26,6 +38,19 @@ def test_every_model_says_what_it_is_and_how_to_repeat_it(model):
     assert found["model"]["name"] == type(model).__name__
     assert f"{type(model).__name__}(" in found["reproduce"]["code"]
     assert {row["name"] for row in found["model"]["parameters"]} <= set(model.get_params(deep=False))
+
+
+def test_nothing_is_warned_of_views_that_nobody_asked_alone():
+    data = make_topic_views(60, n_clusters=3, random_state=0)
+    X = Views(words=data.views["view0"], sizes=np.random.default_rng(0).normal(size=(60, 8)))
+    model = AutoClustering(3, random_state=0).fit(X)
+    model.estimators_ = {"sphere": model.estimators_["sphere"]}  # which leaves measurements out
+    with pytest.warns(UserWarning, match="only views that the chosen methods leave out"):
+        model.transform(X.select("sizes"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = summary_of(model, X, data.target)
+    assert {row["name"] for row in found["views"]["rows"]} == {"words", "sizes"}
 
 
 def test_parameters_that_were_set_are_told_apart(make):

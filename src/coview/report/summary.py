@@ -33,6 +33,7 @@ from coview.report.scores import (
 from coview.utils.missing import is_gap
 from coview.utils.progress import tell
 from coview.utils.sampling import sample_positions
+from coview.utils.warn import unwarned
 from coview.validation import check_count, encode_labels, minus_one_is_unlabeled
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
@@ -97,6 +98,19 @@ def summarize(
     if truth is not None and objects.n_objects is not None and len(truth) != objects.n_objects:
         problem = f"must hold one number per object: {len(truth)} numbers for {objects.n_objects} objects."
         raise ParameterError(problem, parameter="y")
+    with unwarned():  # of views asked alone, of copies and of samples nobody asked
+        return _sections(inspection, objects, truth, y_fit, held_out, map_method)
+
+
+def _sections(
+    inspection: Inspection,
+    objects: _Objects,
+    truth: np.ndarray | None,
+    y_fit: Any,
+    held_out: bool | str,
+    map_method: str,
+) -> dict[str, Any]:
+    """What the report says of objects that were read."""
     used = None if y_fit is None or objects.codes is None else _as_objects(y_fit)[objects.rows]
     _tell("fitting a copy for held-out scores")
     held = hold_out(
