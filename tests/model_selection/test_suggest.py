@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import warnings
+
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy import sparse
 from scipy.spatial.distance import jensenshannon
+from scipy.stats import entropy
 from sklearn.pipeline import make_pipeline
 
 from coview import (
@@ -65,6 +70,29 @@ def test_columns_are_what_the_model_says(small):
         assert row["predicted"] == model.predict(X[[i]])[0] and row["probability"] == pytest.approx(proba[i, -1])
         assert row["uncertainty"] == pytest.approx(1 - (proba[i, -1] - proba[i, -2]), abs=1e-9)
         assert row["disagreement"] == pytest.approx(jensenshannon(alone[0][i], alone[1][i], base=2) ** 2, abs=1e-9)
+
+
+@pytest.mark.parametrize(("n_views", "n_classes"), [(3, 2), (3, 3), (5, 2), (4, 3), (2, 7)])
+def test_the_farthest_that_views_can_be_apart_is_1(n_views, n_classes):
+    """Opinions are farthest apart where each is sure: the farthest of all such is found by trying them all."""
+    weights = np.random.default_rng(n_views).dirichlet(np.ones(n_views))
+    sure = np.array(list(itertools.product(range(n_classes), repeat=n_views)))
+    parts = np.eye(n_classes)[sure].transpose(1, 0, 2)  # views x opinions x classes
+    found = suggest._divergence(parts, np.repeat(weights[:, None], len(sure), axis=1))
+    apart = np.array([entropy(np.bincount(row, weights, n_classes)) for row in sure])
+    assert_allclose(found, apart / apart.max(), atol=1e-9)
+
+
+def test_labels_of_classes_that_the_model_does_not_know_are_told_of(small):
+    X, y, model = small
+    labels = [None if np.isnan(label) else int(label) for label in y]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        suggest_labels(model, X, 2, y=labels)
+    labels[5], labels[7] = "catt", "dgo"
+    with pytest.warns(UserWarning, match=r"2 labels are none of the classes of MultiViewNaiveBayes: 'catt', 'dgo'"):
+        found = suggest_labels(model, X, 36, y=labels)
+    assert not {5, 7} & set(found.indices.tolist())
 
 
 def test_objects_that_the_views_dispute_come_first(small):
@@ -207,6 +235,8 @@ def test_the_table_is_printed_and_shown(small):
     X, y, model = small
     found = suggest_labels(model, X, 2, y=y)
     assert "disagreement" in str(found) and found.rows[0]["why"] in str(found)
+    found.rows[0]["coverage"] = 0.00123
+    assert "0.12 %" in str(found)
     assert found._repr_html_().count("<tr>") == 3 and list(found.columns) == list(suggest.COLUMNS)
     assert repr(found) == "2 objects to label, of 30 without a label (6 labeled)"
 

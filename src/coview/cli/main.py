@@ -104,7 +104,7 @@ def main() -> None:
         code = app(["--quiet", *words] if "--quiet" in sys.argv else words, standalone_mode=False)
     except _Refused as error:
         command = getattr(getattr(error, "ctx", None), "command_path", "coview")
-        _end(f"{error.format_message()} See: {command} --help", 2, debug)
+        _end(f"{_plainly(error.format_message())} See: {command} --help", 2, debug)
     except UnicodeDecodeError as error:
         _end(not_text("What was given", error), 2, debug)
     except CoviewError as error:
@@ -119,6 +119,19 @@ def main() -> None:
         if code == 130:  # stopped by Ctrl-C
             _end("stopped; nothing was written.", 1, debug)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _plainly(refusal: str) -> str:
+    """What an option was refused for, as a sentence of this house.
+
+    Examples
+    --------
+    >>> _plainly("Invalid value for '--count': Input should be greater than or equal to 1")
+    "Invalid value for '--count': it must be at least 1."
+    """
+    for words, plain in (("greater than or equal to", "at least"), ("less than or equal to", "at most")):
+        refusal = refusal.replace(f"Input should be {words}", f"it must be {plain}")
+    return f"{refusal.rstrip('.')}." if refusal[-1:].isalnum() else refusal
 
 
 def _show_warning(message: Warning | str, *_: Any) -> None:

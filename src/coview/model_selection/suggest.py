@@ -2,7 +2,7 @@
 
     uncertainty   1 less the lead of the likeliest class over the next: 1 is a tie, 0 is sure
     disagreement  Jensen-Shannon divergence of what the views say alone, each by its weight: 0 is one opinion, 1 the
-                  farthest apart that opinions of such weights can be
+                  farthest apart that opinions of such weights on so many classes can be
     need          weighted mean of the two, each by its rank among the unlabeled objects, so that probabilities need not
                   be calibrated
     coverage      share of all need that a label newly covers: it says something of objects that are alike (cosine, in
@@ -16,6 +16,7 @@ linear in the objects: they are compared with a sample of at most `LANDMARKS`.
 from __future__ import annotations
 
 import html
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from coview.auto.candidates import preparation, prepared
 from coview.exceptions import CoviewError, ParameterError
 from coview.inspection import Inspection, inspect
 from coview.model_selection.table import ResultTable
-from coview.utils.messages import printable
+from coview.utils.messages import printable, short
 from coview.utils.sampling import sample_positions
 from coview.utils.warn import unwarned, warn_user
 from coview.validation import base_seed, check_count, minus_one_is_unlabeled, unlabeled_rows
@@ -187,7 +188,7 @@ class LabelSuggestions(ResultTable):
         return {"n_labeled": self.n_labeled, "n_unlabeled": self.n_unlabeled, "rows": self.rows}
 
     def _cells(self, row: dict[str, Any]) -> list[str]:
-        return [f"{row[name]:.2f}" if name in FIGURES else str(row[name]) for name in COLUMNS[1:]]
+        return [_shown(name, row[name]) for name in COLUMNS[1:]]
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{name}</th>" for name in COLUMNS[1:])
@@ -209,6 +210,19 @@ class LabelSuggestions(ResultTable):
         return table
 
 
+def _shown(name: str, value: Any) -> str:
+    """A cell as it is printed; one object of many covers a small share.
+
+    Examples
+    --------
+    >>> _shown("coverage", 0.00342), _shown("uncertainty", 0.5)
+    ('0.34 %', '0.50')
+    """
+    if name == "coverage":
+        return f"{100 * value:.2g} %"
+    return f"{value:.2f}" if name in FIGURES else str(value)
+
+
 # -- who has a label
 
 
@@ -218,6 +232,8 @@ def _labeled(inspection: Inspection, y: Any, n_rows: int) -> np.ndarray:
         labeled = ~unlabeled_rows(y, semi_supervised=minus_one_is_unlabeled(inspection.estimator))
         if len(labeled) != n_rows:
             raise ParameterError(f"must hold one label per object: {len(labeled)} for {n_rows} objects.", parameter="y")
+        column = np.asarray(y, dtype=object)
+        _warn_of_new_classes(inspection, column[labeled].tolist() if column.ndim == 1 else [])
         return labeled
     kept = inspection.training_reading()
     count = next((len(part) for part in (kept.memberships, kept.codes) if part is not None), inspection.n_objects)
@@ -231,6 +247,22 @@ def _labeled(inspection: Inspection, y: Any, n_rows: int) -> np.ndarray:
         )
         return np.zeros(n_rows, dtype=bool)
     return (kept.memberships == 1).any(axis=1)
+
+
+def _warn_of_new_classes(inspection: Inspection, labels: list[Any]) -> None:
+    """Say which labels are of no class that the model knows: a new class, or a slip."""
+    known = {*inspection.labels, *map(str, inspection.labels)}
+    new = [label for label in labels if isinstance(label, (str, Number)) and not {label, str(label)} & known]
+    if not new or inspection.ontology is not None:  # an ontology refuses what it does not know when it is fitted
+        return
+    names = sorted({short(label) for label in new})
+    count = f"{len(new):,} label{'' if len(new) == 1 else 's'} {'is' if len(new) == 1 else 'are'}"
+    classes = f"{', '.join(names[:5])}{', ...' if len(names) > 5 else ''}"
+    warn_user(
+        f"{count} none of the classes of {inspection.name}: {classes}. Such objects count as labeled; fit the model "
+        "again to learn from them, or check the spelling.",
+        UserWarning,
+    )
 
 
 # -- what the model says
@@ -271,7 +303,7 @@ def _uncertainty(memberships: np.ndarray) -> np.ndarray:
 
 
 def _divergence(parts: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Jensen-Shannon divergence of some distributions by weight, over its largest value, the entropy of the weights.
+    """Jensen-Shannon divergence of some distributions by weight, over its largest value.
 
     Examples
     --------
@@ -281,8 +313,28 @@ def _divergence(parts: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """
     mixed = (weights[:, :, None] * parts).sum(axis=0)
     apart = entr(mixed).sum(axis=1) - (weights * entr(parts).sum(axis=2)).sum(axis=0)
-    most = entr(weights).sum(axis=0)
+    patterns, which = np.unique(np.round(weights.T, 12), axis=0, return_inverse=True)  # one for each set of views
+    most = np.array([_largest_divergence(row[row > 0], parts.shape[2]) for row in patterns])[which.ravel()]
     return np.clip(np.divide(apart, most, out=np.zeros_like(apart), where=most > 1e-12), 0, 1)
+
+
+def _largest_divergence(weights: np.ndarray, n_classes: int) -> float:
+    """Jensen-Shannon divergence of opinions that are as far apart as they can be.
+
+    It is convex in each opinion, so that each is sure of one class, and is then the entropy of the weights of the
+    classes: that of the opinions' weights where there is a class for each. Where there are fewer, the heaviest opinions
+    go first, each to the class with the least weight.
+
+    Examples
+    --------
+    >>> opinions = np.full(4, 0.25)
+    >>> [round(float(_largest_divergence(opinions, n_classes) / np.log(2)), 6) for n_classes in (2, 4, 9)]
+    [1.0, 2.0, 2.0]
+    """
+    classes = np.zeros(n_classes)
+    for weight in np.sort(weights)[::-1]:
+        classes[classes.argmin()] += weight
+    return float(entr(classes).sum())
 
 
 def _rank(values: np.ndarray) -> np.ndarray:
