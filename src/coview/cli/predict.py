@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +18,7 @@ from coview.utils.progress import progress, tell
 if TYPE_CHECKING:
     from coview.inspection import Inspection
 
-__all__ = ["Model", "Out", "load_objects", "predict", "run_predict", "run_transform", "transform"]
+__all__ = ["Model", "Out", "load_objects", "predict", "run_predict", "run_to_table", "run_transform", "transform"]
 
 Model = Annotated[Path | None, typer.Argument(help="A model file that coview wrote.")]
 Out = Annotated[
@@ -48,7 +48,7 @@ def predict(
 
     Objects of the fit are predicted like new ones: a few may get another cluster than in the fit.
     """
-    _run(ctx, config, as_json, run_predict)
+    run_to_table(ctx, config, as_json, run_predict)
 
 
 def transform(
@@ -64,19 +64,35 @@ def transform(
     as_json: Json = False,
 ) -> None:
     """Give each object its topics or coordinates, a column each."""
-    _run(ctx, config, as_json, run_transform)
+    run_to_table(ctx, config, as_json, run_transform)
 
 
-def _run(ctx: typer.Context, config: Path | None, as_json: bool, work: Any) -> None:
+def run_to_table(
+    ctx: typer.Context,
+    config: Path | None,
+    as_json: bool,
+    work: Callable[..., Any],
+    in_file: Callable[[Any], tuple[dict[str, Any], str]] | None = None,
+) -> None:
+    """Do the work of a command by its options, and write its columns to a file, to standard output or as JSON.
+
+    `work` returns the columns. Where a file holds more than is printed, `work` returns the columns to print and what
+    else there is, and `in_file` turns both into the columns of the file, and a few words on what is in it.
+    """
     options = merge_config(ctx, config, ("model", "data", "table", "out"))
     out, escape = options.pop("out"), options.pop("escape_formulas")
     check_writable(out)
     with progress(verbose=0 if as_json else None):
-        columns = work(**options)
-    if out is not None or not as_json:
-        write_table(columns, out, escape_formulas=escape)
-    if out is not None and not as_json:
-        print(f"{printable(out)}: {len(next(iter(columns.values()))):,} rows", file=sys.stderr)
+        answer = work(**options)
+    columns = answer if in_file is None else answer[0]
+    if out is not None:
+        rows = f"{len(next(iter(columns.values()))):,} rows"
+        written, about = (columns, rows) if in_file is None else in_file(answer)
+        write_table(written, out, escape_formulas=escape)
+        if not as_json:
+            print(f"{printable(out)}: {about}", file=sys.stderr)
+    elif not as_json:
+        write_table(columns)
     if config is not None:
         write_config(ctx, config, {**options, "out": out, "escape_formulas": escape})
     if as_json:

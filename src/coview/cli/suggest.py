@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from coview.cli.files import check_writable, ids_of, plain, read_labels, write_table
-from coview.cli.options import Config, Data, EscapeFormulas, Json, Labels, Sep, Table, View, merge_config, write_config
-from coview.cli.predict import Model, Out, load_objects
-from coview.utils.messages import printable
-from coview.utils.progress import progress, tell
+from coview.cli.files import ids_of, plain, read_labels
+from coview.cli.options import Config, Data, EscapeFormulas, Json, Labels, Sep, Table, View
+from coview.cli.predict import Model, Out, load_objects, run_to_table
+from coview.utils.progress import tell
 
 __all__ = ["run_suggest", "suggest"]
 
@@ -42,23 +39,7 @@ def suggest(
     Columns say why: "uncertainty" of the model, "disagreement" of the views, "coverage" (share of what needs a label
     that this one would tell of), each from 0 to 1, and "why" in words.
     """
-    options = merge_config(ctx, config, ("model", "data", "table", "out"))
-    out, escape = options.pop("out"), options.pop("escape_formulas")
-    check_writable(out)
-    with progress(verbose=0 if as_json else None):
-        columns, given = run_suggest(**options)
-    count = len(columns["label"])
-    if out is not None:
-        write_table(_below(columns, given), out, escape_formulas=escape)
-    elif not as_json:
-        write_table(columns)
-    if out is not None and not as_json:
-        more = f" and {len(given['label']):,} labels so far" if given else ""
-        print(f"{printable(out)}: {count:,} objects to label{more}", file=sys.stderr)
-    if config is not None:
-        write_config(ctx, config, {**options, "out": out, "escape_formulas": escape})
-    if as_json:
-        print(json.dumps(plain(columns)))
+    run_to_table(ctx, config, as_json, run_suggest, _in_file)
 
 
 def run_suggest(
@@ -95,9 +76,9 @@ def run_suggest(
     return columns, {**named(rows), "label": plain({"label": [y[row] for row in rows]})["label"]}
 
 
-def _below(columns: dict[str, list[Any]], given: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """The objects to label, and below them those that are labeled, whose other cells are empty."""
+def _in_file(answer: tuple[dict[str, list[Any]], dict[str, list[Any]]]) -> tuple[dict[str, list[Any]], str]:
+    """The objects to label, and below them those that are labeled, whose other cells are empty; and how many."""
+    columns, given = answer
     count = len(given.get("label", ()))
-    if not count:
-        return columns
-    return {name: [*part, *given.get(name, [None] * count)] for name, part in columns.items()}
+    about = f"{len(columns['label']):,} objects to label" + (f" and {count:,} labels so far" if given else "")
+    return {name: [*part, *given.get(name, [None] * count)] for name, part in columns.items()}, about
