@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
 
-from coview import AutoClassifier, LinkPLSA, MultiViewNaiveBayes, TfidfViews, suggest_labels
+from coview import (
+    AutoClassifier,
+    LinkPLSA,
+    MultiViewNaiveBayes,
+    Ontology,
+    SeededKMeansClassifier,
+    TfidfViews,
+    suggest_labels,
+)
 from coview.exceptions import ViewsError
 from coview.web.api import make_app
 from coview.web.explorer import Explorer
@@ -97,6 +105,45 @@ def test_what_cannot_be_done_is_refused_in_a_sentence(explorer, small):
         topics.labeling.suggestions({})
 
 
+def test_a_new_class_is_learned_by_a_refit(explorer, labeled):
+    X, names, y = labeled
+    renamed = np.flatnonzero((names == "class 2") & (np.arange(len(X)) >= 9))
+    given = dict.fromkeys(X.ids[renamed].tolist(), "class 7")
+    first = explorer.labeling.suggestions(given, 5, new_classes=["class 7"])
+    assert not set(given) & {one["id"] for one in first["objects"]} and first["takes_new_classes"]
+    found = explorer.labeling.refit(given, new_classes=["class 7"])
+    more = y.copy()
+    more[renamed] = "class 7"
+    expected = MultiViewNaiveBayes().fit(X, more).predict(X)
+    assert {one["id"]: one["after"] for one in found["changes"]}.items() <= dict(zip(X.ids, expected)).items()
+    assert found["right"] == 0 and "class 7" in {one["after"] for one in found["changes"]}
+
+
+def test_a_new_class_is_of_the_kind_of_the_others(labeled, small):
+    X, _, _ = labeled
+    target = small[1].astype(object)
+    target[9:] = -1
+    numbers = Explorer(Service(SeededKMeansClassifier(random_state=0).fit(X, target.astype(int)), X, labels=target))
+    assert numbers.labeling._given_rows({"object 3": "7"}, ["7"]) == {3: 7}
+    with pytest.raises(ViewsError, match=r"The classes are whole numbers, and 'seven' is none"):
+        numbers.labeling.suggestions({}, new_classes=["seven"])
+    with pytest.raises(ViewsError, match=r"'-1' marks an object without a label"):
+        numbers.labeling.suggestions({}, new_classes=["-1"])
+    tree = Ontology.from_tree({"all": ["class 0", "class 1", "class 2"]})
+    below = Explorer(Service(SeededKMeansClassifier(ontology=tree).fit(X, labeled[1]), X))
+    assert not below.labeling.suggestions({})["takes_new_classes"]
+    with pytest.raises(ViewsError, match=r"The classes are those of the ontology; add 'class 7' there"):
+        below.labeling.suggestions({}, new_classes=["class 7"])
+
+
+def test_what_is_skipped_is_not_named_and_gets_no_label(explorer):
+    first = [one["id"] for one in explorer.labeling.suggestions({}, 6)["objects"]]
+    found = explorer.labeling.suggestions({}, 4, skipped=first[:2])
+    assert [one["id"] for one in found["objects"]] == first[2:] and found["n_labeled"] == 9
+    again = explorer.labeling.refit({first[3]: "class 0"}, 60, skipped=first[:2])["next"]
+    assert not {*first[:2], first[3]} & {one["id"] for one in again["objects"]} and again["n_labeled"] == 10
+
+
 def test_one_fit_at_a_time(explorer):
     with explorer.labeling._fitting, pytest.raises(ViewsError, match="A fit is running"):
         explorer.labeling.refit({})
@@ -113,6 +160,9 @@ def test_labels_are_given_over_http(labeled):
         row = X.ids.tolist().index(first[0]["id"])
         answer = client.post("/api/refit", json={"labels": {first[0]["id"]: names[row]}}).json()
         assert answer["given"] == 1 and first[0]["id"] not in {one["id"] for one in answer["next"]["objects"]}
+        more = {"labels": {first[0]["id"]: "new"}, "new_classes": ["new"], "skipped": [first[1]["id"]]}
+        answer = client.post("/api/refit", json=more).json()
+        assert answer["given"] == 1 and first[1]["id"] not in {one["id"] for one in answer["next"]["objects"]}
         assert client.get("/api/known_labels").json() == [[X.ids[i], names[i]] for i in range(9)]
         wrong = client.post("/api/refit", json={"labels": {"nobody": "class 0"}})
         assert wrong.status_code == 422 and "There is no object 'nobody'" in wrong.json()["error"]

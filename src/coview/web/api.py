@@ -87,7 +87,15 @@ class Given(BaseModel):
     """Labels that a person gave, by identifier."""
 
     labels: dict[str, str] = Field(default_factory=dict, max_length=10_000)
+    new_classes: list[str] = Field(
+        default_factory=list, max_length=1000, description="Classes of these labels that the model does not have."
+    )
+    skipped: list[str] = Field(default_factory=list, max_length=1000, description="Identifiers that are not named.")
     n: int = Field(10, ge=1, le=100, description="Number of objects to label next.")
+
+    def others(self) -> dict[str, list[str]]:
+        """New classes and objects that are skipped."""
+        return {"new_classes": self.new_classes, "skipped": self.skipped}
 
 
 class Keys(BaseModel):
@@ -333,11 +341,11 @@ def _add_explorer(app: FastAPI, explorer: Explorer, in_thread: InThread) -> None
 
     @app.post("/api/suggestions", tags=["explorer"])
     async def suggestions(ask: Given) -> Answers:
-        return await in_thread(_rendered, explorer.labeling.suggestions, ask.labels, ask.n)
+        return await in_thread(_rendered, partial(explorer.labeling.suggestions, **ask.others()), ask.labels, ask.n)
 
     @app.post("/api/refit", tags=["explorer"])
     async def refit(ask: Given) -> Answers:
-        return await in_thread(_rendered, explorer.labeling.refit, ask.labels, ask.n)
+        return await in_thread(_rendered, partial(explorer.labeling.refit, **ask.others()), ask.labels, ask.n)
 
     @app.get("/api/known_labels", tags=["explorer"])
     async def known_labels() -> Answers:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,7 +53,9 @@ class Labeling:
         rows = [] if y is None else self._labeled_rows(y)
         return [] if y is None else [[self._service.ids[row], str(y[row])] for row in rows]
 
-    def suggestions(self, given: Mapping[str, str], n: int = 10) -> dict[str, Any]:
+    def suggestions(
+        self, given: Mapping[str, str], n: int = 10, *, new_classes: Sequence[str] = (), skipped: Sequence[str] = ()
+    ) -> dict[str, Any]:
         """Return the objects to label next by the loaded model.
 
         Parameters
@@ -62,15 +64,21 @@ class Labeling:
             Labels that were given, by identifier.
         n : int, default=10
             Number of objects.
+        new_classes : sequence of str, optional
+            Classes that were given beside those of the model.
+        skipped : sequence of str, optional
+            Identifiers of objects that are not to be named: nobody knows their labels.
         """
         model = self._model()
         assert self._service.data is not None
-        rows, y = self._given_rows(given), self._known_labels()
+        rows, y = self._given_rows(given, new_classes), self._known_labels()
         if y is None and rows:
             y = np.full(len(self._service.ids), None, dtype=object)
-        return self._named(model.model, known_views(model, self._service.data), _with(y, rows), n)
+        return self._named(model.model, known_views(model, self._service.data), _with(y, rows), n, skipped)
 
-    def refit(self, given: Mapping[str, str], n: int = 10) -> dict[str, Any]:
+    def refit(
+        self, given: Mapping[str, str], n: int = 10, *, new_classes: Sequence[str] = (), skipped: Sequence[str] = ()
+    ) -> dict[str, Any]:
         """Fit the model once more, with the labels that were given too; return what changes, and what to label next.
 
         Parameters
@@ -79,6 +87,8 @@ class Labeling:
             Labels that were given, by identifier.
         n : int, default=10
             Number of objects to label next.
+        new_classes, skipped : sequence of str, optional
+            As in `suggestions`.
         """
         model, data, known = self._model(), self._service.data, self._known_labels()
         assert data is not None
@@ -89,7 +99,7 @@ class Labeling:
                 f"There are {len(data):,} objects, and at most {MOST_REFITTED:,} are fitted here. Save the labels, and "
                 "run coview fit with them."
             )
-        rows = self._given_rows(given)
+        rows = self._given_rows(given, new_classes)
         y: Any = _with(known, rows)
         if not self._fitting.acquire(blocking=False):
             raise ViewsError("A fit is running. Try again when it is done.")
@@ -103,7 +113,7 @@ class Labeling:
                 estimator.fit(objects, y)
             after = inspect(estimator)
             codes = after.read(objects, prepared=True).codes
-            named = self._named(estimator, objects, y, n)
+            named = self._named(estimator, objects, y, n, skipped)
         finally:
             self._fitting.release()
         before = self._groups.reading("class").codes
@@ -145,21 +155,39 @@ class Labeling:
         semi_supervised = minus_one_is_unlabeled(self._model().estimator)
         return np.flatnonzero(~unlabeled_rows(y, semi_supervised=semi_supervised)).tolist()
 
-    def _given_rows(self, given: Mapping[str, str]) -> dict[int, Any]:
+    def _given_rows(self, given: Mapping[str, str], new_classes: Sequence[str]) -> dict[int, Any]:
         """Labels by row, in the type that the model has them."""
         model = self._model()
         by_name = dict(zip(model.groups, model.labels))
+        by_name.update({name: self._new_label(name) for name in new_classes if name not in by_name})
         for name in given.values():
             if name not in by_name:
                 raise ViewsError(f"There is no class {name!r:.60}; the classes are {listed(model.groups)}.")
         return {self._row_of(key): by_name[name] for key, name in given.items()}
 
-    def _named(self, model: Any, objects: Any, y: np.ndarray | None, n: int) -> dict[str, Any]:
-        with unwarned():  # without labels, "refits" tells
-            found = suggest_labels(model, objects, n, y=y)
+    def _new_label(self, name: str) -> Any:
+        """A class that the model does not have, in the type of those that it has; or a refusal."""
+        model = self._model()
+        if model.ontology is not None:
+            raise ViewsError(f"The classes are those of the ontology; add {name!r:.60} there, and fit the model again.")
+        label: Any = name.strip()
+        if all(isinstance(one, (int, np.integer)) for one in model.labels):
+            try:
+                label = int(label)
+            except ValueError:
+                raise ViewsError(f"The classes are whole numbers, and {name!r:.60} is none.") from None
+        if label == "" or unlabeled_rows([label], semi_supervised=minus_one_is_unlabeled(model.estimator)).any():
+            raise ViewsError(f"{name!r:.60} marks an object without a label; give the new class another name.")
+        return label
+
+    def _named(self, model: Any, objects: Any, y: np.ndarray | None, n: int, skipped: Sequence[str]) -> dict[str, Any]:
+        passed = {self._row_of(key) for key in skipped}
+        with unwarned():  # without labels, "refits" tells; of new classes the person knows
+            found = suggest_labels(model, objects, n + len(passed), y=y)
         service = self._service
         return {
             "classes": self._model().groups,
+            "takes_new_classes": self._model().ontology is None,
             "n_labeled": found.n_labeled,
             "n_unlabeled": found.n_unlabeled,
             "refits": service.labels is not None and len(service.ids) <= MOST_REFITTED,
@@ -171,7 +199,7 @@ class Labeling:
                     "about": service.caption(row["row"]),
                     "predicted": str(row["predicted"]),
                 }
-                for row in found.rows
+                for row in [row for row in found.rows if row["row"] not in passed][:n]
             ],
         }
 

@@ -9,68 +9,131 @@ const REASONS = { uncertainty: "uncertainty", disagreement: "views disagree", co
 export function labeling(place, { model, page }) {
   page.up = "#/";
   const key = `coview-labels ${model.title}`;
-  const given = JSON.parse(sessionStorage.getItem(key) || "{}");
+  const nothing = () => ({ labels: {}, classes: [], skipped: [] }); // classes beside those of the model
+  const kept = { ...nothing(), ...JSON.parse(sessionStorage.getItem(key) || "{}") };
+  const keep = () => sessionStorage.setItem(key, JSON.stringify(kept));
+  const asked = () => ({ labels: kept.labels, new_classes: kept.classes, skipped: kept.skipped });
   const list = h("div");
   const outcome = h("div", { "aria-live": "polite" });
   const bar = h("div.row");
-  replace(place, heading("Label next", h("p.lead", null, "Objects whose labels would help the model most.")), outcome, list, bar);
+  let waiting = null; // the object whose new class is being named
+  const name = h("input", { type: "text", placeholder: "New class ...", ariaLabel: "New class", maxLength: 100, autocomplete: "off" });
+  const adding = h("form.row", { hidden: true, onsubmit: (event) => { event.preventDefault(); addClass(name.value.trim()); } },
+    name, h("button", null, "Add class"));
+  replace(place, heading("Label next", h("p.lead", null, "Objects whose labels would help the model most.")), outcome, adding, list, bar);
+
+  let last = null; // what was answered last
+  const classes = () => [...last.classes, ...kept.classes.filter((one) => !last.classes.includes(one))];
+  const selectOf = (id) => [...list.querySelectorAll("select")].find((one) => one.dataset.id === String(id));
 
   const draw = (next) => {
-    const change = (id, label) => {
-      if (label) given[id] = label;
-      else delete given[id];
-      sessionStorage.setItem(key, JSON.stringify(given));
-      drawBar(next);
-    };
-    drawBar(next);
-    if (!next.objects.length) return empty("Nothing to label", "Every object that the model knows something of has a label.");
+    last = next;
+    adding.hidden = !next.takes_new_classes || !next.objects.length;
+    drawBar();
+    if (!next.objects.length) return kept.skipped.length
+      ? empty("Nothing else to label", "All other objects that the model knows something of have a label.")
+      : empty("Nothing to label", "Every object that the model knows something of has a label.");
     return h("div", null,
       h("p.soft.summary", null, `${plural(next.n_labeled, "object")} labeled, ${count(next.n_unlabeled)} without a label`),
-      h("ul.list.labeling", null, next.objects.map((one) => suggestion(one, next, given[one.id], (label) => change(one.id, label)))));
+      h("ul.list.labeling", null, next.objects.map((one) => suggestion(one, next, classes(), kept.labels[one.id], {
+        choose: (label) => change(one.id, label),
+        skip: () => skip(one.id),
+        add: () => { waiting = one.id; name.focus(); },
+      }))));
   };
 
-  const drawBar = (next) => {
-    const n = Object.keys(given).length;
+  const change = (id, label) => {
+    if (label) kept.labels[id] = label;
+    else delete kept.labels[id];
+    keep();
+    drawBar();
+  };
+
+  const addClass = (text) => {
+    if (!text) return;
+    if (!classes().includes(text)) kept.classes.push(text);
+    const id = waiting;
+    if (id !== null) kept.labels[id] = text;
+    [waiting, name.value] = [null, ""];
+    keep();
+    replace(list, draw(last));
+    if (id !== null) selectOf(id).focus();
+  };
+
+  const skip = (id) => {
+    const row = selectOf(id).closest("li");
+    const next = row.nextElementSibling || row.previousElementSibling;
+    delete kept.labels[id];
+    kept.skipped.push(String(id));
+    keep();
+    last.objects = last.objects.filter((one) => one.id !== id);
+    row.remove();
+    if (!next) return start();
+    next.querySelector("select").focus();
+    drawBar();
+  };
+
+  const drawBar = () => {
+    const n = Object.keys(kept.labels).length;
+    const skipped = kept.skipped.length;
     replace(bar,
-      next.refits && h("button.primary", { type: "button", class: n ? "" : "off", onclick: refit }, n ? `Refit with ${plural(n, "new label")}` : "Refit"),
-      n > 0 && h("button", { type: "button", onclick: () => save(given) }, "Save all labels"),
-      n > 0 && h("button.ghost", { type: "button", onclick: forget }, "Start over"),
-      h("span.soft", null, next.refits ? "The model file stays as it is." : "To refit here, start the explorer with --labels."));
+      last.refits && h("button.primary", { type: "button", class: n ? "" : "off", onclick: refit }, n ? `Refit with ${plural(n, "new label")}` : "Refit"),
+      n > 0 && h("button", { type: "button", onclick: () => save(kept.labels) }, "Save all labels"),
+      skipped > 0 && h("button.ghost", { type: "button", onclick: () => { kept.skipped = []; keep(); start(); } }, `Show ${plural(skipped, "skipped object")}`),
+      n + skipped + kept.classes.length > 0 && h("button.ghost", { type: "button", onclick: forget }, "Start over"),
+      h("span.soft", null, last.refits ? "The model file stays as it is." : "To refit here, start the explorer with --labels."));
   };
 
   const refit = async () => {
     replace(outcome, loading("Fitting ..."));
     replace(bar);
     try {
-      const answer = await post("/api/refit", { labels: given });
+      const answer = await post("/api/refit", asked());
       replace(outcome, changes(answer));
       replace(list, draw(answer.next));
       window.scrollTo(0, 0);
     } catch (error) {
       replace(outcome, failed(error, refit));
+      drawBar();
     }
   };
 
   const forget = () => {
-    for (const id of Object.keys(given)) delete given[id];
+    Object.assign(kept, nothing());
     sessionStorage.removeItem(key);
     replace(outcome);
     start();
   };
-  const start = () => fill(list, async () => draw(await post("/api/suggestions", { labels: given })), "Choosing objects ...");
+  const start = () => fill(list, async () => draw(await post("/api/suggestions", asked())), "Choosing objects ...");
   start();
 }
 
-function suggestion(one, next, label, choose) {
+function suggestion(one, next, classes, label, { choose, skip, add }) {
   const most = Math.max(...next.objects.map((each) => each.coverage), 1e-12); // shares of everything are small
-  const picked = h("select", { ariaLabel: `Label of ${one.id}`, "data-entry": true, onchange: () => choose(picked.value) },
-    h("option", { value: "" }, "label ..."), next.classes.map((name) => h("option", { value: name, selected: name === label }, name)));
+  const more = h("option", null, "new class ...");
+  let chosen = label || "";
+  const picked = h("select", {
+    ariaLabel: `Label of ${one.id}`, "data-entry": true, "data-id": String(one.id),
+    onchange: () => {
+      if (picked.selectedOptions[0] === more) {
+        picked.value = chosen;
+        add();
+      } else {
+        chosen = picked.value;
+        choose(chosen);
+      }
+    },
+    onkeydown: (event) => { if (event.key === "Delete") { event.preventDefault(); skip(); } },
+  }, h("option", { value: "" }, "label ..."), classes.map((name) => h("option", { value: name, selected: name === label }, name)),
+  next.takes_new_classes && more);
+  const shown = (name) => (name === "coverage" ? percent(one[name]) : one[name].toFixed(2));
   return h("li", null,
     h("div.what", null, h("a", { href: objectHref(one.id) }, objectName(one.id)), one.about && h("span.about", null, one.about),
       h("span.soft.why", null, one.why)),
-    h("ul.reasons", null, Object.entries(REASONS).map(([name, text]) => h("li", { title: `${text} ${one[name].toFixed(2)}` },
+    h("ul.reasons", null, Object.entries(REASONS).map(([name, text]) => h("li", { title: `${text} ${shown(name)}` },
       h("span.soft", null, text), h("span.track", null, h("span.bar", { "width%": 100 * one[name] / (name === "coverage" ? most : 1) }))))),
-    h("div.answer", null, h("span.badge", { title: "predicted" }, one.predicted, next.probabilities && ` ${percent(one.probability)}`), picked));
+    h("div.answer", null, h("span.badge", { title: "predicted" }, one.predicted, next.probabilities && ` ${percent(one.probability)}`), picked,
+      h("button.ghost", { type: "button", ariaLabel: `Skip ${one.id}`, title: "Not now (Delete)", onclick: skip }, "Skip")));
 }
 
 function changes(answer) {
