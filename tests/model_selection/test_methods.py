@@ -7,8 +7,9 @@ import pytest
 from sklearn.base import is_classifier
 from sklearn.cluster import KMeans
 
-from coview import MultiViewNaiveBayes, NeighborViews, Views
+from coview import AutoClassifier, MultiViewNaiveBayes, NeighborViews, Views
 from coview.catalog import ESTIMATORS
+from coview.datasets import make_topic_views
 from coview.exceptions import ViewsError
 from coview.model_selection.methods import applicable_methods, holds_counts, seeded, selected_methods
 
@@ -26,6 +27,23 @@ def test_every_method_of_the_catalog_takes_part(classify):
     for entry in ESTIMATORS.values():
         if entry.kind in kinds:
             assert any(name.split(" ")[0] == entry.name for name in found), entry.name
+
+
+def test_candidates_are_those_that_auto_classifier_chooses_among():
+    y = np.arange(6) % 2
+    auto = AutoClassifier(links="links", random_state=0).fit(X, y).candidates_["name"]
+    found = {method.name for method in applicable_methods(True, X, 2, "links") if method.group == "candidate"}
+    assert found == {f"AutoClassifier: {name}" for name in auto}
+    assert not [method for method in applicable_methods(False, X, 2) if method.group == "candidate"]
+
+
+def test_a_candidate_of_one_view_looks_at_no_other():
+    data = make_topic_views(40, n_clusters=2, random_state=0)
+    chosen = selected_methods("AutoClassifier: latent: *", applicable_methods(True, data.views, 2))
+    assert [method.views for method in chosen] == [(name,) for name in data.views.names]
+    for method in chosen:
+        model = seeded(method.estimator, 0).fit(data.views, data.target)
+        assert np.array_equal(model.predict(data.views), model.predict(data.views.select(*method.views)))
 
 
 def test_methods_and_rows_have_different_names():

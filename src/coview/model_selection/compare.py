@@ -68,7 +68,8 @@ def compare(
         What to find; by default it follows from y.
     methods : names, patterns, estimators or {name: estimator}, optional
         What to compare, as ``["MultiView*", "baselines", MultiViewNaiveBayes(alpha=0.1)]``. Names are those of the
-        table, or "methods", "baselines", "links" for all of a kind. By default everything.
+        table, or "methods", "candidates" (of `AutoClassifier`), "baselines", "links" for all of a kind. By default
+        everything.
     cv : int or splitter, optional
         Folds of the labeled objects: their number, or a splitter of scikit-learn. By default 5 where all objects are
         labeled, and where there are groups. With few labels, the labels of each test fold are hidden in turn.

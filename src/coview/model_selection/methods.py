@@ -1,6 +1,7 @@
 """What takes part in a comparison: every method of the catalog that fits the task, and what it must beat.
 
-A transformer takes part with a plain estimator behind it: k-means for clusters, logistic regression for classes.
+A transformer takes part with a plain estimator behind it: k-means for clusters, logistic regression for classes. So do
+the pipelines that `AutoClassifier` proposes for these views: its row shows what choosing among them is worth.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from sklearn.preprocessing import FunctionTransformer, Normalizer, StandardScale
 from sklearn.svm import LinearSVC
 
 from coview.auto.candidates import counted_views
+from coview.auto.pipelines import propose_pipelines
 from coview.base import MultiViewEstimator
 from coview.catalog import ESTIMATORS, resolve
 from coview.classification.best_view import BestView
@@ -33,7 +35,7 @@ from coview.views.views import Views
 
 __all__ = ["Method", "applicable_methods", "holds_counts", "only_views", "seeded", "selected_methods"]
 
-GROUPS = ("method", "baseline", "links", "given")
+GROUPS = ("method", "candidate", "baseline", "links", "given")
 VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     "SeededKMeansClassifier": {"max_agree": {"combine": "max_agree"}},
     "SpectralClusteringViews": {"stacked": {"method": "stacked"}},
@@ -56,12 +58,14 @@ class Method:
 
 
 def applicable_methods(classify: bool, views: Views, n_clusters: int, links: Any = None) -> list[Method]:
-    """Return every applicable method and every baseline, and with `links` the same behind `NeighborViews`."""
+    """Return every applicable method, candidate and baseline, and with `links` methods behind `NeighborViews`."""
     counts = len(counted_views(views)) == len(views.names)
     methods = list(_from_catalog(classify, n_clusters))
-    every = methods + list(_baselines(classify, views, n_clusters, counts))
-    if links is not None:
-        every += list(_with_links(methods, classify, n_clusters, counts, _link_settings(links, views)))
+    settings = None if links is None else _link_settings(links, views)
+    every = methods + (list(_candidates(views, settings)) if classify else [])
+    every += _baselines(classify, views, n_clusters, counts)
+    if settings is not None:
+        every += _with_links(methods, classify, n_clusters, counts, settings)
     return every
 
 
@@ -145,6 +149,17 @@ def _sized(model: Any, n_clusters: int) -> Any:
 
 def _size_parameter(model: Any) -> str | None:
     return next((name for name in ("n_clusters", "n_components") if name in model.get_params()), None)
+
+
+def _candidates(views: Views, settings: Mapping[str, Any] | None) -> Iterator[Method]:
+    """Pipelines of `AutoClassifier`, each by itself."""
+    for candidate in propose_pipelines(views, None if settings is None else settings["links"], 0)[0]:
+        name = f"AutoClassifier: {candidate.name}"
+        if candidate.views is None:
+            yield Method(name, candidate.estimator, "candidate")
+        else:
+            select = FunctionTransformer(only_views, kw_args={"names": candidate.views})
+            yield Method(name, make_pipeline(select, candidate.estimator), "candidate", candidate.views)
 
 
 # -- what to beat
