@@ -563,6 +563,11 @@ def test_a_semantic_space_without_its_classifiers_is_refused(tmp_path):
             lambda model: model.estimators_.update(bayes="words"),
             "estimators_.*'bayes'.* is of type str, but must be an estimator",
         ),
+        (
+            lambda X, y: coview.AutoClassifier([("bayes", coview.MultiViewNaiveBayes())]).fit(X, y),
+            lambda model: model.estimators_.update(bayes=coview.MultiViewNaiveBayes()),
+            "estimators_.*'bayes'.* is a MultiViewNaiveBayes that is not fitted",
+        ),
     ],
 )
 def test_what_a_model_has_by_its_parameters_or_with_another_part_must_be_there(fit, change, why, tmp_path):

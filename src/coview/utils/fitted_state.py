@@ -615,6 +615,9 @@ def estimator(
         if own is None:
             checker.refuse(where, f"is of type {type(value).__name__}, but must be an estimator")
             return
+        lasting = [name for name, rule in fitted_state(type(value)).items() if rule.required and name.endswith("_")]
+        if lasting and not any(name in own for name in lasting):
+            checker.refuse(where, f"is a {type(value).__name__} that is not fitted")
         for method in methods:
             if ask(value, method) is None:
                 checker.refuse(where, f"is a {type(value).__name__}, which cannot {method}")
