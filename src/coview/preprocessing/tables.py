@@ -92,11 +92,12 @@ class TableViews(RawTransformer):
 
     _input_tags = ("string", "categorical", "allow_nan")
 
+    embeddings_: EmbeddingViews | None = None  # also of models that were written before there were any
     _fitted_state = {
         "view_names_": rules.view_names(),
         "text_": rules.or_none(rules.estimator(methods=["raw_texts", "view_inputs"])),
         "columns_": rules.or_none(rules.estimator(methods=["transform", "view_inputs"])),
-        "embeddings_": rules.or_none(rules.estimator(methods=["raw_texts", "view_inputs"])),
+        "embeddings_": rules.optional(rules.or_none(rules.estimator(methods=["raw_texts", "view_inputs"]))),
         "vectorizers_": rules.mapping(rules.estimator(methods=["transform"])),
     }
     _parameters = {
