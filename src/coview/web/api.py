@@ -93,10 +93,6 @@ class Given(BaseModel):
     skipped: list[str] = Field(default_factory=list, max_length=1000, description="Identifiers that are not named.")
     n: int = Field(10, ge=1, le=100, description="Number of objects to label next.")
 
-    def others(self) -> dict[str, list[str]]:
-        """New classes and objects that are skipped."""
-        return {"new_classes": self.new_classes, "skipped": self.skipped}
-
 
 class Keys(BaseModel):
     """Identifiers of objects."""
@@ -341,11 +337,13 @@ def _add_explorer(app: FastAPI, explorer: Explorer, in_thread: InThread) -> None
 
     @app.post("/api/suggestions", tags=["explorer"])
     async def suggestions(ask: Given) -> Answers:
-        return await in_thread(_rendered, partial(explorer.labeling.suggestions, **ask.others()), ask.labels, ask.n)
+        call = explorer.labeling.suggestions
+        return await in_thread(_rendered, call, ask.labels, ask.n, ask.new_classes, ask.skipped)
 
     @app.post("/api/refit", tags=["explorer"])
     async def refit(ask: Given) -> Answers:
-        return await in_thread(_rendered, partial(explorer.labeling.refit, **ask.others()), ask.labels, ask.n)
+        call = explorer.labeling.refit
+        return await in_thread(_rendered, call, ask.labels, ask.n, ask.new_classes, ask.skipped)
 
     @app.get("/api/known_labels", tags=["explorer"])
     async def known_labels() -> Answers:

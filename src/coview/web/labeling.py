@@ -54,7 +54,7 @@ class Labeling:
         return [] if y is None else [[self._service.ids[row], str(y[row])] for row in rows]
 
     def suggestions(
-        self, given: Mapping[str, str], n: int = 10, *, new_classes: Sequence[str] = (), skipped: Sequence[str] = ()
+        self, given: Mapping[str, str], n: int = 10, new_classes: Sequence[str] = (), skipped: Sequence[str] = ()
     ) -> dict[str, Any]:
         """Return the objects to label next by the loaded model.
 
@@ -77,7 +77,7 @@ class Labeling:
         return self._named(model.model, known_views(model, self._service.data), _with(y, rows), n, skipped)
 
     def refit(
-        self, given: Mapping[str, str], n: int = 10, *, new_classes: Sequence[str] = (), skipped: Sequence[str] = ()
+        self, given: Mapping[str, str], n: int = 10, new_classes: Sequence[str] = (), skipped: Sequence[str] = ()
     ) -> dict[str, Any]:
         """Fit the model once more, with the labels that were given too; return what changes, and what to label next.
 
