@@ -31,6 +31,7 @@ from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 import coview
 from coview import Views, load, save
+from coview._version import __version__
 from coview.catalog import ESTIMATORS, TRANSFORMERS, resolve
 from coview.exceptions import ModelFileError
 from coview.io.models import _OBJECTS
@@ -100,6 +101,24 @@ def test_every_fitted_attribute_is_described(models, name):
     params = model.get_params(deep=False)
     kept = {key for key in vars(model) if key not in params and key.endswith("_") and not key.startswith("_")}
     assert kept <= fitted_state(type(model)).keys()
+
+
+def test_a_file_of_another_version_says_so_and_not_that_it_contradicts_itself(models, tmp_path, monkeypatch):
+    model, path = copy.copy(models["SphericalKMeans"]), tmp_path / "model.coview"
+    del model.n_iter_
+    write(model, path)
+    said = "another version of coview, or altered: of its SphericalKMeans, n_iter_ is not there. Fit the model again"
+    with pytest.raises(ModelFileError, match=said):
+        load(path)
+    model.n_iter_ = -3
+    write(model, path)
+    with pytest.raises(ModelFileError, match="contradicts itself"):
+        load(path)
+    monkeypatch.setattr("coview.io.models.__version__", "9.9.0")
+    with pytest.raises(
+        ModelFileError, match=rf"written by coview {__version__}: .* with coview 9\.9\.0, or load it with"
+    ):
+        load(path)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

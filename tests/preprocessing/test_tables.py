@@ -57,6 +57,8 @@ def test_new_tables_may_lack_a_part():
     ("front", "sentence"),
     [
         (TableViews(), "got none of them"),
+        (TableViews({"meta": ["body", "year"]}), r"text must give view 'meta' one column, got \['body', 'year'\]"),
+        (TableViews(tokens={"meta": (["body"], ",")}), r"has no column \['body'\] for view 'meta'"),
         (TableViews({"a": "body"}, {"a": ["year"]}), "Rename one of them"),
         (TableViews({"a": "bodies"}), "The table has no column 'bodies' for view 'a'; .* Did you mean 'body'"),
         (TableViews(columns={"a": ["years"]}), "The table has no column 'years' for view 'a'; .* Did you mean 'year'"),

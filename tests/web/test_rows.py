@@ -111,6 +111,10 @@ def test_categories_find_their_indicators():
         ({"words": [[1, 2]]}, "has 3 features, got a row of 2"),
         ({"words": [[1, 2, "3"]]}, "must be a list of numbers"),
         ({"words": [[1, 2, [3]]]}, "must be a list of numbers"),
+        (
+            {"words": [["fox", "sea"]]},
+            r"\['fox', 'sea'\]\. Send names with values, \{'fox': 1, 'sea': 1\}, or one text",
+        ),
         ({"words": [[1, 2, float("nan")]]}, "not a finite number"),
         ({"words": {"fox": float("inf")}}, "finite number"),
         ({"words": {"fox": 10**400}}, "finite number"),

@@ -383,14 +383,24 @@ class _Unpacker:
                 f"{', '.join(map(repr, unknown))}. It was written by coview {version}."
             )
         vars(model).update(tree["attributes"])
-        self._check(model, tree["attributes"])
+        self._check(model, tree["attributes"], version)
         return model
 
-    def _check(self, model: Any, attributes: dict[str, Any]) -> None:
-        """Refuse a fitted estimator whose parts contradict each other, before anything of it is used."""
+    def _check(self, model: Any, attributes: dict[str, Any], version: str = __version__) -> None:
+        """Refuse a fitted estimator whose parts contradict each other, before anything of it is used.
+
+        `version` is the one of coview that wrote it. Another may have kept other attributes, or fewer.
+        """
         try:
             _check_state(model, attributes)
         except rules.StateMismatch as error:
+            if version != __version__ or isinstance(error, rules.StateMissing):
+                other = version != __version__
+                by = f"coview {version}" if other else "another version of coview, or altered"
+                raise ModelFileError(
+                    f"{self._path} was written by {by}: of its {type(model).__name__}, {error}. Fit the model again "
+                    f"with coview {__version__}{f', or load it with {version}' if other else ''}."
+                ) from None
             raise ModelFileError(
                 f"{self._path} contradicts itself: of its {type(model).__name__}, {error}. Use another copy of it, or "
                 "write it again."

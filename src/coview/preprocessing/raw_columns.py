@@ -5,7 +5,7 @@ mappings, one for each row, or a list of texts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
@@ -101,7 +101,7 @@ class Table:
 
     def check_has(self, names: list[Any], purpose: str = "") -> None:
         """Refuse columns that are not there; `purpose` says what they are for."""
-        absent = [name for name in names if name not in self.sources]
+        absent = [name for name in names if not isinstance(name, Hashable) or name not in self.sources]
         if absent:
             hint = did_you_mean(absent[0], self.names)
             if len(self.names) == 1 and any(sign in str(self.names[0]) for sign in ";\t|"):
@@ -120,6 +120,13 @@ def columns_by_view(parameter: str, columns: Any) -> dict[str, Any]:
     ({'body': 'body'}, {'words': 'body'})
     """
     if isinstance(columns, Mapping):
+        for view, name in columns.items():
+            if parameter != "tokens" and not isinstance(name, Hashable):
+                raise ViewsError(
+                    f"must give view {view!r} one column, got {short(name)}. A view of several columns is made by "
+                    f"TableViews(columns={{{view!r}: [column, ...]}}).",
+                    parameter=parameter,
+                )
         return dict(columns)
     if columns is None or isinstance(columns, str):
         columns = [] if columns is None else [columns]

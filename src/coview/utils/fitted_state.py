@@ -33,6 +33,7 @@ __all__ = [
     "Checker",
     "Rule",
     "StateMismatch",
+    "StateMissing",
     "ask",
     "booleans",
     "by_view",
@@ -74,6 +75,10 @@ Visit = Callable[["Checker", Any, str], None]
 
 class StateMismatch(ValueError):
     """Fitted attributes that contradict each other or what their class says of them."""
+
+
+class StateMissing(StateMismatch):
+    """A fitted attribute that is wholly absent, as in a model of an earlier version of its class."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +172,7 @@ def check_state(rules: Mapping[str, Rule], state: Mapping[str, Any]) -> None:
     Raises
     ------
     StateMismatch
-        One sentence without a full stop says what is wrong.
+        One sentence without a full stop says what is wrong; a `StateMissing` where an attribute is absent.
 
     Examples
     --------
@@ -182,7 +187,7 @@ def check_state(rules: Mapping[str, Rule], state: Mapping[str, Any]) -> None:
             checker.view = None
             checker.check(rule, state[name], name)
         elif rule.required or (rule.needed is not None and rule.needed(state)):
-            raise StateMismatch(f"{name} is not there")
+            raise StateMissing(f"{name} is not there")
     for look in checker.later:
         look()
 

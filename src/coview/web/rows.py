@@ -70,12 +70,21 @@ class CellReader:
         except (ValueError, OverflowError):
             values = np.empty(0, dtype=object)
         if values.dtype.kind not in "biuf" or values.ndim != 1:
-            raise ViewsError(f"A row of view {self.name!r} must be a list of numbers, got {_shown(row)}.")
+            raise ViewsError(
+                f"A row of view {self.name!r} must be a list of numbers, got {_shown(row)}.{self._advice(row)}"
+            )
         if len(values) != self.width:
             raise ViewsError(f"View {self.name!r} has {self.width} features, got a row of {len(values)}.")
         if not np.isfinite(values).all():
             raise ViewsError(f"A row of view {self.name!r} holds a value that is not a finite number.")
         return values.astype(np.float64)
+
+    def _advice(self, row: Sequence[Any]) -> str:
+        """How to send items by name, where these are some."""
+        if not row or not all(isinstance(item, str) for item in row):
+            return ""
+        words = ", or one text" if "text" in self.kinds else ""
+        return f" Send names with values, {_shown(dict.fromkeys(row[:2], 1))}{words}."
 
     def named_cell(self, cell: Mapping[str, Any], strict: bool) -> tuple[list[int], list[float]]:
         """Columns and values of one object that is given by names."""
