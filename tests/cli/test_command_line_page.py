@@ -41,6 +41,9 @@ def folder(tmp_path, monkeypatch):
             kind = list(WORDS)[i % 3]
             body, title, source = (" ".join(rng.choice(WORDS[kind], n)) for n in (12, 3, 8))
             writer.writerow([f"p{i}", f"{body} read matrix", title, source, f"{kind};new", kind if i < 12 else ""])
+    shutil.copy(tmp_path / "pages.csv", tmp_path / "new.csv")
+    for name in ("meaning", "new"):
+        np.save(tmp_path / f"{name}.npy", rng.normal(np.arange(60)[:, None] % 3 == np.arange(3), 0.2))
     for name in ("words", "new_words"):
         sparse.save_npz(tmp_path / f"{name}.npz", sparse.csr_array(rng.poisson(0.5, (60, 30))))
     io.mmwrite(tmp_path / "links.mtx", sparse.coo_array(rng.poisson(0.2, (60, 60))))

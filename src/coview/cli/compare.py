@@ -58,7 +58,7 @@ def compare(
     """Compare every method and baseline on your data; methods that fail or run out of time are listed as such."""
     check_writable(out)
     _check_figure(plot)
-    check_table(raw, labels)
+    check_table(raw, labels, view or [])
     check_input(view or [], data, raw.table, raw.sep)
 
     from coview.model_selection.compare import compare as run
@@ -90,7 +90,7 @@ def _read(view: list[str], data: Path | None, raw: TableOptions, labels: str | N
     """Views in memory, and the labels where there are any."""
     from coview.views.lazy import LazyViews
 
-    front = table_front(raw)
+    front = table_front(raw, view)
     with progress(verbose=0 if as_json else None):
         tell("reading")
         X = read_input(view, data, raw.table, raw.sep)

@@ -41,12 +41,15 @@ WRITTEN = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 
 
 def read_input(views: Sequence[str], data: Path | None, table: Path | None, sep: str | None = None) -> Any:
-    """Return the views of ``--view name=file`` or of a folder or file, or the columns of a raw table."""
+    """Return the views of ``--view name=file`` or of a folder or file, or the columns of a raw table.
+
+    Beside a table, the vectors of ``--view name=file.npy`` are a column of it.
+    """
     check_input(views, data, table, sep)
     if table is not None:
         from coview.io.tables import read_table
 
-        return read_table(table, None if sep is None else _sign(sep))
+        return _with_vectors(read_table(table, None if sep is None else _sign(sep)), table, named_paths(views))
     from coview.io.views_folder import read_views
 
     return read_views(named_paths(views) if data is None else data)
@@ -55,11 +58,18 @@ def read_input(views: Sequence[str], data: Path | None, table: Path | None, sep:
 def check_input(views: Sequence[str], data: Path | None, table: Path | None, sep: str | None = None) -> None:
     """Refuse data that `read_input` could not read, as far as options and the names of files tell."""
     sources = [bool(views), data is not None, table is not None]
-    if sum(sources) != 1:
+    if sum(sources) != 1 and (data is not None or not any(sources)):
         what = "none of them" if not any(sources) else "more than one of them"
         raise ValueError(
             f"Pass the data with --view NAME=FILE (one per view), --data FOLDER or --table FILE; got {what}."
         )
+    if table is not None:
+        for name, path in named_paths(views).items():
+            if path.suffix.lower() != ".npy":
+                raise ValueError(
+                    f"--view {name}={path}: beside --table, a view is an .npy file with a row for each row of the "
+                    "table."
+                )
     if sep is not None and table is None:
         raise ValueError("--sep describes a raw table: pass it with --table FILE.")
     for path in [*named_paths(views).values(), *([] if data is None else [data])]:
@@ -71,7 +81,36 @@ def named_paths(views: Sequence[str]) -> dict[str, Path]:
     return {name: Path(path) for name, path in _pairs(views, "--view", "words=words.npz").items()}
 
 
-def check_table(raw: TableOptions, labels: str | None = None) -> None:
+def _check_free(views: Mapping[str, Path], columns: Sequence[Any], table: Path) -> None:
+    for name, path in views.items():
+        if name in columns:
+            raise ValueError(f"--view {name}={path}: {table} has a column {name!r} already. Name the view differently.")
+
+
+def _with_vectors(table: Any, path: Path, views: Mapping[str, Path]) -> Any:
+    """Return the table with a column of vectors for each view."""
+    from coview.io.formats import load_matrix
+
+    _check_free(views, _columns(table), path)
+    n_rows = len(table[_columns(table)[0]])
+    vectors = {}
+    for name, file in views.items():
+        matrix = load_matrix(file)
+        if matrix.ndim != 2 or matrix.dtype.kind not in "iuf":
+            raise DataFileError(f"{file} must hold a matrix of numbers, a row for each row of {path}.")
+        if len(matrix) != n_rows:
+            raise DataFileError(f"{file} has {len(matrix)} rows, but {path} has {n_rows}.")
+        vectors[name] = matrix
+    if isinstance(table, Mapping) or not vectors:
+        return {**table, **vectors} if vectors else table
+    if type(table).__module__.startswith("polars."):
+        import polars
+
+        return table.with_columns([polars.Series(name, matrix) for name, matrix in vectors.items()])
+    return table.assign(**{name: list(matrix) for name, matrix in vectors.items()})
+
+
+def check_table(raw: TableOptions, labels: str | None = None, views: Sequence[str] = ()) -> None:
     """Refuse options that do not fit the table, by its header: before its rows are read and large libraries loaded."""
     settings = {name: vars(raw)[name] for name in _SETTINGS}
     if raw.table is None:
@@ -79,7 +118,7 @@ def check_table(raw: TableOptions, labels: str | None = None) -> None:
             names = listed([f"--{name.replace('_', '-')}" for name in ("text", "tokens", "columns", "id", *settings)])
             raise ValueError(f"{names} describe a raw table: pass it with --table FILE.")
         return
-    if not (raw.text or raw.tokens or raw.columns):
+    if not (raw.text or raw.tokens or raw.columns or views):
         raise ValueError(
             "Specify the views of the table: --text words=COLUMN, --tokens tags=COLUMN or --columns meta=COLUMN,COLUMN."
         )
@@ -93,6 +132,7 @@ def check_table(raw: TableOptions, labels: str | None = None) -> None:
     columns = read_header(raw.table, None if raw.sep is None else _sign(raw.sep))
     if columns is None:  # of JSON: known once it is read
         return
+    _check_free(named_paths(views), columns, raw.table)
     for option, name in asked:
         if name not in columns:
             raise ValueError(
@@ -103,13 +143,20 @@ def check_table(raw: TableOptions, labels: str | None = None) -> None:
         _check_label_column(labels, columns)
 
 
-def table_front(raw: TableOptions) -> Any:
-    """Return the transformer that makes views of a raw table, or None where the data is no table."""
+def table_front(raw: TableOptions, views: Sequence[str] = ()) -> Any:
+    """Return the transformer that makes views of a raw table, or None where the data is no table.
+
+    Each of the views beside it is a column of vectors.
+    """
     from coview.preprocessing.tables import TableViews
 
     if raw.table is None:
         return None
     text, tokens, groups = _sources(raw)
+    for name in named_paths(views):
+        if name in groups:
+            raise ValueError(f"--view and --columns both name {name!r}. Rename one of them.")
+        groups[name] = [name]
     typed = {name: vars(raw)[name] for name in _SETTINGS if vars(raw)[name] is not None}
     return TableViews(
         text or None,

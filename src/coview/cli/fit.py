@@ -92,7 +92,7 @@ def _fit(options: Any, raw: TableOptions) -> dict[str, Any]:
         settings.setdefault("links", options.links)
     if auto and options.model == "AutoClustering" and "candidates" not in settings:
         settings.setdefault("n_clusters", None)  # chosen by the data, and the summary says so
-    check_table(raw, options.labels)
+    check_table(raw, options.labels, options.view or [])
     check_input(options.view or [], options.data, raw.table, raw.sep)
 
     from sklearn.utils import get_tags
@@ -100,7 +100,9 @@ def _fit(options: Any, raw: TableOptions) -> dict[str, Any]:
     from coview.inspection import inspect
     from coview.io.models import save
 
-    estimator = build_model(options.model, settings, options.step or [], table_front(raw), options.seed)
+    estimator = build_model(
+        options.model, settings, options.step or [], table_front(raw, options.view or []), options.seed
+    )
     if options.labels is None and get_tags(_last(estimator)).target_tags.required:
         where = "FILE" if raw.table is None else "COLUMN or FILE"
         raise ValueError(f"{options.model} needs labels: add --labels {where}.")

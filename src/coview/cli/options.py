@@ -34,7 +34,12 @@ __all__ = [
 _NEVER = ("config", "as_json")  # how a run is shown is not part of it
 
 View = Annotated[
-    list[str] | None, typer.Option("--view", help="A view and its file: words=words.npz; repeat for each view.")
+    list[str] | None,
+    typer.Option(
+        "--view",
+        help="A view and its file: words=words.npz; repeat for each view. Beside --table, vectors of its rows: "
+        "meaning=meaning.npy.",
+    ),
 ]
 Data = Annotated[Path | None, typer.Option("--data", help="A folder of views, or one file that holds several.")]
 Table = Annotated[Path | None, typer.Option("--table", help="A raw table: .csv .tsv .jsonl .json .parquet.")]

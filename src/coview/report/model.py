@@ -94,8 +94,9 @@ def describe_reproduction(
     labeled = labeled or supervised or labels is not None
     if table is None and data is None and isinstance(inspection.front, (TableViews, TextViews, ColumnViews)):
         table = "table.csv"
+    beside: dict[str, str] = data if table is not None and isinstance(data, dict) else {}
     if table is not None:
-        options = ["--table", table]
+        options = ["--table", table, *_repeated("--view", beside)]
     elif isinstance(data, dict):
         options = _repeated("--view", data)
     elif data is not None:
@@ -104,13 +105,15 @@ def describe_reproduction(
         options = _repeated("--view", {view: f"{view}.npz" for view in inspection.views})
     truth = ["--labels", labels or "labels.csv"] if labeled else []
     commands = [["coview", "report", saved, *options, *truth, "--out", "report.html"]]
-    steps, settings = _step_options(inspection), _plain_settings(inspection.estimator)
+    steps, settings = _step_options(inspection, beside), _plain_settings(inspection.estimator)
     if steps is not None and settings is not None and inspection.name in ESTIMATORS:
         options += [*steps, *(truth if supervised else []), *_repeated("--set", settings)]
         commands.insert(0, ["coview", "fit", inspection.name, *options, "--out", saved])
     notes = []
     if inspection.estimator.get_params(deep=False).get("random_state", 0) is None:
         notes.append("random_state is not set, so another fit may give another result. Set it to repeat a fit exactly.")
+    if beside:
+        notes.append(f"X lacks the vectors of {', '.join(beside.values())}: add them to the table as columns.")
     read = "read_views" if table is None else "read_table"
     call, names, imports = _constructor(inspection.model)
     code = [
@@ -220,8 +223,11 @@ def _repeated(flag: str, values: Mapping[str, Any]) -> list[str]:
     return [part for name, value in values.items() for part in (flag, f"{name}={value}")]
 
 
-def _step_options(inspection: Inspection) -> list[str] | None:
-    """Options of the command line for the steps of a pipeline, or None where it has none for them."""
+def _step_options(inspection: Inspection, beside: Mapping[str, str]) -> list[str] | None:
+    """Options of the command line for the steps of a pipeline, or None where it has none for them.
+
+    Views beside the table have an option of their own.
+    """
     model = inspection.model
     if model is inspection.estimator:
         return []
@@ -230,7 +236,7 @@ def _step_options(inspection: Inspection) -> list[str] | None:
     steps = [step for _, step in model.steps[:-1]]
     options: list[str] = []
     if steps and steps[0] is inspection.front:
-        front = _table_options(steps.pop(0))
+        front = _table_options(steps.pop(0), beside)
         if front is None:
             return None
         options += front
@@ -243,7 +249,7 @@ def _step_options(inspection: Inspection) -> list[str] | None:
     return options
 
 
-def _table_options(front: Any) -> list[str] | None:
+def _table_options(front: Any, beside: Mapping[str, str]) -> list[str] | None:
     """``--text``, ``--tokens`` and others that make the same views of a table, or None where they cannot."""
     text: dict[str, Any] = {}
     tokens: dict[str, Any] = {}
@@ -257,12 +263,13 @@ def _table_options(front: Any) -> list[str] | None:
         text = {view: column for view, column in front.columns_.items() if view not in tokens}
     elif isinstance(front, ColumnViews) and isinstance(front.categorical, str) and front.categorical == "auto":
         columns = front.columns_
+    columns = {view: names for view, names in columns.items() if view not in beside}
     groups = {view: [names] if isinstance(names, str) else list(names) for view, names in columns.items()}
     lists = {view: _list_column(column) for view, column in tokens.items()}
     named = [*text.values(), *(name for names in groups.values() for name in names), *([] if key is None else [key])]
     settings = {row["name"]: _typed(front, row["name"]) for row in _parameters(front) if row["changed"]}
     settings = {name: value for name, value in settings.items() if name in _TABLE_SETTINGS}
-    if not (named or lists) or None in lists.values() or None in settings.values():
+    if not (named or lists or beside) or None in lists.values() or None in settings.values():
         return None
     if not all(isinstance(name, str) and "," not in name for name in named):
         return None

@@ -1,0 +1,131 @@
+"""Vectors on the command line: a column of a Parquet table, or an .npy file beside a table."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+
+from coview.cli import main as cli
+
+TEXTS = ["red fox runs", "blue sea waves", "a red fox den", "salt of the blue sea"] * 6
+LABELS = ["land", "water", "land", "water"] * 6
+VECTORS = np.where(np.array(LABELS) == "land", 1, -1)[:, None] * np.ones((24, 3)) + np.linspace(0, 0.2, 72).reshape(
+    24, 3
+)
+VECTORS = VECTORS.astype(np.float32)
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["coview", *map(str, words)])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        printed = capsys.readouterr()
+        return end.value.code or 0, printed.out, printed.err
+
+    return call
+
+
+@pytest.fixture
+def pages(tmp_path):
+    with open(tmp_path / "pages.csv", "w", newline="") as stream:
+        rows = [["key", "body", "kind"], *([f"p{i}", text, LABELS[i]] for i, text in enumerate(TEXTS))]
+        csv.writer(stream).writerows(rows)
+    np.save(tmp_path / "meaning.npy", VECTORS)
+    return tmp_path / "pages.csv"
+
+
+def options(pages, *more):
+    return ["--table", pages, "--view", f"meaning={pages.parent / 'meaning.npy'}", *more]
+
+
+def test_vectors_beside_a_table(run, pages, tmp_path):
+    model, out = tmp_path / "m.coview", tmp_path / "out.csv"
+    words = options(pages, "--text", "words=body", "--id", "key", "--labels", "kind")
+    code, printed, error = run("fit", "SeededKMeansClassifier", *words, "--out", model, "--json")
+    assert code == 0, error
+    assert json.loads(printed)["views"] == ["words", "meaning"]
+    assert f"--view meaning={pages.parent / 'meaning.npy'}" in " ".join(json.loads(printed)["next"])
+    assert run("predict", model, *options(pages), "--out", out)[0] == 0
+    with open(out) as stream:
+        assert [row["label"] for row in csv.DictReader(stream)] == LABELS
+
+
+def test_the_vectors_alone_are_enough(run, pages, tmp_path):
+    code, _, error = run("fit", "SphericalKMeans", *options(pages, "--clusters", "2"), "--out", tmp_path / "m.coview")
+    assert code == 0, error
+    code, out, _ = run("predict", tmp_path / "m.coview", *options(pages))
+    labels = [row["label"] for row in csv.DictReader(out.splitlines())]
+    assert len(set(zip(labels, LABELS))) == 2
+
+
+def test_a_column_of_vectors(run, tmp_path):
+    frame = pl.DataFrame({"key": [f"p{i}" for i in range(24)], "image": VECTORS})
+    frame.write_parquet(tmp_path / "pages.parquet")
+    table = ["--table", tmp_path / "pages.parquet"]
+    columns = ["--columns", "look=image", "--id", "key", "--clusters", "2"]
+    code, out, error = run("fit", "SphericalKMeans", *table, *columns, "--out", tmp_path / "m.coview", "--json")
+    assert code == 0 and json.loads(out)["views"] == ["look"], error
+    code, out, _ = run("predict", tmp_path / "m.coview", *table)
+    assert len({(row["label"], LABELS[i]) for i, row in enumerate(csv.DictReader(out.splitlines()))}) == 2
+
+
+def test_an_npy_file_beside_a_parquet_table(run, tmp_path):
+    pl.DataFrame({"key": [f"p{i}" for i in range(24)], "body": TEXTS}).write_parquet(tmp_path / "pages.parquet")
+    np.save(tmp_path / "meaning.npy", VECTORS)
+    words = options(tmp_path / "pages.parquet", "--clusters", "2")
+    code, _, error = run("fit", "SphericalKMeans", *words, "--out", tmp_path / "m.coview")
+    assert code == 0, error
+
+
+def test_compare_and_report_take_them_too(run, pages, tmp_path):
+    words = options(pages, "--text", "words=body", "--id", "key")
+    code, out, error = run(
+        "compare",
+        *words,
+        "--clusters",
+        "2",
+        "--methods",
+        "meaning KMeans",
+        "--repeats",
+        "1",
+        "--jobs",
+        "1",
+        "--json",
+    )
+    assert code == 0, error
+    assert "meaning" in out
+    model = tmp_path / "m.coview"
+    assert run("fit", "SeededKMeansClassifier", *words, "--labels", "kind", "--out", model)[0] == 0
+    code, out, error = run("report", model, *options(pages), "--labels", "kind", "--json")
+    assert code == 0, error
+    commands = " ".join(json.loads(out)["reproduce"]["commands"])
+    assert f"--view meaning={pages.parent / 'meaning.npy'}" in commands and "--columns" not in commands
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--view", "body=meaning.npy"], "has a column 'body' already. Name the view differently"),
+        (["--view", "v=v.npz"], "beside --table, a view is an .npy file with a row for each row of the table"),
+        (["--view", "v=short.npy"], "short.npy has 3 rows, but pages.csv has 24"),
+        (["--view", "v=flat.npy"], "flat.npy must hold a matrix of numbers, a row for each row of pages.csv"),
+        (["--view", "v=nowhere.npy"], "nowhere.npy does not exist"),
+        (["--view", "v=meaning.npy", "--columns", "v=body"], "--view and --columns both name 'v'"),
+        (["--view", "v=meaning.npy", "--data", "x"], "got more than one of them"),
+    ],
+)
+def test_what_does_not_fit_the_table_is_refused(run, pages, monkeypatch, words, sentence):
+    monkeypatch.chdir(pages.parent)
+    np.save("short.npy", VECTORS[:3])
+    np.save("flat.npy", VECTORS[:, 0])
+    code, _, error = run(
+        "fit", "SphericalKMeans", "--table", "pages.csv", *words, "--clusters", "2", "--out", "m.coview"
+    )
+    assert code == 2 and sentence in error
