@@ -183,3 +183,10 @@ def test_the_readers_agree_on_what_a_vector_is():
     assert not holds_vectors(np.ones(3)) and not holds_vectors([[True, False]])
     with pytest.raises(ViewsError, match="vectors without any number, the first in row 1"):
         read_vectors("v", [None, [], []])
+
+
+def test_a_model_file_from_before_there_were_columns_of_vectors(tmp_path):
+    front = ColumnViews({"meta": ["year"]}).fit({"year": [1999, 2007]})
+    del front.widths_
+    save(front, tmp_path / "front.coview")
+    assert load(tmp_path / "front.coview").transform({"year": [2000]})["meta"].tolist() == [[2000]]

@@ -91,12 +91,13 @@ class ColumnViews(RawTransformer):
 
     _input_tags = ("string", "categorical", "allow_nan")
 
+    widths_: Mapping[str, dict[Any, int]] = {}  # of models that were written before there were columns of vectors
     _fitted_state = {
         "view_names_": rules.view_names(),
         "columns_": rules.by_view(rules.sequence(rules.custom(check_column_name), low=1)),
         "encoders_": rules.by_view(_of_columns(rules.estimator(methods=["get_feature_names_out"]))),
         "fill_values_": rules.by_view(_of_columns(rules.or_none(rules.number()))),
-        "widths_": rules.by_view(_of_columns(rules.count(1, high=1 << 20))),
+        "widths_": rules.optional(rules.by_view(_of_columns(rules.count(1, high=1 << 20)))),
         "dates_": rules.sequence(rules.custom(check_column_name)),
     }
     _parameters = {
@@ -169,12 +170,14 @@ class ColumnViews(RawTransformer):
         for view in self.columns_:
             names = self._feature_names(view)
             columns = None if names is None else np.array(names)
-            inputs[view] = ViewInput(view, sum(self.widths_[view].values()) if names is None else len(names), columns)
+            inputs[view] = ViewInput(
+                view, sum(self.widths_.get(view, {}).values()) if names is None else len(names), columns
+            )
         return inputs
 
     def _blocks(self, view: str, table: Table) -> tuple[list[Any], np.ndarray]:
         """Columns of a view as matrices, and a mask of the objects that have a value in one of them."""
-        widths, encoders, fill_values = self.widths_[view], self.encoders_[view], self.fill_values_[view]
+        widths, encoders, fill_values = self.widths_.get(view, {}), self.encoders_[view], self.fill_values_[view]
         vectors = {name: table.vectors(name, width) for name, width in widths.items()}
         columns = {name: table.column(name) for name in self.columns_[view] if name not in vectors}
         for name, column in columns.items():
@@ -208,12 +211,12 @@ class ColumnViews(RawTransformer):
         """Names of a view's features; None of one that is vectors alone, whose numbers mean nothing one by one."""
         names: list[str] = []
         for column in self.columns_[view]:
-            encoder, width = self.encoders_[view].get(column), self.widths_[view].get(column)
+            encoder, width = self.encoders_[view].get(column), self.widths_.get(view, {}).get(column)
             if width is not None:
                 names += [f"{column}_{i}" for i in range(width)]
             else:
                 names += [str(column)] if encoder is None else encoder.get_feature_names_out([str(column)]).tolist()
-        return None if len(self.widths_[view]) == len(self.columns_[view]) else names
+        return None if len(self.widths_.get(view, {})) == len(self.columns_[view]) else names
 
     def _fill_value(self, column: Column) -> float | None:
         values = column.values[~column.missing]
