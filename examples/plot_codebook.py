@@ -20,9 +20,10 @@ X = Views(pixels=digits.data, embedding=pca.transform(digits.data))
 print(X)
 
 # %%
-# `PLSA` rejects the embedding, and the error says what to do.
+# As counts, `PLSA` rejects the embedding, and the error says what to do. (Without `likelihood` it takes the embedding
+# for vectors with Gaussian noise.)
 try:
-    PLSA(10).fit(X)
+    PLSA(10, likelihood="multinomial").fit(X)
 except ValueError as error:
     print(error)
 

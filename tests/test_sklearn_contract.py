@@ -56,7 +56,6 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = {
     "AutoClassifier": SEMI_SUPERVISED,
     "LabelSpreadingClassifier": SEMI_SUPERVISED,
     "DualPLSA": CLUSTERER,
-    "MultiViewPLSA": CLUSTERER,
     "HalvedPairwiseCoPLSA": CLUSTERER,
     "VotingPLSA": CLUSTERER,
     "DualPLSAClassifier": SEMI_SUPERVISED,

@@ -103,7 +103,9 @@ def _load(text: str) -> Bunch:
 
 def _link(corpus: Bunch, options: dict[str, Any], seed: int) -> dict[str, np.ndarray]:
     # the paper scales every object to sum to one in each modality
-    model = make_pipeline(UnitRows("l1"), LinkPLSA(options["topics"], max_iter=SWEEPS, random_state=seed))
+    model = make_pipeline(
+        UnitRows("l1"), LinkPLSA(options["topics"], likelihood="multinomial", max_iter=SWEEPS, random_state=seed)
+    )
     return _search(model, corpus)
 
 
@@ -152,7 +154,9 @@ def _regressions(corpus: Bunch, options: dict[str, Any], seed: int) -> dict[str,
 def _joint(method: str, corpus: Bunch, options: dict[str, Any], seed: int) -> dict[str, np.ndarray]:
     """Similarities where each test pair is folded in with both modalities: the answer is part of the question."""
     if method == "Link PLSA":
-        link = make_pipeline(UnitRows("l1"), LinkPLSA(options["topics"], max_iter=SWEEPS, random_state=seed))
+        link = make_pipeline(
+            UnitRows("l1"), LinkPLSA(options["topics"], likelihood="multinomial", max_iter=SWEEPS, random_state=seed)
+        )
         link.fit(corpus.train)
         places = [dict.fromkeys(("image", "text"), link.transform(X)) for X in (corpus.train, corpus.test)]
     else:
@@ -283,7 +287,9 @@ def tagger(method: str, corpus: Bunch, options: dict[str, Any], seed: int) -> Cr
     """Return a fitted retriever that tags images."""
     model: Any = _coplsa("sKL coPLSA", options["topics"], 1.0, seed)
     if method == "Link PLSA":
-        model = make_pipeline(UnitRows("l1"), LinkPLSA(options["topics"], max_iter=SWEEPS, random_state=seed))
+        model = make_pipeline(
+            UnitRows("l1"), LinkPLSA(options["topics"], likelihood="multinomial", max_iter=SWEEPS, random_state=seed)
+        )
     return CrossModalRetriever(model).fit(corpus.train)
 
 

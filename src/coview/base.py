@@ -10,7 +10,7 @@ import numbers
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from inspect import isfunction
 from typing import Any, ClassVar
 
@@ -46,6 +46,7 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
     """An estimator that takes `Views`, anything that becomes Views, or one plain matrix."""
 
     _models_counts = True  # negative values are refused
+    _takes_vectors = False  # but where a parameter `likelihood` says that they are those of vectors
     _min_views = 1
     _takes_lazy = False  # rows that are read when needed: a sharded folder, dask collections
 
@@ -136,6 +137,7 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
             # forget the column names of an earlier fit on one frame
             self.__dict__.pop("feature_names_in_", None)
             self.n_features_in_ = views.shape[1]
+        self._look_at(views)
         views = self._numbers(views, plain)
         self.view_names_ = list(views.names)
         self.n_features_by_view_ = views.n_features
@@ -180,6 +182,13 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         names = vars(self).get("feature_names_in_")  # of a frame
         return Views(matrix, feature_names=None if names is None else {PLAIN: names})
 
+    def _look_at(self, views: Any) -> None:
+        """Note what a fit depends on before any value is refused."""
+
+    def _real_views(self) -> frozenset[str]:
+        """Views in which a model of counts takes any numbers; they keep their own floating type."""
+        return frozenset()
+
     def _numbers(self, views: Any, plain: bool, *, new: bool = False) -> Any:
         """Refuse values that the model cannot take; one floating type for all views. Lazy ones pass later."""
         if isinstance(views, LazyViews):
@@ -187,7 +196,11 @@ class MultiViewEstimator(WholeFitMixin, BaseEstimator):
         dtype = floating_type(views)
         if dtype == np.float32 and not all(fits_single(matrix) for matrix in views.values()):
             dtype = np.dtype(np.float64)
-        return NumbersGate(type(self).__name__, self._models_counts, dtype, plain, new)(views)
+        return self._gate(dtype, plain, new)(views)
+
+    def _gate(self, dtype: Any, plain: bool = False, new: bool = False) -> NumbersGate:
+        model, counts = type(self).__name__, self._models_counts
+        return NumbersGate(model, counts, dtype, plain, new, self._real_views(), self._takes_vectors)
 
 
 def _in_range(fit: Callable[..., Any]) -> Callable[..., Any]:
@@ -211,6 +224,10 @@ def _in_range(fit: Callable[..., Any]) -> Callable[..., Any]:
 
 def _doubled(matrix: Matrix) -> Matrix:
     return matrix.astype(np.float64)
+
+
+def _as_type(matrix: Matrix, dtype: Any) -> Matrix:
+    return matrix.astype(dtype)
 
 
 class _BeyondSingle(Exception):
@@ -245,6 +262,7 @@ class NumbersGate:
 
     Those are negative ones where it models counts, and those so large or small that squares and products would leave
     the range of the type. A tiny row among `new` objects is not refused: alone or in a batch it gets the same answer.
+    Views named in `real` are vectors: they may be negative, and single precision stays single precision.
     """
 
     model: str
@@ -252,6 +270,8 @@ class NumbersGate:
     dtype: Any
     plain: bool = False
     new: bool = False
+    real: frozenset[str] = frozenset()
+    vectors: bool = False
 
     def __call__(self, views: Views) -> Views:
         for name, matrix in views.items():
@@ -261,11 +281,15 @@ class NumbersGate:
                     f"View {name!r} has values too large or too small for single precision (float32). Store it in "
                     "double precision (float64), or multiply it by a constant."
                 )
-            if self.counts:
+            if self.counts and name not in self.real:
                 self._check_counts(name, matrix)
-        if all(matrix.dtype == self.dtype for matrix in views.values()):
-            return views
-        return views.map(lambda matrix: matrix if matrix.dtype == self.dtype else matrix.astype(self.dtype))
+        dtypes = {name: self._dtype_of(name, matrix) for name, matrix in views.items()}
+        cast = {name: partial(_as_type, dtype=dtype) for name, dtype in dtypes.items() if views[name].dtype != dtype}
+        return views.map(cast) if cast else views
+
+    def _dtype_of(self, name: str, matrix: Matrix) -> Any:
+        keeps = name in self.real and matrix.dtype == np.float32 and fits_single(matrix)
+        return matrix.dtype if keeps else self.dtype
 
     def _check_counts(self, name: str, matrix: Matrix) -> None:
         values: Any = matrix.data if sparse.issparse(matrix) else matrix
@@ -274,6 +298,8 @@ class NumbersGate:
             problem = f"View {name!r} has negative values (minimum {lowest:.3g}), but {self.model} models counts."
             if self.plain:
                 problem = f"Negative values in data passed to {self.model}: {problem}"
+            if self.vectors and not self.new:
+                problem += f" Where it holds vectors, set likelihood={{{name!r}: 'gaussian'}}."
             raise ViewsError(
                 problem,
                 python="Turn it into counts with Codebook(...), or shift it to be non-negative.",
@@ -327,8 +353,7 @@ class BatchEstimator(CallbackSupportMixin, MultiViewEstimator):
 
     def _hold(self, views: Any, engine: Engine, width: int, extra: Extra) -> Holder:
         """Hand the rows to who will hold them during a fit: this process, its disk or a cluster."""
-        gate = NumbersGate(type(self).__name__, self._models_counts, floating_type(views))
-        return hold(views, engine, width, extra, gate)
+        return hold(views, engine, width, extra, self._gate(floating_type(views)))
 
     def _each_block(self, views: Views, engine: Engine, width: int, extra: Extra | None = None) -> Iterator[Block]:
         """Blocks one after the other, for what passes over the data once."""

@@ -29,7 +29,7 @@ COMMANDS = {
     ),
     "no suggestion": (["suggest", "m.coview", "--count", "0"], "it must be at least 1. See: "),
     "different rows": ([*FIT, "--view", "a=a.npy", "--view", "b=b.npy"], "Add an id column"),
-    "negative values": ([*FIT, "--view", "a=negative.npy"], "--step Codebook"),
+    "negative values": ([*FIT, "--view", "a=negative.npy", "--set", "likelihood=multinomial"], "--step Codebook"),
     "no number": ([*FIT, "--view", "a=nan.npy"], "leave all cells of a row empty"),
     "two views in a file": ([*FIT, "--view", "a=two.npz"], "Give it alone, by --data"),
     "text in a matrix": ([*FIT, "--view", "a=text.csv"], "--text NAME=COLUMN"),

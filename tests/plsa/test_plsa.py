@@ -300,7 +300,7 @@ def test_a_bad_start_is_refused(init, sentence):
 
 def test_negative_values_name_the_view():
     with pytest.raises(ViewsError, match=r"View 'image' has negative values \(minimum -0.31\), but PLSA models counts"):
-        PLSA(2).fit(Views(image=np.array([[-0.31, 1.0], [2.0, 3.0]])))
+        PLSA(2, likelihood="multinomial").fit(Views(image=np.array([[-0.31, 1.0], [2.0, 3.0]])))
 
 
 def test_one_matrix_is_refused_where_several_views_were_fitted():

@@ -21,7 +21,7 @@ from coview.engines.reference import comparable
 from coview.engines.threads import Team, balanced_chunks, few_threads, thread_count, thread_pools
 from coview.exceptions import EngineError
 from coview.kernels import anchors as anchor_kernels
-from coview.kernels import announce, shares
+from coview.kernels import announce, shares, simplex_quadratic
 from coview.kernels import ratio as kernels
 from coview.views.arrays import frozen, slice_csr
 
@@ -58,6 +58,18 @@ class CpuMatrix:
         if self.is_dense:
             self.matrix = sparse.csr_array(self.matrix)
         return self.matrix
+
+    @cached_property
+    def squares(self) -> np.ndarray:
+        """Squared length of each row."""
+        rows = self.matrix
+        if sparse.issparse(rows):
+            return np.asarray(rows.multiply(rows).sum(axis=1, dtype=np.float64)).ravel()
+        out = np.empty(len(rows))
+        for i, j in _even_chunks(len(rows), _CHUNK):
+            part = rows[i:j].astype(np.float64, copy=False)
+            out[i:j] = np.einsum("ij,ij->i", part, part)
+        return out
 
     def tiles(self, row_bytes: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Where each row begins and ends in each tile of columns; one tile where the feature factor is small."""
@@ -250,6 +262,46 @@ class CpuEngine:
         W = _fixed(W)
         self.team.map(lambda i, j: kernels.accumulate(*parts, W, out, i, j), chunks)
         return out
+
+    def quadratic_shares(
+        self, old: np.ndarray, counts: np.ndarray, slope: np.ndarray, curvature: np.ndarray, floor: float
+    ) -> np.ndarray:
+        old, counts, slope, out = _fixed(old), _fixed(counts), _fixed(slope), np.empty_like(old)
+        curvature = _fixed(curvature.astype(np.float64, copy=False))
+        kernel: Any = simplex_quadratic.quadratic_rows
+        announce(kernel)
+        self.team.map(
+            lambda i, j: kernel(counts, old, slope, curvature, out, floor, i, j), _even_chunks(len(old), _CHUNK)
+        )
+        return out
+
+    def vector_products(self, X: CpuMatrix, W: np.ndarray) -> np.ndarray:
+        _check_length(W, X.shape[1], "features")
+        rows, out = X.matrix, np.empty((X.shape[0], W.shape[1]), dtype=W.dtype)
+        turn = np.ascontiguousarray(W, dtype=rows.dtype)
+
+        def work(i: int, j: int) -> None:
+            out[i:j] = rows[i:j] @ turn
+
+        self.team.map(work, _even_chunks(len(out), _CHUNK))
+        return out
+
+    def vector_moments(self, X: CpuMatrix, A: np.ndarray) -> np.ndarray:
+        _check_length(A, X.shape[0], "rows")
+        rows = X.matrix
+
+        def work(i: int, j: int) -> np.ndarray:
+            weights = A[i:j].astype(rows.dtype, copy=False)
+            part = rows[i:j]
+            return np.asarray((part.T @ weights).T if sparse.issparse(part) else weights.T @ part)
+
+        total = np.zeros((A.shape[1], X.shape[1]))
+        for part in self.team.map(work, _even_chunks(len(A), _CHUNK)):
+            total += part
+        return total
+
+    def square_sums(self, X: CpuMatrix) -> np.ndarray:
+        return X.squares
 
     def row_sums(self, X: CpuMatrix) -> np.ndarray:
         return np.asarray(X.csr.sum(axis=1, dtype=np.float64)).ravel()

@@ -34,6 +34,7 @@ except ImportError:
     ) from None
 
 from coview.kernels.torch_kmeans import kmeans_centers
+from coview.kernels.torch_simplex import quadratic_rows
 from coview.kernels.torch_svd import right_vectors
 
 __all__ = ["CudaEngine", "CudaMatrix", "DenseCudaMatrix", "StreamedMatrix"]
@@ -383,6 +384,29 @@ class CudaEngine:
         for rows, columns, values in X.slices(W.shape[1]):
             out.index_add_(0, rows, values[:, None] * W[columns])
         return out
+
+    def quadratic_shares(self, old: Any, counts: Any, slope: Any, curvature: Any, floor: float) -> Any:
+        new = torch.empty_like(old)
+        for part in _runs(*old.shape):
+            rows = quadratic_rows(counts[part], old[part], slope[part], curvature[part])
+            new[part] = rows.to(old.dtype).clamp_(min=floor)
+        return new
+
+    def vector_products(self, X: Rows, W: Any) -> Any:
+        X = self._moved(X)
+        return self.project(X, W.to(X.values.dtype)).to(W.dtype)
+
+    def vector_moments(self, X: Rows, A: Any) -> Any:
+        X = self._moved(X)
+        out = torch.zeros((A.shape[1], X.shape[1]), dtype=torch.float64, device=self.device)
+        if isinstance(X, CudaMatrix):
+            return self._accumulate(X.transposed, A.double(), out.T.contiguous()).T
+        for part in _runs(*X.shape):
+            out += A[part].to(X.values.dtype).T @ X.values[part]
+        return out
+
+    def square_sums(self, X: Rows) -> Any:
+        return _squares(self._moved(X))
 
     def row_sums(self, X: Rows) -> Any:
         X = self._on_device(X)

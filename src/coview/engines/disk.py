@@ -146,7 +146,7 @@ class DiskHolder:
         def read(cut: tuple[int, int]) -> Block:
             block = make_block(self.views, *cut, self.ops, extra, self.gate)
             for handle in block.views.values():
-                if isinstance(handle, CpuMatrix):
+                if isinstance(handle, CpuMatrix) and not handle.is_dense:
                     handle.feature_parts  # noqa: B018, by feature as well: here rather than in the step
             return block
 

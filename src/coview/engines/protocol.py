@@ -93,6 +93,21 @@ class Engine(Protocol):
     def accumulate(self, X: Handle, W: Array, into: Array | None) -> Array:
         """X.T @ W, added to `into` where that is given."""
 
+    def quadratic_shares(self, old: Array, counts: Array, slope: Array, curvature: Array, floor: float) -> Array:
+        """Rows h of the simplex that maximize counts log h + slope h - curvature |h - old|^2 / 2, at least `floor`.
+
+        Curvatures are one per row; a row without counts and curvature keeps its old value.
+        """
+
+    def vector_products(self, X: Handle, W: Array) -> Array:
+        """X @ W, multiplied in the floating type of the rows, as an array of W's type; rows are never copied whole."""
+
+    def vector_moments(self, X: Handle, A: Array) -> Array:
+        """A.T @ X in float64, multiplied in the floating type of the rows some rows at a time."""
+
+    def square_sums(self, X: Handle) -> Array:
+        """Squared length of each row, in float64."""
+
     def row_sums(self, X: Handle) -> Array:
         """Sum of each row, in float64."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import brentq
 from sklearn.cluster import KMeans
 
 __all__ = ["ReferenceEngine", "comparable"]
@@ -101,6 +102,39 @@ class ReferenceEngine:
     def accumulate(self, X: sparse.csr_array, W: np.ndarray, into: np.ndarray | None = None) -> np.ndarray:
         added = X.T @ W
         return added if into is None else into + added
+
+    def quadratic_shares(
+        self, old: np.ndarray, counts: np.ndarray, slope: np.ndarray, curvature: np.ndarray, floor: float
+    ) -> np.ndarray:
+        new = old.copy()
+        for i, (n, s, c) in enumerate(zip(counts.astype(np.float64), slope.astype(np.float64), curvature)):
+            if c > 0:
+                g = old[i] + s / c
+                new[i] = self._on_simplex(n / c, g + (1 - g.sum()) / len(g))
+            elif n.sum() > 0:
+                new[i] = n / n.sum()
+        return np.maximum(new, floor)
+
+    def _on_simplex(self, p: np.ndarray, g: np.ndarray) -> np.ndarray:
+        """Maximize p log h - |h - g|^2 / 2: h = (t + sqrt(t^2 + 4 p)) / 2, t = g - eta, and eta where they sum to 1."""
+
+        def row(eta: float) -> np.ndarray:
+            t = g - eta
+            root = np.sqrt(t * t + 4 * p)
+            return np.where(t > 0, (t + root) / 2, 2 * p / np.where(root - t > 0, root - t, 1.0))
+
+        high = p.sum() + g.max() + 1
+        h = row(brentq(lambda eta: row(eta).sum() - 1, min(g.min(), 0) - 1, high, xtol=1e-15, rtol=1e-15))
+        return h / h.sum()
+
+    def vector_products(self, X: sparse.csr_array, W: np.ndarray) -> np.ndarray:
+        return (X @ W.astype(X.dtype)).astype(W.dtype)
+
+    def vector_moments(self, X: sparse.csr_array, A: np.ndarray) -> np.ndarray:
+        return (X.T @ A.astype(X.dtype)).T.astype(np.float64)
+
+    def square_sums(self, X: sparse.csr_array) -> np.ndarray:
+        return np.asarray(X.multiply(X).sum(axis=1, dtype=np.float64)).ravel()
 
     def row_sums(self, X: sparse.csr_array) -> np.ndarray:
         return np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()

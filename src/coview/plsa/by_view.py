@@ -154,7 +154,8 @@ class ByViewModel(MixtureModel):
         if "memberships_by_view" in arrays:
             carried["start"] = self._start_table(arrays["memberships_by_view"], views, context.seed)
         given = arrays.get("topic_feature", {})
-        return lambda here: {"profiles": random_profiles(given, self._n_topics(), views, here)}, carried
+        widths = {name: views.n_features[name] for name in self._count_views(views.names)}
+        return lambda here: {"profiles": random_profiles(given, self._n_topics(), widths, here)}, carried
 
     def _start_table(self, given: Any, views: Any, seed: int) -> np.ndarray:
         """Mixtures of all views side by side: one array for all, or by view; else random."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from coview.plsa.multiview import MultiViewPLSA, MultiViewPLSAClassifier, topic_rules
 from coview.utils import fitted_state as rules
 from coview.utils.docs import parameters_of
+from coview.utils.parameters import one_of
 
 __all__ = ["DualPLSA", "DualPLSAClassifier"]
 
@@ -26,7 +27,10 @@ class DualPLSA(MultiViewPLSA):
     <same: n_clusters>
     n_components : int, default=32
         Number of topics, shared by all views. Topics are cheap: a sweep costs non-zeros x clusters, however many.
-    <same: view_weights, max_iter, tol, n_init, init, schedule, acceleration, engine, n_jobs>
+    <same: view_weights, max_iter, tol, n_init, init>
+    likelihood : {"auto", "multinomial"}, default="auto"
+        All views are counts here: they share their topics.
+    <same: schedule, acceleration, engine, n_jobs>
     <same: learning_decay, learning_offset, time_budget, random_state, verbose, callbacks, checkpoint>
 
     Attributes
@@ -52,7 +56,9 @@ class DualPLSA(MultiViewPLSA):
     """
 
     _joint = True
+    _takes_vectors = False
     _fitted_state = _SHARED_TOPICS
+    _parameters = {"likelihood": one_of("auto", "multinomial")}
 
 
 @parameters_of(MultiViewPLSAClassifier)
@@ -63,7 +69,10 @@ class DualPLSAClassifier(MultiViewPLSAClassifier):
     ----------
     n_components : int, default=32
         Number of topics, shared by all views. Topics are cheap: a sweep costs non-zeros x classes, however many.
-    <same: view_weights, unit_mass, max_iter, tol, n_init, init, schedule, acceleration, engine, n_jobs>
+    <same: view_weights, unit_mass, max_iter, tol, n_init, init>
+    likelihood : {"auto", "multinomial"}, default="auto"
+        All views are counts here: they share their topics.
+    <same: schedule, acceleration, engine, n_jobs>
     <same: learning_decay, learning_offset, time_budget, random_state, verbose, callbacks, checkpoint>
 
     Attributes
@@ -90,4 +99,6 @@ class DualPLSAClassifier(MultiViewPLSAClassifier):
     """
 
     _joint = True
+    _takes_vectors = False
     _fitted_state = _SHARED_TOPICS
+    _parameters = {"likelihood": one_of("auto", "multinomial")}

@@ -106,14 +106,17 @@ def as_distributions(name: str, array: Any, shape: tuple[int, int]) -> np.ndarra
     return values / sums
 
 
-def initial_arrays(init: Any, allowed: tuple[str, ...], view_names: list[str]) -> dict[str, Any]:
-    """Arrays of an `init` mapping by name without trailing underscore; a bare array becomes {the only view: array}."""
+def initial_arrays(init: Any, allowed: tuple[str, ...] | None, view_names: list[str]) -> dict[str, Any]:
+    """Arrays of an `init` mapping by name without trailing underscore; a bare array becomes {the only view: array}.
+
+    Other names than those allowed are refused; None allows all.
+    """
     arrays: dict[str, Any] = {}
     if not isinstance(init, Mapping):
         return arrays
     for key, value in init.items():
         name = str(key).rstrip("_")
-        if name not in allowed:
+        if allowed is not None and name not in allowed:
             raise ValueError(f"init has the unknown key {key!r}; known keys are {', '.join(map(repr, allowed))}.")
         if name in ("topic_feature", "cluster_topic") and not isinstance(value, Mapping):
             if len(view_names) > 1:
@@ -152,7 +155,7 @@ def with_masses(parts: Tree, like: Tree, *, joint: bool) -> Tree:
 
 def update_columns(old: Tree, pulls: Tree, ops: Engine, *, joint: bool) -> Tree:
     """Columns of old * pull as distributions: of each view, or (`joint`) over all views."""
-    if joint:
+    if joint and pulls:
         return ops.column_shares(old, pulls, FEATURE_FLOOR)
     return {
         name: ops.column_shares({name: old[name]}, {name: pull}, FEATURE_FLOOR)[name] for name, pull in pulls.items()

@@ -40,7 +40,7 @@ from coview.utils.progress import counted
 from coview.views.lazy import LazyViews
 from coview.views.views import Views
 
-__all__ = ["consensus_start", "graph_memberships", "likeliest_arrays", "likeliest_start", "most_likely"]
+__all__ = ["consensus_start", "graph_memberships", "likeliest_arrays", "likeliest_start", "most_likely", "placed"]
 
 SWEEPS = 5
 SAMPLE = 20_000  # lazy rows that are read for a start
@@ -195,14 +195,15 @@ def likeliest_arrays(
     few = sample_rows(views, SAMPLE) if lazy and len(views) <= SAMPLE else views
     start = likeliest_start(few, n_clusters, seed, weights, n_jobs, graphs=False, deadline=deadline)
     if callable(start):
-        start = np.concatenate(over_rows(views, partial(_placed, start=start)))
+        start = np.concatenate(over_rows(views, partial(placed, start=start)))
     rows = softened(start)
     sums = over_rows(views, partial(_topic_sums, memberships=rows))
     topics = {name: np.sum([part[name] for part in sums], axis=0) for name in views.names}
     return {"memberships": rows, "topic_feature": {name: np.maximum(t, FEATURE_FLOOR) for name, t in topics.items()}}
 
 
-def _placed(views: Views, first: int, *, start: Any) -> np.ndarray:
+def placed(views: Views, first: int, *, start: Any) -> np.ndarray:
+    """Memberships that a start gives to some rows."""
     return np.asarray(start(views))
 
 

@@ -8,14 +8,18 @@ the topics, and a view that an object lacks says nothing about its topics.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from coview.plsa.likeliest_start import likeliest_arrays
+from coview.engines.passes import over_rows
+from coview.plsa.factors import softened
+from coview.plsa.likeliest_start import likeliest_arrays, placed
 from coview.plsa.mixture import FitContext, MixtureModel, MixtureSteps, WeightedModel, random_profiles
 from coview.plsa.plsa import PLSA
+from coview.plsa.vector_start import cluster_vectors
 from coview.utils.docs import shared_parameters
 from coview.utils.parameters import MAPPING, one_of
 
@@ -35,7 +39,7 @@ class LinkPLSA(WeightedModel, PLSA):
         Initialization; "likeliest" starts from the most likely, after a few sweeps, of several consensus clusterings
         of the views. A dict holds any of ``memberships`` and ``topic_feature`` (an array where there is
         one view, else ``{view: array}``) in the shapes of the fitted attributes; the rest is random.
-    <shared: schedule, acceleration, engine, n_jobs>
+    <shared: likelihood, schedule, acceleration, engine, n_jobs>
     <shared: learning_decay, learning_offset>
     <shared: time_budget, random_state, verbose, callbacks, checkpoint>
 
@@ -44,7 +48,7 @@ class LinkPLSA(WeightedModel, PLSA):
     <shared: topic_feature_>
     memberships_ : ndarray (n_objects, n_components)
         ``p(topic | object)`` of the training objects, shared by all views.
-    <shared: view_weights_>
+    <shared: view_weights_, likelihood_, noise_variance_>
     <shared: history_, n_iter_, stopped_by_>
     <shared: fitted views>
 
@@ -71,6 +75,7 @@ class LinkPLSA(WeightedModel, PLSA):
         tol: float = 1e-5,
         n_init: int = 1,
         init: Any = "random",
+        likelihood: Any = "auto",
         schedule: str = "alternating",
         acceleration: str | None = None,
         engine: Any = "auto",
@@ -89,6 +94,7 @@ class LinkPLSA(WeightedModel, PLSA):
             tol=tol,
             n_init=n_init,
             init=init,
+            likelihood=likelihood,
             schedule=schedule,
             acceleration=acceleration,
             engine=engine,
@@ -106,7 +112,8 @@ class LinkPLSA(WeightedModel, PLSA):
     def inverse_transform(self, X: Any) -> Any:
         """Compute the expected feature frequencies of each view from topic mixtures (objects x topics).
 
-        Returns a matrix where the model was fitted on one view, else Views; rows sum to one in every view.
+        Returns a matrix where the model was fitted on one view, else Views; rows sum to one in every view of counts,
+        and are the expected vectors in Gaussian ones.
         """
         check_is_fitted(self, "topic_feature_")
         return self._expected(X, dict.fromkeys(self.view_names_, 1.0))
@@ -117,17 +124,23 @@ class LinkPLSA(WeightedModel, PLSA):
     _shared_attributes = MixtureModel._shared_attributes
 
     def _steps(self) -> MixtureSteps:
-        return MixtureSteps(self.n_components, self.schedule == "alternating", self.view_weights_)
+        return MixtureSteps(self.n_components, self.schedule == "alternating", self.view_weights_, self._vector_views())
 
     def _initial_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
         if not isinstance(self.init, str) or self.init != "likeliest":
             return super()._initial_arrays(views, context)
+        counts = self._counts_of(views)
+        if counts is None:
+            start = cluster_vectors(views, self.n_components, context.seed)
+            return {"memberships": softened(np.concatenate(over_rows(views, partial(placed, start=start))))}
+        weights = self._weights_of(counts)
         return likeliest_arrays(
-            views, self.n_components, context.seed, self.view_weights_, self.n_jobs, deadline=context.deadline
+            counts, self.n_components, context.seed, weights, self.n_jobs, deadline=context.deadline
         )
 
     def _start_profiles(self, arrays: dict[str, Any], views: Any, seed: int) -> dict[str, np.ndarray]:
-        return random_profiles(arrays.get("topic_feature", {}), self.n_components, views, seed)
+        widths = {name: views.n_features[name] for name in self._count_views(views.names)}
+        return random_profiles(arrays.get("topic_feature", {}), self.n_components, widths, seed)
 
     def _as_start(self, columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         return {name: part / part.sum(axis=0) for name, part in columns.items()}

@@ -8,12 +8,16 @@ profile_v) and the statistics are H_v = R_v^T mixture. The models differ in what
     PLSA        one distribution over the features of all views    profile <- columns(profile * H), views together
     LinkPLSA    one distribution per view                          profile <- columns(profile * H), view by view
     MultiView   profile = F B^T, F = p(f|y,v), B = p(y|z,v)        F <- columns(F * H B),  B <- rows(B * H^T F)
+
+Views of vectors and measurements are Gaussian (`likelihood.py`): they have means in place of profiles, and pull at the
+mixtures by a quadratic (`gaussian.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -36,11 +40,33 @@ from coview.plsa.factors import (
     FEATURE_FLOOR,
     ROW_FLOOR,
     column_shares,
+    initial_arrays,
     random_matrix,
     random_topics,
     row_shares,
     update_columns,
     with_masses,
+)
+from coview.plsa.gaussian import (
+    PRODUCTS,
+    add_moments,
+    as_moments,
+    gaussian_objective,
+    gaussian_start,
+    projected_block,
+    quadratic_of,
+    quadratic_step,
+    update_means,
+)
+from coview.plsa.likelihood import (
+    GAUSSIAN,
+    LIKELIHOOD,
+    LIKELIHOODS,
+    MULTINOMIAL,
+    choose_likelihoods,
+    moment_rule,
+    noise_rule,
+    topic_rule,
 )
 from coview.utils import fitted_state as rules
 from coview.validation import base_seed, per_view
@@ -66,7 +92,8 @@ class MixtureSteps:
 
     A profile (features x columns) is one distribution per view; other models override what profiles are made of. A
     block may carry "start" (row states to begin with) and "labels" (codes; -1 is free): labeled rows are clamped to
-    their class.
+    their class. Views named in `gaussian` are vectors: shared also holds "means" {view: features x columns} and
+    "log_variance" {view: one number}.
     """
 
     width: int
@@ -74,6 +101,7 @@ class MixtureSteps:
     fold_in_sweeps: ClassVar[int] = FOLD_IN_SWEEPS
     fold_in_tol: ClassVar[float] = FOLD_IN_TOL
     weights: dict[str, float] = field(default_factory=dict)
+    gaussian: tuple[str, ...] = ()
 
     def start(self, block: Block, shared: Tree, seed: int, restart: int, ops: Engine) -> Tree:
         """Given or random rows; an object without any feature is an even mixture and stays so."""
@@ -81,8 +109,9 @@ class MixtureSteps:
             rows = ops.to_numpy(block.extra["start"]).clip(min=ROW_FLOOR)
         else:
             rows = random_matrix(seed, block.start, block.stop, self.width, np.float64)
-            mass = sum(ops.to_numpy(ops.row_sums(part)) for part in block.views.values())
-            rows[np.asarray(mass) <= 0] = 1.0 / self.width
+            masses = [ops.to_numpy(ops.row_sums(part)) for _, part in self.counts(block)]
+            masses += [block.present[name].astype(np.float64) for name in self.vectors(block)]
+            rows[np.sum(masses, axis=0) <= 0] = 1.0 / self.width
         return {"mixture": clamped(ops.asarray(rows, _type_of(shared)), block, ops)}
 
     def row_step(
@@ -91,20 +120,39 @@ class MixtureSteps:
         """One half-step of the rows; with `stats`, the pass over the features as well."""
         mixture, profiles = rows["mixture"], shared["profiles"]
         pull, objective = None, 0.0
-        for name, X in block.views.items():
+        for name, X in self.counts(block):
             part, likelihood = ops.ratio_rows(X, mixture, profiles[name])
             weight = self.weights.get(name, 1.0)
             part = part if weight == 1.0 else part * weight
             pull = part if pull is None else pull + part
             objective += weight * likelihood
-        new = clamped(ops.row_shares(mixture, pull, ROW_FLOOR), block, ops)
+        vectors = self.vectors(block)
+        if not vectors:
+            new = clamped(ops.row_shares(mixture, pull, ROW_FLOOR), block, ops)
+        else:
+            quadratics = {name: quadratic_of(block, name, shared, self.weights.get(name, 1.0), ops) for name in vectors}
+            counts = mixture * (0.0 if pull is None else pull)
+            new = clamped(quadratic_step(mixture, counts, list(quadratics.values()), ops, ROW_FLOOR), block, ops)
         if stats is not None:
             used = new if self.alternating else mixture
             sums = stats.setdefault("ratio", {})
-            for name, X in block.views.items():
+            for name, X in self.counts(block):
                 sums[name] = ops.ratio_features(X, used, profiles[name], sums.get(name))
+            for name in vectors:
+                weight = self.weights.get(name, 1.0)
+                parts = gaussian_objective(block, name, quadratics[name], mixture, shared, weight, ops)
+                objective += float(parts.sum())
+                add_moments(block, name, new, stats, ops)  # there is no joint bound of both: always the new mixtures
             stats["objective"] = stats.get("objective", 0.0) + objective
         return {"mixture": new}, stats
+
+    def counts(self, block: Block) -> Iterator[tuple[str, Any]]:
+        """Names and rows of the views of a block that are counts."""
+        return ((name, X) for name, X in block.views.items() if name not in self.gaussian)
+
+    def vectors(self, block: Block) -> list[str]:
+        """Names of the views of a block that are vectors, or of which it carries their products with the means."""
+        return [name for name in self.gaussian if name in block.views or PRODUCTS + name in block.extra]
 
     def fold_step(self, block: Block, rows: Tree, shared: Tree, ops: Engine, number: int) -> tuple[Tree, np.ndarray]:
         """Row step `number` of new objects, and how far each was from rest: by how much its largest entry moved."""
@@ -115,16 +163,27 @@ class MixtureSteps:
     def objective(self, block: Block, rows: Tree, shared: Tree, ops: Engine) -> float:
         """Weighted log-likelihood of the block."""
         profiles = shared["profiles"]
-        return float(
+        total = float(
             sum(
                 self.weights.get(name, 1.0) * ops.log_likelihood(X, rows["mixture"], profiles[name]).sum()
-                for name, X in block.views.items()
+                for name, X in self.counts(block)
             )
         )
+        return total + sum(
+            float(self.vector_objective(block, name, rows["mixture"], shared, ops).sum())
+            for name in self.vectors(block)
+        )
+
+    def vector_objective(self, block: Block, name: str, mixture: Any, shared: Tree, ops: Engine) -> np.ndarray:
+        """What a Gaussian view adds to the objective of each object."""
+        weight = self.weights.get(name, 1.0)
+        quadratic = quadratic_of(block, name, shared, weight, ops)
+        return gaussian_objective(block, name, quadratic, mixture, shared, weight, ops)
 
     def shared_step(self, stats: Tree, shared: Tree, ops: Engine) -> Tree:
         """New shared parameters from the statistics; those may be overwritten."""
-        return self.update(shared, self.pulls(stats, shared), ops)
+        new = self.update(shared, self.pulls(stats, shared), ops)
+        return {**new, **update_means(shared, stats["moments"], ops)} if self.gaussian else new
 
     def pulls(self, stats: Tree, shared: Tree) -> Tree:
         """What multiplies each shared parameter before it is made a distribution again; product = expected counts."""
@@ -143,7 +202,11 @@ class MixtureSteps:
         return {"mixture": row_shares(rows["mixture"])}
 
     def normalize_shared(self, shared: Tree) -> Tree:
-        """Shared parameters as distributions again."""
+        """Shared parameters as distributions again; means and logarithms of variances are any numbers."""
+        return {**shared, **self.normalize_profiles(shared)}
+
+    def normalize_profiles(self, shared: Tree) -> Tree:
+        """What profiles are made of as distributions again."""
         return {"profiles": column_shares(shared["profiles"], joint=False)}
 
 
@@ -158,6 +221,7 @@ def fold_rows(steps: MixtureSteps, block: Block, start: Any, shared: Tree, engin
     if start is None:
         start = np.full((len(block), steps.width), 1.0 / steps.width)
     rows = {"mixture": engine.asarray(start, _type_of(shared))}
+    block = projected_block(block, steps.gaussian, shared, engine)
 
     def step(part: Block, rows: Tree, number: int) -> tuple[Tree, np.ndarray]:
         return steps.fold_step(part, rows, shared, engine, number)
@@ -166,15 +230,17 @@ def fold_rows(steps: MixtureSteps, block: Block, start: Any, shared: Tree, engin
 
 
 def _type_of(shared: Tree) -> Any:
-    return next(iter(shared["profiles"].values())).dtype
+    return next(chain(shared["profiles"].values(), shared.get("means", {}).values())).dtype
 
 
 # -- the estimators
 
 
-def random_profiles(given: Mapping[str, Any], n_topics: int, views: Any, seed: int) -> dict[str, np.ndarray]:
+def random_profiles(
+    given: Mapping[str, Any], n_topics: int, widths: Mapping[str, int], seed: int
+) -> dict[str, np.ndarray]:
     """Profiles that are one distribution per view to start with, as given or random."""
-    topics = random_topics(given, dict.fromkeys(views.names, n_topics), views.n_features, seed)
+    topics = random_topics(given, dict.fromkeys(widths, n_topics), widths, seed)
     return {name: np.maximum(part, FEATURE_FLOOR) for name, part in topics.items()}
 
 
@@ -203,16 +269,56 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
     learning_decay: float
     learning_offset: float
     topic_feature_: dict[str, np.ndarray]
+    likelihood: Any = MULTINOMIAL  # where it is no parameter
+    likelihood_: dict[str, str]
+    noise_variance_: dict[str, float]
     batch_counts_: Tree
     _fitted_state = {
-        "topic_feature_": rules.by_view(rules.shares("topics", "features of {view}")),
+        "topic_feature_": rules.by_view(topic_rule("topics", "features of {view}")),
+        "likelihood_": rules.optional(rules.by_view(rules.one_of(*LIKELIHOODS))),
+        "noise_variance_": rules.optional(noise_rule()),
         "memberships_": rules.shares("objects", "topics"),
         "batch_counts_": rules.optional(
-            rules.record(profiles=rules.by_view(rules.floats("features of {view}", "topics", low=0))),
-            needed=lambda state: "n_batches_" in state,
+            rules.record(
+                profiles=rules.by_view(rules.floats("features of {view}", "topics", low=0), some=True),
+                moments=moment_rule("topics"),
+            )
         ),
         "n_batches_": rules.optional(rules.count(), needed=lambda state: "batch_counts_" in state),
     }
+    _parameters = {"likelihood": LIKELIHOOD}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self._takes_vectors:
+            known = vars(self).get("likelihood_", {})
+            tags.input_tags.positive_only = GAUSSIAN not in known.values() if known else self.likelihood == MULTINOMIAL
+        return tags
+
+    # -- likelihoods
+
+    def _look_at(self, views: Any) -> None:
+        """Choose the likelihood of each view."""
+        if self._takes_vectors:
+            self.likelihood_ = choose_likelihoods(self.likelihood, views)
+
+    def _real_views(self) -> frozenset[str]:
+        return frozenset(self._vector_views())
+
+    def _vector_views(self) -> tuple[str, ...]:
+        """Names of the Gaussian views."""
+        known = vars(self).get("likelihood_", {})  # models of older files, and those of counts alone, have none
+        return tuple(name for name, likelihood in known.items() if likelihood == GAUSSIAN)
+
+    def _count_views(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Those of some views that are counts."""
+        vectors = self._vector_views()
+        return tuple(name for name in names if name not in vectors)
+
+    def _counts_of(self, views: Any) -> Any:
+        """Views of counts alone; None where all are vectors."""
+        names = self._count_views(views.names)
+        return (views if len(names) == len(views.names) else views.select(*names)) if names else None
 
     # -- what a model says of itself
 
@@ -254,10 +360,14 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
             training,
             history=self.history_,
             probabilities=True,
-            _features=lambda view: Features(self.topic_feature_[view], True, "p(feature)"),
+            _features=lambda view: self._as_features(view, self.topic_feature_[view]),
             _memberships=self.transform,
-            _profiles=lambda: self._profiles(tuple(self.view_names_)),
+            _profiles=lambda: self._profiles(self._count_views(self.view_names_)),
         )
+
+    def _as_features(self, view: str, weights: np.ndarray) -> Features:
+        """Describe groups by distributions over the features of a view, or by the means of vectors."""
+        return Features(weights) if view in self._vector_views() else Features(weights, True, "p(feature)")
 
     # -- what users call
 
@@ -285,6 +395,8 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
 
     def top_features(self, view: str | None = None, n: int = 10) -> list[list[tuple[str, float]]]:
         """For each topic the `n` most probable features of a view, with their probabilities.
+
+        Of a Gaussian view they are those with the largest means.
 
         Parameters
         ----------
@@ -326,7 +438,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         seed = base_seed(self.random_state)
         # a resumed fit must start at the same place: with a checkpoint the start takes the time that it needs
         ready = NO_DEADLINE if self.checkpoint is not None else deadline.share(self._start_share)
-        make, carried = self._begin(views, FitContext(seed, extra.get("labels"), ready))
+        make, carried = self._begin_all(views, FitContext(seed, extra.get("labels"), ready))
         extra = {**carried, **extra}
         holder = self._hold(views, engine, steps.width, extra)
         dtype = floating_type(views)
@@ -348,8 +460,29 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         self.stopped_by_ = fit.stopped_by
         return self
 
+    def _begin_all(self, views: Any, context: FitContext) -> tuple[Callable[[int], Tree], dict[str, Any]]:
+        """As `_begin`, with the means and the noise of Gaussian views."""
+        make, carried = self._begin(views, context)
+        vectors = self._vector_views()
+        if not vectors:
+            return make, carried
+        given = initial_arrays(self.init, None, list(views.names)).get("topic_feature", {})
+
+        def make_all(here: int) -> Tree:
+            width = self._steps().width
+            return {**make(here), **gaussian_start(views, vectors, given, width, here, spread="start" not in carried)}
+
+        return make_all, carried
+
     def _attributes(self, state: State, holder: Holder) -> dict[str, Any]:
-        attributes = self._shared_attributes(tree_map(holder.ops.to_numpy, state.shared))
+        shared = tree_map(holder.ops.to_numpy, state.shared)
+        attributes = self._shared_attributes(shared)
+        if self._vector_views():
+            topics = attributes["topic_feature_"] | {name: part.T for name, part in shared["means"].items()}
+            attributes["topic_feature_"] = {name: topics[name] for name in self.view_names_}
+        if self._takes_vectors:
+            noise = shared.get("log_variance", {})
+            attributes["noise_variance_"] = {name: float(np.exp(np.float64(part[0]))) for name, part in noise.items()}
         attributes[self._mixture] = holder.collect(state.rows, "mixture")
         return attributes
 
@@ -368,8 +501,16 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
 
     def _fitted(self, views: Views, engine: Engine) -> Tree:
         dtype = floating_type(views)
-        profiles = self._profiles(views.names)
-        return {"profiles": {name: engine.asarray(part, dtype) for name, part in profiles.items()}}
+        shared = {"profiles": self._profiles(self._count_views(views.names)), **self._fitted_means(views.names)}
+        return tree_map(lambda part: engine.asarray(part, dtype), shared)
+
+    def _fitted_means(self, names: Iterable[str]) -> Tree:
+        """Means and noise of those of some views that are Gaussian."""
+        vectors = [name for name in names if name in self._vector_views()]
+        return {
+            "means": {name: self.topic_feature_[name].T for name in vectors},
+            "log_variance": {name: np.log([self.noise_variance_[name]]) for name in vectors},
+        }
 
     def _fold_in(self, block: Block, steps: MixtureSteps, shared: Tree, engine: Engine) -> np.ndarray:
         return fold_rows(steps, block, None, shared, engine)
@@ -404,10 +545,14 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         for block in self._each_block(views, engine, steps.width):
             rows = {"mixture": engine.asarray(self._fold_in(block, steps, shared, engine))}
             total += float(steps.objective(block, rows, shared, engine))
-            mass += float(
-                sum(steps.weights.get(name, 1.0) * engine.row_sums(part).sum() for name, part in block.views.items())
-            )
+            mass += self._mass(block, steps, engine)
         return total, mass
+
+    def _mass(self, block: Block, steps: MixtureSteps, engine: Engine) -> float:
+        """Tokens of a block; a vector counts as one."""
+        parts = [steps.weights.get(name, 1.0) * engine.row_sums(part).sum() for name, part in steps.counts(block)]
+        parts += [steps.weights.get(name, 1.0) * block.present[name].sum() for name in steps.vectors(block)]
+        return float(sum(parts))
 
     # -- learning online
 
@@ -448,7 +593,7 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
 
         if first:
             seed = base_seed(self.random_state)
-            make, carried = self._begin(views, FitContext(seed, extra.get("labels")))
+            make, carried = self._begin_all(views, FitContext(seed, extra.get("labels")))
             holder = MemoryHolder(list(self._each_block(views, engine, steps.width, {**carried, **extra})), engine)
             shared = on_engine(make(seed))
             state = State(holder.start(steps, shared, seed, 0), shared)
@@ -467,15 +612,24 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
         pulls = steps.pulls(stats, shared)
         old = {name: shared[name] for name in pulls}
         counts = tree_map(lambda value, pull: engine.to_numpy(value * pull) / len(views), old, pulls)
+        moments = tree_map(lambda part: engine.to_numpy(part) / len(views), stats.get("moments", {}))
         known = self.__dict__.get("batch_counts_")
         if first or known is None:
             self.n_batches_, self.history_ = 0, {"objective": []}
         if not first:
-            known = steps.as_counts(tree_map(engine.to_numpy, old), counts) if known is None else known
+            if known is None:
+                known = steps.as_counts(tree_map(engine.to_numpy, old), counts)
+                if moments:
+                    known["moments"] = as_moments(tree_map(engine.to_numpy, shared), moments)
             weight = (self.learning_offset + self.n_batches_) ** -self.learning_decay
+            before = known.get("moments", {})
+            known = {name: known[name] for name in counts}
             counts = tree_map(lambda a, b: (1 - weight) * a + weight * b, known, counts)
-        self.batch_counts_ = counts
+            moments = tree_map(lambda a, b: (1 - weight) * a + weight * b, before, moments)
+        self.batch_counts_ = {**counts, "moments": moments} if moments else counts
         new = steps.update(shared, tree_map(lambda c, o: engine.asarray(c, dtype) / o, counts, old), engine)
+        if moments:
+            new = {**new, **update_means(shared, moments, engine)}
         self._keep(self._attributes(State(mixtures, new), holder))
         self.n_batches_ += 1
         self.n_iter_ = self.n_batches_
@@ -483,7 +637,8 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
 
     def _restored(self) -> Tree:
         """Shared parameters (NumPy arrays) from the fitted attributes."""
-        return {"profiles": self._profiles(tuple(self.view_names_))}
+        names = self.view_names_
+        return {"profiles": self._profiles(self._count_views(names)), **self._fitted_means(names)}
 
 
 class WeightedModel(MixtureModel):
@@ -499,6 +654,9 @@ class WeightedModel(MixtureModel):
         weights = per_view("view_weights", given, self.view_names_)
         self.view_weights_ = dict(zip(self.view_names_, weights.tolist()))
         return views
+
+    def _weights_of(self, views: Any) -> dict[str, float]:
+        return {name: self.view_weights_[name] for name in views.names}
 
     def _learns_weights(self) -> bool:
         """Whether weights are to be learned from labels: by a classifier, later in its fit."""

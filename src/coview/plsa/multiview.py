@@ -10,6 +10,9 @@ Zhuang, Karypis, Ning, He and Shi (2012). The profile of a cluster is a mixture 
 which is exact EM for the latent pair (y, z): sums over topics are taken before the pass over the data, so that a sweep
 costs non-zeros x clusters, however many topics there are, and p(y, z | f, d, v) is never built.
 
+A Gaussian view (`gaussian.py`) has no topics between its features and the clusters: the profile of a cluster is its
+mean vector.
+
 Dual PLSA (`dual.py`) has one set of topics for all views, as if they were one view side by side.
 """
 
@@ -28,7 +31,7 @@ from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.engines.passes import named
 from coview.engines.protocol import Block, Engine
 from coview.engines.state import Tree
-from coview.inspection import Features, Inspection, Topics
+from coview.inspection import Inspection, Topics
 from coview.plsa.factors import (
     FEATURE_FLOOR,
     ROW_FLOOR,
@@ -46,9 +49,11 @@ from coview.plsa.factors import (
     with_masses,
 )
 from coview.plsa.likeliest_start import consensus_start, likeliest_start
+from coview.plsa.likelihood import moment_rule, topic_rule
 from coview.plsa.mixture import RESTART, FitContext, MixtureSteps, WeightedModel
 from coview.plsa.plsa import split_by_view
 from coview.plsa.row_mass import common_masses, with_masses_of
+from coview.plsa.vector_start import cluster_vectors, vectors_of_classes
 from coview.utils import fitted_state as rules
 from coview.utils.docs import shared_parameters
 from coview.utils.messages import did_you_mean, listed
@@ -111,7 +116,7 @@ class ClusterSteps(MixtureSteps):
         }
         return with_profiles(features, clusters)
 
-    def normalize_shared(self, shared: Tree) -> Tree:
+    def normalize_profiles(self, shared: Tree) -> Tree:
         clusters = {name: row_shares(part) for name, part in shared["cluster_topic"].items()}
         return with_profiles(column_shares(shared["feature_topic"], joint=self.joint), clusters)
 
@@ -125,14 +130,14 @@ def with_profiles(features: Tree, clusters: Tree) -> Tree:
 def topic_rules(topics: str) -> dict[str, rules.Rule | None]:
     """Return what the fitted topics must look like; `topics` says whether views share them or have their own."""
     return {
-        "topic_feature_": rules.by_view(rules.shares(topics, "features of {view}")),
+        "topic_feature_": rules.by_view(topic_rule(topics, "features of {view}")),
         "cluster_topic_": rules.by_view(rules.shares("clusters", topics)),
         "batch_counts_": rules.optional(
             rules.record(
-                feature_topic=rules.by_view(rules.floats("features of {view}", topics, low=0)),
-                cluster_topic=rules.by_view(rules.floats("clusters", topics, low=0)),
-            ),
-            needed=lambda state: "n_batches_" in state,
+                feature_topic=rules.by_view(rules.floats("features of {view}", topics, low=0), some=True),
+                cluster_topic=rules.by_view(rules.floats("clusters", topics, low=0), some=True),
+                moments=moment_rule("clusters"),
+            )
         ),
     }
 
@@ -157,12 +162,14 @@ class ClusterModel(WeightedModel):
         raise NotImplementedError
 
     def _steps(self) -> ClusterSteps:
-        return ClusterSteps(self._n_columns(), self.schedule == "alternating", self.view_weights_, self._joint)
+        alternating = self.schedule == "alternating"
+        return ClusterSteps(self._n_columns(), alternating, self.view_weights_, self._vector_views(), joint=self._joint)
 
     def _topic_counts(self) -> dict[str, int]:
-        counts = self.n_components
+        """Number of topics of each view of counts; Gaussian views have none."""
+        counts, names = self.n_components, self._count_views(self.view_names_)
         if not isinstance(counts, Mapping):
-            return dict.fromkeys(self.view_names_, counts)
+            return dict.fromkeys(names, counts)
         if self._joint:
             raise ValueError(
                 f"{type(self).__name__} has one set of topics for all views: n_components must be a number."
@@ -173,10 +180,10 @@ class ClusterModel(WeightedModel):
                     f"n_components names view {view!r}, but the views are {listed(self.view_names_)}."
                     f"{did_you_mean(view, self.view_names_)}"
                 )
-        for view in self.view_names_:
+        for view in names:
             if view not in counts:
                 raise ValueError(f"n_components has no value for view {view!r}.")
-        return {view: counts[view] for view in self.view_names_}
+        return {view: counts[view] for view in names}
 
     def _begin(self, views: Any, context: FitContext) -> tuple[Callable[[int], Tree], dict[str, Any]]:
         n_columns, n_topics = self._n_columns(), self._topic_counts()
@@ -191,7 +198,8 @@ class ClusterModel(WeightedModel):
             carried["start"] = starts if isinstance(views, LazyViews) else starts(views)
 
         def make(here: int) -> Tree:
-            features = random_topics(arrays.get("topic_feature", {}), n_topics, views.n_features, here)
+            widths = {name: views.n_features[name] for name in n_topics}
+            features = random_topics(arrays.get("topic_feature", {}), n_topics, widths, here)
             clusters = {}
             for name, count in n_topics.items():
                 stream = here if self._joint else here + stream_of(name)
@@ -210,13 +218,20 @@ class ClusterModel(WeightedModel):
         """Starts of the objects: one, or one for each restart, as many as there is time for."""
         n_starts = self.n_init if self._own_starts and not self._fixed_start() else 1
         starts: list[Any] = []
+        counts = self._counts_of(views)
+        if counts is not None and len(counts.names) < len(views.names) and not any(self._weights_of(counts).values()):
+            counts, views = None, views.select(*self._vector_views())
         for restart in range(n_starts):
             if starts and context.deadline.is_over():
                 break
             ready = context.deadline.share(1 / (n_starts - restart))
             here = replace(context, seed=context.seed + RESTART * restart, deadline=ready)
-            starts.append(self._first_memberships(views, here))
+            starts.append(self._first_vectors(views, here) if counts is None else self._first_memberships(counts, here))
         return starts
+
+    def _first_vectors(self, views: Any, context: FitContext) -> Any:
+        """Where objects start whose views are all Gaussian."""
+        raise NotImplementedError
 
     def _fixed_start(self) -> bool:
         return {"topic_feature", "cluster_topic"} <= given_keys(self.init)
@@ -225,6 +240,8 @@ class ClusterModel(WeightedModel):
         clusters = dict(shared["cluster_topic"])
         if not self._joint:
             topics = {name: part.T for name, part in shared["feature_topic"].items()}
+            own = {name: np.eye(part.shape[1], dtype=part.dtype) for name, part in shared.get("means", {}).items()}
+            clusters = {name: (clusters | own)[name] for name in self.view_names_}
             return {"topic_feature_": topics, "cluster_topic_": clusters}
         topics, shares = split_by_view(shared["feature_topic"])
         return {"topic_feature_": topics, "cluster_topic_": clusters, "topic_view_": shares}
@@ -244,11 +261,12 @@ class ClusterModel(WeightedModel):
         return {name: np.maximum(part, FEATURE_FLOOR) for name, part in profiles.items()}
 
     def _restored(self) -> Tree:
-        names = tuple(self.view_names_)
+        names = self._count_views(self.view_names_)
         return {
             "feature_topic": self._feature_topic(names),
-            "cluster_topic": dict(self.cluster_topic_),
+            "cluster_topic": {name: self.cluster_topic_[name] for name in names},
             "profiles": self._profiles(names),
+            **self._fitted_means(self.view_names_),
         }
 
     @property
@@ -260,15 +278,17 @@ class ClusterModel(WeightedModel):
 
     def _inspect(self) -> Inspection:
         """Answer `inspect`: clusters or classes, with topics below them."""
-        profiles = self._cluster_features()
+        profiles, counts = self._cluster_features(), self._count_views(self.view_names_)
         labels = self.classes_.tolist() if is_classifier(self) else list(range(self._n_features_out))
         return replace(
             super()._inspect(),
             kind="class" if is_classifier(self) else "cluster",
             groups=[str(label) for label in labels],
             labels=labels,
-            topics=Topics(dict(self.topic_feature_), dict(self.cluster_topic_)),
-            _features=lambda view: Features(profiles[view], True, "p(feature)"),
+            topics=Topics(
+                *({name: part[name] for name in counts} for part in (self.topic_feature_, self.cluster_topic_))
+            ),
+            _features=lambda view: self._as_features(view, profiles[view]),
         )
 
     def top_features(self, view: str | None = None, n: int = 10, *, of: str = "topic") -> list[list[tuple[str, float]]]:
@@ -313,7 +333,8 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
     n_clusters : int, default=8
         Number of clusters.
     n_components : int or {view: int}, default=32
-        Number of topics in each view. Topics are cheap: a sweep costs non-zeros x clusters, however many there are.
+        Number of topics in each view of counts. Topics are cheap: a sweep costs non-zeros x clusters, however many
+        there are.
     <shared: view_weights>
     max_iter : int, default=150
         Largest number of sweeps over the data.
@@ -325,7 +346,7 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
         consensus clustering (`ConsensusClustering`), as published; or random. A dict holds any of ``memberships``,
         ``topic_feature``, ``cluster_topic`` (``{view: array}``, or one array where there is one view) in the shapes of
         the fitted attributes; memberships that it lacks start as by default, everything else at random.
-    <shared: schedule>
+    <shared: likelihood, schedule>
     <shared: acceleration, engine, n_jobs, learning_decay, learning_offset>
     <shared: time_budget, random_state, verbose, callbacks, checkpoint>
 
@@ -336,9 +357,9 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
     memberships_ : ndarray (n_objects, n_clusters)
         ``p(cluster | object)`` of the training objects.
     cluster_topic_ : dict of ndarray (n_clusters, n_components)
-        ``p(topic | cluster, view)`` by view.
+        ``p(topic | cluster, view)`` by view. A Gaussian view has one topic for each cluster.
     <shared: topic_feature_>
-    <shared: view_weights_>
+    <shared: view_weights_, likelihood_, noise_variance_>
     <shared: history_, n_iter_, stopped_by_>
     <shared: fitted views>
 
@@ -356,6 +377,7 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
     """
 
     _own_starts = True
+    _takes_vectors = True
     _fitted_state = {"labels_": rules.integers("objects", below="clusters")}
 
     _parameters = {
@@ -373,6 +395,7 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
         tol: float = 1e-5,
         n_init: int = 1,
         init: Any = "likeliest",
+        likelihood: Any = "auto",
         schedule: str = "alternating",
         acceleration: str | None = None,
         engine: Any = "auto",
@@ -392,6 +415,7 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
         self.tol = tol
         self.n_init = n_init
         self.init = init
+        self.likelihood = likelihood
         self.schedule = schedule
         self.acceleration = acceleration
         self.engine = engine
@@ -429,11 +453,15 @@ class MultiViewPLSA(ClusterMixin, ClusterModel):
         check_enough_objects(len(views), self._n_columns())
         return views
 
+    def _first_vectors(self, views: Any, context: FitContext) -> Any:
+        return cluster_vectors(views, self.n_clusters, context.seed)
+
     def _first_memberships(self, views: Any, context: FitContext) -> Any:
         if self.init == "consensus":
-            return consensus_start(views, self.n_clusters, context.seed, self.view_weights_, deadline=context.deadline)
+            weights = self._weights_of(views)
+            return consensus_start(views, self.n_clusters, context.seed, weights, deadline=context.deadline)
         return likeliest_start(
-            views, self.n_clusters, context.seed, self.view_weights_, self.n_jobs, deadline=context.deadline
+            views, self.n_clusters, context.seed, self._weights_of(views), self.n_jobs, deadline=context.deadline
         )
 
 
@@ -444,7 +472,8 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
     Parameters
     ----------
     n_components : int or {view: int}, default=32
-        Number of topics in each view. Topics are cheap: a sweep costs non-zeros x classes, however many there are.
+        Number of topics in each view of counts. Topics are cheap: a sweep costs non-zeros x classes, however many
+        there are.
     view_weights : float, {view: float}, None or "auto", default=None
         Weight of each view; 1 by default. "auto" leaves views out that say nothing of the classes, and has a weight
         below 1 for those that say little: by held-out labels, and by what views agree on
@@ -463,7 +492,7 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
         as published ("naive_bayes"), or after two rounds of co-EM ("co_em"), in which each view also learns from the
         unlabeled objects; or random. A dict holds any of ``memberships``, ``topic_feature``, ``cluster_topic`` in the
         shapes of the fitted attributes.
-    <shared: schedule>
+    <shared: likelihood, schedule>
     <shared: acceleration, engine, n_jobs, learning_decay, learning_offset>
     <shared: time_budget, random_state, verbose, callbacks, checkpoint>
 
@@ -476,9 +505,9 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
     memberships_ : ndarray (n_objects, n_classes)
         ``p(class | object)`` of the training objects.
     cluster_topic_ : dict of ndarray (n_classes, n_components)
-        ``p(topic | class, view)`` by view.
+        ``p(topic | class, view)`` by view. A Gaussian view has one topic for each class.
     <shared: topic_feature_>
-    <shared: view_weights_>
+    <shared: view_weights_, likelihood_, noise_variance_>
     row_masses_ : dict of float
         Sum that the rows of each view are brought to; empty where they are taken as they are.
     <shared: history_, n_iter_, stopped_by_>
@@ -498,6 +527,7 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
     """
 
     row_masses_: dict[str, float]
+    _takes_vectors = True
     _fitted_state = {
         "classes_": rules.labels("clusters"),
         "transduction_": rules.values("objects"),
@@ -520,6 +550,7 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
         tol: float = 1e-5,
         n_init: int = 1,
         init: Any = "co_em",
+        likelihood: Any = "auto",
         schedule: str = "alternating",
         acceleration: str | None = None,
         engine: Any = "auto",
@@ -539,6 +570,7 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
         self.tol = tol
         self.n_init = n_init
         self.init = init
+        self.likelihood = likelihood
         self.schedule = schedule
         self.acceleration = acceleration
         self.engine = engine
@@ -603,7 +635,8 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
 
     def _fit_views(self, X: Any) -> Any:
         views = super()._fit_views(X)
-        self.row_masses_ = common_masses(views, self.unit_mass)
+        counts = self._counts_of(views)
+        self.row_masses_ = {} if counts is None else common_masses(counts, self.unit_mass)
         return with_masses_of(views, self.row_masses_)
 
     def _new_views(self, X: Any) -> Any:
@@ -613,6 +646,10 @@ class MultiViewPLSAClassifier(LabeledScoreMixin, ClassifierMixin, ClusterModel):
         if self._learns_weights():
             seed = base_seed(self.random_state)
             self.view_weights_ = learned_view_weights(views, codes, len(self.classes_), seed, deadline)
+
+    def _first_vectors(self, views: Any, context: FitContext) -> Any:
+        assert context.labels is not None
+        return vectors_of_classes(views, context.labels, len(self.classes_), context.seed)
 
     def _first_memberships(self, views: Any, context: FitContext) -> Any:
         assert context.labels is not None

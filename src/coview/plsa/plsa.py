@@ -54,7 +54,7 @@ class JointSteps(MixtureSteps):
     def update(self, shared: Tree, pulls: Tree, ops: Engine) -> Tree:
         return {"profiles": update_columns(shared["profiles"], pulls["profiles"], ops, joint=True)}
 
-    def normalize_shared(self, shared: Tree) -> Tree:
+    def normalize_profiles(self, shared: Tree) -> Tree:
         return {"profiles": column_shares(shared["profiles"], joint=True)}
 
 
@@ -70,7 +70,7 @@ class PLSA(MixtureModel):
     init : {"random", "nndsvd"} or dict, default="random"
         Where to start. A dict holds any of ``memberships``, ``topic_feature`` (an array where there is one view, else
         ``{view: array}``) and ``topic_view`` in the shapes of the fitted attributes; the rest is random.
-    <shared: schedule, acceleration, engine, n_jobs>
+    <shared: likelihood, schedule, acceleration, engine, n_jobs>
     <shared: learning_decay, learning_offset>
     <shared: time_budget, random_state, verbose, callbacks, checkpoint>
 
@@ -78,9 +78,10 @@ class PLSA(MixtureModel):
     ----------
     <shared: topic_feature_>
     topic_view_ : ndarray (n_components, n_views)
-        ``p(view | topic)``: how much of each topic lies in each view.
+        ``p(view | topic)``: how much of each topic lies in each view; 0 for Gaussian views, where there are others.
     memberships_ : ndarray (n_objects, n_components)
         ``p(topic | object)`` of the training objects.
+    <shared: likelihood_, noise_variance_>
     <shared: history_>
     <shared: n_iter_, stopped_by_>
     <shared: fitted views>
@@ -100,6 +101,7 @@ class PLSA(MixtureModel):
 
     topic_view_: np.ndarray
     memberships_: np.ndarray
+    _takes_vectors = True
     _fitted_state = {"topic_view_": rules.shares("topics", "views")}
 
     _parameters = {
@@ -114,6 +116,7 @@ class PLSA(MixtureModel):
         tol: float = 1e-5,
         n_init: int = 1,
         init: Any = "random",
+        likelihood: Any = "auto",
         schedule: str = "alternating",
         acceleration: str | None = None,
         engine: Any = "auto",
@@ -131,6 +134,7 @@ class PLSA(MixtureModel):
         self.tol = tol
         self.n_init = n_init
         self.init = init
+        self.likelihood = likelihood
         self.schedule = schedule
         self.acceleration = acceleration
         self.engine = engine
@@ -156,10 +160,12 @@ class PLSA(MixtureModel):
     def inverse_transform(self, X: Any) -> Any:
         """Compute the expected feature frequencies from topic mixtures (objects x topics).
 
-        Returns a matrix where the model was fitted on one view, else Views; a whole row sums to one over all views.
+        Returns a matrix where the model was fitted on one view, else Views; a whole row sums to one over all views of
+        counts, and holds the expected vectors in Gaussian ones.
         """
         check_is_fitted(self, "topic_feature_")
-        return self._expected(X, {name: self.topic_view_[:, v] for v, name in enumerate(self.view_names_)})
+        shares = {name: self.topic_view_[:, v] for v, name in enumerate(self.view_names_)}
+        return self._expected(X, {**shares, **dict.fromkeys(self._vector_views(), 1.0)})
 
     # -- pieces
 
@@ -174,7 +180,7 @@ class PLSA(MixtureModel):
         return next(iter(parts.values())) if len(parts) == 1 else Views(parts)
 
     def _steps(self) -> MixtureSteps:
-        return JointSteps(self.n_components, self.schedule == "alternating")
+        return JointSteps(self.n_components, self.schedule == "alternating", gaussian=self._vector_views())
 
     def _initial_arrays(self, views: Any, context: FitContext) -> dict[str, Any]:
         """Arrays to start from, by the keys of `init`."""
@@ -190,7 +196,10 @@ class PLSA(MixtureModel):
             return lambda here: {"profiles": self._start_profiles(arrays, views, here)}, carried
         if isinstance(views, LazyViews):
             raise ViewsError("init='nndsvd' requires in-memory views, got lazy views. Use init='random'.")
-        carried["start"], columns = nonnegative_svd(views, self.n_components, context.seed)
+        counts = self._counts_of(views)
+        if counts is None:
+            raise ViewsError("init='nndsvd' requires a view of counts, but all views are Gaussian. Use init='random'.")
+        carried["start"], columns = nonnegative_svd(counts, self.n_components, context.seed)
         return lambda here: {"profiles": self._as_start(columns)}, carried
 
     def _fixed_start(self) -> bool:
@@ -201,7 +210,10 @@ class PLSA(MixtureModel):
         return columns
 
     def _start_profiles(self, arrays: dict[str, Any], views: Any, seed: int) -> dict[str, np.ndarray]:
-        """Topics over all views: given or random, each view with its share of the mass."""
+        """Topics over all views of counts: given or random, each view with its share of the mass."""
+        views = self._counts_of(views)
+        if views is None:
+            return {}
         shares = view_shares(views, self.n_components, arrays.get("topic_view"))
         topics = random_topics(
             arrays.get("topic_feature", {}), dict.fromkeys(views.names, self.n_components), views.n_features, seed
@@ -216,7 +228,13 @@ class PLSA(MixtureModel):
         }
 
     def _shared_attributes(self, shared: Tree) -> dict[str, Any]:
-        topics, shares = split_by_view(shared["profiles"])
+        n_views = len(self.view_names_)
+        if not shared["profiles"]:  # nothing to have a share of
+            width = next(iter(shared["means"].values())).shape[1]
+            return {"topic_feature_": {}, "topic_view_": np.full((width, n_views), 1 / n_views)}
+        topics, known = split_by_view(shared["profiles"])
+        shares = np.zeros((len(known), n_views))
+        shares[:, [self.view_names_.index(name) for name in topics]] = known
         return {"topic_feature_": topics, "topic_view_": shares}
 
 

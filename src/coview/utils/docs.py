@@ -22,8 +22,16 @@ SHARED = {
     "stopped_by_": """stopped_by_ : str
     Why the fit ended: "tol", "max_iter", "time" (also where it left no room for all restarts), "callback" or
     "interrupt".""",
+    "likelihood": """likelihood : {"auto", "multinomial", "gaussian"} or {view: such a value}, default="auto"
+    What the values of each view are: "multinomial" counts, or "gaussian" vectors and measurements, which are mixtures
+    of the groups' mean vectors and noise. "auto" takes whole numbers of at least 0, sparse views and those that are
+    mostly 0 for counts; dense views with other numbers are Gaussian.""",
+    "likelihood_": """likelihood_ : dict of str
+    Likelihood of each view, as chosen or given.""",
+    "noise_variance_": """noise_variance_ : dict of float
+    Variance of the noise of each Gaussian view.""",
     "topic_feature_": """topic_feature_ : dict of ndarray (n_topics, n_features of the view)
-    ``p(feature | topic, view)`` by view; rows sum to one.""",
+    ``p(feature | topic, view)`` by view; rows sum to one. Of a Gaussian view the mean vectors.""",
     "view_weights_": """view_weights_ : dict of float
     Weight of each view.""",
     "changed_views_": """changed_views_ : list of str

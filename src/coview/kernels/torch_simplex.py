@@ -1,0 +1,48 @@
+"""The row step of `simplex_quadratic.py` in torch, all rows at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+__all__ = ["quadratic_rows"]
+
+_FREE = 1e-12  # as in `simplex_quadratic.py`
+_STEPS = 100
+
+
+def quadratic_rows(counts: Any, old: Any, slope: Any, curvature: Any) -> Any:
+    """Rows h of the simplex that maximize counts log h + slope h - curvature |h - old|^2 / 2, in float64.
+
+    Newton's method on the multiplier of each row, held between bounds that close in: a step that leaves them halves
+    them instead.
+    """
+    counts, old, curvature = counts.double(), old.double(), curvature.double()
+    total = counts.sum(dim=1)
+    free = curvature <= _FREE * total
+    strength = torch.where(free, torch.ones_like(curvature), curvature)[:, None]
+    p, g = counts / strength, old + slope.double() / strength
+    g = g + (1 - g.sum(dim=1, keepdim=True)) / g.shape[1]
+    mass = p.sum(dim=1)
+    low = (mass - 1 + g.min(dim=1).values.clamp(max=0)).clamp_(min=0) - 1e-12
+    high = mass + g.max(dim=1).values
+    # without counts the sum falls from above 1 at the least entry, less than 1 below it, to 0 at the largest
+    low = torch.where(mass > 0, low, g.min(dim=1).values - 1)
+    eta = 0.5 * (low + high)
+    h = old
+    for step in range(_STEPS):
+        t = g - eta[:, None]
+        root = (t * t + 4 * p).sqrt()
+        h = torch.where(t > 0, (t + root) / 2, 2 * p / (root - t).clamp(min=torch.finfo(t.dtype).tiny))
+        over = h.sum(dim=1) - 1
+        if step % 4 == 3 and bool((over.abs() <= 1e-13).all()):  # asking waits for the device
+            break
+        low, high = torch.where(over > 0, eta, low), torch.where(over > 0, high, eta)
+        fall = torch.where(root > 0, h / root.clamp(min=torch.finfo(t.dtype).tiny), torch.zeros_like(h)).sum(dim=1)
+        new = eta + over * (over + 1).clamp(min=1e-3) / fall.clamp(min=torch.finfo(t.dtype).tiny)
+        inside = (low < new) & (new < high)
+        eta = torch.where(inside, new, 0.5 * (low + high))
+    h = h / h.sum(dim=1, keepdim=True)
+    plain = torch.where((total > 0)[:, None], counts / total.clamp(min=torch.finfo(total.dtype).tiny)[:, None], old)
+    return torch.where(free[:, None], plain, h)

@@ -1,0 +1,242 @@
+"""Gaussian views of the PLSA family: an object's vector is the mixture of its groups' vectors, and noise.
+
+    x_d = theta_d M + e,   e ~ N(0, s I)     adds  - (w / m) sum_d ( |x_d - theta_d M|^2 / 2 s + (m / 2) log s )
+
+to what is maximized, for the objects d that have the view, with M (groups x features) the mean vectors, s the noise
+variance, m the number of features and w the weight of the view. Divided by m, a vector counts like one token however
+long it is; without it, 768 columns would drown a text of 50 words.
+
+Row step.   The quadratic has the slope  b (x M' - theta M M'),  b = w / (m s),  and no more curvature than  b lambda
+            with lambda the largest eigenvalue of M M'. Mixtures sum to one, so that M may be centered first, which
+            makes lambda smaller. Bounded so, and with the expected counts n of the other views, the best row is that of
+            `kernels/simplex_quadratic.py`: a square root for each group and one multiplier. The products x M' serve for
+            several such steps, of which none lowers the objective.
+
+Shared step.  With the sums  G = theta' theta,  C = theta' X,  |x|^2  and the number of objects, which add up over
+            blocks:  M <- M + (G + ridge)^-1 (C - G M),  s <- what is left of |x|^2, per value. The ridge holds M where
+            it is: groups that nobody has stay, and the residual never grows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve
+from sklearn.cluster import kmeans_plusplus
+
+from coview.engines.passes import sample_rows
+from coview.engines.protocol import Block, Engine
+from coview.engines.state import Tree
+from coview.plsa.factors import stream_of
+from coview.views.lazy import LazyViews
+from coview.views.views import Views
+
+__all__ = [
+    "Quadratic",
+    "add_moments",
+    "as_moments",
+    "centered_means",
+    "gaussian_objective",
+    "gaussian_start",
+    "projected_block",
+    "quadratic_of",
+    "quadratic_step",
+    "update_means",
+]
+
+STEPS = 3  # of the rows per sweep, for one pass over the vectors
+RIDGE = 1e-9  # of the mean diagonal of G
+LEAST_NOISE = 1e-6  # of the variance of the view
+SAMPLE = 2000  # objects that a random start is drawn from
+PRODUCTS = "products of "  # what a block carries of a view whose vectors are no longer needed
+
+
+# -- the row step
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """What a Gaussian view says of the rows of a block: slope = scale (products - mixture gram), by row."""
+
+    products: Any  # x times the centered means (objects x groups), x less their center
+    along: Any  # x times the center of the means (objects), or None where no objective is asked for
+    gram: Any  # of the centered means (groups x groups)
+    scale: Any  # w / (m s) where an object has the view, else 0 (objects x 1)
+    curvature: float  # largest eigenvalue of the gram matrix
+
+    def slope(self, mixture: Any) -> Any:
+        """Derivative by the entries of the mixture, but for a constant of each row."""
+        return self.scale * (self.products - mixture @ self.gram)
+
+
+def centered_means(means: Any) -> tuple[Any, Any]:
+    """Means (features x groups) less their mean over the groups, and that mean (features)."""
+    center = means.mean(axis=1)
+    return means - center[:, None], center
+
+
+def quadratic_of(block: Block, name: str, shared: Tree, weight: float, ops: Engine) -> Quadratic:
+    """Make the quadratic of one view at the present means; its products are the block's, where it carries them."""
+    means = shared["means"][name]
+    centered, center = centered_means(means)
+    products, along = block.extra.get(PRODUCTS + name), None
+    if products is None:
+        both = ops.vector_products(block.views[name], ops.beside([centered, center[:, None]]))
+        products, along = both[:, :-1] - center @ centered, both[:, -1]
+    gram = centered.T @ centered
+    curvature = np.linalg.eigvalsh(ops.to_numpy(gram).astype(np.float64))[-1]
+    strength = weight / (len(means) * variance_of(shared, name, ops))
+    scale = ops.asarray(strength * block.present[name][:, None], means.dtype)
+    return Quadratic(products, along, gram, scale, max(float(curvature), 0.0))
+
+
+def quadratic_step(
+    mixture: Any, counts: Any, quadratics: list[Quadratic], ops: Engine, floor: float, steps: int = STEPS
+) -> Any:
+    """Rows that counts (expected from the other views) and Gaussian views pull at; the objective does not fall."""
+    curvature: Any = sum(each.scale[:, 0] * each.curvature for each in quadratics)
+    for _ in range(steps):
+        slope = sum(each.slope(mixture) for each in quadratics)
+        mixture = ops.quadratic_shares(mixture, counts, slope, curvature, floor)
+    return mixture
+
+
+def projected_block(block: Block, names: Iterable[str], shared: Tree, ops: Engine) -> Block:
+    """A block that carries the products of its vectors with fixed means in place of the vectors."""
+    carried = {}
+    for name in names:
+        if name in block.views:
+            centered, center = centered_means(shared["means"][name])
+            carried[PRODUCTS + name] = ops.vector_products(block.views[name], centered) - center @ centered
+    views = {name: X for name, X in block.views.items() if PRODUCTS + name not in carried}
+    return replace(block, views=views, extra={**block.extra, **carried})
+
+
+def gaussian_objective(
+    block: Block, name: str, quadratic: Quadratic, mixture: Any, shared: Tree, weight: float, ops: Engine
+) -> np.ndarray:
+    """What a view adds to the objective of each object, in float64."""
+    means = shared["means"][name]
+    _, center = centered_means(means)
+    variance = variance_of(shared, name, ops)
+    inside = ((mixture @ quadratic.gram - 2 * quadratic.products) * mixture).sum(axis=1)
+    parts = (ops.square_sums(block.views[name]), quadratic.along, inside)
+    squares, along, inside = (ops.to_numpy(part).astype(np.float64) for part in parts)
+    offset = float((ops.to_numpy(center).astype(np.float64) ** 2).sum())
+    residual = np.maximum(squares - 2 * along + offset + inside, 0.0)
+    value = residual / (2 * len(means) * variance) + 0.5 * np.log(variance)
+    return -weight * np.where(block.present[name], value, 0.0)
+
+
+def variance_of(shared: Tree, name: str, ops: Engine) -> float:
+    """Noise variance of a view."""
+    return float(np.exp(ops.to_numpy(shared["log_variance"][name]).astype(np.float64)[0]))
+
+
+# -- the shared step
+
+
+def add_moments(block: Block, name: str, mixture: Any, stats: Tree, ops: Engine) -> None:
+    """Add the sums of a block that means and noise are learned from: in float64, whatever the vectors are."""
+    present = block.present[name]
+    mixture = ops.asarray(mixture, np.float64)
+    if not present.all():
+        mixture = mixture * ops.asarray(present[:, None], np.float64)
+    new = {
+        "gram": mixture.T @ mixture,
+        "cross": ops.vector_moments(block.views[name], mixture),
+        "squares": ops.square_sums(block.views[name]).sum()[None],
+        "count": ops.asarray(np.array([float(present.sum())])),
+    }
+    moments = stats.setdefault("moments", {})
+    old = moments.get(name)
+    moments[name] = new if old is None else {key: old[key] + part for key, part in new.items()}
+
+
+def update_means(shared: Tree, moments: Tree, ops: Engine) -> Tree:
+    """Means and noise variances from the sums over all objects."""
+    means, noise = {}, {}
+    for name, old in shared["means"].items():
+        sums = {key: ops.to_numpy(part).astype(np.float64) for key, part in moments[name].items()}
+        before = ops.to_numpy(old).astype(np.float64).T
+        gram, cross, count = sums["gram"], sums["cross"], float(sums["count"][0])
+        if count == 0:
+            means[name], noise[name] = old, shared["log_variance"][name]
+            continue
+        ridge = RIDGE * np.trace(gram) / len(gram)
+        new = before + solve(gram + ridge * np.eye(len(gram)), cross - gram @ before, assume_a="pos")
+        residual = float(sums["squares"][0] - 2 * np.vdot(new, cross) + np.vdot(new, gram @ new))
+        variance = max(residual / (count * new.shape[1]), least_variance(sums))
+        means[name] = ops.asarray(np.ascontiguousarray(new.T), old.dtype)
+        noise[name] = ops.asarray(np.array([np.log(variance)]), old.dtype)
+    return {"means": means, "log_variance": noise}
+
+
+def least_variance(sums: Mapping[str, np.ndarray]) -> float:
+    """Noise that a view has at least: without it the objective would grow without bound where nothing is left."""
+    count, squares = float(sums["count"][0]), float(sums["squares"][0])
+    mean = sums["cross"].sum(axis=0) / count  # memberships of an object sum to one
+    variance = max(squares / count - float(mean @ mean), 0.0) / len(mean)
+    return max(LEAST_NOISE * variance, 1e-12 * squares / count / len(mean), 1e-30)
+
+
+def as_moments(shared: Tree, like: Tree) -> Tree:
+    """Sums that the present means and noise would be learned from, with the memberships of others: online learning."""
+    moments = {}
+    for name, means in shared["means"].items():
+        gram, count = like[name]["gram"], like[name]["count"]
+        cross = gram @ means.T.astype(np.float64)
+        variance = np.exp(shared["log_variance"][name].astype(np.float64))
+        squares = np.vdot(cross, means.T) + count * len(means) * variance
+        moments[name] = {"gram": gram, "cross": cross, "squares": squares, "count": count}
+    return moments
+
+
+# -- the start
+
+
+def gaussian_start(
+    views: Any, names: Iterable[str], given: Mapping[str, Any], n_groups: int, seed: int, spread: bool
+) -> Tree:
+    """Means to start from, and the variance of each view as its noise.
+
+    Those that are not given are vectors of objects far from each other where `spread` (k-means++), and else all alike:
+    then the first memberships, which come from elsewhere, say what they become.
+    """
+    means, noise = {}, {}
+    some = _sample(views, seed)
+    for name in names:
+        v = some.names.index(name)
+        rows: Any = some[name][some.present[:, v]]
+        rows = np.asarray(rows.toarray() if not isinstance(rows, np.ndarray) else rows).astype(np.float64)
+        rows = rows if len(rows) else np.zeros((1, rows.shape[1]))
+        center = rows.mean(axis=0)
+        variance = max(float(((rows - center) ** 2).mean()), 1e-12 * float((rows**2).mean()), 1e-30)
+        start = np.tile(center, (n_groups, 1))
+        if name in given:
+            start = _given_means(name, given[name], start.shape)
+        elif spread:
+            drawn, _ = kmeans_plusplus(rows, min(n_groups, len(rows)), random_state=(seed + stream_of(name)) % 2**32)
+            start[: len(drawn)] = drawn
+        means[name], noise[name] = np.ascontiguousarray(start.T), np.array([np.log(variance)])
+    return {"means": means, "log_variance": noise}
+
+
+def _sample(views: Any, seed: int) -> Views:
+    if isinstance(views, LazyViews):
+        return sample_rows(views, SAMPLE)
+    if len(views) <= SAMPLE:
+        return views
+    return views[np.sort(np.random.default_rng(seed).choice(len(views), SAMPLE, replace=False))]
+
+
+def _given_means(name: str, array: Any, shape: tuple[int, int]) -> np.ndarray:
+    values = np.array(array, dtype=np.float64)
+    if values.shape != shape:
+        raise ValueError(f"init['topic_feature'] of view {name!r} must have shape {shape}, got {values.shape}.")
+    if not np.isfinite(values).all():
+        raise ValueError(f"init['topic_feature'] of view {name!r} must hold finite values.")
+    return values

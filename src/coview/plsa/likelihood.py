@@ -1,0 +1,133 @@
+"""Which likelihood a view has: counts are multinomial, vectors and measurements Gaussian.
+
+| values of a view | likelihood |
+|---|---|
+| whole numbers of at least 0: counts, 0/1, one-hot categories | multinomial |
+| sparse, or for the most part zeros: weighted counts such as tf-idf | multinomial |
+| other numbers in a dense matrix: embeddings, measurements, histograms | Gaussian |
+
+A multinomial view says what share of an object is which feature; only its non-zeros are looked at, and none may be
+negative. A Gaussian view is a point (`gaussian.py`), in which 0 is a value like others; it may be sparse where a
+parameter says so. Rows that are read when needed are judged by a sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from coview.engines.passes import sample_rows
+from coview.exceptions import ParameterError
+from coview.utils import fitted_state as rules
+from coview.utils.messages import did_you_mean, listed
+from coview.utils.parameters import Kind, by_view, one_of
+from coview.views.lazy import LazyViews
+
+__all__ = [
+    "GAUSSIAN",
+    "LIKELIHOOD",
+    "LIKELIHOODS",
+    "MULTINOMIAL",
+    "choose_likelihoods",
+    "likelihood_of",
+    "moment_rule",
+    "noise_rule",
+    "topic_rule",
+]
+
+MULTINOMIAL, GAUSSIAN = "multinomial", "gaussian"
+LIKELIHOODS = (MULTINOMIAL, GAUSSIAN)
+LIKELIHOOD: Kind = by_view(one_of("auto", *LIKELIHOODS))
+SAMPLE = 2000  # lazy rows that are looked at
+MOSTLY = 0.5  # share of non-zeros up to which real numbers are weighted counts
+
+
+def likelihood_of(matrix: Any) -> str:
+    """Likelihood that suits the values of a matrix.
+
+    Examples
+    --------
+    >>> likelihood_of(np.array([[3.0, 0.0], [1.0, 2.0]])), likelihood_of(np.array([[0.3, 0.7], [0.5, 0.1]]))
+    ('multinomial', 'gaussian')
+    >>> likelihood_of(sparse.csr_array([[0.3, 0.0]])), likelihood_of(np.array([[3, -1]]))
+    ('multinomial', 'gaussian')
+    """
+    if sparse.issparse(matrix) or not matrix.size or matrix.dtype.kind in "bu":
+        return MULTINOMIAL
+    if np.count_nonzero(matrix) <= MOSTLY * matrix.size:
+        return MULTINOMIAL
+    if matrix.min() < 0:
+        return GAUSSIAN
+    # some rows tell most measurements from counts: only counts are looked at as a whole
+    whole = all(_is_whole(matrix[first : first + SAMPLE]) for first in range(0, len(matrix), SAMPLE))
+    return MULTINOMIAL if whole else GAUSSIAN
+
+
+def _is_whole(values: np.ndarray) -> bool:
+    return bool((values == np.rint(values)).all())
+
+
+def choose_likelihoods(likelihood: Any, views: Any) -> dict[str, str]:
+    """Likelihood of each view by a parameter: "auto", the name of one, or a dict of such by view.
+
+    Views that a dict does not name are chosen for, as by "auto".
+
+    Examples
+    --------
+    >>> from coview import Views
+    >>> X = Views(words=np.array([[3, 0], [0, 2]]), vector=np.array([[0.3, -0.7], [0.5, 0.1]]))
+    >>> choose_likelihoods("auto", X)
+    {'words': 'multinomial', 'vector': 'gaussian'}
+    """
+    given = likelihood if isinstance(likelihood, Mapping) else dict.fromkeys(views.names, likelihood)
+    for name in given:
+        if name not in views.names:
+            raise ParameterError(
+                f"names view {name!r}, but the views are {listed(views.names)}.{did_you_mean(name, views.names)}",
+                parameter="likelihood",
+            )
+    chosen = {name: given.get(name, "auto") for name in views.names}
+    if "auto" in chosen.values():
+        some = sample_rows(views, SAMPLE) if isinstance(views, LazyViews) else views
+        chosen = {name: likelihood_of(some[name]) if one == "auto" else one for name, one in chosen.items()}
+    return chosen
+
+
+def topic_rule(*shape: str) -> rules.Rule:
+    """What the fitted topics of a view must look like: distributions, or of a Gaussian view means."""
+    by_likelihood = {MULTINOMIAL: rules.shares(*shape), GAUSSIAN: rules.floats(*shape)}
+
+    def visit(checker: rules.Checker, value: Any, where: str) -> None:
+        chosen = checker.state.get("likelihood_")
+        kind = chosen.get(checker.view, MULTINOMIAL) if isinstance(chosen, dict) else MULTINOMIAL
+        checker.check(by_likelihood.get(kind, by_likelihood[MULTINOMIAL]), value, where)
+
+    return rules.custom(visit)
+
+
+def noise_rule() -> rules.Rule:
+    """What noise variances must look like: a positive number for each Gaussian view."""
+    inside = rules.by_view(rules.number(1e-300, 1e150), some=True)
+
+    def visit(checker: rules.Checker, value: Any, where: str) -> None:
+        checker.check(inside, value, where)
+        chosen = checker.state.get("likelihood_")
+        for name, likelihood in (chosen if isinstance(chosen, dict) else {}).items():
+            if likelihood == GAUSSIAN and name not in value:
+                checker.refuse(where, f"lacks view {name!r}, which is Gaussian")
+
+    return rules.custom(visit)
+
+
+def moment_rule(groups: str) -> rules.Rule:
+    """What the running sums of Gaussian views must look like; see `gaussian.py`."""
+    moments = rules.record(
+        gram=rules.floats(groups, groups),
+        cross=rules.floats(groups, "features of {view}"),
+        squares=rules.floats(1, low=0),
+        count=rules.floats(1, low=0),
+    )
+    return rules.optional(rules.by_view(moments, some=True))

@@ -1,0 +1,347 @@
+"""Views of vectors beside views of counts: the row step, the objective, and what must not change it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.optimize import minimize
+from sklearn.base import clone
+
+from coview import (
+    PLSA,
+    DualPLSA,
+    LinkPLSA,
+    MultiViewPLSA,
+    MultiViewPLSAClassifier,
+    Views,
+    inspect,
+    load,
+    read_views,
+    save,
+    write_views,
+)
+from coview.datasets import make_topic_views
+from coview.engines.cpu import CpuEngine
+from coview.engines.protocol import make_block
+from coview.engines.select import select_engine
+from coview.exceptions import ParameterError, ViewsError
+from coview.plsa.gaussian import add_moments, update_means
+from coview.plsa.likelihood import choose_likelihoods, likelihood_of
+from coview.plsa.mixture import MixtureSteps
+
+N, K = 150, 3
+DATA = make_topic_views(n_objects=N, n_clusters=K, random_state=0)
+RNG = np.random.default_rng(0)
+CENTERS = RNG.normal(size=(K, 12))
+VECTORS = CENTERS[DATA.target] + RNG.normal(size=(N, 12))
+Y = np.where(np.arange(N) < 12, DATA.target, -1)
+BOTH = Views(words=DATA.views["view0"], vector=VECTORS)
+GAPS = Views(
+    words=sparse.csr_array(DATA.views["view0"]) * (np.arange(N) % 5 > 0)[:, None],
+    vector=VECTORS * (np.arange(N) % 7 > 0)[:, None],
+    present={"words": np.arange(N) % 5 > 0, "vector": np.arange(N) % 7 > 0},
+)
+MODELS = [
+    PLSA(K, max_iter=15, tol=0, random_state=0),
+    LinkPLSA(K, max_iter=15, tol=0, random_state=0, view_weights={"vector": 5.0}),
+    LinkPLSA(K, max_iter=15, tol=0, random_state=0, schedule="joint"),
+    MultiViewPLSA(K, 4, init="random", max_iter=15, tol=0, random_state=0),
+    MultiViewPLSAClassifier(4, max_iter=15, tol=0, random_state=0),
+]
+names = pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
+
+
+def accuracy(model, X=BOTH):
+    return np.mean(model.transduction_ == DATA.target)
+
+
+# -- the row step
+
+
+def value(theta, counts, X, profile, vector, means, strength):
+    """Objective of one object: its counts' log-likelihood less strength |x - theta M|^2 / 2."""
+    gap = vector - theta @ means
+    return float(X @ np.log(profile @ theta) - strength * gap @ gap / 2) if counts else float(-strength * gap @ gap / 2)
+
+
+@pytest.mark.parametrize("engine", ["cpu", "reference"])
+@pytest.mark.parametrize("counts", [True, False])
+def test_row_steps_end_at_the_optimum_of_a_convex_solver(engine, counts):
+    ops = select_engine(engine)
+    rng = np.random.default_rng(1)
+    n, m, width, groups = 6, 8, 5, 4
+    words = rng.poisson(2.0, (n, m)).astype(float)
+    vectors = rng.normal(size=(n, width)) * 2
+    profile = rng.dirichlet(np.ones(m), groups).T
+    means, variance, weight = rng.normal(size=(groups, width)), 0.7, 3.0
+    views = {"words": words, "vector": vectors} if counts else {"vector": vectors}
+    block = make_block(Views(views), 0, n, ops, {})
+    steps = MixtureSteps(groups, weights={"vector": weight}, gaussian=("vector",))
+    shared = {
+        "profiles": {"words": profile} if counts else {},
+        "means": {"vector": np.ascontiguousarray(means.T)},
+        "log_variance": {"vector": np.log([variance])},
+    }
+    rows = {"mixture": np.full((n, groups), 1 / groups)}
+    for _ in range(400):
+        rows, _ = steps.row_step(block, rows, shared, ops, None)
+    strength = weight / (width * variance)
+    for i in range(n):
+
+        def loss(theta, i=i):
+            return -value(np.maximum(theta, 1e-300), counts, words[i], profile, vectors[i], means, strength)
+
+        simplex = {"type": "eq", "fun": lambda theta: theta.sum() - 1}
+        solved = minimize(
+            loss,
+            np.full(groups, 1 / groups),
+            bounds=[(1e-12, 1)] * groups,
+            constraints=simplex,
+            method="SLSQP",
+            options={"ftol": 1e-15, "maxiter": 1000},
+        )
+        assert loss(rows["mixture"][i]) <= solved.fun + 1e-8
+
+
+@names
+@pytest.mark.parametrize("X", [BOTH, GAPS, BOTH.select("vector")], ids=["both", "gaps", "vectors"])
+def test_the_objective_never_falls(model, X):
+    if "words" not in X and isinstance(model.get_params().get("view_weights"), dict):
+        model = clone(model).set_params(view_weights=None)
+    path = clone(model).fit(X, Y).history_["objective"]
+    assert np.diff(path).min() >= -1e-9 * np.abs(path).max()
+    assert path[-1] > path[0]
+
+
+def test_the_objective_never_falls_with_extrapolation():
+    path = LinkPLSA(K, max_iter=24, tol=0, random_state=0, acceleration="squarem").fit(BOTH).history_["objective"]
+    assert np.diff(path).min() >= -1e-9 * np.abs(path).max()
+
+
+def test_the_objective_is_its_formula():
+    model = LinkPLSA(K, max_iter=4, tol=0, random_state=0, view_weights={"vector": 2.5}).fit(GAPS)
+    theta, s = model.memberships_, model.noise_variance_["vector"]
+    words, vectors, there = GAPS["words"].toarray(), GAPS["vector"], GAPS.present[:, 1]
+    counts = (words * np.log(theta @ model.topic_feature_["words"])).sum()
+    gap = ((vectors - theta @ model.topic_feature_["vector"]) ** 2).sum(axis=1)[there]
+    dense = (gap / (2 * s) + 12 / 2 * np.log(s)).sum() / 12
+    assert model.history_["objective"][-1] == pytest.approx(counts - 2.5 * dense, rel=1e-10)
+
+
+# -- the shared step
+
+
+def test_sums_of_blocks_are_those_of_the_whole():
+    ops = select_engine("cpu")
+    theta = np.random.default_rng(0).dirichlet(np.ones(K), N)
+    whole, parts = {}, {}
+    add_moments(make_block(GAPS, 0, N, ops, {}), "vector", theta, whole, ops)
+    for i, j in ((0, 40), (40, 41), (41, N)):
+        add_moments(make_block(GAPS, i, j, ops, {}), "vector", theta[i:j], parts, ops)
+    for key, part in whole["moments"]["vector"].items():
+        assert_allclose(parts["moments"]["vector"][key], part, rtol=1e-12)
+
+
+def test_means_and_noise_are_those_of_least_squares():
+    ops = select_engine("cpu")
+    theta = np.random.default_rng(0).dirichlet(np.ones(K), N)
+    stats = {}
+    add_moments(make_block(BOTH, 0, N, ops, {}), "vector", theta, stats, ops)
+    start = {"means": {"vector": np.zeros((12, K))}, "log_variance": {"vector": np.zeros(1)}}
+    new = update_means(start, stats["moments"], ops)
+    right, squares, *_ = np.linalg.lstsq(theta, VECTORS, rcond=None)
+    assert_allclose(new["means"]["vector"].T, right, rtol=1e-6, atol=1e-7)
+    assert np.exp(new["log_variance"]["vector"][0]) == pytest.approx(squares.sum() / VECTORS.size, rel=1e-9)
+
+
+def test_a_group_that_nobody_has_keeps_its_mean():
+    ops = select_engine("cpu")
+    theta = np.tile([1.0, 0.0], (N, 1))
+    stats = {}
+    add_moments(make_block(BOTH, 0, N, ops, {}), "vector", theta, stats, ops)
+    start = {"means": {"vector": np.full((12, 2), 5.0)}, "log_variance": {"vector": np.zeros(1)}}
+    new = update_means(start, stats["moments"], ops)["means"]["vector"]
+    assert_allclose(new[:, 1], 5.0)
+    assert_allclose(new[:, 0], VECTORS.mean(axis=0), rtol=1e-6)
+
+
+# -- what must not matter
+
+
+@pytest.mark.parametrize(
+    "change", [lambda v: v + 3.0, lambda v: v * 20.0, lambda v: v[:, ::-1]], ids=["+", "*", "order"]
+)
+def test_memberships_do_not_depend_on_where_vectors_lie_and_how_long_they_are(change):
+    moved = Views(words=BOTH["words"], vector=np.ascontiguousarray(change(VECTORS)))
+    fits = [MultiViewPLSAClassifier(4, max_iter=10, tol=0, random_state=0).fit(X, Y) for X in (BOTH, moved)]
+    assert_allclose(fits[1].memberships_, fits[0].memberships_, atol=1e-5)
+
+
+def test_vectors_alone_say_what_words_say():
+    model = MultiViewPLSAClassifier(4, random_state=0).fit(BOTH, Y)
+    assert np.mean(model.predict(BOTH.select("vector")) == DATA.target) > 0.9
+    assert np.mean(model.predict(BOTH.select("words")) == DATA.target) > 0.9
+
+
+def test_a_view_of_noise_hardly_moves_the_labels():
+    noise = np.random.default_rng(5).normal(size=(N, 400))
+    few = np.where(np.arange(N) < 6, DATA.target, -1)
+    alone = MultiViewPLSAClassifier(4, random_state=0).fit(BOTH.select("words"), few)
+    noisy = MultiViewPLSAClassifier(4, random_state=0).fit(Views(words=BOTH["words"], noise=noise), few)
+    assert np.mean(alone.transduction_ == noisy.transduction_) > 0.98
+
+
+def test_vectors_decide_where_words_say_nothing():
+    blank = np.ones((N, 4))
+    model = MultiViewPLSAClassifier(2, random_state=0).fit(Views(words=blank, vector=VECTORS), Y)
+    assert accuracy(model) > 0.9
+
+
+def test_clusters_of_vectors_alone_are_found():
+    from coview.metrics import clustering_accuracy
+
+    model = MultiViewPLSA(K, random_state=0).fit(VECTORS)
+    assert clustering_accuracy(DATA.target, model.labels_) > 0.9
+    assert model.likelihood_ == {"x": "gaussian"}
+
+
+# -- likelihoods
+
+
+@pytest.mark.parametrize(
+    ("matrix", "likelihood"),
+    [
+        (np.array([[3, 0], [1, 2]]), "multinomial"),
+        (np.array([[1.0, 0.0], [1.0, 1.0]]), "multinomial"),
+        (np.array([[True, False]]), "multinomial"),
+        (np.array([[0.0, 0.0, 0.4], [0.0, 0.2, 0.0]]), "multinomial"),
+        (sparse.csr_array([[0.5, 0.25], [0.25, 0.5]]), "multinomial"),
+        (np.array([[0.5, 0.25], [0.25, 0.0]]), "gaussian"),
+        (np.array([[3, 0], [-1, 2]]), "gaussian"),
+        (sparse.csr_array([[0.5, -1.0]]), "multinomial"),
+        (np.array([[0, 0, -3], [0, 1, 0]]), "multinomial"),
+    ],
+)
+def test_values_say_which_likelihood_a_view_has(matrix, likelihood):
+    assert likelihood_of(matrix) == likelihood
+
+
+def test_a_parameter_says_it_for_all_or_some_views():
+    assert choose_likelihoods("gaussian", BOTH) == {"words": "gaussian", "vector": "gaussian"}
+    assert choose_likelihoods({"words": "gaussian"}, BOTH) == {"words": "gaussian", "vector": "gaussian"}
+    with pytest.raises(ParameterError, match=r"likelihood names view 'word'.*'words'"):
+        PLSA(likelihood={"word": "gaussian"}).fit(BOTH)
+    with pytest.raises(ParameterError, match="likelihood must be"):
+        PLSA(likelihood="poisson").fit(BOTH)
+
+
+def test_negative_counts_are_refused():
+    with pytest.raises(ViewsError, match="'vector' has negative values"):
+        LinkPLSA(likelihood="multinomial").fit(BOTH)
+    with pytest.raises(ViewsError, match="'vector' has negative values"):
+        DualPLSA(K, 4).fit(BOTH)
+
+
+def test_views_of_counts_alone_are_fitted_as_ever():
+    model = LinkPLSA(K, max_iter=5, tol=0, random_state=0).fit(DATA.views)
+    told = clone(model).set_params(likelihood="multinomial").fit(DATA.views)
+    assert model.likelihood_ == dict.fromkeys(DATA.views.names, "multinomial")
+    assert model.noise_variance_ == {}
+    assert_array_equal(model.memberships_, told.memberships_)
+
+
+# -- the rest of an estimator's life
+
+
+@names
+def test_a_saved_model_answers_alike(model, tmp_path):
+    fitted = clone(model).fit(BOTH, Y)
+    path = tmp_path / "model.coview"
+    save(fitted, path)
+    again = load(path)
+    assert again.likelihood_ == fitted.likelihood_
+    assert_array_equal(again.transform(GAPS), fitted.transform(GAPS))
+    assert set(again.topic_feature_["vector"].shape) == {K, 12}
+
+
+@names
+def test_an_object_is_folded_in_alike_alone_and_in_company(model):
+    fitted = clone(model).fit(BOTH, Y)
+    whole = fitted.transform(GAPS)
+    assert_allclose(whole.sum(axis=1), 1.0, atol=1e-6)
+    for i in (0, 5, 7, 8):
+        assert_allclose(fitted.transform(GAPS[[i]])[0], whole[i], atol=1e-9)
+
+
+def test_an_object_without_any_view_is_an_even_mixture():
+    model = LinkPLSA(K, max_iter=5, random_state=0).fit(BOTH)
+    empty = Views(
+        words=np.zeros((1, BOTH["words"].shape[1])),
+        vector=np.zeros((1, 12)),
+        present={"words": [False], "vector": [False]},
+    )
+    assert_allclose(model.transform(empty), np.full((1, K), 1 / K))
+
+
+@names
+def test_a_fit_from_disk_is_the_fit_in_memory(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(CpuEngine, "block_rows", lambda self, *_: 40)
+    write_views(GAPS, tmp_path / "shards", rows_per_shard=60)
+    inside, outside = clone(model).fit(GAPS, Y), clone(model).fit(read_views(tmp_path / "shards"), Y)
+    assert_allclose(outside.history_["objective"], inside.history_["objective"], rtol=1e-9)
+    assert_allclose(outside.topic_feature_["vector"], inside.topic_feature_["vector"], atol=1e-6)
+
+
+@names
+def test_minibatches_teach_vectors(model):
+    if isinstance(model.get_params().get("view_weights"), dict):
+        model = clone(model).set_params(view_weights=None)
+    online = clone(model)
+    options = {"classes": np.arange(K)} if isinstance(model, MultiViewPLSAClassifier) else {}
+    for first in range(0, N, 50):
+        part = slice(first, first + 50)
+        online.partial_fit(BOTH[part], DATA.target[part], **options)
+    batch = clone(model).fit(BOTH, Y)
+    assert online.noise_variance_["vector"] < 1.5 * batch.noise_variance_["vector"]
+    again = clone(model).fit(BOTH, Y).partial_fit(BOTH, Y)
+    assert again.noise_variance_["vector"] == pytest.approx(batch.noise_variance_["vector"], rel=0.2)
+
+
+def test_single_precision_vectors_are_neither_copied_nor_widened():
+    vectors = VECTORS.astype(np.float32)
+    model = LinkPLSA(K)
+    views = model._fit_views(Views(words=DATA.views["view0"], vector=vectors))
+    assert views["vector"].dtype == np.float32
+    assert np.shares_memory(views["vector"], vectors)
+    assert views["words"].dtype == np.float64
+    fitted = LinkPLSA(K, max_iter=15, tol=0, random_state=0).fit(Views(words=DATA.views["view0"], vector=vectors))
+    right = LinkPLSA(K, max_iter=15, tol=0, random_state=0).fit(BOTH)
+    assert_allclose(fitted.history_["objective"], right.history_["objective"], rtol=1e-6)
+
+
+def test_a_start_may_give_means():
+    given = np.arange(K * 12, dtype=float).reshape(K, 12)
+    init = {"topic_feature": {"vector": given}}
+    start = LinkPLSA(K, init=init, max_iter=1, tol=0, random_state=0)
+    model = clone(start).fit(BOTH)
+    other = clone(start).set_params(init="random").fit(BOTH)
+    assert model.history_["objective"][0] != other.history_["objective"][0]
+    with pytest.raises(ValueError, match=r"'vector' must have shape \(3, 12\)"):
+        clone(start).set_params(init={"topic_feature": {"vector": given[:, :3]}}).fit(BOTH)
+
+
+def test_inspect_gives_mean_vectors():
+    model = MultiViewPLSA(K, 4, max_iter=20, random_state=0).fit(BOTH)
+    vectors, words = (inspect(model).described_features(view) for view in ("vector", "words"))
+    assert not vectors.probabilities and words.probabilities
+    assert_array_equal(vectors.weights, model.topic_feature_["vector"])
+
+
+def test_expected_vectors_are_mixtures_of_the_means():
+    for model in (LinkPLSA(K, max_iter=5, random_state=0), PLSA(K, max_iter=5, random_state=0)):
+        model.fit(BOTH)
+        half = np.full((1, K), 1 / K)
+        expected = model.inverse_transform(half)
+        assert_allclose(expected["vector"], model.topic_feature_["vector"].mean(axis=0, keepdims=True))
