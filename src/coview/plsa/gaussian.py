@@ -169,7 +169,7 @@ def update_means(shared: Tree, moments: Tree, ops: Engine) -> Tree:
         ridge = RIDGE * np.trace(gram) / len(gram)
         new = before + solve(gram + ridge * np.eye(len(gram)), cross - gram @ before, assume_a="pos")
         residual = float(sums["squares"][0] - 2 * np.vdot(new, cross) + np.vdot(new, gram @ new))
-        variance = max(residual / (count * new.shape[1]), least_variance(sums))
+        variance = max(least_variance(sums), residual / (count * new.shape[1]))
         means[name] = ops.asarray(np.ascontiguousarray(new.T), old.dtype)
         noise[name] = ops.asarray(np.array([np.log(variance)]), old.dtype)
     return {"means": means, "log_variance": noise}

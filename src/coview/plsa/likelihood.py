@@ -31,9 +31,9 @@ __all__ = [
     "LIKELIHOOD",
     "LIKELIHOODS",
     "MULTINOMIAL",
+    "batch_rule",
     "choose_likelihoods",
     "likelihood_of",
-    "moment_rule",
     "noise_rule",
     "topic_rule",
 ]
@@ -98,36 +98,49 @@ def choose_likelihoods(likelihood: Any, views: Any) -> dict[str, str]:
 
 def topic_rule(*shape: str) -> rules.Rule:
     """What the fitted topics of a view must look like: distributions, or of a Gaussian view means."""
-    by_likelihood = {MULTINOMIAL: rules.shares(*shape), GAUSSIAN: rules.floats(*shape)}
+    distributions, means = rules.shares(*shape), rules.floats(*shape, low=-1e60, high=1e60)
 
     def visit(checker: rules.Checker, value: Any, where: str) -> None:
-        chosen = checker.state.get("likelihood_")
-        kind = chosen.get(checker.view, MULTINOMIAL) if isinstance(chosen, dict) else MULTINOMIAL
-        checker.check(by_likelihood.get(kind, by_likelihood[MULTINOMIAL]), value, where)
+        checker.check(means if checker.view in _vectors(checker) else distributions, value, where)
 
     return rules.custom(visit)
+
+
+def _vectors(checker: rules.Checker) -> set[Any]:
+    """Gaussian views of the model under check."""
+    chosen = checker.state.get("likelihood_")
+    return {name for name, one in chosen.items() if one == GAUSSIAN} if isinstance(chosen, dict) else set()
 
 
 def noise_rule() -> rules.Rule:
     """What noise variances must look like: a positive number for each Gaussian view."""
-    inside = rules.by_view(rules.number(1e-300, 1e150), some=True)
+    inside = rules.by_view(rules.number(1e-60, 1e120), some=True)
 
     def visit(checker: rules.Checker, value: Any, where: str) -> None:
         checker.check(inside, value, where)
-        chosen = checker.state.get("likelihood_")
-        for name, likelihood in (chosen if isinstance(chosen, dict) else {}).items():
-            if likelihood == GAUSSIAN and name not in value:
-                checker.refuse(where, f"lacks view {name!r}, which is Gaussian")
+        if set(value) != _vectors(checker):
+            checker.refuse(where, "has other views than those that are Gaussian")
 
     return rules.custom(visit)
 
 
-def moment_rule(groups: str) -> rules.Rule:
-    """What the running sums of Gaussian views must look like; see `gaussian.py`."""
+def batch_rule(groups: str, **counts: rules.Rule) -> rules.Rule:
+    """What the running sums of minibatches must look like: `counts` by view, and moments of Gaussian views."""
     moments = rules.record(
         gram=rules.floats(groups, groups),
         cross=rules.floats(groups, "features of {view}"),
         squares=rules.floats(1, low=0),
         count=rules.floats(1, low=0),
     )
-    return rules.optional(rules.by_view(moments, some=True))
+    parts = {name: rules.by_view(rule, some=True) for name, rule in counts.items()}
+    inside = rules.record(**parts, moments=rules.optional(rules.by_view(moments, some=True)))
+
+    def visit(checker: rules.Checker, value: Any, where: str) -> None:
+        checker.check(inside, value, where)
+        vectors, names = _vectors(checker), checker.state.get("view_names_", [])
+        for name, part in {"moments": {}, **value}.items():
+            wanted = vectors if name == "moments" else {view for view in names if view not in vectors}
+            if set(part) != wanted:
+                checker.refuse(f"{where}[{name!r}]", "has other views than the model")
+
+    return rules.optional(rules.custom(visit), needed=lambda state: "n_batches_" in state)

@@ -63,8 +63,8 @@ from coview.plsa.likelihood import (
     LIKELIHOOD,
     LIKELIHOODS,
     MULTINOMIAL,
+    batch_rule,
     choose_likelihoods,
-    moment_rule,
     noise_rule,
     topic_rule,
 )
@@ -276,14 +276,9 @@ class MixtureModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BatchEstim
     _fitted_state = {
         "topic_feature_": rules.by_view(topic_rule("topics", "features of {view}")),
         "likelihood_": rules.optional(rules.by_view(rules.one_of(*LIKELIHOODS))),
-        "noise_variance_": rules.optional(noise_rule()),
+        "noise_variance_": rules.optional(noise_rule(), needed=lambda state: "likelihood_" in state),
         "memberships_": rules.shares("objects", "topics"),
-        "batch_counts_": rules.optional(
-            rules.record(
-                profiles=rules.by_view(rules.floats("features of {view}", "topics", low=0), some=True),
-                moments=moment_rule("topics"),
-            )
-        ),
+        "batch_counts_": batch_rule("topics", profiles=rules.floats("features of {view}", "topics", low=0)),
         "n_batches_": rules.optional(rules.count(), needed=lambda state: "batch_counts_" in state),
     }
     _parameters = {"likelihood": LIKELIHOOD}

@@ -49,7 +49,7 @@ from coview.plsa.factors import (
     with_masses,
 )
 from coview.plsa.likeliest_start import consensus_start, likeliest_start
-from coview.plsa.likelihood import moment_rule, topic_rule
+from coview.plsa.likelihood import batch_rule, topic_rule
 from coview.plsa.mixture import RESTART, FitContext, MixtureSteps, WeightedModel
 from coview.plsa.plsa import split_by_view
 from coview.plsa.row_mass import common_masses, with_masses_of
@@ -132,12 +132,10 @@ def topic_rules(topics: str) -> dict[str, rules.Rule | None]:
     return {
         "topic_feature_": rules.by_view(topic_rule(topics, "features of {view}")),
         "cluster_topic_": rules.by_view(rules.shares("clusters", topics)),
-        "batch_counts_": rules.optional(
-            rules.record(
-                feature_topic=rules.by_view(rules.floats("features of {view}", topics, low=0), some=True),
-                cluster_topic=rules.by_view(rules.floats("clusters", topics, low=0), some=True),
-                moments=moment_rule("clusters"),
-            )
+        "batch_counts_": batch_rule(
+            "clusters",
+            feature_topic=rules.floats("features of {view}", topics, low=0),
+            cluster_topic=rules.floats("clusters", topics, low=0),
         ),
     }
 
