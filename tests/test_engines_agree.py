@@ -146,6 +146,76 @@ def test_every_batch_model_runs_on_torch_and_agrees_with_the_cpu(acceleration):
         assert_allclose(ours.transform(made.views), right.transform(made.views), atol=1e-8)
 
 
+# -- verbs of vectors
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", ["sparse", "dense"])
+def test_sums_and_products_of_vectors_agree_with_the_reference(engine, dtype, kind):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2100, 30)).astype(dtype)
+    X = sparse.csr_array(X * (X > 0.5)) if kind == "sparse" else X
+    W, A = rng.normal(size=(30, 4)), rng.dirichlet(np.ones(4), 2100)
+    ops, right = engine_of(engine), select_engine("reference")
+    x, y, back = ops.prepare(X), right.prepare(X), ops.to_numpy
+    atol = 1e-3 if dtype is np.float32 else 1e-9
+    products = back(ops.vector_products(x, ops.asarray(W)))
+    assert products.dtype == np.float64
+    assert_allclose(products, right.vector_products(y, W), atol=atol)
+    moments = back(ops.vector_moments(x, ops.asarray(A)))
+    assert moments.dtype == np.float64
+    assert_allclose(moments, right.vector_moments(y, A), atol=atol)
+    assert_allclose(back(ops.square_sums(x)), right.square_sums(y), rtol=1e-6)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    k=st.integers(1, 12),
+    size=st.floats(-5, 3),
+    push=st.floats(-3, 4),
+    bend=st.floats(-3, 3),
+)
+def test_rows_of_counts_and_a_quadratic_agree_with_the_reference(engine, seed, k, size, push, bend):
+    rng = np.random.default_rng(seed)
+    old = np.maximum(rng.dirichlet(np.full(k, 0.3), 5), 1e-12)
+    counts = old * rng.random((5, k)) * 10**size * np.array([1, 1, 1, 0, 0])[:, None]
+    slope, curvature = rng.normal(size=(5, k)) * 10**push, np.array([1, 1, 0, 1, 0]) * 10**bend
+    ops, right = engine_of(engine), select_engine("reference")
+    arrays = map(ops.asarray, (old, counts, slope, curvature))
+    rows = ops.to_numpy(ops.quadratic_shares(*arrays, 1e-12))
+    assert_allclose(rows, right.quadratic_shares(old, counts, slope, curvature, 1e-12), atol=1e-9)
+    assert_allclose(rows.sum(axis=1), 1, atol=1e-9)
+
+
+@pytest.mark.parametrize("acceleration", [None, "squarem"])
+def test_fits_of_words_and_vectors_agree(acceleration):
+    from coview import PLSA, LinkPLSA, MultiViewPLSA, MultiViewPLSAClassifier, Views
+    from coview.datasets import make_topic_views
+
+    made = make_topic_views(n_objects=80, n_clusters=3, random_state=0)
+    y = np.where(np.arange(80) < 9, made.target, -1)
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(3, 10))[made.target] + rng.normal(size=(80, 10))
+    there = np.arange(80) % 6 > 0
+    X = Views(words=made.views["view0"], vector=vectors * there[:, None], present={"vector": there})
+    settings = {"max_iter": 12, "tol": 0, "random_state": 0, "acceleration": acceleration}
+    for make in (
+        lambda engine: PLSA(3, engine=engine, **settings),
+        lambda engine: LinkPLSA(3, engine=engine, **settings),
+        lambda engine: MultiViewPLSA(3, 4, init="random", engine=engine, **settings),
+        lambda engine: MultiViewPLSAClassifier(4, engine=engine, **settings),
+    ):
+        right = make("reference").fit(X, y)
+        for engine in ("cpu", engine_of("torch")):
+            ours = make(engine).fit(X, y)
+            assert_allclose(ours.history_["objective"], right.history_["objective"], rtol=1e-9)
+            assert_allclose(ours.topic_feature_["vector"], right.topic_feature_["vector"], atol=1e-6)
+            assert_allclose(ours.transform(X), right.transform(X), atol=1e-6)
+
+
 # -- verbs of anchor graphs and neighbors
 
 

@@ -168,6 +168,19 @@ def test_a_killed_worker_changes_nothing(copies, acceleration, processes, tmp_pa
     assert not list(tmp_path.iterdir()) or copies
 
 
+def test_words_and_vectors_are_fitted_as_on_one_machine(threads):
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(3, 10))[DATA.target] + rng.normal(size=(600, 10))
+    both = Views(words=X["view0"], vector=vectors)
+    lazy = LazyViews.from_views(both, 130)
+    ours, right = (LinkPLSA(3, engine=e, **SETTINGS) for e in (DaskEngine(threads), "cpu"))
+    ours.fit(lazy), right.fit(both)
+    assert ours.likelihood_ == {"words": "multinomial", "vector": "gaussian"}
+    assert_allclose(ours.history_["objective"], right.history_["objective"], rtol=1e-9)
+    assert_allclose(ours.topic_feature_["vector"], right.topic_feature_["vector"], atol=1e-6)
+    assert_allclose(np.asarray(ours.transform(lazy)), right.transform(both), atol=1e-6)
+
+
 def test_bad_rows_on_a_worker_are_told_of_by_name(threads):
     bad = X["view0"].toarray()
     bad[500, 1] = -2
