@@ -17,7 +17,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
-from coview import ConcatenatedViews, EmbeddingViews, SphericalKMeans, TableViews, inspect, load, save
+from coview import (
+    ConcatenatedViews,
+    CrossModalRetriever,
+    EmbeddingViews,
+    SphericalKMeans,
+    TableViews,
+    inspect,
+    load,
+    save,
+)
 from coview.exceptions import DataFileError, EngineError, ModelFileError, ParameterError, ViewsError
 from coview.preprocessing import vector_cache
 from coview.preprocessing.vector_cache import VectorCache, content_key
@@ -519,3 +528,19 @@ def test_scikit_learn_checks_that_need_no_matrix():
 
 def encode_shape(items):
     return np.array([[len(str(item)), 1.0] for item in items])
+
+
+def test_raw_queries_are_embedded(tmp_path):
+    embeddings = EmbeddingViews(Letters(letters="abdefnorsx"), {"meaning": "body"})
+    front = TableViews({"words": "body"}, embeddings=embeddings, min_df=1)
+    retriever = CrossModalRetriever(front).fit({"body": BODIES})
+    hits = retriever.search("fox", source="meaning", target="words", k=3)
+    assert all("fox" in BODIES[i] for i in hits.ids[0])
+    alone = EmbeddingViews(Letters(letters="abdefnorsx"), {"meaning": "body", "name": "title"})
+    searcher = CrossModalRetriever(alone).fit({"body": BODIES, "title": [body.split()[-1] for body in BODIES]})
+    assert "sea" in BODIES[searcher.search("blue sea", source="meaning", target="name", k=1).ids[0, 0]]
+    with pytest.warns(UserWarning, match=r"save left out EmbeddingViews\.encoder"):
+        save(retriever, tmp_path / "r.coview")
+    again = load(tmp_path / "r.coview")
+    again.front_.set_params(embeddings__encoder=embeddings.encoder)
+    np.testing.assert_array_equal(again.search("fox", source="meaning", target="words", k=3).ids, hits.ids)

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 
 from coview.exceptions import ViewsError
+from coview.preprocessing.embeddings import EmbeddingViews
 from coview.preprocessing.raw_columns import is_rows
 from coview.preprocessing.stop_words import STOP_WORDS, detect_language
 from coview.preprocessing.tables import TableViews
@@ -134,6 +135,9 @@ class QueryReader:
         if is_raw(query):
             single = isinstance(query, (str, os.PathLike, np.ndarray))
             view = self.inputs[_needed(source, names, "raw queries")]
+            embedded = self._embedded([query] if single else list(query), view.name)
+            if embedded is not None:
+                return embedded
             if view.vectorizer is None and isinstance(self.front, (TextViews, TableViews)):
                 view = replace(view, vectorizer=self.front.vectorizers_.get(view.name))  # of images: it reads no text
             return self._raw_views([query] if single else list(query), view)
@@ -150,6 +154,13 @@ class QueryReader:
         if matrix.ndim == 1:
             matrix = matrix.reshape(1, -1)
         return Views({_needed(source, names, "rows of numbers"): matrix})
+
+    def _embedded(self, queries: list[Any], source: str) -> Views | None:
+        """Return raw queries as the encoder of a view reads them; None of a view that has none."""
+        part = self.front.embeddings_ if isinstance(self.front, TableViews) else self.front
+        if not isinstance(part, EmbeddingViews) or source not in part.columns_:
+            return None
+        return self.front.transform({part.columns_[source]: queries}).select(source)
 
     def read_by_all(self, texts: list[str]) -> Views:
         """Return texts as every view that reads text reads them; a text lacks a view that knows none of its words."""

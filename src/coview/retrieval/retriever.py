@@ -29,6 +29,7 @@ from coview.decomposition.cca import MultiViewCCA
 from coview.exceptions import ViewsError
 from coview.inspection import Inspection, Training, inspect
 from coview.preprocessing.columns import ColumnViews
+from coview.preprocessing.embeddings import EmbeddingViews
 from coview.preprocessing.stop_words import detect_language
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
@@ -129,8 +130,9 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
     model : estimator, list of estimators or None, default=None
         Any estimator that embeds objects by any one of their views: a topic model (`CoPLSA`, `LinkPLSA`,
         `MultiViewPLSA`, ...), `MultiViewCCA`, `SemanticCorrelationMatching`, or a pipeline that ends in one. A pipeline
-        that starts with `TextViews` or `TableViews`, or one of these alone, takes raw tables and raw queries. None is
-        `MultiViewCCA`, with views of counts weighted by tf-idf. Of a list of models, the mean of their scores counts.
+        that starts with `TextViews`, `TableViews` or `EmbeddingViews`, or one of these alone, takes raw tables and raw
+        queries. None is `MultiViewCCA`, with views of counts weighted by tf-idf. Of a list of models, the mean of their
+        scores counts.
     space : {"topic", "semantic"}, default="topic"
         Compare positions in the model's space (what its `transform` gives, or its projection), or class probabilities:
         the model's own, else those of one logistic regression per view on the positions. "semantic" needs `y` in
@@ -923,7 +925,7 @@ class CrossModalRetriever(TransformerMixin, MultiViewEstimator):
 def _split_front(model: Any) -> tuple[Any, Any]:
     """Return the step that makes views of tables (None where a model starts from views), and the rest (None: none)."""
     front = model.steps[0][1] if isinstance(model, Pipeline) else model
-    if not isinstance(front, (TextViews, ColumnViews, TableViews)):
+    if not isinstance(front, (TextViews, ColumnViews, TableViews, EmbeddingViews)):
         return None, model
     rest = model.steps[1:] if isinstance(model, Pipeline) else []
     if not rest:
