@@ -7,6 +7,7 @@ import json
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
@@ -19,6 +20,7 @@ from coview import (
     AutoClustering,
     ColumnViews,
     ConcatenatedViews,
+    EmbeddingViews,
     MultiViewNaiveBayes,
     MultiViewPLSA,
     SphericalKMeans,
@@ -30,7 +32,7 @@ from coview import (
 )
 from coview.cli.files import table_front
 from coview.cli.options import TableOptions
-from coview.report.model import _wrapped, describe_model, describe_reproduction
+from coview.report.model import _wrapped, describe_model, describe_reproduction, written
 
 
 def remade(code: str):
@@ -165,3 +167,25 @@ def test_the_candidates_are_named(data):
     assert "Objective" not in page and "<span>sweep" not in page  # of labels that agree, which tells nobody anything
     assert all(name.replace("_", " ") in page for name in model.candidates_)
     assert describe_model(inspect(SphericalKMeans(3, random_state=0).fit(X)))["candidates"] == {}
+
+
+def test_a_model_with_an_encoder_is_repeated_in_python_alone():
+    def encode(texts):
+        return np.array([[len(text), 1.0] for text in texts])
+
+    table = {"body": ["red fox", "blue sea and more", "red den", "blue salt and more"] * 3}
+    for front in (
+        EmbeddingViews(encode, {"meaning": "body"}),
+        TableViews(embeddings=EmbeddingViews(encode, {"meaning": "body"})),
+    ):
+        page = make_report(make_pipeline(front, SphericalKMeans(2, random_state=0)).fit(table), table)
+        again = page.summary["reproduce"]
+        assert "encoder=encode" in again["code"] and " at 0x" not in again["code"]
+        assert 'read_table("table.csv")' in again["code"]
+        assert again["commands"] == [] and "holds no encoder" in again["notes"][0]
+        assert "On the command line" not in page.html and "holds no encoder" in page.html
+
+
+def test_functions_are_written_by_name():
+    assert written(len) == "<built-in function len>" and written(make_report) == "make_report"
+    assert written(lambda text: text) == "..." and written({"a": object()}) == "{'a': ...}"

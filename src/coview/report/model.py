@@ -19,6 +19,7 @@ from coview.catalog import ESTIMATORS, TRANSFORMERS
 from coview.inspection import Inspection
 from coview.inspection.choice import describe_choice
 from coview.preprocessing.columns import ColumnViews, column_groups
+from coview.preprocessing.embeddings import EmbeddingViews
 from coview.preprocessing.raw_columns import columns_by_view
 from coview.preprocessing.tables import TableViews
 from coview.preprocessing.text import TextViews
@@ -26,6 +27,8 @@ from coview.preprocessing.text import TextViews
 __all__ = ["describe_model", "describe_reproduction", "written"]
 
 LINE = 96  # letters of a line of code
+# <function f at 0x7f..>, <function f.<locals>.<lambda> at 0x7f..>, <package.Class object at 0x7f..>
+_IN_MEMORY = re.compile(r"<(?:function (?:[\w<>]+\.)*(\w+)|[\w.<> ]+?) at 0x[0-9a-f]+>")
 _TABLE_SETTINGS = ("stop_words", "min_df", "max_df", "impute")
 _SIGNS = {"\t": "\\t", "\n": "\\n"}
 _QUIET = ("verbose", "callbacks", "n_jobs")  # they change nothing that was learned
@@ -92,7 +95,8 @@ def describe_reproduction(
     supervised = inspection.kind in ("class", "value")
     saved = model_path or "model.coview"
     labeled = labeled or supervised or labels is not None
-    if table is None and data is None and isinstance(inspection.front, (TableViews, TextViews, ColumnViews)):
+    fronts = (TableViews, TextViews, ColumnViews, EmbeddingViews)
+    if table is None and data is None and isinstance(inspection.front, fronts):
         table = "table.csv"
     beside: dict[str, str] = data if table is not None and isinstance(data, dict) else {}
     if table is not None:
@@ -110,6 +114,10 @@ def describe_reproduction(
         options += [*steps, *(truth if supervised else []), *_repeated("--set", settings)]
         commands.insert(0, ["coview", "fit", inspection.name, *options, "--out", saved])
     notes = []
+    front = inspection.front
+    if isinstance(front, EmbeddingViews) or (isinstance(front, TableViews) and front.embeddings is not None):
+        commands = []
+        notes.append("A model file holds no encoder: after load, set it again with set_params.")
     if inspection.estimator.get_params(deep=False).get("random_state", 0) is None:
         notes.append("random_state is not set, so another fit may give another result. Set it to repeat a fit exactly.")
     if beside:
@@ -142,7 +150,7 @@ def written(value: Any, longest: int = 120) -> str:
         return f"array of shape {value.shape}"
     if isinstance(value, Mapping) and any(isinstance(part, np.ndarray) for part in value.values()):
         return "{" + ", ".join(f"{key!r}: {written(part)}" for key, part in value.items()) + "}"
-    text = " ".join(repr(value).split())
+    text = _by_name(" ".join(repr(value).split()))
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
@@ -184,7 +192,12 @@ def _call(model: Any) -> str:
     if type(model).__name__ in ESTIMATORS:
         changed = (f"{row['name']}={row['value']}" for row in _parameters(model) if row["changed"])
         return f"{type(model).__name__}({', '.join(changed)})"
-    return " ".join(repr(model).split())
+    return _by_name(" ".join(repr(model).split()))
+
+
+def _by_name(text: str) -> str:
+    """Functions by their names, not by where they lie in memory; other objects, and functions without a name, as ..."""
+    return _IN_MEMORY.sub(lambda match: match[1] or "...", text)
 
 
 def _wrapped(call: str, before: int = 0, indent: int = 0) -> str:

@@ -96,10 +96,11 @@ def render_data(summary: Summary) -> Markup:
 def render_reproduction(summary: Summary) -> Markup:
     """Return code and commands."""
     parts = summary["reproduce"]
+    commands = _code("\n".join(map(_in_lines, parts["commands"]))) if parts["commands"] else EMPTY
     return EMPTY.join(
         [
             card("In Python", _code(parts["code"])),
-            card("On the command line", _code("\n".join(map(_in_lines, parts["commands"]))), notes(parts["notes"])),
+            card("On the command line" if commands else "Notes", commands, notes(parts["notes"])),
         ]
     )
 
