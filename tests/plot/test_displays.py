@@ -199,3 +199,7 @@ def test_candidates_of_a_classifier_have_bars_of_accuracy():
     display = CandidatesDisplay(table).plot()
     assert [bar.get_width() for bar in display.ax_.patches] == [0.8, 0.0]
     assert "accuracy" in display.ax_.get_xlabel() and not display.ax_.lines
+    display = CandidatesDisplay({**table, "log_loss": [0.5, np.nan]}).plot()
+    assert_allclose(display.ax_.lines[0].get_xdata(), [np.exp(-0.5), np.nan])
+    assert "log loss" in display.ax_.get_xlabel()
+    assert [text.get_text() for text in display.ax_.texts] == ["weight 1.00, log loss 0.50", "not used"]

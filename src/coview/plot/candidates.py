@@ -18,13 +18,13 @@ OUT = "#c3c9d1"  # of a method that was not used
 class CandidatesDisplay:
     """Evidence for each method that a model was chosen from, and its weight.
 
-    Of clusterings that is reliability and stability, of classifiers their accuracy on held-out labels.
+    Of clusterings that is reliability and stability, of classifiers their accuracy and log loss on held-out labels.
 
     Parameters
     ----------
     candidates : dict of lists
         A table with "name", "weight", "reliability" and "stability", as `AutoClustering.candidates_` is, or with
-        "name", "weight" and "accuracy", as `AutoClassifier.candidates_` is.
+        "name", "weight", "accuracy" and "log_loss", as `AutoClassifier.candidates_` is.
     numbers : dict of lists, optional
         A table with "n_clusters" and "information", as `AutoClustering.n_clusters_evidence_` is; a second panel
         shows it where it has rows.
@@ -67,6 +67,9 @@ class CandidatesDisplay:
     def plot(self, ax: Any = None) -> CandidatesDisplay:
         """Draw a bar of reliability or accuracy for each method, and a mark of stability; those not used are gray.
 
+        Where there is a log loss, the mark is exp(-log loss): the geometric mean of the probabilities given to the
+        held-out labels. The loss itself is written beside the weight.
+
         Parameters
         ----------
         ax : matplotlib Axes or array of Axes, optional
@@ -83,20 +86,25 @@ class CandidatesDisplay:
         heights = np.arange(len(names))
         hues = [ACCENT if weight > 0 else OUT for weight in weights]
         self.ax_.barh(heights, np.nan_to_num(evidence), color=hues, height=0.62, label=kind)
+        losses = np.asarray(table.get("log_loss", np.full(len(names), np.nan)), dtype=float)
+        if not np.isnan(losses).all():
+            mark, marked = "exp(\N{MINUS SIGN}log loss)", np.exp(-losses)
+        elif mark is not None:
+            marked = np.asarray(table[mark], dtype=float)
         if mark is not None:
-            self.ax_.plot(np.asarray(table[mark], dtype=float), heights, "D", ms=5, color="#16191f", label=mark)
+            self.ax_.plot(marked, heights, "D", ms=5, color="#16191f", label=mark)
         told = np.asarray(table.get("completion", np.full(len(names), np.nan)), dtype=float)
         circle = ""
         if np.nan_to_num(told).max(initial=0.0) > 0:
             circle = ", circle: completion"
             share = told / np.nanmax(told)
             self.ax_.plot(share, heights, "o", ms=5, mfc="none", color="#16191f", label="completion")
-        for height, weight, value in zip(heights, weights, np.nan_to_num(evidence)):
+        for height, weight, value, loss in zip(heights, weights, np.nan_to_num(evidence), losses):
             text = f"weight {weight:.2f}" if weight > 0 else "not used"
+            text += "" if np.isnan(loss) else f", log loss {loss:.2f}"
             inside = value > 0.5
-            place, side = (value - 0.02, "right") if inside else (value + 0.04, "left")
-            color = "white" if inside and weight > 0 else "#16191f"
-            self.ax_.text(place, height, text, va="center", ha=side, fontsize=8, color=color)
+            color = "white" if inside and weight > 0 else "#16191f"  # marks are near the end of a bar
+            self.ax_.text(0.02 if inside else value + 0.04, height, text, va="center", fontsize=8, color=color)
         self.ax_.set_yticks(heights, names)
         self.ax_.invert_yaxis()
         self.ax_.set(
