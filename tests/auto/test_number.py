@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_mutual_info_score
 
+from coview.auto.clustering import AutoClustering
 from coview.auto.number import LARGE, SMALL, choose_number, reproduced_information
 from coview.clustering.spectral import SpectralClusteringViews
-from coview.datasets import make_blobs_views
+from coview.datasets import make_blobs_views, make_topic_views
 from coview.engines.deadline import NO_DEADLINE, Deadline
 from coview.views.views import Views
 
@@ -68,3 +69,11 @@ def test_where_time_is_short_fewer_objects_are_asked(monkeypatch):
     sizes.clear()
     choose_number(X, 0, NO_DEADLINE)
     assert set(sizes) == {450}
+
+
+def test_a_view_of_noise_has_no_say_in_the_number():
+    """By all three views ten clusters would come back best."""
+    data = make_topic_views(n_objects=150, n_clusters=6, quality=0.5, random_state=1)
+    noise = np.random.default_rng(1).normal(size=(150, 2))
+    model = AutoClustering(None, random_state=0).fit(Views(dict(data.views.items()), noise=noise))
+    assert model.view_relations_["verdict"] == ["shares", "shares", "noise"] and model.n_clusters_ == 6

@@ -83,8 +83,8 @@ class AutoClustering(BaseConsensus):
     ----------
     n_clusters : int or None, default=8
         Number of clusters. None chooses it too: the number whose clusters tell most that comes back on other samples
-        of the objects (`n_clusters_evidence_`), 2 to 20 or, where 14 and more are the best of these, to 100. Where
-        none is borne out so, a warning says it.
+        of the objects (`n_clusters_evidence_`), 2 to 20 or, where 14 and more are the best of these, to 100. Views in
+        which no structure is found (`view_relations_`) have no say. Where no number is borne out, a warning says it.
     candidates : None or list of (name, estimator), default=None
         Clusterers of all views, or topic models, whose most likely topic is used. None tries neighbor graphs, of
         more than 10,000 objects anchor graphs alone, angles, correlations and, for counts, singular vectors and topics.
@@ -325,7 +325,7 @@ class AutoClustering(BaseConsensus):
         if self.candidates is not None:
             raise ValueError("n_clusters must be a number where candidates are given, which have numbers of their own.")
         number, table = choose_number(
-            ready.sample.select(*self.view_names_), seed, deadline.share(NUMBERED), in_this_process(self.engine)
+            ready.sample.select(*self._structured()), seed, deadline.share(NUMBERED), in_this_process(self.engine)
         )
         if not borne_out(table):
             why = (
@@ -339,6 +339,13 @@ class AutoClustering(BaseConsensus):
                 UserWarning,
             )
         return number, table
+
+    def _structured(self) -> list[str]:
+        """Views that the number of clusters is chosen by: without noise, where others share something."""
+        table = self.view_relations_
+        if "shares" not in table["verdict"]:
+            return list(self.view_names_)
+        return [view for view, verdict in zip(table["view"], table["verdict"]) if verdict != "noise"]
 
     def _smoothing(self, views: Any, seed: int, earlier: AutoClustering | None) -> list[Any]:
         """Fitted steps that smooth views over links, where there are any that join alike objects; fills `links_`."""
